@@ -169,7 +169,6 @@ fn providers_are_asked_in_their_order() {
         (r#"["bearer", "forwarded"]"#, &[unknown], UNKNOWN),
         (r#"["bearer", "forwarded"]"#, &[revoked, user], UNKNOWN),
         (r#"["forwarded", "bearer"]"#, &[revoked, user], UNKNOWN),
-        (r#"["forwarded"]"#, &[revoked, user], UNKNOWN),
         (r#"["bearer", "forwarded"]"#, &[], NO_CREDENTIAL),
     ] {
         assert_eq!(

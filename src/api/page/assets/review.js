@@ -6,8 +6,8 @@ import { h, icon } from "./dom.js";
 import { approvals, decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
-import { acting, button, confirm, empty, facts, failed, go, json, noServer, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
-import { changed, contacted, entryFacts, found, headingOf, isHeld, keyOf, locked, print, risk } from "./review_parts.js";
+import { acting, button, confirm, empty, facts, failed, go, noServer, note, section, serverState, state, toast, variant } from "./parts.js";
+import { changed, contacted, definition, entryFacts, found, headingOf, isHeld, keyOf, locked, print, risk } from "./review_parts.js";
 import { offerTools } from "./tool_switch.js";
 import { trust, trustOfAll } from "./trust.js";
 import { at, capital, count, said, sentence, when } from "./words.js";
@@ -308,13 +308,6 @@ export function review(wanted, frame) {
   }
 
   const ways = (error) => noServer(error, (other) => `/ui/review/${part(other)}`, go("What waits", "/ui/review"));
-
-  /** Everything that its definition says. */
-  function definition(thing) {
-    if (thing.definition === undefined) return null;
-    if (thing.kind === "instructions") return textBox(thing.description ?? thing.definition, "Instructions");
-    return [h("p.hint", "Whole definition"), json(thing.definition, `Whole definition of ${thing.name}`)];
-  }
 
   /** The same below what changed, for those who want it. */
   function folded(thing) {

@@ -3,7 +3,7 @@
 import { diffTable } from "./diff.js";
 import { h } from "./dom.js";
 import { isHigh } from "./findings.js";
-import { note, section, state } from "./parts.js";
+import { json, note, section, state, textBox } from "./parts.js";
 import { capital, count, said } from "./words.js";
 
 /** How much was found, and how bad it is: a remark holds nothing. */
@@ -69,3 +69,10 @@ export const headingOf = (thing) => `held-${keyOf(thing).replace(/\s/g, "-")}`;
 
 /** What tells a thing from the others of its server. */
 export const keyOf = (thing) => `${thing.kind} ${thing.name}`;
+
+/** Everything that a definition says. */
+export function definition(thing) {
+  if (thing.definition === undefined) return null;
+  if (thing.kind === "instructions") return textBox(thing.description ?? thing.definition, "Instructions");
+  return [h("p.hint", "Whole definition"), json(thing.definition, `Whole definition of ${thing.name}`)];
+}
