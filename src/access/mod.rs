@@ -157,10 +157,13 @@ impl Access {
         let identified = auth.map_or(Err(Refused::NoCredential), |auth| {
             Self::identify(auth, headers, peer)
         });
+        let is_open = peer == Peer::LocalSocket || !settings.requires_credentials();
         match (identified, peer) {
             // One that is shown has to be good, wherever none is needed.
             (Err(Refused::NoCredential), _) if token.is_some() => Err(Refused::UnknownToken),
-            (Err(Refused::NoCredential), _) if headers.contains_key(header::AUTHORIZATION) => {
+            (Err(Refused::NoCredential), _)
+                if is_open && headers.contains_key(header::AUTHORIZATION) =>
+            {
                 Err(BadHeader::NO_BEARER.into())
             }
             (Err(Refused::NoCredential), Peer::LocalSocket) => Ok(self.0.local.clone()),

@@ -268,6 +268,11 @@ async fn nothing_that_a_server_repeats_of_its_token_shows() {
 async fn a_person_logs_out_of_what_an_agent_changed() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let (daemon, client) = logged_in(&server).await;
+    let is_logged_in = async || {
+        let details = daemon.rest("GET", "/api/v1/servers/up", "").await.json();
+        details["logged_in"] == true
+    };
+    assert!(is_logged_in().await);
     let file = daemon.home().data_dir().join("logins/up.json");
     let change = json!({"operation": "patch", "name": "up", "url": "https://evil.example/mcp"});
     let changed = client
@@ -278,6 +283,7 @@ async fn a_person_logs_out_of_what_an_agent_changed() {
     let out = daemon.rest("POST", "/api/v1/servers/up/logout", "").await;
     assert_eq!(out.status, 200, "{}", out.text());
     assert_eq!(out.json()["changed"], json!(["logged_out"]));
+    assert!(!is_logged_in().await);
     let kept = fs::read_to_string(&file).unwrap_or_default();
     lacks!(kept, "hunter2");
     let again = daemon.rest("POST", "/api/v1/servers/up/logout", "").await;
