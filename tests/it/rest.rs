@@ -167,7 +167,7 @@ async fn many_servers_are_added_by_one_change_and_disabled_together() {
         [&Value::Null, &json!("unknown_server"), &Value::Null]
     );
     let servers = get(&daemon, "/api/v1/servers").await;
-    assert_eq!(servers["servers"].as_array().map(Vec::len), Some(40));
+    assert_eq!(servers["servers"].as_array().map(Vec::len), Some(41));
     let history = get(&daemon, "/api/v1/config/history").await;
     let entries = history["entries"].as_array();
     assert_eq!(entries.map(Vec::len), Some(4), "{history}");
