@@ -46,6 +46,8 @@ async fn the_approval_of_a_changed_tool_is_undone_to_what_was_held_and_pinned() 
         matters["sentence"],
         "in its description. Nothing else changed"
     );
+    let is_written = async || (ledger(&daemon)["held"].as_array()?.len() == 2).then_some(());
+    until_async("what is held to be written", is_written).await;
     let before = ledger(&daemon);
     approve(&daemon, "up", &["echo"]).await;
     has!(client.call("up__echo", "{}").await.frame, "result");
