@@ -133,6 +133,10 @@ test("the place of clients shows the versions and the open sessions of each, fro
   await silent.call("bookings__find_rooms", {});
   await newer.call("bookings__find_rooms", {});
   await shows("client cursor", /Versions 2\.1, 2\.0[^]*2 sessions open/);
+  // One whose file has no entry comes another way, and is connected all the same.
+  const codex = await agent(here, "codex", "1.0");
+  await shows("client codex", /Connected[^]*By another way than its file here[^]*1 session open/);
+  await codex.end();
   await silent.end();
   await newer.end();
   await shows("client cursor", /Versions 2\.1, 2\.0(?![^]*open)/);

@@ -3,7 +3,7 @@
 import { Failure, ask, part, post, remove } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, cell, failed, go, head, labelled, row, state, table, toast } from "./parts.js";
-import { ago, capital, count, number, said, some } from "./words.js";
+import { ago, at, capital, count, number, said, some } from "./words.js";
 
 /** A name by which a program and its client in the list are compared. */
 const plainName = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
@@ -106,7 +106,7 @@ export function clients(frame) {
     const versions = [...new Set(its.flatMap((program) => program.versions ?? []))];
     const open = sessionsOf(its);
     if (!versions.length && !open.length) return null;
-    const line = (one) => h("li", h("code", said(one.endpoint)), ` over ${WAYS[one.transport] ?? one.transport}, MCP ${one.revision}, `, one.client ? [said(one.client), ", "] : null, one.caller === "anonymous" ? null : [said(one.caller), ", "], "since ", ago(one.opened));
+    const line = (one) => h("li", h("code", said(one.endpoint)), ` over ${WAYS[one.transport] ?? one.transport}, MCP ${one.revision}, `, one.client ? [said(one.client), ", "] : null, one.caller === "anonymous" ? null : [said(one.caller), ", "], "since ", at(one.opened), ", heard of ", ago(one.last_seen), " ago");
     return h("div.sub", versions.length ? [versions.length === 1 ? "Version " : "Versions ", said(versions.join(", "))] : null,
       open.length ? h("details", h("summary", `${count(open.length, "session")} open`), h("ul.small", open.slice(0, SHOWN).map(line), open.length > SHOWN ? h("li", `and ${open.length - SHOWN} more`) : null)) : null);
   }
@@ -119,6 +119,8 @@ export function clients(frame) {
 
   const isSeen = (one) => Boolean(lastCall(one)) || sessionsOf(programsOf(one)).length > 0;
 
+  const isHere = (one) => one.connected || isSeen(one);
+
   const isRefused = (one) => one.connected && isRequired && one.shows_token === false;
 
   /** How it stands, why, and what comes next. */
@@ -128,6 +130,7 @@ export function clients(frame) {
     const starts = ownOf(one).map((server) => server.written_name);
     const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " here; each starts once for all clients")] : null;
     if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["Connected, not seen yet.", next("restart it; it reads its file only at start")]];
+    if (isSeen(one)) return [state("ready", "Connected"), "By another way than its file here."];
     if (one.error) return [state("err", "Not connected"), h("span.bad", capital(one.error))];
     return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `Its file has ${count(starts.length, "server")}`) : null];
   }
@@ -148,7 +151,7 @@ export function clients(frame) {
       cell("", is),
       cell("full", why, present(programsOf(one)), h("div.sub", h("code", said(short(one.file))), one.connected ? [" as ", h("code", said(one.name ?? ""))] : null)),
       cell("act full", press),
-      calls ? labelled("r", "calls, 30 d", number(calls)) : cell("r dim hide", "–"),
+      calls ? labelled("r", "calls, 30 d", h("a", { href: `/ui/activity?client=${part(programsOf(one)[0].name)}` }, number(calls))) : cell("r dim hide", "–"),
       last ? labelled("r", "last call", ago(last)) : cell("r dim hide", "–"),
     ])];
     if (looking?.client === one.client) rows.push(h("tr", { role: "row", "data-key": `change ${one.client}` }, h("td.full", { role: "cell", colspan: "6" }, looking.moves ? moving(looking.moves) : change())));
@@ -188,20 +191,20 @@ export function clients(frame) {
     const of = (title, rows) => (rows.length ? [h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "6" }, title)), rows] : null);
     return [
       of("Need you", shown.filter(needs).map(line)),
-      of("Connected", [...shown.filter((one) => one.connected && !needs(one)).map(line), ...others().map(other)]),
-      of("Not connected", shown.filter((one) => !one.connected).map(line)),
+      of("Connected", [...shown.filter((one) => isHere(one) && !needs(one)).map(line), ...others().map(other)]),
+      of("Not connected", shown.filter((one) => !isHere(one)).map(line)),
     ].filter(Boolean);
   }
 
   const summary = () => {
     const waiting = list?.clients.filter(needs).length ?? 0;
-    const connected = (list?.clients.filter((one) => one.connected).length ?? 0) + (list ? others().length : 0);
+    const connected = (list?.clients.filter(isHere).length ?? 0) + (list ? others().length : 0);
     return `${count(connected, "client")}${waiting ? `, ${waiting === 1 ? "1 needs" : `${waiting} need`} you` : ""}`;
   };
 
   function render() {
     if (!list) return it.failure ? failed(it.failure) : null;
-    const shown = list.clients.filter((one) => isAll || one.found || one.connected);
+    const shown = list.clients.filter((one) => isAll || one.found || isHere(one));
     const absent = list.clients.length - shown.length;
     return [
       it.failure ? failed(it.failure) : null,
