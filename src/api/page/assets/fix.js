@@ -52,7 +52,7 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
   const wanted = missing ? asked(name, entry, missing, one.reason) : away ? inCommand(entry, away) : said_ ? inEnv(name, said_) : isUnreached ? inUrl(one, entry) : hasRun ? inCommand(entry, null, one) : null;
   if (!wanted) return null;
   const box = (id, kind, value, more = {}) => h(`${kind}.mono`, { id, spellcheck: "false", autocomplete: "off", "data-kept": "", value, ...more });
-  const field = box("fix-value", "input", wanted.value ?? "", { type: wanted.secret ? "password" : "text", "aria-describedby": "fix-hint" });
+  const field = box("fix-value", "input", wanted.value ?? "", { type: wanted.secret ? "password" : "text", "aria-describedby": "fix-hint", required: true, pattern: ".*\\S.*", title: "Enter a value" });
   const args = wanted.args ? box("fix-args", "textarea", undefined, { rows: Math.min(6, Math.max(2, wanted.args.length)) }) : null;
   if (args) args.value = wanted.args.join("\n");
   const submit = (event) => {

@@ -188,7 +188,7 @@ export function toast(text, undo) {
   clearTimeout(ending);
   fill(box, text, undo ? button("Undo", () => { box.hidden = true; undo(); }, "link") : null);
   box.hidden = false;
-  ending = setTimeout(end, 4000);
+  ending = setTimeout(end, undo ? 12_000 : 4000);
 }
 
 export async function copy(text, what = text) {

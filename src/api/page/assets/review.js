@@ -89,8 +89,8 @@ export function review(wanted, frame) {
 
   /** The same of one tool. */
   const disableTool = ({ name: tool }) => act("Disabling…", async () => {
-    await offerTools(new Map([[name, [tool]]]), false);
-    toast(`Disabled ${tool}`, () => offerTools(new Map([[name, [tool]]]), true).then(frame.soon, frame.soon));
+    const undo = await offerTools(new Map([[name, [tool]]]), false);
+    toast(`Disabled ${tool}`, () => undo().then(frame.soon, frame.soon));
     await look();
     shown = await ask(`servers/${part(name)}/inspect`);
     if (!isOpen(shown)) await goOn();

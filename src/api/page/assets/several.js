@@ -3,7 +3,7 @@
 import { ask, post } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, confirm, failed, note, ticksOf, toast } from "./parts.js";
-import { count, number, said } from "./words.js";
+import { count, number, said, some } from "./words.js";
 
 /** What is shown for it, while it is done and afterwards, and whether it changes the file. */
 const VERBS = {
@@ -85,7 +85,7 @@ export function several(frame) {
       h("div.bar.pick", { role: "group", "aria-label": "Several at once" },
         boxes.all(it.doing),
         it.doing ? progress() : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), Object.keys(VERBS).map(verb)] : h("span.dim", "Choose servers.")),
-      isAsked && names.length ? confirm(`Remove ${count(names.length, "server")}?`, "Deletes their logs and logins, too. Undo brings back the entries.", `Remove ${count(names.length, "server")}`, () => act("remove", names), () => sure(false)) : null,
+      isAsked && names.length ? confirm(`Remove ${count(names.length, "server")}?`, `${some(names, 8)}: deletes their logs and logins, too. Undo brings back the entries.`, `Remove ${count(names.length, "server")}`, () => act("remove", names), () => sure(false)) : null,
       it.failure ? failed(it.failure) : null,
       refused.length ? note("err", refused.map((one) => h("div", h("b", said(one.name)), ": ", said(one.error)))) : null,
     ];

@@ -1,6 +1,6 @@
 // Whether agents get a tool: its name in `disabled_tools` of its server.
 
-import { ask, part, patch } from "./api.js";
+import { ask, part, patch, post } from "./api.js";
 
 /** A name as a pattern that matches it alone. */
 export const globOf = (name) => name.replace(/[*?[\]{}\\!]/g, "\\$&");
@@ -9,7 +9,7 @@ export const globOf = (name) => name.replace(/[*?[\]{}\\!]/g, "\\$&");
 const MOST = 100;
 
 /** Changes the entries by one change of the file, so that agents do not get these tools any more, or get them again. `by` has the tools'
- * own names by server. */
+ * own names by server. Gives what undoes it: what was hidden before stays so. */
 export async function offerTools(by, isOffered) {
   const changes = await Promise.all([...by].map(async ([server, names]) => {
     const { entry } = await ask(`servers/${part(server)}`);
@@ -18,5 +18,7 @@ export async function offerTools(by, isOffered) {
     const disabled = isOffered ? others : [...others, ...patterns];
     return { path: ["mcpServers", server, "disabled_tools"], value: disabled.length ? disabled : null };
   }));
-  for (let done = 0; done < changes.length; done += MOST) await patch("config", { changes: changes.slice(done, done + MOST) });
+  const ids = [];
+  for (let done = 0; done < changes.length; done += MOST) ids.unshift((await patch("config", { changes: changes.slice(done, done + MOST) })).id);
+  return async () => { for (const id of ids.filter(Boolean)) await post("config/undo", { id }); };
 }

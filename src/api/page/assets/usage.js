@@ -25,7 +25,7 @@ export function usage(first, frame) {
   const isTicked = (server) => ticked.get(server) ?? sums.complete;
 
   const read = (now) => {
-    asked = { days: DAYS.includes(now.get("days")) ? now.get("days") : "30", server: now.get("server") ?? "", caller: now.get("caller") ?? "", order: now.get("order") ?? "calls" };
+    asked = { days: DAYS.includes(now.get("days")) ? now.get("days") : "30", server: now.get("server") ?? "", caller: now.get("caller") ?? "", order: ORDERS.some(([key]) => key === now.get("order")) ? now.get("order") : "calls" };
   };
   read(first);
 
@@ -110,12 +110,11 @@ export function usage(first, frame) {
 
   function disable(by) {
     const servers = [...by].filter(([server]) => isTicked(server));
-    const offer = (word, isOffered) => it.act(word, async () => {
-      await offerTools(new Map(servers), isOffered);
-      if (!isOffered) toast(`Disabled ${count(servers.reduce((n, [, names]) => n + names.length, 0), "tool")}`, () => offer("Enabling…", true));
-      await load();
+    const act = (word, doIt) => it.act(word, () => doIt().then(load));
+    return servers.length && act("Disabling…", async () => {
+      const undo = await offerTools(new Map(servers), false);
+      toast(`Disabled ${count(servers.reduce((n, [, names]) => n + names.length, 0), "tool")}`, () => act("Undoing…", undo));
     });
-    return servers.length && offer("Disabling…", false);
   }
 
   function unused() {
