@@ -157,6 +157,9 @@ fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     })
 }
 
+/// What helps a script that took too long; a model gives the time otherwise.
+const LONGER: &str = "do less in one script, make independent calls with call_tools, or give a larger --timeout. Calls before it did run.";
+
 fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let ended: Ended<'_> = daemon_client::read("POST /api/v1/code", body)?;
     if out.is_json() {
@@ -177,19 +180,21 @@ fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let Some(error) = ended.error else {
         return Ok(());
     };
-    let what = match &*error.code {
-        "SYNTAX_ERROR" => Some("the script is no JavaScript".to_owned()),
-        "RUNTIME_ERROR" => Some("the script failed".to_owned()),
-        _ => None,
+    let (what, step) = match &*error.code {
+        "SYNTAX_ERROR" => (Some("the script is no JavaScript"), error.hint),
+        "RUNTIME_ERROR" => (Some("the script failed"), error.hint),
+        "TIMEOUT" => (None, LONGER.to_owned()),
+        _ => (None, error.hint),
     };
     let place = error.line.zip(error.column);
     let place = place.map(|(line, column)| format!("at line {line}, column {column}"));
+    let what = what.map(str::to_owned);
     let place: Vec<String> = what.into_iter().chain(place).collect();
     let failure = CommandFailure::failed(match place.join(" ") {
         none if none.is_empty() => error.message,
         place => format!("{place}: {}", error.message),
     });
-    let failure = failure.next(error.hint.replace("timeout_ms", "--timeout"));
+    let failure = failure.next(step);
     Err(if out.is_json() {
         failure.shown()
     } else {

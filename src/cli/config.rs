@@ -66,8 +66,7 @@ pub(super) struct ConfigCheck {
 }
 
 /// What to do where a daemon does not take the file as it stands.
-pub(super) const CORRECT_THE_FILE: &str =
-    "correct the file; `mcpproxy config check` shows every mistake";
+pub(super) const CORRECT_THE_FILE: &str = "correct the file, then `mcpproxy config check`";
 
 #[derive(Serialize)]
 struct Paths<'a> {
@@ -94,7 +93,7 @@ impl ConfigCommand {
 
 async fn edit(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
     let file = files.config_file();
-    if file.exists() && std::fs::read(file).is_err() {
+    if file.exists() && config::read_text(file).is_err() {
         return ConfigCheck { insecure: false }.run(files, out).await;
     }
     let named = |name| std::env::var(name).ok().filter(|text| !text.is_empty());

@@ -60,7 +60,7 @@ pub(super) struct ConfigSet {
     dry_run: bool,
 }
 
-/// List the changes of the file, and who made them
+/// List changes of the file, of tokens and of approvals
 #[derive(Debug, Args)]
 pub(super) struct ConfigHistoryList {
     /// Show this many of the latest

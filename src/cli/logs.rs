@@ -17,7 +17,8 @@ use crate::{
 
 /// Show the daemon's log
 ///
-/// A daemon in the background writes a log that stays after its end; `serve` does with --log-file, and else logs to stderr.
+/// The log of a background daemon stays after its end. `serve` logs to stderr, or to the file that --log-file names, which this shows
+/// while the daemon runs.
 #[derive(Debug, Args)]
 pub(super) struct DaemonLogs {
     #[command(flatten)]

@@ -140,9 +140,7 @@ impl LoadError {
                 "set the variable for the daemon; `mcpproxy config check` shows other mistakes"
                     .to_owned()
             }
-            Self::Unusable { .. } => {
-                "correct the file; `mcpproxy config check` shows every mistake".to_owned()
-            }
+            Self::Unusable { .. } => "correct the file, then `mcpproxy config check`".to_owned(),
             Self::Missing { .. } => {
                 "correct the name, or create the file: `mcpproxy setup`".to_owned()
             }

@@ -343,7 +343,7 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
         let ends = lasts.and_then(|lasts| created.checked_add(lasts));
         ends.ok_or_else(|| {
             wrong(
-                format!("{written:?} is no time"),
+                format!("{written:?} does not say how long the token is valid"),
                 "Write one such as 30d or 12h.",
             )
         })

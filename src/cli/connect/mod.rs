@@ -51,7 +51,7 @@ pub(super) struct ConnectCommand {
     /// Connect it to /mcp, /mcp/all, /mcp/server/NAME, …
     #[arg(long, value_name = "PATH", value_parser = endpoint_path)]
     endpoint: Option<String>,
-    /// Let the client start `mcpproxy stdio` instead of HTTP
+    /// Let the client start `mcpproxy stdio`, without HTTP
     #[arg(long)]
     stdio: bool,
     /// Give it a token of its own, in its file

@@ -61,7 +61,9 @@ pub(super) fn undo(
     if put_back.is_empty() {
         let failure =
             CommandFailure::failed("nothing to put back: `import --move` has removed no servers");
-        return Err(failure.next("to undo an import: `mcpproxy config undo`"));
+        return Err(failure.next(
+            "`mcpproxy config history` lists imports; `mcpproxy config undo NUMBER` undoes one",
+        ));
     }
     if out.is_json() {
         output::json(&output::as_json(&PutBack { put_back })?)?;
