@@ -39,7 +39,7 @@ test("of a server at an address nothing is said to be started", async () => {
   assert.doesNotMatch(await page.locator("main").innerText(), /user’s rights|is started|Starting/);
   // Nobody logged in to it.
   await go("/ui/servers/open");
-  await page.getByRole("button", { name: "Restart" }).waitFor();
+  await page.getByRole("button", { name: "Try again" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Log out" }).count(), 0);
   await close();
   await here.end();

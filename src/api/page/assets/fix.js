@@ -52,14 +52,17 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
   const wanted = missing ? asked(name, entry, missing, one.reason) : away ? inCommand(entry, away) : said_ ? inEnv(name, said_) : isUnreached ? inUrl(one, entry) : hasRun ? inCommand(entry, null, one) : null;
   if (!wanted) return null;
   const box = (id, kind, value, more = {}) => h(`${kind}.mono`, { id, spellcheck: "false", autocomplete: "off", "data-kept": "", value, ...more });
-  const field = box("fix-value", "input", wanted.value ?? "", { type: wanted.secret ? "password" : "text", "aria-describedby": "fix-hint", required: true, pattern: ".*\\S.*", title: "Enter a value" });
+  const field = box("fix-value", "input", wanted.value ?? "", { type: wanted.secret ? "password" : "text", "aria-describedby": "fix-hint", on: { input: ({ target }) => target.setCustomValidity("") } });
   const args = wanted.args ? box("fix-args", "textarea", undefined, { rows: Math.min(6, Math.max(2, wanted.args.length)) }) : null;
   if (args) args.value = wanted.args.join("\n");
   const submit = (event) => {
     event.preventDefault();
     const [given, lines, isPlain] = ["fix-value", "fix-args", "fix-plain"].map((id) => document.getElementById(id));
     const value = wanted.secret ? given.value : given.value.trim();
-    if (!value) return given.focus();
+    if (!value.trim()) {
+      given.setCustomValidity("Nothing was saved: enter a value.");
+      return given.reportValidity();
+    }
     return act("Saving…", async () => {
       const isKept = wanted.secret && !isPlain?.checked;
       if (isKept) await put(`secrets/${part(wanted.secret)}`, { value });
