@@ -2,6 +2,8 @@
 
 use axum::extract::{State, rejection::BytesRejection};
 use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     Answer, blocking, ok, read_body,
@@ -9,6 +11,8 @@ use super::{
     verbs::Verbs,
 };
 use crate::{
+    clients::{MovedServers, home_places, moved_here, our_address, put_back},
+    config::ChangedValue,
     failure::error_code::ErrorCode,
     management::{ConfigChange, ConfigHistory, ConfigPatch, UndoRequest},
 };
@@ -35,7 +39,10 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         "configHistory",
         "Every change of the configuration file, the latest first.",
     );
-    let undo = About::new("undoConfig", "Undoes a change of the configuration file.");
+    let undo = About::new(
+        "undoConfig",
+        "Undoes a change of the configuration file; servers that were moved here and go with it are put back into their clients' files.",
+    );
     Routes::new()
         .patch(
             "/api/v1/config",
@@ -54,7 +61,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             "/api/v1/config/undo",
             undo_change::<V>,
             undo.takes::<UndoRequest>()
-                .gives::<ConfigChange>()
+                .gives::<Undone>()
                 .fails(UNDO_FAILURES),
         )
 }
@@ -68,10 +75,44 @@ async fn show_history<V: Verbs>(State(verbs): State<V>) -> Answer {
     ok(&blocking(move || verbs.management().config_history()).await??)
 }
 
+/// What was undone, or would be.
+#[derive(Serialize, JsonSchema)]
+struct Undone {
+    #[serde(flatten)]
+    change: ConfigChange,
+    /// The servers that went and had been moved here, put back into the files of their clients.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    put_back: Vec<MovedServers>,
+}
+
+/// A server that undoing takes out and that was moved here would be nowhere.
 async fn undo_change<V: Verbs>(
     State(verbs): State<V>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let request: UndoRequest = read_body(body)?;
-    ok(&verbs.management().undo_config(request).await?)
+    let dry_run = request.dry_run;
+    let at_hand = verbs.clone();
+    let moved = blocking(move || {
+        let files = at_hand.files();
+        // Without a home there are no files of clients.
+        let places = home_places().ok()?;
+        let us = our_address(&files, at_hand.location());
+        // Where the configuration cannot be read, undoing says why.
+        Some((moved_here(&files, &places, &us).ok()?, us))
+    });
+    let moved = moved.await?;
+    let change = verbs.management().undo_config(request).await?;
+    let removed = change
+        .changes
+        .iter()
+        .filter_map(ChangedValue::removed_server);
+    let removed: Vec<String> = removed.map(str::to_owned).collect();
+    let put_back = match moved {
+        Some((moved, us)) if !removed.is_empty() => {
+            blocking(move || put_back(&moved, &removed, &us, dry_run)).await?
+        }
+        _ => Vec::new(),
+    };
+    ok(&Undone { change, put_back })
 }

@@ -228,6 +228,7 @@ async fn add_chosen(
         entries.map(|(at, name, entry)| (at, (name, entry))).unzip();
     let outcomes = management.add_servers(entries).await;
     for (at, outcome) in places.into_iter().zip(outcomes) {
+        report.id = outcome.as_ref().map_or(report.id, |id| *id);
         let error = outcome.err();
         report.note(
             at,

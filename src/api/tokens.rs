@@ -51,7 +51,7 @@ async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
 
 async fn issue<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
     let new: NewToken = read_body(body)?;
-    let url = verbs.url();
+    let url = verbs.location().and_then(|location| location.url.clone());
     ok(&verbs.management().issue_token(new, url.as_deref()).await?)
 }
 

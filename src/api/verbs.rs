@@ -1,10 +1,10 @@
 //! What the routes stand on that need no daemon: the parts of one that runs, or the files alone.
 
-use super::{Answer, Api};
+use super::{Answer, Api, config};
 use crate::{
     access::Caller,
     failure::error_code::Failure,
-    management::{Backing, Management, OverDaemon, OverFiles},
+    management::{Backing, DaemonLocation, Management, OverDaemon, OverFiles},
     router::search::{Detail, Search, search_lists},
     wire::Raw,
 };
@@ -15,8 +15,11 @@ pub(super) trait Verbs: Clone + Send + Sync + 'static {
 
     fn management(&self) -> &Management<Self::Backing>;
 
-    /// Where clients reach the daemon, if one runs.
-    fn url(&self) -> Option<String>;
+    /// The files alone.
+    fn files(&self) -> Management<OverFiles>;
+
+    /// Where the daemon is, if one runs.
+    fn location(&self) -> Option<&DaemonLocation>;
 
     /// Puts an answer together off the workers of the runtime: a server may list twenty thousand things.
     fn in_turn(
@@ -39,8 +42,12 @@ impl Verbs for Api {
         &self.0.management
     }
 
-    fn url(&self) -> Option<String> {
-        self.0.location.url.clone()
+    fn files(&self) -> Management<OverFiles> {
+        config::files(self)
+    }
+
+    fn location(&self) -> Option<&DaemonLocation> {
+        Some(&self.0.location)
     }
 
     async fn in_turn(&self, work: impl FnOnce(&Management) -> Answer + Send + 'static) -> Answer {
@@ -67,7 +74,11 @@ impl Verbs for Management<OverFiles> {
         self
     }
 
-    fn url(&self) -> Option<String> {
+    fn files(&self) -> Self {
+        self.clone()
+    }
+
+    fn location(&self) -> Option<&DaemonLocation> {
         None
     }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use http::Method;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -194,6 +194,7 @@ async fn change(
     if change.changes.iter().any(requires_tokens) {
         warn_of_clients(files, import::location_of(&daemon).as_ref(), out);
     }
+    say_put_back(&daemon_client::read::<Undone>(path, &body)?, dry_run, out);
     match (change.id, change.changes.is_empty()) {
         (None, true) => out.note("nothing to change"),
         (None, false) if dry_run => out.note("nothing was written"),
@@ -220,6 +221,32 @@ async fn change(
         let columns = [name("KEY"), text("BEFORE", 1), text("AFTER", 1)];
         output::table(columns, change.changes.iter().map(cells))
     })
+}
+
+/// What undoing a change did beside the file.
+#[derive(Deserialize)]
+struct Undone {
+    #[serde(default)]
+    put_back: Vec<PutBack>,
+}
+
+/// Servers that were moved here, back in the file of their client.
+#[derive(Deserialize)]
+struct PutBack {
+    file: String,
+    servers: Vec<String>,
+    error: Option<String>,
+}
+
+fn say_put_back(undone: &Undone, dry_run: bool, out: Output) {
+    for one in &undone.put_back {
+        let n = output::count(one.servers.len(), "server");
+        match &one.error {
+            Some(why) => out.warning(&format!("{} was left unchanged: {why}", one.file)),
+            None if dry_run => out.note(&format!("{n} would be put back into {}", one.file)),
+            None => out.done(&format!("put {n} back into {}", one.file)),
+        }
+    }
 }
 
 /// Whether clients have to show a token from then on.

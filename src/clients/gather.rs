@@ -96,6 +96,7 @@ pub fn gather(
         }
     }
     report.servers = planned(files, us, &found)?;
+    start_check::look(&mut report.servers);
     Ok(report)
 }
 
@@ -114,10 +115,12 @@ pub fn gather_pasted(
     let file = ClientFile::new(Some(found.client), Scope::User, PathBuf::from("-"));
     let mut report = ImportReport::of(Path::new("/"));
     report.servers = planned(files, us, &[(file, found)])?;
+    start_check::look(&mut report.servers);
     Ok(report)
 }
 
-fn planned(
+/// What is to become of the servers in these files. Blocks.
+pub(super) fn planned(
     files: &Management<OverFiles>,
     us: &OurAddress,
     found: &[(ClientFile, FoundFile)],
@@ -127,9 +130,7 @@ fn planned(
     let stored = StoredNames::new(files);
     let stored = |name: &str, value: Option<&str>| stored.compared(name, value);
     let names = SecretNames::new(used.collect(), &stored);
-    let mut planned = plan(found, &existing, us, names);
-    start_check::look(&mut planned);
-    Ok(planned)
+    Ok(plan(found, &existing, us, names))
 }
 
 /// Which secrets are stored. The keyring is asked when the first one is looked for.

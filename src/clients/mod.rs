@@ -52,7 +52,9 @@ pub use self::{
     file::{ClientFile, FoundFile},
     gather::{gather, gather_pasted, home_places, our_address, real_path},
     keeping::to_keyring,
-    moving::{kept_copies, move_back, move_out, moved_from, moved_last},
+    moving::{
+        MovedHere, kept_copies, move_back, move_out, moved_from, moved_here, moved_last, put_back,
+    },
     needs::{NeededKind, NeededValue},
     own_token::{give_token, shown_token, take_token},
     placeholders::Placeholder,

@@ -9,12 +9,17 @@ use super::{
     fault::FileFault,
     file::ClientFile,
     formats::FileFormat,
+    gather::planned,
     places::ClientPlaces,
     replace::{self, CopyKind},
     report::{FoundServer, ImportReport, MovedServers},
     servers::ClientServer,
 };
-use crate::config::OurAddress;
+use crate::{
+    config::OurAddress,
+    failure::error_code::Failure,
+    management::{Management, OverFiles},
+};
 
 /// Removes those servers of the report from their files that are here now, of these clients.
 pub fn move_out(report: &ImportReport, is_meant: impl Fn(Client) -> bool) -> Vec<MovedServers> {
@@ -92,19 +97,95 @@ pub fn move_back(
 ) -> Vec<MovedServers> {
     let meant = moved(places).filter(|(client, _, _)| is_meant(*client));
     let put_back = meant.map(|(client, file, newest)| {
-        let (servers, error) = match put(&file, &newest, us) {
-            Ok(servers) => (servers, None),
-            Err(error) => (Vec::new(), Some(error)),
-        };
-        MovedServers {
-            client,
-            file: file.path.display().to_string(),
-            servers,
-            backup: None,
-            error,
-        }
+        let put = put(&file, &newest, us, |_| true);
+        outcome(client, &file, put)
     });
     put_back.collect()
+}
+
+fn outcome(client: Client, file: &ClientFile, put: Result<Vec<String>, String>) -> MovedServers {
+    let (servers, error) = match put {
+        Ok(servers) => (servers, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    MovedServers {
+        client,
+        file: file.path.display().to_string(),
+        servers,
+        backup: None,
+        error,
+    }
+}
+
+/// What was moved here out of one file, by one copy of it.
+pub struct MovedHere {
+    client: Client,
+    file: ClientFile,
+    copy: PathBuf,
+    /// Of each server its list and name there, and its name here.
+    servers: Vec<(Vec<String>, String, String)>,
+}
+
+/// The servers that were removed from files and are here as they were there, the latest removal first. Blocks.
+pub fn moved_here(
+    files: &Management<OverFiles>,
+    places: &ClientPlaces,
+    us: &OurAddress,
+) -> Result<Vec<MovedHere>, Failure> {
+    let mut all = Vec::new();
+    for file in places.files() {
+        let Some(client) = file.client else {
+            continue;
+        };
+        for copy in replace::backups(&file.path, CopyKind::Move) {
+            // Of one that cannot be read nothing is put back.
+            let before = std::fs::read_to_string(&copy).unwrap_or_default();
+            let Ok(found) = file.servers_in(&before) else {
+                continue;
+            };
+            let here = planned(files, us, &[(file.clone(), found)])?.into_iter();
+            let here = here
+                .filter(FoundServer::is_here_as_it_is)
+                .filter_map(|one| Some((one.list, one.written_name, one.name?)));
+            all.push(MovedHere {
+                client,
+                file: file.clone(),
+                copy,
+                servers: here.collect(),
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// Puts those of them back that had these names here; says only which those are where nothing is to be written.
+pub fn put_back(
+    moved: &[MovedHere],
+    names: &[String],
+    us: &OurAddress,
+    dry_run: bool,
+) -> Vec<MovedServers> {
+    let mut all = Vec::new();
+    for one in moved {
+        let meant = one.servers.iter().filter(|(.., here)| names.contains(here));
+        let meant: Vec<(&[String], &str)> = meant
+            .map(|(list, name, _)| (&list[..], &name[..]))
+            .collect();
+        if meant.is_empty() {
+            continue;
+        }
+        let is_meant =
+            |server: &ClientServer| meant.contains(&(&server.list[..], &server.name[..]));
+        let put = if dry_run {
+            Ok(meant.iter().map(|(_, name)| (*name).to_owned()).collect())
+        } else {
+            put(&one.file, &one.copy, us, is_meant)
+        };
+        all.push(outcome(one.client, &one.file, put));
+    }
+    // An older copy has nothing to add where a newer one has had the same servers.
+    all.retain(|one| !one.servers.is_empty() || one.error.is_some());
+    all
 }
 
 /// The files to which [`move_back`] would put servers back.
@@ -145,8 +226,13 @@ pub fn kept_copies(places: &ClientPlaces) -> Vec<PathBuf> {
     copies
 }
 
-/// Puts back the servers that the copy has and the file has not.
-fn put(file: &ClientFile, copy: &Path, us: &OurAddress) -> Result<Vec<String>, String> {
+/// Puts back the servers that are meant, of those that the copy has and the file has not. The copy goes once nothing in it is needed.
+fn put(
+    file: &ClientFile,
+    copy: &Path,
+    us: &OurAddress,
+    is_meant: impl Fn(&ClientServer) -> bool,
+) -> Result<Vec<String>, String> {
     let fault = |fault: FileFault| fault.to_string();
     let before = std::fs::read_to_string(copy).map_err(|error| error.to_string())?;
     let now = file.text().map_err(fault)?.unwrap_or_default();
@@ -160,7 +246,13 @@ fn put(file: &ClientFile, copy: &Path, us: &OurAddress) -> Result<Vec<String>, S
     let gone = copied.iter().filter(is_gone);
     let (ours, gone): (Vec<&ClientServer>, Vec<&ClientServer>) =
         gone.partition(|server| us.is_us(server));
-    let before = without(file.format, &before, places_of(&ours)).map_err(fault)?;
+    let (gone, others): (Vec<&ClientServer>, Vec<&ClientServer>) =
+        gone.into_iter().partition(|server| is_meant(server));
+    if gone.is_empty() && !others.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stay_away = places_of(&ours).chain(places_of(&others));
+    let before = without(file.format, &before, stay_away).map_err(fault)?;
     let is_untouched = without(file.format, &before, places_of(&gone)).as_deref() == Ok(&now);
     let mut after = now.clone();
     if is_untouched {
@@ -174,7 +266,8 @@ fn put(file: &ClientFile, copy: &Path, us: &OurAddress) -> Result<Vec<String>, S
     }
     let written = replace::replace(&file.path, Some(&now), &after, CopyKind::Move);
     let spent = written.map_err(|error| not_written(&error).error)?;
-    for spent in spent.iter().map(PathBuf::as_path).chain([copy]) {
+    let copy = others.is_empty().then_some(copy);
+    for spent in spent.iter().map(PathBuf::as_path).chain(copy) {
         // What is left of it does no harm.
         let _ = std::fs::remove_file(spent);
     }

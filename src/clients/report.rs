@@ -27,6 +27,9 @@ pub struct ImportReport {
     pub repeated: Vec<RepeatedKey>,
     /// How many were imported.
     pub imported: usize,
+    /// The number of the import in the history, by which it is undone; none where nothing was, or each has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
     /// What was removed from files of clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<MovedServers>,
@@ -233,6 +236,7 @@ impl ImportReport {
             faults: Vec::new(),
             repeated: Vec::new(),
             imported: 0,
+            id: None,
             moved: Vec::new(),
             empty: Vec::new(),
         }

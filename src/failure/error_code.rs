@@ -242,6 +242,8 @@ pub struct Failure {
     pub hint: String,
     /// The next step of whoever may run commands, where it is another.
     pub step: Option<Box<NextStep>>,
+    /// The name that there is and that may have been meant.
+    pub closest: Option<String>,
 }
 
 /// Limit: bytes of a sentence. Names that a client made up stand in it, and would come back whole otherwise.
@@ -260,6 +262,7 @@ impl Failure {
             tool: None,
             hint: capital(cut(hint.into(), LONGEST_SENTENCE)),
             step: None,
+            closest: None,
         }
     }
 
@@ -274,6 +277,13 @@ impl Failure {
     #[must_use]
     pub fn with_step(mut self, step: NextStep) -> Self {
         self.step = Some(Box::new(step));
+        self
+    }
+
+    /// Names what may have been meant.
+    #[must_use]
+    pub fn with_closest(mut self, name: Option<&str>) -> Self {
+        self.closest = name.map(str::to_owned);
         self
     }
 
@@ -340,6 +350,9 @@ impl Serialize for Failure {
             map.serialize_entry("tool", tool)?;
         }
         map.serialize_entry("hint", &self.hint)?;
+        if let Some(closest) = &self.closest {
+            map.serialize_entry("closest", closest)?;
+        }
         map.end()
     }
 }

@@ -335,7 +335,8 @@ impl<'a> Rules<'a> {
         let known = self.settings.servers.keys().map(ServerName::as_str);
         let lists = Target::method_alone(method::TOOLS_LIST);
         let is_visible = |name: &str| self.permit(caller, name, &lists).is_ok();
-        let hint = match names::closest_allowed(server, known, is_visible) {
+        let close = names::closest_allowed(server, known, is_visible);
+        let hint = match close {
             Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
             None => self.usable_servers(caller),
         };
@@ -343,7 +344,7 @@ impl<'a> Rules<'a> {
             ShownToken::None => format!("no server {server:?} is configured"),
             _ => format!("this token has no server {server:?}"),
         };
-        Failure::new(ErrorCode::UnknownServer, error, hint)
+        Failure::new(ErrorCode::UnknownServer, error, hint).with_closest(close)
     }
 
     fn usable_servers(self, caller: &Caller) -> String {
@@ -372,7 +373,8 @@ impl<'a> Rules<'a> {
                 && self.permit(caller, server, &Target::tool(name)).is_ok()
         };
         let names = known.iter().map(|tool| &*tool.name);
-        let hint = match names::closest_allowed(tool, names, is_visible) {
+        let close = names::closest_allowed(tool, names, is_visible);
+        let hint = match close {
             Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
             None if known.is_empty() => {
                 "Nothing ran. The server lists no tools; ask the user to look at it.".to_owned()
@@ -383,7 +385,7 @@ impl<'a> Rules<'a> {
             }
         };
         let error = format!("the server {server:?} has no tool {tool:?}");
-        Failure::new(ErrorCode::UnknownTool, error, hint)
+        Failure::new(ErrorCode::UnknownTool, error, hint).with_closest(close)
     }
 
     fn unknown_prompt(self, caller: &Caller, server: &str, prompt: &str) -> Failure {

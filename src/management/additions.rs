@@ -17,15 +17,15 @@ impl<B: Backing> Management<B> {
         name: &str,
         entry: Map<String, Value>,
     ) -> Result<ServerChange, Failure> {
-        self.add(vec![self.addition(name, entry)?]).await?;
-        Ok(ServerChange::of(self.server(name)?, &["added"]))
+        let id = self.add(vec![self.addition(name, entry)?]).await?;
+        Ok(ServerChange::of(self.server(name)?, &["added"]).written(id))
     }
 
-    /// Adds servers by one change of the file. One that may not be added leaves the others alone.
+    /// Adds servers by one change of the file, which has a number in the history. One that may not be added leaves the others alone.
     pub async fn add_servers(
         &self,
         entries: Vec<(String, Map<String, Value>)>,
-    ) -> Vec<Result<(), Failure>> {
+    ) -> Vec<Result<Option<u64>, Failure>> {
         let additions: Vec<_> = entries
             .into_iter()
             .map(|(name, entry)| self.addition(&name, entry))
@@ -39,7 +39,7 @@ impl<B: Backing> Management<B> {
             .collect()
     }
 
-    async fn add(&self, additions: Vec<Change>) -> Result<(), Failure> {
+    async fn add(&self, additions: Vec<Change>) -> Result<Option<u64>, Failure> {
         for addition in &additions {
             if let Change::AddServer { name, .. } = addition
                 && self.server(name.as_str()).is_err()

@@ -78,7 +78,11 @@ pub trait Backing: Send + Sync {
     fn activity(&self) -> impl Future<Output = Result<ActivityReader, UnreadableActivity>> + Send;
 
     /// Writes changes to the file, all or none, and puts them in force where anything is.
-    fn change(&self, changes: Vec<Change>) -> impl Future<Output = Result<(), WriteError>> + Send;
+    fn change(
+        &self,
+        by: ChangeOf,
+        changes: Vec<Change>,
+    ) -> impl Future<Output = Result<(), WriteError>> + Send;
 
     /// The same for changes that are decided over the text that they replace, and again over a later one. Nothing is recorded.
     fn rewrite(

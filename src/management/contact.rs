@@ -127,7 +127,11 @@ impl Management {
             path: vec!["changed_by".to_owned()],
             value: Value::String("agent".to_owned()),
         };
-        match self.backing().change(vec![mark]).await {
+        match self
+            .backing()
+            .change(ChangeOf::this_task(), vec![mark])
+            .await
+        {
             Ok(()) => Ok(()),
             Err(error) => {
                 let error = format!(

@@ -246,9 +246,10 @@ impl<B: Backing> Management<B> {
         let data_dir = self.backing().data_dir();
         let review = is_quarantined.then(|| entry_review::kept_text(data_dir, name));
         let change = change_of(step, &entry.secrets, review.flatten());
+        let note = change.note();
         if !is_quarantined {
             self.note_approvals(change).await;
-            return Ok(ServerChange::of(self.server(name)?, &["approvals"]));
+            return Ok(ServerChange::of(self.server(name)?, &["approvals"]).written(note.id()));
         }
         let set = Change::SetKey {
             server: name.to_owned(),
@@ -258,16 +259,14 @@ impl<B: Backing> Management<B> {
         let changes = vec![set, by_a_person(name)];
         let trusting = self.trust(entry, "lift_quarantine", changes, change.clone());
         let outcome = trusting.await;
-        if change.note().id().is_none() {
+        if note.id().is_none() {
             // It stands in the history all the same.
             self.note_approvals(change).await;
         }
         outcome?;
         entry_review::forget(self.backing().data_dir(), name);
-        Ok(ServerChange::of(
-            self.server(name)?,
-            &["quarantined", "approvals"],
-        ))
+        let changed = &["quarantined", "approvals"];
+        Ok(ServerChange::of(self.server(name)?, changed).written(note.id()))
     }
 
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what

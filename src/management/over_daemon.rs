@@ -21,7 +21,7 @@ use crate::{
     catalog::{ApprovalRequest, ApprovalWithdrawal, Catalog, ServerCatalog, Snapshot},
     config::{
         Change, ChangeOf, DEMO, History, Keeper, OurAddress, ServerEntry, Settings, Start,
-        TextChange, WriteError,
+        TextChange, WriteError, edit_all,
     },
     failure::error_code::{ErrorCode, Failure},
     gate,
@@ -255,9 +255,10 @@ impl Backing for OverDaemon {
             && !self.keeper.settings().servers.contains_key(server)
     }
 
-    async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {
+    async fn change(&self, by: ChangeOf, changes: Vec<Change>) -> Result<(), WriteError> {
         let steps = operator_changes(&changes);
-        let written = self.keeper.change(changes).await.map(drop);
+        let edited = move |text: &str| edit_all(text, &changes);
+        let written = self.keeper.rewrite_as(by, edited).await.map(drop);
         let error = written.as_ref().err().map(ToString::to_string);
         for change in steps {
             let error = error.clone();

@@ -453,8 +453,8 @@ impl Backing for OverFiles {
         ActivityReader::of_file(&self.data_dir)
     }
 
-    async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {
-        self.rewrite(move |text: &str| config::edit_all(text, &changes))
+    async fn change(&self, by: ChangeOf, changes: Vec<Change>) -> Result<(), WriteError> {
+        self.rewrite_as(by, move |text: &str| config::edit_all(text, &changes))
             .await
     }
 

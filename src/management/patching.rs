@@ -76,9 +76,10 @@ impl<B: Backing> Management<B> {
         &self,
         action: &'static str,
         name: &str,
+        by: ChangeOf,
         decide: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<Arc<Planned>, Failure> {
-        let planned = self.rewrite_seeing(decide).await;
+        let planned = self.rewrite_seeing_as(by, decide).await;
         self.note_change(None, action, name, planned.as_deref());
         planned
     }
@@ -92,7 +93,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// The same for a change of which more is known than whose it is.
-    async fn rewrite_seeing_as(
+    pub(super) async fn rewrite_seeing_as(
         &self,
         by: ChangeOf,
         decide: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     activity::OperatorChange,
-    config::{self, Change, EntryFlag, written_entry},
+    config::{self, Change, ChangeOf, EntryFlag, written_entry},
     failure::error_code::Failure,
     runtime::sync::Guarded,
 };
@@ -38,11 +38,13 @@ impl<B: Backing> Management<B> {
         let mut changes = Vec::new();
         for (name, row) in names.iter().zip(rows) {
             // The demo server stands in no file.
-            let outcome = removed.remove(name).unwrap_or(Ok(true));
+            let outcome = removed.remove(name).unwrap_or(Ok(Made::default()));
             if outcome.is_ok() {
                 self.0.forget(name).await;
             }
-            changes.push(outcome.and_then(|_| Ok(ServerChange::of(row??.removed(), &["removed"]))));
+            changes.push(outcome.and_then(|made| {
+                Ok(ServerChange::of(row??.removed(), &["removed"]).written(made.id))
+            }));
         }
         changes
     }
@@ -81,19 +83,20 @@ impl<B: Backing> Management<B> {
         let follow = names.iter().map(|name| self.backing().follows(name));
         join_all(follow).await;
         let each = names.iter().zip(changed).map(|(name, changed)| {
-            let key = changed?.then_some(flag.key());
-            Ok(ServerChange::of(self.server(name)?, key.as_slice()))
+            let made = changed?;
+            let key = made.is_change.then_some(flag.key());
+            Ok(ServerChange::of(self.server(name)?, key.as_slice()).written(made.id))
         });
         each.collect()
     }
 
-    /// Makes a change for each of these servers that is there, all by one change of the file, and says of each whether there was one to make.
+    /// Makes a change for each of these servers that is there, all by one change of the file, and says what it was of each.
     async fn change_each(
         &self,
         names: &[String],
         action: &'static str,
         plan: impl Fn(&str, &str) -> Result<Option<Change>, Failure> + Send + 'static,
-    ) -> Vec<Result<bool, Failure>> {
+    ) -> Vec<Result<Made, Failure>> {
         let known: Vec<_> = names
             .iter()
             .map(|name| self.row_before_change(name).map(drop))
@@ -102,7 +105,9 @@ impl<B: Backing> Management<B> {
         let there: Vec<String> = there.map(|(name, _)| name.clone()).collect();
         let decided: Arc<Guarded<Vec<Result<bool, Failure>>>> = Arc::default();
         let (slot, servers) = (decided.clone(), there.clone());
-        let written = self.rewrite_seeing(move |text| {
+        let by = ChangeOf::this_task();
+        let note = by.note();
+        let written = self.rewrite_seeing_as(by, move |text| {
             let plans: Vec<_> = servers.iter().map(|server| plan(text, server)).collect();
             let changes = plans.iter().flatten().flatten().cloned().collect();
             *slot.lock() = plans
@@ -123,13 +128,26 @@ impl<B: Backing> Management<B> {
             known?;
             // Without a decision the file was not read.
             let planned = decided.next().unwrap_or(Ok(false));
-            let outcome = planned.and_then(|is_changed| written.clone().map(|_| is_changed));
+            let outcome = planned.and_then(|is_change| {
+                written.clone()?;
+                let id = note.id().filter(|_| is_change);
+                Ok(Made { is_change, id })
+            });
             let outcome = outcome.map_err(|failure| self.not_in_file(name, failure));
             self.note_change(None, action, name, outcome.as_ref().map(|_| &summary));
             outcome
         });
         outcomes.collect()
     }
+}
+
+/// What a change of the file did for one server.
+#[derive(Debug, Clone, Copy, Default)]
+struct Made {
+    /// Whether there was anything to change.
+    is_change: bool,
+    /// Its number in the history.
+    id: Option<u64>,
 }
 
 fn plan_flag(

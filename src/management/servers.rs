@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     catalog::Snapshot,
-    config::{DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport},
+    config::{ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport},
     failure::{
         error_code::{ErrorCode, Failure, as_step},
         step::NextStep,
@@ -104,6 +104,9 @@ pub struct ServerChange {
     /// What of it has no effect, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Its number in the history, by which it is undone; none where the file was not changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
 }
 
 /// All that is known of one server.
@@ -202,7 +205,13 @@ impl ServerChange {
             server,
             changed: changed.iter().map(|&key| key.to_owned()).collect(),
             warnings: Vec::new(),
+            id: None,
         }
+    }
+
+    /// The same with its number in the history.
+    pub(super) fn written(self, id: Option<u64>) -> Self {
+        Self { id, ..self }
     }
 }
 
@@ -394,8 +403,10 @@ impl<B: Backing> Management<B> {
         let row = self.row_before_change(name)?;
         let patch = read_patch(name, patch)?;
         let (server, us) = (name.to_owned(), self.backing().our_address());
+        let by = ChangeOf::this_task();
+        let note = by.note();
         let planned = self
-            .change_seeing("patch", name, move |text| {
+            .change_seeing("patch", name, by, move |text| {
                 plan_patch(text, &server, &patch, &us, Rights::Person)
             })
             .await;
@@ -406,6 +417,7 @@ impl<B: Backing> Management<B> {
             server: self.server(name)?,
             changed: planned.changed.clone(),
             warnings: self.without_effect(name, &planned.changed),
+            id: note.id(),
         })
     }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Backing, Management};
 use crate::{
-    config::{Change, EditError, WriteError},
+    config::{Change, ChangeOf, EditError, WriteError},
     failure::error_code::{ErrorCode, Failure},
     process, storage,
     text::names::BadServerName,
@@ -21,9 +21,13 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 impl<B: Backing> Management<B> {
-    pub(super) async fn write(&self, changes: Vec<Change>) -> Result<(), Failure> {
-        let written = self.backing().change(changes).await;
-        self.in_force(written)
+    /// Writes changes to the file. The number of the change in the history.
+    pub(super) async fn write(&self, changes: Vec<Change>) -> Result<Option<u64>, Failure> {
+        let by = ChangeOf::this_task();
+        let note = by.note();
+        let written = self.backing().change(by, changes).await;
+        self.in_force(written)?;
+        Ok(note.id())
     }
 
     /// Whether what was written counts now, and why not.

@@ -78,6 +78,7 @@ impl ApproveServer {
                     server: shown.server,
                     changed: Vec::new(),
                     warnings: Vec::new(),
+                    id: None,
                 };
                 return output::json(&output::as_json(&change)?);
             }

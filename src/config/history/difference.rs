@@ -43,6 +43,18 @@ pub struct ChangedValue {
     pub partly: bool,
 }
 
+impl ChangedValue {
+    /// The server that the change takes out, where that is what it does.
+    pub fn removed_server(&self) -> Option<&str> {
+        match &self.path[..] {
+            [key, server] if key == SERVERS && self.before.is_some() && self.after.is_none() => {
+                Some(server)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A null is a value here.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)

@@ -70,7 +70,15 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await page.getByRole("button", { name: "Undo" }).click();
   await eventually("the undo", async () => (await names()).length === 0);
   assert.equal(here.read(".cursor/mcp.json"), here.cursor);
-  await move.uncheck();
+  // So it does from the history.
+  await page.getByRole("button", { name: "Move 2 servers" }).click();
+  await page.locator("#toast", { hasText: "Moved 2 servers here. Restart Cursor." }).waitFor();
+  await go("/ui/settings");
+  await page.getByRole("button", { name: /^Undo change/ }).first().click();
+  await page.locator("#toast", { hasText: /^Undid change \d+; 2 servers put back into .*mcp\.json/ }).waitFor();
+  assert.equal(here.read(".cursor/mcp.json"), here.cursor);
+  assert.deepEqual(await names(), []);
+  await go("/ui/add");
   await page.getByRole("checkbox", { name: "my-notes" }).uncheck();
   // One that was taken over is looked at, and then taken back.
   await page.getByRole("button", { name: /^Import/ }).click();

@@ -1,6 +1,6 @@
 // Who may use which tools: tokens, whether one is needed, rules in words, and profiles.
 
-import { ask, part, patch, post, query, remove } from "./api.js";
+import { ask, part, patch, post, query, remove, undoChanges } from "./api.js";
 import { accessCheck } from "./access_check.js";
 import { h } from "./dom.js";
 import { acting, button, cell, copying, failed, head, note, row, section, table, toast } from "./parts.js";
@@ -59,7 +59,7 @@ export function access(_, frame) {
     [asking, editing, ruling] = [false, null, null];
     await load();
     toast(word, done.id ? () => it.act("Undoing…", async () => {
-      await post("config/undo", { id: done.id });
+      await undoChanges([done.id]);
       await load();
       // Nobody is let in again before a restart: until then they need theirs.
       if (given.length && list.required()) return toast("Tokens are required until a restart");

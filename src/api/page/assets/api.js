@@ -10,6 +10,8 @@ export class Failure extends Error {
     this.code = told.code ?? "";
     this.hint = told.hint ?? "";
     this.server = told.server;
+    /** The name that there is and that may have been meant. */
+    this.closest = told.closest;
   }
 
   /** Whether this page is not logged in, or not any more. */
@@ -20,11 +22,6 @@ export class Failure extends Error {
   /** Whether what was asked for is not there, or cannot be asked for so: asking again does not help. */
   get isFinal() {
     return this.status === 404 || this.status === 400;
-  }
-
-  /** The name that there is and that may have been meant, where the daemon says one. */
-  get closest() {
-    return /did you mean "?(.+?)"?\?/i.exec(this.hint)?.[1];
   }
 
   /** Whether the daemon could not be reached. */
@@ -137,3 +134,12 @@ export function query(path, values) {
 
 /** A name within a path. */
 export const part = encodeURIComponent;
+
+/** Undoes changes of the configuration, the latest first. The files of clients that got servers back. */
+export async function undoChanges(ids) {
+  const back = [];
+  for (const id of ids) back.push(...((await post("config/undo", { id })).put_back ?? []));
+  const left = back.find((one) => one.error);
+  if (left) throw new Failure(200, { error: `The change is undone, but ${left.file} was left unchanged: ${left.error}`, code: "client_unchanged" });
+  return back;
+}

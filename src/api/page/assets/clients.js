@@ -1,6 +1,6 @@
 // AI clients of this person, and our entry in their files: what would change is shown before it is written, and can be taken back.
 
-import { Failure, ask, part, post, remove } from "./api.js";
+import { Failure, ask, part, post, remove, undoChanges } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, cell, failed, go, head, labelled, row, state, table, toast } from "./parts.js";
 import { ago, at, capital, count, number, said, some } from "./words.js";
@@ -58,12 +58,12 @@ export function clients(frame) {
   /** Its servers are started here alone from then on. */
   const move = (one) => act(one.client, async () => {
     looking = null;
-    const { moved = [], servers } = await post(`clients/${part(one.client)}/move`, undefined, { patience: 90_000 });
+    const { id, moved = [], servers } = await post(`clients/${part(one.client)}/move`, undefined, { patience: 90_000 });
     await Promise.all([readOwn(), load()]);
     const wrong = [...moved, ...servers].find((row) => row.error);
     const names = moved.filter((row) => !row.error).flatMap((row) => row.servers);
     if (names.length) toast(`Moved ${count(names.length, "server")} here. Restart ${one.title}.`, () => act(one.client, async () => {
-      await remove(`clients/${part(one.client)}/move`);
+      await (id ? undoChanges([id]) : remove(`clients/${part(one.client)}/move`));
       await Promise.all([readOwn(), load()]);
     }));
     if (wrong) throw new Failure(200, { error: `Not moved: ${wrong.error}`, code: "client_unchanged", hint: "" });

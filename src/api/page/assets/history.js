@@ -1,11 +1,11 @@
 // The history of the configuration file, of tokens and of approvals: who changed what, with a button that undoes it.
 
-import { ask, post } from "./api.js";
+import { ask, undoChanges } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, cell, head, row, section, table, toast, wrong } from "./parts.js";
 import { GROUPS } from "./setting_names.js";
 import { mayWord } from "./tokens.js";
-import { at, said, some } from "./words.js";
+import { at, count, said, some } from "./words.js";
 
 /** Entries that are shown at first. */
 const FIRST = 8;
@@ -45,9 +45,10 @@ export function history(frame, changed) {
   }
 
   const undo = (entry) => it.act("Undoing…", async () => {
-    await post("config/undo", { id: entry.id });
+    const back = await undoChanges([entry.id]);
     await Promise.all([load(), changed()]);
-    toast(`Undid change ${entry.id}`);
+    const files = back.map((one) => `${count(one.servers.length, "server")} put back into ${one.file}`);
+    toast(`Undid change ${[entry.id, ...files].join("; ")}`);
   });
 
   const value = (path, one) => (one === undefined || one === null ? h("span.dim", "–") : h("code", said(text(path, one)).map((piece) => (typeof piece === "string" && piece.length > 120 ? `${piece.slice(0, 120)}…` : piece))));

@@ -1,6 +1,6 @@
 // What other programs of this person have in their files: a choice of servers to take over, and to take out there.
 
-import { Failure, ask, part, post, remove } from "./api.js";
+import { Failure, ask, part, post, undoChanges } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, cell, failed, go, head, needsYou, note, row, serverState, state, table, ticks, toast } from "./parts.js";
 import { knowVault, vault } from "./vault.js";
@@ -65,7 +65,7 @@ export function imports(frame, done = () => {}) {
         const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
         if (same) same.error = one.error;
       }
-      if (came.length) toast(out.length ? `Moved ${count(came.length, "server")} here. Restart ${out.map((one) => TITLES[one.client] ?? one.client).join(", ")}.` : `Imported ${count(came.length, "server")}`, () => takeBack(came.map((one) => one.name), out.map((one) => one.client)));
+      if (came.length) toast(out.length ? `Moved ${count(came.length, "server")} here. Restart ${out.map((one) => TITLES[one.client] ?? one.client).join(", ")}.` : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
       await done();
       const stays = moved.find((one) => one.error);
       if (stays) throw new Failure(200, { error: `${TITLES[stays.client] ?? stays.client} still has them: ${stays.error}`, code: "client_unchanged" });
@@ -89,12 +89,11 @@ export function imports(frame, done = () => {}) {
   }
 
   /** Takes them out again. A place of one of them is left first: what the daemon would answer there is that there is no such server. */
-  async function takeBack(servers, clients) {
+  async function takeBack(id, servers) {
     const here = location.pathname;
     if (servers.some((name) => here.includes(`/${part(name)}`))) await frame.visit("/ui/add");
     return it.act("Removing…", async () => {
-      for (const client of clients) await remove(`clients/${part(client)}/move`);
-      await post("changes", { verb: "remove", servers }, { patience: 90_000 });
+      await undoChanges([id]);
       taken = null;
       await load();
       await done();

@@ -1,7 +1,7 @@
 // What waits for a person: quarantined servers, and definitions that are held. What is approved is what was shown: `seen` of the inspection
 // goes back with the approval, and what changed meanwhile is not shown in its place but announced.
 
-import { ask, part, post, remove as take } from "./api.js";
+import { ask, part, post, remove as take, undoChanges } from "./api.js";
 import { h, icon } from "./dom.js";
 import { approvals, decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
@@ -127,7 +127,7 @@ export function review(wanted, frame) {
 
   /** What was approved is held again. */
   const undo = (id, what) => act("Undoing…", async () => {
-    await post("config/undo", { id });
+    await undoChanges([id]);
     toast(`${what} is held again`);
     await load();
   });

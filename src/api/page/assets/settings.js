@@ -1,6 +1,6 @@
 // Every setting: its value, its source and a field to change it.
 
-import { Failure, ask, patch, post } from "./api.js";
+import { Failure, ask, patch, post, undoChanges } from "./api.js";
 import { doctor } from "./doctor.js";
 import { h } from "./dom.js";
 import { history } from "./history.js";
@@ -200,7 +200,7 @@ export const mending = (it, load) => (changes) => it.act("Saving…", async () =
   toast("Saved", id ? () => undone(it, load, id) : undefined);
 });
 
-const undone = (it, load, id) => it.act("Undoing…", () => post("config/undo", { id }).then(load));
+const undone = (it, load, id) => it.act("Undoing…", () => undoChanges([id]).then(() => load()));
 
 /** A warning; a key that is unknown is renamed or removed where that is said. `file` is what the daemon says of the configuration. */
 export function warned(warning, file, mend, ...more) {

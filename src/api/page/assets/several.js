@@ -1,6 +1,6 @@
 // Several servers at once: a choice of rows, and one verb for all of them.
 
-import { ask, post } from "./api.js";
+import { post, undoChanges } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, confirm, failed, note, ticksOf, toast } from "./parts.js";
 import { count, number, said, some } from "./words.js";
@@ -51,22 +51,13 @@ export function several(frame) {
       }
       refused = all.filter((one) => one.error);
       const [done, rest] = [all.length - refused.length, servers.length - all.length];
-      const ids = isInFile ? await written(all.filter((one) => one.changed?.length).map((one) => one.server.name)) : [];
+      const ids = [...new Set(all.map((one) => one.id).filter(Boolean))].reverse();
       if (done) toast(`${word} ${count(done, "server")}${rest ? `, left ${number(rest)} as they were` : ""}`, ids.length ? () => undo(ids) : undefined);
       picked.clear();
     });
   }
 
-  /** The changes of the file that were about these servers alone, the latest first. */
-  async function written(names) {
-    const { entries } = names.length ? await ask("config/history") : { entries: [] };
-    const isOf = ({ path: [where, name] }) => where === "mcpServers" && names.includes(name);
-    return entries.filter((entry) => !entry.undoes && !entry.undone_by && entry.changes.length && entry.changes.every(isOf)).slice(0, Math.ceil(names.length / MOST)).map((entry) => entry.id);
-  }
-
-  const undo = (ids) => it.act("Undoing…", async () => {
-    for (const id of ids) await post("config/undo", { id });
-  });
+  const undo = (ids) => it.act("Undoing…", () => undoChanges(ids));
 
   function progress() {
     const { done, of, step, isOver } = course;

@@ -1,6 +1,6 @@
 // Whether agents get a tool: its name in `disabled_tools` of its server.
 
-import { ask, part, patch, post } from "./api.js";
+import { ask, part, patch, undoChanges } from "./api.js";
 
 /** A name as a pattern that matches it alone. */
 export const globOf = (name) => name.replace(/[*?[\]{}\\!]/g, "\\$&");
@@ -20,5 +20,5 @@ export async function offerTools(by, isOffered) {
   }));
   const ids = [];
   for (let done = 0; done < changes.length; done += MOST) ids.unshift((await patch("config", { changes: changes.slice(done, done + MOST) })).id);
-  return async () => { for (const id of ids.filter(Boolean)) await post("config/undo", { id }); };
+  return () => undoChanges(ids.filter(Boolean));
 }

@@ -68,7 +68,7 @@ export function toolsList(frame, asked, change) {
     for (const tool of tools.filter((one) => names.includes(one.name))) by.set(tool.server, [...(by.get(tool.server) ?? []), tool.name.slice(tool.server.length + 1)]);
     return it.act(isOffered ? "Enabling…" : "Disabling…", async () => {
       const undo = await offerTools(by, isOffered);
-      toast(`${isOffered ? "Enabled" : "Disabled"} ${count(names.length, "tool")}`, () => it.act("Undoing…", () => undo().then(load)));
+      toast(`${isOffered ? "Enabled" : "Disabled"} ${count(names.length, "tool")}`, () => it.act("Undoing…", () => undo().then(() => load())));
       picked.clear();
       await load();
     });
