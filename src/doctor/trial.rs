@@ -21,7 +21,7 @@ use crate::{
     config::Settings,
     gate,
     management::LeftOut,
-    process::{ChildLedger, LoginPath, is_run_mark},
+    process::{ChildLedger, LoginPath, own_words},
     storage,
     text::{names::ServerName, secret::Secrets},
     upstream::{ConnectContext, ConnectError, Supervisor, Upstream},
@@ -133,12 +133,12 @@ async fn outcome(
             left_out: LeftOut::of(&server, secrets),
         },
         (None, Some(error)) => {
-            let log = upstream.stderr().tail(LAST_LINES).into_iter();
-            let log = log.filter(|line| !is_run_mark(line));
+            let log = upstream.stderr().tail(LAST_LINES);
+            let log = log.iter().filter_map(|line| own_words(line));
             TrialOutcome::Failed {
                 error,
                 log: log
-                    .map(|line| secrets.redacted(&line).into_owned())
+                    .map(|words| secrets.redacted(words).into_owned())
                     .collect(),
             }
         }

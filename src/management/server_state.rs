@@ -67,9 +67,12 @@ pub(super) fn first_start(connections: &Connections) -> Option<String> {
 }
 
 /// The last line that says something, without what a progress bar has overwritten.
-pub(super) fn latest(lines: Vec<String>) -> Option<String> {
-    let mut lines = lines.into_iter().rev();
-    let line = lines.find(|line| !process::is_run_mark(line) && !line.trim().is_empty())?;
+pub(super) fn latest(lines: &[String]) -> Option<String> {
+    let mut words = lines
+        .iter()
+        .rev()
+        .filter_map(|line| process::own_words(line));
+    let line = words.find(|words| !words.trim().is_empty())?;
     let shown = line.trim_end().rsplit('\r').next().unwrap_or_default();
     Some(shown.chars().take(LATEST).collect())
 }
@@ -102,7 +105,14 @@ mod tests {
 
     #[test]
     fn the_latest_line_is_what_a_terminal_would_show() {
-        let shown = |lines: &[&str]| latest(lines.iter().map(|&line| line.to_owned()).collect());
+        let shown = |lines: &[&str]| {
+            latest(
+                &lines
+                    .iter()
+                    .map(|&line| line.to_owned())
+                    .collect::<Vec<_>>(),
+            )
+        };
         assert_eq!(shown(&[]), None);
         assert_eq!(shown(&["one", "two"]).as_deref(), Some("two"));
         assert_eq!(shown(&["one", " "]).as_deref(), Some("one"));

@@ -342,7 +342,7 @@ impl<B: Backing> Management<B> {
         let detail = first_start(&connections);
         let last_output = detail
             .as_ref()
-            .and_then(|_| latest(self.0.recent_log(entry.name.as_str(), 2)));
+            .and_then(|_| latest(&self.0.recent_log(entry.name.as_str(), 2)));
         let trouble = Trouble::of(entry, &connections);
         let (last_error, reason, next) = match trouble {
             Some(trouble) => {

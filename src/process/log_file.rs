@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use super::run_mark::gap_notice;
+use super::log_line::gap_notice;
 use crate::{runtime::sync::Guarded, storage, telemetry::log_throttle::LogThrottle};
 
 /// The size at which a file is set aside.

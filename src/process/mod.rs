@@ -11,6 +11,7 @@ mod launch;
 mod ledger;
 mod line_cutter;
 mod log_file;
+mod log_line;
 mod login_path;
 #[cfg(unix)]
 mod login_shell;
@@ -18,7 +19,6 @@ mod members;
 mod memory;
 mod own_program;
 mod process_table;
-mod run_mark;
 mod stderr_log;
 mod stop_steps;
 mod sweep;
@@ -49,10 +49,10 @@ pub use self::{
     last_words::engine_is_down,
     launch::{Launch, SpawnError, closest_program, find_program, is_command_line},
     ledger::{ChildLedger, LedgerError, own_mark},
+    log_line::own_words,
     login_path::LoginPath,
     memory::{memory_of_server, own_memory},
     own_program::{own_program, own_program_on_path},
-    run_mark::is_run_mark,
     stderr_log::{StderrLog, remove_server_logs, server_log_file},
 };
 use crate::text::{names::ServerName, secret::Secrets};

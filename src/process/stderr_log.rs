@@ -15,7 +15,7 @@ use super::{
     last_words::telling,
     line_cutter::LineCutter,
     log_file::{LogFile, remove_all},
-    run_mark::{escape_mark, is_run_mark, run_mark},
+    log_line::{own_words, run_mark, stamp},
 };
 use crate::{
     runtime::sync::Guarded,
@@ -75,7 +75,7 @@ impl StderrLog {
         self.file.remove();
     }
 
-    /// The last lines, at most `n`, oldest first. A line is at most 16 KiB long; of a longer one the rest is `…`.
+    /// The last lines, at most `n`, oldest first. What is written in one is at most 16 KiB long; of a longer one the rest is `…`.
     pub fn tail(&self, n: usize) -> Vec<String> {
         let last = self.last.lock();
         let skipped = last.lines.len().saturating_sub(n);
@@ -92,17 +92,13 @@ impl StderrLog {
         let last = self.last.lock();
         let new = usize::try_from(last.count.saturating_sub(since)).unwrap_or(usize::MAX);
         let skipped = last.lines.len().saturating_sub(new);
-        let lines = last.lines.iter().skip(skipped).map(String::as_str);
-        telling(
-            lines
-                .filter(|line| !is_run_mark(line))
-                .collect::<Vec<_>>()
-                .into_iter(),
-        )
+        let lines = last.lines.iter().skip(skipped);
+        let lines: Vec<&str> = lines.filter_map(|line| own_words(line)).collect();
+        telling(lines.into_iter())
     }
 
     /// Reads to the end of the stream. Never waits for anything but the stream, so the child's pipe is always emptied. Secrets, and what looks like
-    /// one, are redacted in memory and in the file. What is written stands below a line that says when this began.
+    /// one, are redacted. Each line stands behind the moment at which it was read, and below a line that says when this began.
     pub(super) async fn follow(&self, mut stderr: impl AsyncRead + Unpin, secrets: &Secrets) {
         let mut cutter = LineCutter::default();
         let mut chunk = Vec::with_capacity(CHUNK);
@@ -140,8 +136,8 @@ impl StderrLog {
             if let Cow::Owned(redacted) = redact::redacted(line, TextKind::Prose) {
                 *line = redacted;
             }
-            escape_mark(line);
         }
+        stamp(lines, SystemTime::now());
         if !lines.is_empty()
             && let Some(mark) = mark.take()
         {

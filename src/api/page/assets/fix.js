@@ -6,7 +6,7 @@ import { commandCheck } from "./command_check.js";
 import { h } from "./dom.js";
 import { hasFailed, state } from "./parts.js";
 import { vault } from "./vault.js";
-import { capital, said } from "./words.js";
+import { capital, logLine, said } from "./words.js";
 
 /** Lines of the log that are looked at. */
 const LINES = 40;
@@ -18,7 +18,7 @@ const LACKS = /requir|missing|not set|undefined|must be set|must provide|please 
 /** What a server's own words name as missing: `{name, line}`. */
 export async function complaint(server, entry) {
   const { lines } = await ask(query(`servers/${part(server)}/logs`, { lines: LINES })).catch(() => ({ lines: [] }));
-  const texts = lines.map((line) => (typeof line === "string" ? line : line.text ?? ""));
+  const texts = lines.map((line) => logLine(line)[1]);
   const line = texts.findLast(lackedIn);
   const name = line && lackedIn(line);
   return name && entry?.env?.[name] === undefined ? { name, line } : null;

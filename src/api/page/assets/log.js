@@ -3,7 +3,7 @@
 import { ask, part, query } from "./api.js";
 import { fill, h } from "./dom.js";
 import { button, save as saveAs } from "./parts.js";
-import { at, said } from "./words.js";
+import { at, atMillis, logLine, said } from "./words.js";
 
 /** Limit: lines that are read at first, as many as the daemon gives; and lines that are kept. */
 const LINES = 500;
@@ -136,11 +136,15 @@ export function logView(name, first, chosen, isRemote) {
   return { load, render, painted, leave, from };
 }
 
-/** A line, its level as far as it says one, and whether it is a mark of ours. */
-function read(text) {
-  const started = /^--- started (\S+) ---$/.exec(text);
-  if (started) return { isOurs: true, level: "mcp", started: started[1] };
-  const plain = text.replace(COLOUR, "");
+/** A line, when it was read, its level as far as it says one, and whether it is a mark of ours. */
+function read(line) {
+  const started = /^--- started (\S+) ---$/.exec(line);
+  if (started) return { isOurs: true, level: "mcp", time: started[1] };
+  const [time, text] = logLine(line);
+  return { time, ...judged(text.replace(COLOUR, "")) };
+}
+
+function judged(plain) {
   const told = /^\[?(debug|info|warn(?:ing)?|error)\]?[:\s]\s*(.*)$/is.exec(plain);
   if (told) {
     const word = told[1].toLowerCase();
@@ -150,7 +154,7 @@ function read(text) {
   return { level, text: plain };
 }
 
-function line({ isOurs, level, started, text, isTold }) {
-  if (isOurs) return h("li.ours", h("span", at(started)), h("span.lv", level), h("span", "started"));
-  return h("li.plain", { class: level === "info" ? "" : level }, h("span"), h("span.lv", level === "info" && !isTold ? "" : level), h("span", said(text)));
+function line({ isOurs, level, time, text, isTold }) {
+  if (isOurs) return h("li.ours", h("span", at(time)), h("span.lv", level), h("span", "started"));
+  return h("li.plain", { class: level === "info" ? "" : level }, h("span", time ? atMillis(time) : ""), h("span.lv", level === "info" && !isTold ? "" : level), h("span", said(text)));
 }

@@ -58,6 +58,15 @@ export function at(text) {
   return element(date, isToday(date) ? clock(date) : `${day(date)}, ${clock(date)}`);
 }
 
+/** A line of a server's log: when it was read, where that is written, and what the server wrote. */
+export const logLine = (line) => /^(\d{4}-\d\d-\d\dT[\d:.]+Z) (.*)$/s.exec(line)?.slice(1) ?? [undefined, line];
+
+/** The time of day alone, to the millisecond. */
+export function atMillis(text) {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? said(text) : element(date, `${clock(date)}${text.slice(19, -1)}`);
+}
+
 /** The same within a sentence: `at 15:12:44`, `on 3 May, 15:12:44`. */
 export function when(text) {
   const date = new Date(text);

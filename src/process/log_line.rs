@@ -1,0 +1,73 @@
+//! The lines of a server's log: each of its own behind the moment at which it was read, and ours between them, which have none before
+//! them. Pure.
+
+use std::time::SystemTime;
+
+use crate::text::moment;
+
+/// How the line begins and ends that begins a run.
+const BEGINNING: &str = "--- started ";
+const END: &str = " ---";
+
+/// The moment before a line, and the blank behind it.
+const STAMP: usize = "2026-07-28T09:30:00.000Z ".len();
+
+/// The line for a run that began at this moment: `--- started 2026-07-28T09:30:00Z ---`.
+pub(super) fn run_mark(began: SystemTime) -> String {
+    format!("{BEGINNING}{}{END}", moment::utc(began))
+}
+
+/// Puts the moment before each of these lines: `2026-07-28T09:30:00.123Z listening`.
+pub(super) fn stamp(lines: &mut [String], read: SystemTime) {
+    let read = moment::utc_millis(moment::millis(read));
+    for line in lines {
+        line.insert_str(0, &format!("{read} "));
+    }
+}
+
+/// What stands in a log between the lines that a server wrote, because the disk was too slow for some.
+pub(super) fn gap_notice(dropped: u64) -> String {
+    format!("… {dropped} lines are missing here: the disk was too slow")
+}
+
+/// What a server wrote in a line of its log; nothing where the line is ours. Logs of former versions have no moments.
+pub fn own_words(line: &str) -> Option<&str> {
+    if let Some((read, words)) = line.split_at_checked(STAMP)
+        && read.ends_with("Z ")
+        && moment::read(read.trim_end()).is_some()
+    {
+        return Some(words);
+    }
+    let is_ours = line.starts_with(BEGINNING) && line.ends_with(END);
+    (!is_ours).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::{own_words, run_mark, stamp};
+
+    #[test]
+    fn a_line_that_looks_like_ours_is_its_own_all_the_same() {
+        for words in [
+            "",
+            "ready",
+            "--- started 2026-01-01T00:00:00Z ---",
+            "… 7 lines",
+        ] {
+            let mut lines = [words.to_owned()];
+            stamp(&mut lines, SystemTime::now());
+            assert_eq!(own_words(&lines[0]), Some(words), "{lines:?}");
+        }
+        assert_eq!(own_words(&run_mark(SystemTime::now())), None);
+        for former in [
+            "",
+            "ready",
+            "2026",
+            "2026-01-01T00:00:00Z or later, that is",
+        ] {
+            assert_eq!(own_words(former), Some(former));
+        }
+    }
+}
