@@ -168,14 +168,12 @@ pub fn put_back(
     let mut all = Vec::new();
     for one in moved {
         let meant = one.servers.iter().filter(|(.., here)| names.contains(here));
-        let meant: Vec<(&[String], &str)> = meant
-            .map(|(list, name, _)| (&list[..], &name[..]))
-            .collect();
+        let meant: Vec<(&[String], &str)> =
+            meant.map(|(list, name, _)| (&list[..], &**name)).collect();
         if meant.is_empty() {
             continue;
         }
-        let is_meant =
-            |server: &ClientServer| meant.contains(&(&server.list[..], &server.name[..]));
+        let is_meant = |server: &ClientServer| meant.contains(&(&server.list[..], &*server.name));
         let put = if dry_run {
             Ok(meant.iter().map(|(_, name)| (*name).to_owned()).collect())
         } else {

@@ -237,13 +237,13 @@ pub struct Failure {
     /// The server it concerns.
     pub server: Option<String>,
     /// The tool it concerns, by the server's own name.
-    pub tool: Option<String>,
+    pub tool: Option<Box<str>>,
     /// The next step, in words that a model or a person can act on.
     pub hint: String,
     /// The next step of whoever may run commands, where it is another.
     pub step: Option<Box<NextStep>>,
     /// The name that there is and that may have been meant.
-    pub closest: Option<String>,
+    pub closest: Option<Box<str>>,
 }
 
 /// Limit: bytes of a sentence. Names that a client made up stand in it, and would come back whole otherwise.
@@ -283,14 +283,14 @@ impl Failure {
     /// Names what may have been meant.
     #[must_use]
     pub fn with_closest(mut self, name: Option<&str>) -> Self {
-        self.closest = name.map(str::to_owned);
+        self.closest = name.map(Box::from);
         self
     }
 
     /// Names the tool.
     #[must_use]
     pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
-        self.tool = Some(cut(tool.into(), LONGEST_NAME));
+        self.tool = Some(cut(tool.into(), LONGEST_NAME).into());
         self
     }
 }

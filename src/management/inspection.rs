@@ -265,8 +265,8 @@ impl<B: Backing> Management<B> {
         }
         outcome?;
         entry_review::forget(self.backing().data_dir(), name);
-        let changed = &["quarantined", "approvals"];
-        Ok(ServerChange::of(self.server(name)?, changed).written(note.id()))
+        let keys = &["quarantined", "approvals"];
+        Ok(ServerChange::of(self.server(name)?, keys).written(note.id()))
     }
 
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what
