@@ -48,8 +48,6 @@ pub struct Owner {
 struct Claim<'a> {
     own: &'a str,
     rank: Rank,
-    /// Whether its server was there already, and another one had it.
-    is_late: bool,
     server: &'a ServerName,
 }
 
@@ -86,26 +84,15 @@ impl OfferedTemplate<'_> {
 }
 
 impl OfferedUris {
-    /// The outcome depends on what the servers have, on their names, and on what was offered `before`: a server that was there takes no URI
-    /// from another one by listing it, too. It never depends on who answered first.
-    pub(super) fn new(
-        servers: &Servers,
-        hides: impl Hides,
-        before: Option<(&Servers, &Self)>,
-    ) -> Self {
+    /// The outcome depends on what the servers have and on their names alone, whatever was before: a URI leads to the same server after
+    /// that was off, and after a restart.
+    pub(super) fn new(servers: &Servers, hides: impl Hides) -> Self {
         let (mut resources, mut templates) = (Vec::new(), Vec::new());
         for (server, known) in servers {
-            let before = before.filter(|(there, _)| there.contains_key(server));
             let claim = |kind, name: &str, rank, own| {
                 let is_hidden = hides(server, kind, name);
                 let rank = if is_hidden { Rank::Hidden } else { rank };
-                let is_late = before.is_some_and(|(_, uris)| uris.is_others(server, kind, own));
-                Claim {
-                    own,
-                    rank,
-                    is_late,
-                    server,
-                }
+                Claim { own, rank, server }
             };
             let listed = known.resources.iter().map(|one| &*one.uri);
             resources.extend(listed.map(|own| claim(ThingKind::Resource, own, Rank::Listed, own)));
@@ -123,16 +110,6 @@ impl OfferedUris {
             resources,
             templates,
         }
-    }
-
-    /// Whether a URI, or a template, is offered as that of another server.
-    fn is_others(&self, server: &ServerName, kind: ThingKind, own: &str) -> bool {
-        let names = match kind {
-            ThingKind::Template => &self.templates,
-            _ => &self.resources,
-        };
-        let owner = names.owners.get(own);
-        owner.is_some_and(|owner| owner.server != *server && *owner.uri == *own)
     }
 
     /// Whose resource an offered URI is.
@@ -200,7 +177,7 @@ impl Names {
     /// renamed itself then. So each is renamed once at most, and always leads back.
     fn new(mut claims: Vec<Claim<'_>>, is_taken: impl Fn(&Claim<'_>) -> bool) -> Self {
         // Stable: they come in the order of the servers' names.
-        claims.sort_by_key(|claim| (claim.own.len(), claim.rank, claim.is_late));
+        claims.sort_by_key(|claim| (claim.own.len(), claim.rank));
         let mut made = Self::default();
         for claim in claims {
             let owner = Owner {
@@ -430,35 +407,6 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_there_takes_no_uri_from_another_one() {
-        let z = server("z", &["doc://plan"], &["doc://{id}"]);
-        let first = Snapshot::new(1, [server("a", &[], &[]), z.clone()].into());
-        let late = server("a", &["doc://plan"], &["doc://{id}"]);
-        let next = |before: &Snapshot, servers: Vec<Known>| {
-            before.followed_by(2, servers.into_iter().collect(), BTreeMap::new(), None)
-        };
-        let owner = |snapshot: &Snapshot| {
-            let owner = snapshot.offered_resource("doc://plan").expect("somebody");
-            let mut templates = snapshot.offered_templates();
-            let plain = templates.find(|one| one.offered == "doc://{id}");
-            let plain = plain.expect("somebody").server.to_string();
-            (owner.server.to_string(), plain)
-        };
-        let both = |name: &str| (name.to_owned(), name.to_owned());
-        let second = next(&first, vec![late.clone(), z.clone()]);
-        let third = next(&second, vec![late.clone(), z.clone()]);
-        assert_eq!((owner(&second), owner(&third)), (both("z"), both("z")));
-        assert_eq!(
-            second.offered_uri(&named("a"), "doc://plan"),
-            "doc://a/plan"
-        );
-        // It is free again, or somebody new comes.
-        assert_eq!(owner(&next(&third, vec![late])), both("a"));
-        let new = server("b", &["doc://plan"], &["doc://{id}"]);
-        assert_eq!(owner(&next(&first, vec![new, z])), both("b"));
-    }
-
-    #[test]
     fn what_nobody_may_have_takes_no_uri_from_what_is_in_use() {
         let all: Servers = [
             server("a", &["doc://plan"], &["doc://{id}"]),
@@ -466,7 +414,7 @@ mod tests {
         ]
         .into();
         let first = |hides: fn(&ServerName, ThingKind, &str) -> bool| {
-            let uris = OfferedUris::new(&all, hides, None);
+            let uris = OfferedUris::new(&all, hides);
             let resource = uris.resource("doc://plan").map(|one| one.server.clone());
             let mut templates = uris.offered_templates(&all);
             let template = templates.find(|one| !one.is_renamed);

@@ -48,27 +48,6 @@ impl Snapshot {
         pins: BTreeMap<ServerName, Arc<Pins>>,
         lock: Option<Arc<Lock>>,
     ) -> Self {
-        Self::made(generation, servers, pins, lock, None)
-    }
-
-    /// The same after another one, whose URIs lead where they led.
-    pub(super) fn followed_by(
-        &self,
-        generation: u64,
-        servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
-        pins: BTreeMap<ServerName, Arc<Pins>>,
-        lock: Option<Arc<Lock>>,
-    ) -> Self {
-        Self::made(generation, servers, pins, lock, Some(self))
-    }
-
-    fn made(
-        generation: u64,
-        servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
-        pins: BTreeMap<ServerName, Arc<Pins>>,
-        lock: Option<Arc<Lock>>,
-        before: Option<&Self>,
-    ) -> Self {
         let mut made = Self {
             generation,
             pins,
@@ -88,8 +67,7 @@ impl Snapshot {
             }
         }
         let hides = |server: &ServerName, kind, own: &str| made.hides(server.as_str(), kind, own);
-        let before = before.map(|before| (&before.servers, &before.uris));
-        made.uris = OfferedUris::new(&servers, hides, before);
+        made.uris = OfferedUris::new(&servers, hides);
         made.servers = servers;
         made
     }
@@ -105,7 +83,7 @@ impl Snapshot {
             servers.insert(listed.server.clone(), listed.clone());
             pins.insert(listed.server.clone(), held.clone());
         }
-        self.followed_by(generation, servers, pins, self.lock.clone())
+        Self::judged(generation, servers, pins, self.lock.clone())
     }
 
     /// Whether some clients alone see it.

@@ -175,8 +175,7 @@ impl CatalogTask {
         pins: BTreeMap<ServerName, Arc<Pins>>,
     ) {
         let lock = self.pinning.lock.clone();
-        let old = self.published.load();
-        let snapshot = old.followed_by(generation, servers, pins, lock);
+        let snapshot = Snapshot::judged(generation, servers, pins, lock);
         self.published.store(Arc::new(snapshot));
         self.indexer.news.notify_one();
     }

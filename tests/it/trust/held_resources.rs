@@ -167,22 +167,43 @@ async fn what_may_not_be_used_takes_no_uri_from_what_is_in_use() {
     };
     // doc://7 is listed by one only, doc://8 by none.
     let uris = ["doc://plan", "doc://7", "doc://8"];
-    let expect = async |verb: &str, who: [&str; 4]| {
+    let expect = async |verb: &str, who: &[&str]| {
         let path = format!("/api/v1/servers/a/{verb}");
         let answer = daemon.rest("POST", &path, "").await;
         assert_eq!(answer.status, 200, "{verb}: {:?}", answer.body);
-        for (uri, who) in uris.into_iter().chain(["doc://a/plan"]).zip(who) {
+        for (uri, who) in uris
+            .into_iter()
+            .chain(["doc://a/plan"])
+            .zip(who.iter().copied())
+        {
             let what = format!("{verb}: {uri} is {who}");
             until_async(&what, async || (read(uri).await == who).then_some(())).await;
         }
     };
     assert_eq!(read("doc://plan").await, "first");
-    expect("disable", ["second", "second", "second", "server_disabled"]).await;
-    // What is in use stays: only what nobody else lists is the first one's again.
-    expect("enable", ["second", "first", "second", "first"]).await;
+    expect(
+        "disable",
+        &["second", "second", "second", "server_disabled"],
+    )
+    .await;
+    // Whatever was before.
+    expect("enable", &["first"; 3]).await;
     expect(
         "quarantine",
-        ["second", "second", "second", "server_quarantined"],
+        &["second", "second", "second", "server_quarantined"],
     )
+    .await;
+    super::approve(&daemon, "a", &[]).await;
+    until_async("the first one to be approved", async || {
+        (read("doc://plan").await == "first").then_some(())
+    })
+    .await;
+    let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
+    let again = daemon.client("/mcp/all").await;
+    until_async("the same after a restart", async || {
+        let plan = json!({ "uri": "doc://plan" }).to_string();
+        let answer = again.request("resources/read", &plan).await;
+        answer.frame.contains("first").then_some(())
+    })
     .await;
 }
