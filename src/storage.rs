@@ -9,7 +9,10 @@ use std::{
     path::Path,
 };
 
-pub use atomic::{remove, remove_unfinished, write_atomically};
+pub use atomic::{
+    keep_reserves, remove, remove_unfinished, take_reserve, write_atomically,
+    write_despite_full_disk,
+};
 
 /// The next step where the disk failed.
 pub fn disk_step(error: &io::Error) -> &'static str {

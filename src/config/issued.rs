@@ -226,7 +226,7 @@ fn change<T>(
     let changed = change(&mut tokens)?;
     let stored = serde_json::to_vec_pretty(&Stored { version: 1, tokens });
     let stored = stored.map_err(io::Error::from)?;
-    storage::write_atomically(&data_dir.join(FILE), &stored)?;
+    storage::write_despite_full_disk(&data_dir.join(FILE), &stored)?;
     Ok(changed)
 }
 

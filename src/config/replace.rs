@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::file::{folder_of, read_text};
-use crate::storage::{belongs_as, private};
+use crate::storage::{belongs_as, private, take_reserve};
 
 /// What became of the new text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,22 @@ pub(super) enum Replaced {
 }
 
 /// Puts `after` where `before` is, in one step, with the file's mode; nothing is the text of a file that is not there. The caller holds
-/// the lock, so nobody else uses the temporary name; one left behind by a crash is overwritten.
-pub(super) fn replace(file: &Path, before: Option<&str>, after: &str) -> io::Result<Replaced> {
+/// the lock, so nobody else uses the temporary name; one left behind by a crash is overwritten. On a full disk the room of the reserve in
+/// this folder is taken, if one is given.
+pub(super) fn replace(
+    file: &Path,
+    before: Option<&str>,
+    after: &str,
+    reserve: Option<&Path>,
+) -> io::Result<Replaced> {
     let temporary = neighbour(file, ".new");
     remove(&temporary)?;
-    let moved =
-        write_new(&temporary, file, after).and_then(|()| exchange(&temporary, file, before));
+    let written = write_new(&temporary, file, after).or_else(|error| {
+        take_reserve(error, reserve, &temporary)?;
+        let over = OpenOptions::new().write(true).open(&temporary)?;
+        write_into(over, file, after)
+    });
+    let moved = written.and_then(|()| exchange(&temporary, file, before));
     let replaced = match moved {
         Ok(Moved::Over) => put_back(&temporary, file, after).map(|()| Replaced::Changed)?,
         Ok(Moved::Done) => Replaced::Done,
@@ -72,12 +82,16 @@ fn remove(temporary: &Path) -> io::Result<()> {
 fn write_new(temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
-    let mut out = private(&mut options).open(temporary)?;
+    write_into(private(&mut options).open(temporary)?, like, text)
+}
+
+fn write_into(mut out: File, like: &Path, text: &str) -> io::Result<()> {
     belongs_as(&out, owner_of(like))?;
     if let Ok(metadata) = fs::metadata(like) {
         out.set_permissions(metadata.permissions())?;
     }
     out.write_all(text.as_bytes())?;
+    out.set_len(u64::try_from(text.len()).unwrap_or(u64::MAX))?;
     out.sync_all()
 }
 

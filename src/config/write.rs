@@ -13,7 +13,7 @@ use super::{
     edit::EditError,
     file::{LARGEST_FILE, folder_of, link_chain, read_text},
     file_change::{EditedFile, TextChange},
-    history::{ChangeOf, History, changed_values},
+    history::{ChangeOf, ChangeWay, History, changed_values},
     replace::{Replaced, neighbour, owner_of, replace},
     source::process_environment,
     surroundings::Surroundings,
@@ -86,6 +86,10 @@ pub fn rewrite(
         lookup: &*variables,
         folder,
     };
+    // Of a person, who may have to switch something off.
+    let reserve = history
+        .folder()
+        .filter(|_| by.author.way != ChangeWay::Agent);
     for _ in 0..MOST_TRIES {
         let before = match read_text(real) {
             Ok(text) => Some(text),
@@ -117,7 +121,7 @@ pub fn rewrite(
             (&known, &new),
             changes,
             by,
-            || replace(real, before.as_deref(), &after),
+            || replace(real, before.as_deref(), &after, reserve),
             |replaced| *replaced == Replaced::Done,
         );
         if replaced.map_err(failed("write", real))? == Replaced::Done {

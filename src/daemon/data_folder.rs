@@ -63,7 +63,11 @@ impl FolderFiles {
     pub(super) async fn keep(self, ending: CancellationToken) {
         let files = self.clone();
         // It ends with a fault only if we have one.
-        let _ = tokio::task::spawn_blocking(move || files.remove_unfinished()).await;
+        let first = move || {
+            files.remove_unfinished();
+            files.look();
+        };
+        let _ = tokio::task::spawn_blocking(first).await;
         while !self.0.lost.is_cancelled() {
             tokio::select! {
                 () = ending.cancelled() => return,
@@ -88,6 +92,7 @@ impl FolderFiles {
     }
 
     fn look(&self) {
+        storage::keep_reserves(self.0.lock.lock().data_dir());
         let seen = self.written_again();
         match seen {
             Ok(LockState::Held) => return,

@@ -18,8 +18,9 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = temporary_of(path);
     let mut file = open_temporary(&temporary)?;
     let mut write = || {
-        file.set_len(0)?;
+        // Over what is there, whose room a full disk may not give again.
         file.write_all(content)?;
+        file.set_len(u64::try_from(content.len()).unwrap_or(u64::MAX))?;
         file.sync_data()?;
         fs::rename(&temporary, path)
     };
@@ -29,6 +30,40 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// The same for what must not wait for room on a full disk: it may take a reserve of the file's folder.
+pub fn write_despite_full_disk(path: &Path, content: &[u8]) -> io::Result<()> {
+    write_atomically(path, content).or_else(|error| {
+        take_reserve(error, path.parent(), &temporary_of(path))?;
+        write_atomically(path, content)
+    })
+}
+
+/// In bytes: more than most configurations have.
+const RESERVED: usize = 64 << 10;
+
+/// Files in the data folder whose room is for what must be written on a full disk: who loses rights must lose them. Each is for one time,
+/// because what it leaves is not ours for long where somebody fills the disk.
+fn reserves(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    (1..=8).map(|n| folder.join(format!("reserve.{n}")))
+}
+
+/// Makes the reserves of this folder that are not there, as far as there is room for them.
+pub fn keep_reserves(folder: &Path) {
+    let mut missing = reserves(folder).filter(|reserve| !reserve.exists());
+    let _ = missing.try_for_each(|reserve| write_atomically(&reserve, &vec![b' '; RESERVED]));
+}
+
+/// Puts a reserve of a folder under this name, to be written over, if this error is that of a full disk.
+pub fn take_reserve(error: io::Error, folder: Option<&Path>, name: &Path) -> io::Result<()> {
+    match (error.kind(), folder) {
+        (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, Some(folder)) => {
+            let is_taken = reserves(folder).any(|reserve| fs::rename(reserve, name).is_ok());
+            is_taken.then_some(()).ok_or(error)
+        }
+        _ => Err(error),
+    }
 }
 
 /// Removes a file, and what a writer of it that was killed left behind; one that is not there is removed.
@@ -111,6 +146,26 @@ mod tests {
         drop(held);
         remove_unfinished(ground.path()).expect("a folder of ours");
         assert!(!left.exists() && path.exists());
+    }
+
+    #[test]
+    fn on_a_full_disk_a_reserve_is_written_over() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let folder = ground.path();
+        let (path, reserve) = (folder.join("file"), folder.join("reserve.1"));
+        write_atomically(&path, b"a whole text").expect("writable");
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let take = |error| take_reserve(error, Some(folder), &temporary_of(&path));
+        take(full()).expect_err("there is none");
+        keep_reserves(folder);
+        take(io::ErrorKind::PermissionDenied.into()).expect_err("it would not help");
+        let room = FileIdentity::of(&File::open(&reserve).expect("it is there"));
+        take(full()).expect("it is there");
+        write_atomically(&path, b"shorter").expect("writable");
+        assert_eq!(fs::read(&path).expect("readable"), b"shorter");
+        assert!(room.expect("a file").is_at(&path) && !reserve.exists());
+        keep_reserves(folder);
+        assert!(reserve.exists(), "for the next time");
     }
 
     #[test]

@@ -204,6 +204,11 @@ impl History {
         }))
     }
 
+    /// The data folder.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.0.file.as_deref()?.parent()
+    }
+
     /// Every change that is known, the latest last. Blocks.
     pub fn entries(&self) -> io::Result<Vec<HistoryEntry>> {
         let stored = self.stored()?;
