@@ -101,6 +101,9 @@ impl ServerPatch {
                 other => Some(redacted.restored(key, other).map_err(BadPatch::one)?),
             };
             match new {
+                None if stored.is_none() && !entry_keys().contains(&key.as_str()) => {
+                    return Err(unknown(key));
+                }
                 None => drop(after.shift_remove(key)),
                 Some(new) => drop(after.insert(key.clone(), new)),
             }
@@ -178,7 +181,7 @@ pub fn differing<'a>(
 }
 
 /// A key's proper name, and its value under that name.
-fn proper(key: &str, value: Value) -> Result<(&'static str, Value), BadPatch> {
+fn proper(key: &str, value: Value) -> Result<(&str, Value), BadPatch> {
     let base = key
         .strip_suffix("_json")
         .and_then(|base| ALSO_AS_JSON.iter().find(|name| **name == base));
@@ -186,14 +189,14 @@ fn proper(key: &str, value: Value) -> Result<(&'static str, Value), BadPatch> {
         return Ok((name, from_json_text(key, value)?));
     }
     let Some(name) = entry_keys().iter().find(|name| **name == key) else {
-        let shown = key.get(..key.floor_char_boundary(64)).unwrap_or_default();
-        let meant = match unknown_keys::meant(key, entry_keys()) {
-            Some(meant) => format!("; did you mean `{meant}`?"),
-            None => String::new(),
+        // The entry may have it, from which it may be taken.
+        return if is_null(&value) {
+            Ok((key, Value::Null))
+        } else {
+            Err(unknown(key))
         };
-        return Err(wrong(shown, format_args!("is unknown{meant}")));
     };
-    if value == Value::String("null".to_owned()) {
+    if is_null(&value) {
         return Ok((proper_name(name), Value::Null));
     }
     let is_composed = MAPS.contains(name) || LISTS.contains(name) || OBJECTS.contains(name);
@@ -202,6 +205,20 @@ fn proper(key: &str, value: Value) -> Result<(&'static str, Value), BadPatch> {
         (name, text @ Value::String(_)) if is_composed => Ok((name, from_json_text(key, text)?)),
         (name, value) => Ok((proper_name(name), value)),
     }
+}
+
+/// The text "null" is null.
+fn is_null(value: &Value) -> bool {
+    value.is_null() || *value == Value::String("null".to_owned())
+}
+
+fn unknown(key: &str) -> BadPatch {
+    let shown = key.get(..key.floor_char_boundary(64)).unwrap_or_default();
+    let meant = match unknown_keys::meant(key, entry_keys()) {
+        Some(meant) => format!("; did you mean `{meant}`?"),
+        None => String::new(),
+    };
+    wrong(shown, format_args!("is unknown{meant}"))
 }
 
 /// The name that stands for every spelling of a key. That of `disabled` says the opposite.

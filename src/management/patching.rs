@@ -14,7 +14,7 @@ use crate::{
     activity::OperatorChange,
     config::{
         self, BadPatch, Change, ChangeOf, EditError, OurAddress, PatchedEntry, ServerEntry,
-        ServerPatch, WriteError, entry_fault, fingerprint_as_written, written_entry,
+        ServerPatch, WriteError, entry_fault, fingerprint_as_written, is_entry_key, written_entry,
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -329,10 +329,13 @@ fn hold(entry: &mut Map<String, Value>) {
     entry.insert("changed_by".to_owned(), "agent".into());
 }
 
-/// What makes an entry unusable that was usable; one that was broken already may take several steps to mend.
+/// What makes an entry unusable that was usable; one that was broken already may take several steps to mend. Keys that mean nothing are
+/// no part of a patch.
 fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<String>, Failure> {
     let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
-    let fault = entry_fault(&parsed, &patched.after, us);
+    let mut after = patched.after.clone();
+    after.retain(|key, _| is_entry_key(key));
+    let fault = entry_fault(&parsed, &after, us);
     let was_broken =
         || !patched.before.is_empty() && entry_fault(&parsed, &patched.before, us).is_some();
     Ok(fault.filter(|_| !was_broken()))

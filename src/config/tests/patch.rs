@@ -266,6 +266,18 @@ fn arguments_can_be_written_back_as_they_are_listed() {
 }
 
 #[test]
+fn a_key_that_means_nothing_can_be_taken_out() {
+    for null in [Value::Null, json!("null")] {
+        check(
+            &json!({ "custom": &null }),
+            "custom",
+            &json!("(none)"),
+            &["custom"],
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused_by_its_name() {
     let check = |patch: Value, expected: &str| {
         let error = patched(&patch).expect_err("a bad patch");
@@ -298,6 +310,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     );
     check(json!({ "mood": 1 }), "`mood` is unknown");
     check(json!({ "name": "x" }), "`name` is unknown");
+    check(json!({ "mood": null }), "`mood` is unknown");
     check(
         json!({ "enabled_json": "true" }),
         "`enabled_json` is unknown",
