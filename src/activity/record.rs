@@ -166,7 +166,7 @@ pub(super) fn shown_call(id: u64) -> String {
 /// The member of an answer of ours that repeats the arguments of the call.
 const REPEATED_ARGUMENTS: &str = "requestedArgs";
 
-/// Limit: characters that are kept of the text of a tool error.
+/// Limit: characters that are kept of an error, whoever says it.
 const COMPLAINT: usize = 500;
 
 /// Makes records by the settings in force.
@@ -286,7 +286,7 @@ impl RecordMaker<'_> {
     }
 
     fn put_end(&self, record: &mut ActivityRecord, call: &SeenCall) {
-        let sentence = |text: &str| Some(self.redaction.sentence(text));
+        let complaint = |text: &str| Some(self.redaction.beginning(text, COMPLAINT).0);
         match &call.end {
             CallEnd::Withdrawn => (),
             CallEnd::Result { size, kept, .. } => {
@@ -303,12 +303,12 @@ impl RecordMaker<'_> {
                     .get("code")
                     .map(|code| self.redaction.name(code.as_str()));
                 let message = raw.get("message").and_then(|message| message.string());
-                record.error = message.and_then(|message| sentence(&message));
+                record.error = message.and_then(|message| complaint(&message));
                 record.told = self.error_as_kept(raw);
             }
             CallEnd::Failed(failure) => {
                 record.code = Some(failure.code.as_str().to_owned());
-                record.error = sentence(&failure.error);
+                record.error = complaint(&failure.error);
                 record.told = match call.course.answer() {
                     Some(answer) => self.answer_as_kept(&answer),
                     None => self.redaction.value(&Raw::author(failure), Kept::Redacted),
@@ -316,7 +316,7 @@ impl RecordMaker<'_> {
             }
             CallEnd::Invalid { code, error } => {
                 record.code = Some(code.to_string());
-                record.error = sentence(error);
+                record.error = complaint(error);
                 let answer = json!({ "code": code, "message": error });
                 record.told = self.redaction.value(&Raw::author(&answer), Kept::Redacted);
             }

@@ -99,6 +99,38 @@ async fn a_call_is_recorded_however_it_ends() {
 }
 
 #[tokio::test]
+async fn of_an_error_the_same_is_kept_whoever_says_it() {
+    let text = format!("password=hunter2 {}", "I".repeat(3_000));
+    let said = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
+    let refusal = json!({ "code": -32001, "message": text });
+    let upstream = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .tool("fail", reply(said.to_string()))
+        .tool("refuse", error(refusal.to_string()))
+        .await;
+    // What is known to be secret has an end.
+    let entry = json!({ "env": { "A_TOKEN": "hunter2-of-the-entry" } });
+    let text = text.replace("hunter2", "hunter2-of-the-entry");
+    let known = json!({ "code": -32001, "message": text });
+    let knowing = FakeUpstream::stdio()
+        .tool("refuse", error(known.to_string()))
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .upstream_with("knowing", &knowing, entry)
+        .await;
+    let client = ready(&daemon).await;
+    client.wait_for_tool("knowing__refuse").await;
+    for tool in ["up__fail", "up__refuse", "knowing__refuse"] {
+        client.call(tool, "{}").await;
+    }
+    let found = daemon.home().activity("kind=call").await;
+    let kept: Vec<_> = found.iter().rev().map(|r| r["error"].clone()).collect();
+    let whole = format!("password=*** {}…", "I".repeat(500 - "password=*** ".len()));
+    assert_eq!(kept, ["password=***…", "password=***…", &whole]);
+}
+
+#[tokio::test]
 async fn what_a_caller_declares_is_recorded_with_the_inner_call() {
     let upstream = upstream().await;
     let daemon = TestDaemon::with_upstream(&upstream).await;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::text::secret::MASK;
+
 /// Kinds of texts in which a row looks, a bit for each.
 pub(super) type Kinds = u8;
 /// Prose and lines of files.
@@ -254,8 +256,14 @@ fn at_least_8(_: &str, found: Range<usize>) -> Option<Range<usize>> {
     (found.len() >= 8).then_some(found)
 }
 
+/// To the end of the line, unless it is known where the secret ends: what stood there is masked already.
 fn trimmed(text: &str, found: Range<usize>) -> Option<Range<usize>> {
-    let length = part(text, &found).trim_end().len();
+    let value = part(text, &found);
+    let rest = value.strip_prefix(MASK);
+    if rest.is_some_and(|rest| rest.starts_with(char::is_whitespace)) {
+        return None;
+    }
+    let length = value.trim_end().len();
     (length > 0).then_some(found.start..found.start + length)
 }
 

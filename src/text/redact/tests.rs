@@ -77,6 +77,8 @@ const TEXTS: &[(&str, &str)] = &[
     ("curl --user 'bob:S x' h", "curl --user '***' h"),
     // Lines, headers, elements, keys.
     ("password: hunter2 (mine)", "password: ***"),
+    ("password: *** (mine)", "password: *** (mine)"),
+    ("password: ***2 (mine)", "password: ***"),
     (
         "A=1\nexport DB_PASSWORD=correct horse\nB=2",
         "A=1\nexport DB_PASSWORD=***\nB=2",
