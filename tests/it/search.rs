@@ -269,6 +269,37 @@ async fn a_search_names_the_servers_that_are_down_before_anybody_knows_their_too
 }
 
 #[tokio::test]
+async fn a_search_names_the_servers_of_what_it_finds_that_do_not_answer() {
+    let clock = FakeUpstream::http()
+        .tool("getTime", reply_text("noon"))
+        .await;
+    let forge = forge().await;
+    let daemon = TestDaemon::builder()
+        .upstream("clock", &clock)
+        .upstream("forge", &forge)
+        .config(json!({ "health_check_interval": "1s" }))
+        .await;
+    let client = daemon.client_of("clock__getTime").await;
+    let notice = async |query: &str| {
+        let found = search(&client, json!({ "query": query })).await;
+        (found["total"] != 0).then(|| found["notice"].clone())
+    };
+    until_async("both are indexed", async || {
+        notice("create").await.and(notice("time").await)
+    })
+    .await;
+    clock.refuse_connections(true);
+    clock.cut_connections();
+    until_async("the server is missed", async || {
+        let notice = notice("time").await?;
+        let named = notice.as_str()?.starts_with("Not connected now: clock (");
+        named.then_some(())
+    })
+    .await;
+    assert_eq!(notice("create").await, Some(Value::Null), "not its tool");
+}
+
+#[tokio::test]
 async fn the_first_search_after_a_start_finds_what_was_known_before_it() {
     let upstream = forge().await;
     let daemon = TestDaemon::builder().upstream("forge", &upstream).await;

@@ -7,7 +7,7 @@ mod notice;
 mod run;
 mod signature;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde::Serialize;
 use tokio::time::timeout;
@@ -202,7 +202,8 @@ impl ToolSearch {
             caller,
         };
         let mut found = state.search(search, stop)?;
-        let absent = self.absent(caller, &now, search.server.as_deref());
+        let mut absent = self.absent(caller, &now, search.server.as_deref());
+        absent.unconnected = self.unconnected(&found);
         let covers = |snapshot| Arc::ptr_eq(searcher.snapshot(), snapshot);
         let is_behind = !covers(now.snapshot()) && !covers(&self.0.catalog.snapshot());
         for notice in absent.notices(is_behind) {
@@ -231,6 +232,16 @@ impl ToolSearch {
             }
         }
         absent
+    }
+
+    /// The servers of what was found that a call would not reach.
+    fn unconnected(&self, found: &Found) -> Vec<String> {
+        let servers: BTreeSet<_> = found.tools.iter().map(|tool| &tool.server.server).collect();
+        let unconnected = servers.into_iter().filter_map(|name| {
+            let status = self.0.upstreams.get(name.as_str())?.status();
+            status.is_failing().then(|| down(name, &status))
+        });
+        unconnected.collect()
     }
 
     /// Does what takes too long for the workers of the runtime.

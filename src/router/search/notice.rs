@@ -21,19 +21,27 @@ pub(super) const NO_PHRASE: &str = "No tool has the exact phrase; these have its
 pub(super) const TOO_LONG: &str = "The query is too long: only its beginning was searched for, and its first phrases and filters. \
     Name the task in fewer words.";
 
-/// Servers whose tools are not known.
+/// Servers whose tools are not known, or cannot be called.
 #[derive(Debug, Default)]
 pub(super) struct Absent {
     /// Their lists are being read.
     pub(super) awaited: Vec<String>,
     /// They cannot be reached or started, each with its reason.
     pub(super) down: Vec<String>,
+    /// The same of those whose tools are known and were found.
+    pub(super) unconnected: Vec<String>,
 }
 
 impl Absent {
     /// The notices about them, and about tools that are known and not indexed yet if the index `is_behind`.
     pub(super) fn notices(&self, is_behind: bool) -> Vec<String> {
         let mut notices = Vec::new();
+        if !self.unconnected.is_empty() {
+            notices.push(format!(
+                "Not connected now: {}. Calls to these tools may fail.",
+                some_of(&self.unconnected)
+            ));
+        }
         if !self.down.is_empty() {
             let down = some_of(&self.down);
             notices.push(format!(
