@@ -2,19 +2,21 @@
 
 use super::scan::skip_string;
 
-/// Limit: how deep what a client sends may nest. A server that reads by recursion ends at some hundreds of levels, and other clients
-/// share it.
+/// Limit: how deep messages may nest. Who reads by recursion ends at some hundreds of levels: a server, which other clients share, or a
+/// client.
 const DEEPEST: usize = 512;
 
 /// Why text that is JSON must not be sent on to servers, whose readers it may end.
 pub(super) fn why_unreadable(text: &[u8]) -> Option<&'static str> {
-    if is_deeper_than(text, DEEPEST) {
-        Some("nests deeper than 512 levels")
-    } else if has_lone_surrogate(text) {
-        Some("has an escape of half a character (a lone surrogate, as \\ud800)")
-    } else {
-        None
-    }
+    why_too_deep(text).or_else(|| {
+        let why = "has an escape of half a character (a lone surrogate, as \\ud800)";
+        has_lone_surrogate(text).then_some(why)
+    })
+}
+
+/// Why text that is JSON must not be sent on to anybody whose reader recurses.
+pub(super) fn why_too_deep(text: &[u8]) -> Option<&'static str> {
+    is_deeper_than(text, DEEPEST).then_some("nests deeper than 512 levels")
 }
 
 /// Whether values nest deeper than so many levels in text that is JSON; the outermost one is the first.

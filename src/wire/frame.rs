@@ -71,7 +71,7 @@ pub enum FrameError {
     /// JSON, but no message of JSON-RPC 2.0.
     #[error("{0}")]
     NotAMessage(Cow<'static, str>),
-    /// A message that servers may not be able to read, and why, with the id of it that waits for an answer.
+    /// A message that its receivers may not be able to read, and why, with the id of it that waits for an answer.
     #[error("it {0}")]
     Unreadable(&'static str, Option<Id>),
 }
@@ -133,9 +133,16 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(d: D) -> Result<Option<&'a RawValu
 }
 
 impl Message {
-    /// Reads one message. Does not ask for `"jsonrpc": "2.0"`, which some upstreams forget.
+    /// Reads one message, which nests no deeper than clients can read. Does not ask for `"jsonrpc": "2.0"`, which some upstreams forget.
     pub fn parse(frame: &Bytes) -> Result<Self, FrameError> {
-        Self::of(frame, Envelope::read(frame)?)
+        let envelope = Envelope::read(frame)?;
+        // What was read in one pass nests less.
+        if !envelope.is_readable
+            && let Some(why) = check::why_too_deep(frame)
+        {
+            return Err(FrameError::Unreadable(why, None));
+        }
+        Self::of(frame, envelope)
     }
 
     fn of(frame: &Bytes, envelope: Envelope<'_>) -> Result<Self, FrameError> {
@@ -481,7 +488,8 @@ mod tests {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         // The message itself is a level.
         let too_deep = Some("it nests deeper than 512 levels");
-        let half = Some("it has an escape of half a character (a lone surrogate, as \\ud800)");
+        let why = "it has an escape of half a character (a lone surrogate, as \\ud800)";
+        let half = Some(why);
         for (params, expected) in [
             (nested(1), None),
             (nested(511), None),
@@ -503,8 +511,14 @@ mod tests {
             let batch = Bytes::from(format!("[{message}]"));
             let (members, _) = parse_client(&batch).expect("a batch");
             assert_eq!(members[0].is_ok(), expected.is_none(), "{shown}");
-            // What a server sends is its own.
-            assert!(Message::parse(&Bytes::from(message)).is_ok(), "{shown}");
+            // Half of a character that a server sends is its own.
+            let by_server = Message::parse(&Bytes::from(message)).err();
+            let said = by_server.map(|error| error.to_string());
+            assert_eq!(
+                said.as_deref(),
+                expected.filter(|said| *said != why),
+                "{shown}"
+            );
         }
     }
 

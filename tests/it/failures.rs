@@ -110,6 +110,12 @@ async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
     assert_eq!(unknown.error_code(), -32602, "{}", unknown.frame);
 }
 
+/// A result that ends readers which recurse.
+fn deep(levels: usize) -> String {
+    let nested = "[".repeat(levels) + &"]".repeat(levels);
+    format!(r#"{{"content":[],"structuredContent":{{"a":{nested}}}}}"#)
+}
+
 #[tokio::test]
 async fn a_broken_answer_fails_its_call_only() {
     for upstream in [
@@ -120,6 +126,8 @@ async fn a_broken_answer_fails_its_call_only() {
         let upstream = upstream
             .tool("broken", malformed())
             .tool("huge", oversized(65 << 20))
+            .tool("deep", reply(deep(600)))
+            .tool("edge", reply(deep(400)))
             .tool("late", gate("go").then(reply_text("late")))
             .await;
         let daemon = TestDaemon::builder().upstream("odd", &upstream).await;
@@ -127,7 +135,8 @@ async fn a_broken_answer_fails_its_call_only() {
         let late = client.call("odd__late", "{}");
         let others = async {
             upstream.wait_for("tools/call").await;
-            for tool in ["odd__broken", "odd__huge"] {
+            assert_eq!(client.call("odd__edge", "{}").await.result(), deep(400));
+            for tool in ["odd__broken", "odd__huge", "odd__deep"] {
                 let failure = client.call(tool, "{}").await.failure();
                 is_like!(failure, { "server": "odd", "code": "bad_upstream_answer" });
             }
