@@ -144,13 +144,15 @@ impl Access {
         let auth = auth.filter(|auth| auth.asks_for_credentials());
         let shown = bearer_token(headers)?;
         let token = shown.map(TokenHash::of);
-        if let (Some(text), Some(hash)) = (shown, token) {
+        if let (Some(text), Some(hash)) = (shown, token)
+            && text.starts_with(IssuedToken::PREFIX)
+        {
             if let Some(caller) = self.by_issued(settings, hash)? {
                 return Ok(caller);
             }
             // Once revoked, it ends what it limited: nobody gets more by another way to say who he is.
             let is_known = auth.is_some_and(|auth| auth.token(&hash).is_some());
-            if text.starts_with(IssuedToken::PREFIX) && !is_known {
+            if !is_known {
                 return Err(Refused::UnknownToken);
             }
         }
