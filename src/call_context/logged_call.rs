@@ -4,7 +4,10 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::CallId;
 use crate::{
-    telemetry::log_context::{ContextFields, LogContext, LoggedAs},
+    telemetry::{
+        log_context::{ContextFields, LogContext, LoggedAs},
+        logging,
+    },
     wire::method,
 };
 
@@ -21,13 +24,13 @@ pub(super) struct LoggedCall {
 }
 
 /// As much of a text of a client as is shown.
-pub(super) fn shown(text: &str) -> &str {
-    text.split_at(text.floor_char_boundary(SHOWN)).0
+pub(super) fn shown(text: &str) -> String {
+    logging::beginning(text, SHOWN)
 }
 
 /// The same of a method's name.
 pub(super) fn shown_method(method: &str) -> Cow<'static, str> {
-    method::well_known(method).map_or_else(|| Cow::Owned(shown(method).to_owned()), Cow::Borrowed)
+    method::well_known(method).map_or_else(|| Cow::Owned(shown(method)), Cow::Borrowed)
 }
 
 impl LogContext for LoggedCall {

@@ -132,8 +132,9 @@ impl CallContext {
             return;
         }
         let in_params = RequestTrace::in_params(params);
+        let id = id.map(|id| logged_call::shown(id.as_str().trim_matches('"')));
         let request = TracedRequest {
-            id: id.map(|id| logged_call::shown(id.as_str().trim_matches('"'))),
+            id: id.as_deref(),
             revision: self.revision.as_str(),
             is_in_params: in_params.is_some(),
         };

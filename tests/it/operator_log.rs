@@ -92,6 +92,29 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
 }
 
 #[tokio::test]
+async fn no_part_of_a_secret_is_left_where_a_name_is_cut() {
+    const SECRET: &str = "b3ta-Hidden-Passw0rd-zz91";
+    let daemon = TestDaemon::builder()
+        .entry(
+            "up",
+            json!({ "command": "true", "env": { "A_TOKEN": SECRET } }),
+        )
+        .spawn()
+        .await;
+    for before in 0..64 {
+        let client = TestClient::stateless(&daemon, "/mcp");
+        let params = json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": { "name": "n".repeat(before), "version": SECRET },
+        });
+        client.request("initialize", &params.to_string()).await;
+    }
+    line(&daemon, &["session opened", &"n".repeat(63)]).await;
+    lacks!(daemon.log(), "b3ta");
+}
+
+#[tokio::test]
 async fn nobody_forges_a_line_of_the_log() {
     const FORGED: &str = "\n2026-01-01T00:00:00Z  INFO forged\u{1b}[2J\u{9b}";
     let daemon = TestDaemon::builder()

@@ -22,7 +22,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-pub use self::redacted::hide;
+pub use self::redacted::{beginning, hide};
 use self::{
     lines::{JsonLines, TextLines},
     redacted::Redacted,

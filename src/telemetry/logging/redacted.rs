@@ -19,6 +19,21 @@ pub fn hide(secrets: Secrets) {
     HIDDEN.store(Arc::new(secrets));
 }
 
+/// As much of a text of a stranger's as is shown. It is masked before it is cut, because nobody finds a part of a secret.
+pub fn beginning(text: &str, longest: usize) -> String {
+    let (begin, rest) = text.split_at(text.floor_char_boundary(longest.saturating_mul(4)));
+    let hidden = HIDDEN.load();
+    let shown = if rest.is_empty() {
+        hidden.redacted(begin)
+    } else {
+        hidden.redacted_beginning(begin)
+    };
+    shown
+        .split_at(shown.floor_char_boundary(longest))
+        .0
+        .to_owned()
+}
+
 /// Masks what it passes on. Each write is one log line or several.
 pub(super) struct Redacted<W>(pub(super) W);
 
