@@ -14,7 +14,7 @@ use tokio::time::Sleep;
 
 use super::{
     instances, label,
-    log_lines::{is_wanted, level_to_ask},
+    log_lines::is_wanted,
     page_retries::PageRetries,
     parked::{self, CollectedQuestion, ParkedCall, ParkedCalls, RetryKey, SentCall},
     progress::ProgressTokens,
@@ -103,10 +103,7 @@ impl Forwarding<'_> {
         let outgoing = Outgoing {
             number,
             message: &message,
-            sender: bridge::Sender {
-                log_level: level_to_ask(context, request.endpoint),
-                ..context.sender()
-            },
+            sender: context.sender(),
             client: context.client_key(),
             reach: &|| instances::reach(context, upstream.name(), endpoint),
             wants_lines: context.log_level.is_some(),

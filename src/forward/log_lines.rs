@@ -1,7 +1,6 @@
 //! Which log lines of an upstream a client gets to see: those that come within its own request, from the level on that it wants.
 //! Lines that come with no request stay with the operator.
 
-use super::request::EndpointKind;
 use crate::{
     call_context::CallContext,
     wire::{LogLevel, Notification, Revision, method},
@@ -11,16 +10,6 @@ use crate::{
 pub(super) fn is_wanted(context: &CallContext, notice: &Notification) -> bool {
     &*notice.method != method::LOG_MESSAGE
         || is_grave_enough(context.revision, context.log_level, notice)
-}
-
-/// The level to request of a modern server, which sends no lines otherwise. A legacy client that never named one would get everything from
-/// the server itself, so on the server's own endpoint that is the lowest; on others a client can name a level.
-pub(super) fn level_to_ask(context: &CallContext, endpoint: EndpointKind) -> Option<LogLevel> {
-    let is_native = endpoint == EndpointKind::OneServer;
-    let gets_all = is_native && context.revision.logs_by_default();
-    context
-        .log_level
-        .or_else(|| gets_all.then_some(LogLevel::Debug))
 }
 
 /// A legacy client that named no level sees everything, a modern one nothing (logging, "Message Filtering"). A line of an unknown
