@@ -163,6 +163,10 @@ impl ServedClient {
 
     fn request(&self, request: Request, to_client: ClientSender) -> Work {
         let params = request.params.as_ref();
+        if params.is_some_and(|params| !params.is_object()) {
+            let error = RpcError::invalid_params("`params` is not an object");
+            return Work::refused(Some(&request.id), &error);
+        }
         match self.session.as_deref() {
             // Before `initialize` the question what we are is one of a modern client.
             Some(session)

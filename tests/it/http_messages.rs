@@ -55,6 +55,26 @@ async fn malformed_json_is_answered_with_details() {
 }
 
 #[tokio::test]
+async fn params_are_an_object_whatever_is_requested_and_however() {
+    let (_upstream, daemon) = daemon().await;
+    let in_session = daemon.client("/mcp/all").await;
+    let over_sse = daemon.sse_client("/mcp/all").await;
+    let stateless = TestClient::stateless(&daemon, "/mcp/all");
+    let mut pipe = PipeClient::start(daemon.home(), &["stdio"]);
+    pipe.open().await;
+    for params in ["\"x\"", "[]", "7", "null"] {
+        for method in ["ping", "tools/list", "tools/call", "logging/setLevel", "x"] {
+            for client in [&in_session, &over_sse, &stateless] {
+                let reply = client.request(method, params).await;
+                assert_eq!(reply.error_code(), -32602, "{method} {}", reply.frame);
+            }
+            let reply = pipe.request(method, params).await;
+            assert_eq!(reply.error_code(), -32602, "{method} {}", reply.frame);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_deleted_session_is_gone() {
     let (_upstream, daemon) = daemon().await;
     let client = daemon.client("/mcp/all").await;
