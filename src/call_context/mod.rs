@@ -28,7 +28,7 @@ pub use self::{
 };
 use crate::{
     access::{Caller, ClientSeat},
-    activity::CallCourse,
+    activity::{CallCourse, CallEntrance},
     link::ClientKey,
     telemetry::{
         log_context::LoggedAs,
@@ -63,6 +63,8 @@ pub struct CallContext {
     ids: CallIds,
     /// Who asks.
     pub caller: Caller,
+    /// Where the client's request came in; nothing for an operator's.
+    pub endpoint: Option<CallEntrance>,
     /// What the client speaks.
     pub revision: Revision,
     /// What the client declared.
@@ -108,6 +110,7 @@ impl CallContext {
             }),
             ids: ids.clone(),
             caller,
+            endpoint: None,
             revision: Revision::NEWEST_LEGACY,
             client: Arc::default(),
             log_level: None,

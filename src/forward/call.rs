@@ -129,6 +129,7 @@ impl Forwarding<'_> {
                     Ok(_) | Err(_) => Err(failure.into()),
                 }
             }
+            Err(NotSent::Wrong(error)) => Err(error.into()),
             Err(NotSent::Failed(failure)) => Err(failure.into()),
         }
     }
@@ -164,7 +165,7 @@ impl Forwarding<'_> {
         Ok(RetryKey {
             caller: self.admitted.caller().clone(),
             server: self.admitted.server().clone(),
-            endpoint: self.request.endpoint,
+            endpoint: self.context.endpoint.clone(),
             method: self.admitted.method().into(),
             params: self.request.fingerprint(self.admitted)?,
         })

@@ -55,7 +55,6 @@ impl PageRetries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forward::request::EndpointKind;
     use crate::{
         access::Caller, text::names::ServerName, trust::fingerprint::Fingerprint, wire::Raw,
     };
@@ -64,7 +63,7 @@ mod tests {
         RetryKey {
             caller: Caller::named(caller),
             server: ServerName::parse("s").expect("a name"),
-            endpoint: EndpointKind::OneServer,
+            endpoint: None,
             method: "tools/call".into(),
             params: Fingerprint::of_value(&Raw::empty_object()),
         }

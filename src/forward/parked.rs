@@ -8,9 +8,10 @@ use std::{collections::HashMap, time::Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{progress::ProgressTokens, request::EndpointKind, state::CallState};
+use super::{progress::ProgressTokens, state::CallState};
 use crate::{
     access::Caller,
+    activity::CallEntrance,
     runtime::sync::Guarded,
     text::names::ServerName,
     trust::fingerprint::Fingerprint,
@@ -83,7 +84,8 @@ pub(super) struct ParkedCall {
 pub(super) struct RetryKey {
     pub(super) caller: Caller,
     pub(super) server: ServerName,
-    pub(super) endpoint: EndpointKind,
+    /// Where it came in.
+    pub(super) endpoint: Option<CallEntrance>,
     pub(super) method: Box<str>,
     /// Of the params as the upstream gets them, answers and metadata left out.
     pub(super) params: Fingerprint,
@@ -232,7 +234,7 @@ mod tests {
         RetryKey {
             caller: Caller::named(caller),
             server: ServerName::parse(server).expect("a name"),
-            endpoint: EndpointKind::OneServer,
+            endpoint: None,
             method: "tools/call".into(),
             params: Fingerprint::of_value(&Raw::empty_object()),
         }
@@ -277,7 +279,11 @@ mod tests {
         assert!(table.keep("h", 2, &key, now));
         assert_eq!(table.take("h", &key, ROUND), None, "late");
         assert!(table.keep("h", 3, &key, now));
-        for other in [self::key("b", "s"), self::key("a", "t")] {
+        let elsewhere = RetryKey {
+            endpoint: Some(CallEntrance::Path("/mcp")),
+            ..key.clone()
+        };
+        for other in [self::key("b", "s"), self::key("a", "t"), elsewhere] {
             assert_eq!(table.take("h", &other, now), None, "{other:?}");
         }
         table.0.forget("h", &Caller::named("b"));

@@ -239,6 +239,7 @@ impl ServedClient {
     fn context(&self, method: &str, to_client: ClientSender) -> CallContext {
         let (calls, caller) = (&self.inbound.0.calls, self.caller.clone());
         let mut context = CallContext::alone(calls, caller, method);
+        context.endpoint = Some(self.view.entrance());
         context.to_client = to_client;
         context.connection.clone_from(&self.connection);
         context

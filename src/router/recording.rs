@@ -18,7 +18,7 @@ impl Router {
     /// The record of a client's request.
     pub(super) fn record(&self, context: &CallContext, view: &View, request: &Request) -> OpenCall {
         let body = CallBody::Params(request.params.as_ref());
-        self.begin(context, Some(entrance(view)), &request.method, body)
+        self.begin(context, Some(view.entrance()), &request.method, body)
     }
 
     /// The record of a client that wants to hear of a resource or a task.
@@ -29,7 +29,7 @@ impl Router {
         target: &Target<'_>,
     ) -> OpenCall {
         let body = CallBody::Params(None);
-        let mut record = self.begin(context, Some(entrance(view)), target.method(), body);
+        let mut record = self.begin(context, Some(view.entrance()), target.method(), body);
         record.is_of(None, target.thing());
         record
     }
@@ -108,18 +108,21 @@ pub(super) fn end_in_vain(record: OpenCall, error: &RequestError) {
 impl fmt::Display for View {
     /// As the address that shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", entrance(self))
+        write!(f, "{}", self.entrance())
     }
 }
 
-fn entrance(view: &View) -> CallEntrance {
-    match view {
-        View::Configured => CallEntrance::Path("/mcp"),
-        View::Mode(RoutingMode::RetrieveTools) => CallEntrance::Path("/mcp/call"),
-        View::Mode(RoutingMode::Direct) => CallEntrance::Path("/mcp/all"),
-        View::Mode(RoutingMode::CodeExecution) => CallEntrance::Path("/mcp/code"),
-        View::Mode(RoutingMode::Proxy) => CallEntrance::Path("/mcp/proxy"),
-        View::Profile(profile) => CallEntrance::Profile(profile.clone()),
-        View::Server(server) => CallEntrance::Server(server.clone()),
+impl View {
+    /// The address that shows it, as calls and their records name it.
+    pub fn entrance(&self) -> CallEntrance {
+        match self {
+            Self::Configured => CallEntrance::Path("/mcp"),
+            Self::Mode(RoutingMode::RetrieveTools) => CallEntrance::Path("/mcp/call"),
+            Self::Mode(RoutingMode::Direct) => CallEntrance::Path("/mcp/all"),
+            Self::Mode(RoutingMode::CodeExecution) => CallEntrance::Path("/mcp/code"),
+            Self::Mode(RoutingMode::Proxy) => CallEntrance::Path("/mcp/proxy"),
+            Self::Profile(profile) => CallEntrance::Profile(profile.clone()),
+            Self::Server(server) => CallEntrance::Server(server.clone()),
+        }
     }
 }

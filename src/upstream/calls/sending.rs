@@ -29,7 +29,7 @@ use crate::{
     text::names::ServerName,
     upstream::instance_scope::ClientReach,
     wire::{
-        LogLevel,
+        LogLevel, RpcError,
         bridge::{self, Sender},
         header_params, method,
     },
@@ -72,6 +72,8 @@ pub enum NotSent {
     Elsewhere,
     /// The server was stopped or replaced meanwhile.
     Stopped(Failure),
+    /// The request itself is wrong.
+    Wrong(RpcError),
     /// It failed.
     Failed(Failure),
 }
@@ -345,14 +347,11 @@ impl Upstream {
         message: &AdmittedMessage<'_>,
         sender: &Sender<'_>,
         live: &Live,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), NotSent> {
         let (catalog, params) = (live.catalog.load(), message.params());
-        let wrong = |error: String, hint: &str| {
-            Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(self.name())
-        };
         let upstream = catalog.listing.revision;
         if let Some(why) = bridge::foreign_round(sender.revision, upstream, params) {
-            return Err(wrong(why.to_owned(), "Nothing was called."));
+            return Err(NotSent::Wrong(RpcError::invalid_params(why)));
         }
         let tool = message.admitted().tool();
         let Some(tool) = tool.and_then(|tool| catalog.tool(tool)) else {
@@ -366,7 +365,9 @@ impl Upstream {
             None => Ok(()),
             Some(key) => {
                 let error = format!("the argument {key:?} is there twice");
-                Err(wrong(error, "Nothing ran. Give it once.").of_tool(&*tool.name))
+                let hint = "Nothing ran. Give it once.";
+                let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+                Err(failure.of_server(self.name()).of_tool(&*tool.name).into())
             }
         }
     }

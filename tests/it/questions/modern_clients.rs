@@ -128,9 +128,18 @@ async fn a_state_works_once_and_for_its_request_only() {
     client.request("tools/call", &good).await.result();
     // Used.
     refused(&good).await;
+    // Endpoints that offer the same are endpoints of their own.
+    let result = begin(&elsewhere, "up__form").await;
+    let good = params("up__form", &responses, state_of(&result));
+    for path in ["/mcp", "/mcp/call", "/mcp/server/up"] {
+        let other = able(&daemon, path);
+        let reply = other.request("tools/call", &good).await;
+        assert_eq!(reply.error_code(), -32602, "{path}");
+    }
+    elsewhere.request("tools/call", &good).await.result();
     assert_eq!(
         upstream.received("tools/call").len(),
-        1,
+        2,
         "nothing is started anew"
     );
 }
@@ -168,8 +177,7 @@ async fn a_state_that_nobody_gave_and_answers_to_nothing_start_no_call() {
             ] {
                 let frame = &reply.frame;
                 has!(frame, said, "{path} {more}");
-                let is_refused = frame.contains("-32602") || frame.contains("invalid_arguments");
-                assert!(is_refused, "{frame}");
+                assert_eq!(reply.error_code(), -32602, "{frame}");
             }
         }
     }
