@@ -32,10 +32,11 @@ impl Management {
             return step.at_terminal(server);
         }
         let step = match (failure.code, server) {
-            (ErrorCode::UnknownServer, _) => Some(closest_server(
-                &self.settings_in_force(),
-                server.unwrap_or_default(),
-            )),
+            (ErrorCode::UnknownServer, _) => {
+                let settings = self.settings_in_force();
+                let closest = closest_server(&settings, server.unwrap_or_default());
+                Some(server_step(closest))
+            }
             (ErrorCode::UnknownTool, Some(server)) => Some(self.closest_tool(server, failure)),
             (ErrorCode::ServerMisconfigured, Some(server)) => {
                 let settings = self.settings_in_force();
@@ -122,11 +123,18 @@ impl Management {
     }
 }
 
-/// Where a person finds the servers, and which one may be meant.
-pub(super) fn closest_server(settings: &Settings, wanted: &str) -> String {
+/// The server that may be meant, also one whose entry cannot be used.
+pub(super) fn closest_server<'a>(settings: &'a Settings, wanted: &str) -> Option<&'a str> {
     let known = settings.servers.keys().map(ServerName::as_str);
-    let known = known.chain(settings.broken.iter().map(|broken| &*broken.name));
-    match names::closest(wanted, known) {
+    names::closest(
+        wanted,
+        known.chain(settings.broken.iter().map(|broken| &*broken.name)),
+    )
+}
+
+/// Where a person finds the servers, and which one may be meant.
+pub(super) fn server_step(closest: Option<&str>) -> String {
+    match closest {
         Some(close) => format!("did you mean {close}? `mcpproxy upstream list` shows all"),
         None => "`mcpproxy upstream list`".to_owned(),
     }

@@ -10,7 +10,7 @@ use super::{
     gated::{configured, held_step, server_refusal, step_of},
     logs::{LogLines, last_lines},
     missing_value::{MissingValue, missing},
-    operator_hints::closest_server,
+    operator_hints::{closest_server, server_step},
     patching::{Rights, plan_patch, read_patch},
     server_state::{ServerState, first_start, latest, runs, shown_state, state},
     trouble::Trouble,
@@ -318,10 +318,11 @@ impl<B: Backing> Management<B> {
                 let broken = settings.broken_entry(name);
                 let row = broken.map(|broken| Self::broken_row(&settings, &lists, broken));
                 row.ok_or_else(|| match failure.code {
-                    ErrorCode::UnknownServer => Failure {
-                        hint: closest_server(&settings, name),
-                        ..failure
-                    },
+                    ErrorCode::UnknownServer => {
+                        let closest = closest_server(&settings, name);
+                        let hint = server_step(closest);
+                        Failure { hint, ..failure }.with_closest(closest)
+                    }
                     _ => failure,
                 })
             }

@@ -180,10 +180,11 @@ fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {
             .collect()
     };
     let known: Vec<String> = lists.servers.values().flat_map(|s| of_server(s)).collect();
-    let hint = match names::closest(name, known.iter().map(String::as_str)) {
+    let closest = names::closest(name, known.iter().map(String::as_str));
+    let hint = match closest {
         Some(close) => format!("Did you mean {close}?"),
         None => "`mcpproxy tools list`".to_owned(),
     };
     let error = format!("no tool {name:?} is known");
-    Failure::new(ErrorCode::UnknownTool, error, hint)
+    Failure::new(ErrorCode::UnknownTool, error, hint).with_closest(closest)
 }

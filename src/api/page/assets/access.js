@@ -182,7 +182,7 @@ export function access(_, frame) {
     return h("form", { "aria-label": isNew ? "New profile" : `Servers of ${name}`, on: { submit } },
       isNew ? h("div.line", h("div.field", h("label", { for: "profile-name" }, "Name"), field)) : null,
       h("ul.ticks.sec", list.names().servers.map(tick)),
-      h("p.hint", { role: "status" }, `${count(servers.size, "server")} with ${count(most, "tool")}, fewer by patterns.`),
+      h("p.hint", { role: "status" }, `${count(servers.size, "server")} with ${count(most, "tool")} that can be used; patterns and hidden tools leave fewer.`),
       h("div.field.sec", h("label", { for: "profile-tools" }, "Tools", h("span.dim", "optional, one pattern a line")), patterns, h("p.hint", { id: "profile-tools-h" }, "Such as ", h("code", "github__get_*"), " or ", h("code", "*__list_*"), "; without one, all tools of these servers.")),
       h("div.line", h("button.btn", { type: "submit" }, isNew ? "Save profile" : `Save ${name}`), button("Cancel", () => { editing = null; frame.paint(); }, "btn"),
         isNew ? null : button("Remove", () => save([{ path: ["profiles", name], value: null }], `Removed profile ${name}`), "btn danger")));

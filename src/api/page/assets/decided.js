@@ -16,18 +16,18 @@ const ONE = 5000;
 
 const WORDS = { approve: "approved", lift_quarantine: "approved", quarantine: "quarantined" };
 
-/** The decisions of the last 7 days, the newest first. */
+/** The decisions of the last 7 days, the newest first, each with whether it was taken back, and an approval with the change that can be undone. */
 export async function decisions() {
-  const [{ records }, given] = await Promise.all([ask(query("activity", { kind: "change", outcome: "ok", since: "7d", limit: READ })), approvals()]);
-  const change = ({ action, server, time }) => action !== "quarantine" && given.find((one) => one.server === server && Math.abs(Date.parse(one.at) - Date.parse(time)) < ONE)?.id;
-  return decisionsAmong(records).map((record) => ({ ...record, change: change(record) }));
-}
-
-/** The approvals in the history that can be undone, the newest first: `{id, at, server}`. */
-export async function approvals() {
-  const { entries } = await ask("config/history");
-  const server = (entry) => entry.changes.map(({ path }) => path).find(([where]) => where === "approvals")?.[1];
-  return entries.filter((entry) => !entry.undoes && !entry.undone_by).map((entry) => ({ id: entry.id, at: entry.at, server: server(entry) }));
+  const [{ records }, { entries }] = await Promise.all([ask(query("activity", { kind: "change", outcome: "ok", since: "7d", limit: READ })), ask("config/history")]);
+  const changeOf = ({ action, server, time }) => {
+    const isHeld = action === "quarantine";
+    const isIt = ({ path: [where, name, key], after }) => name === server && (key === "quarantined" ? (after === true) === isHeld : where === "approvals" && !isHeld);
+    return entries.find((entry) => !entry.undoes && entry.changes.some(isIt) && Math.abs(Date.parse(entry.at) - Date.parse(time)) < ONE);
+  };
+  return decisionsAmong(records).map((record) => {
+    const change = changeOf(record);
+    return { ...record, isTakenBack: Boolean(change?.undone_by), change: record.action !== "quarantine" && !change?.undone_by ? change?.id : undefined };
+  });
 }
 
 /** Those of changes that are decisions, each once. */
@@ -48,7 +48,7 @@ export function decidedList(decided, undo) {
   const approved = decided.length - held;
   const summary = [approved ? `${count(approved, "approval")}` : "", held ? `${held} quarantined` : ""].filter(Boolean).join(", ");
   const line = (record) => h("li", { "data-key": `d${record.id}` },
-    h("a", { href: `/ui/activity/${record.id}?kind=decision&since=7d` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)), record.change ? [" ", button("Undo", () => undo(record.change, record.server), "link small", { "aria-label": `Undo the approval of ${record.server}` })] : null,
+    h("a", { href: `/ui/activity/${record.id}?kind=decision&since=7d` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)), record.isTakenBack ? h("span.dim", ", taken back") : record.change ? [" ", button("Undo", () => undo(record.change, record.server), "link small", { "aria-label": `Undo the approval of ${record.server}` })] : null,
     record.detail ? h("div.sub.cut", { title: record.detail }, said(brief(record.detail))) : null);
   return h("section.decided.sec", { "aria-labelledby": "decided-h" }, h("h3.hint", { id: "decided-h" }, "Decided this week: ", all(summary)), h("ul.small", decided.slice(0, LISTED).map(line)),
     decided.length > LISTED ? h("p.hint", `The last ${LISTED} of ${decided.length}. `, all("Show all")) : null);

@@ -44,7 +44,7 @@ export function history(frame, changed) {
     entries = (await ask("config/history")).entries;
   }
 
-  const undo = (entry) => it.act("Undoing…", async () => {
+  const undo = (entry) => it.doing || it.act("Undoing…", async () => {
     const back = await undoChanges([entry.id]);
     await Promise.all([load(), changed()]);
     const files = back.map((one) => `${count(one.servers.length, "server")} put back into ${one.file}`);

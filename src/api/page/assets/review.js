@@ -3,7 +3,7 @@
 
 import { ask, part, post, remove as take, undoChanges } from "./api.js";
 import { h, icon } from "./dom.js";
-import { approvals, decidedList, decisions } from "./decided.js";
+import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { acting, button, confirm, empty, facts, failed, go, noServer, note, section, serverState, state, toast, variant } from "./parts.js";
@@ -113,9 +113,8 @@ export function review(wanted, frame) {
   async function approve(body, what, thing) {
     const { seen } = shown;
     await act("Approving…", async () => {
-      await post(`servers/${part(name)}/approve`, { seen, ...body });
-      const change = (await approvals().catch(() => [])).find((one) => one.server === name);
-      toast(`Approved ${what}`, change ? () => undo(change.id, what) : undefined);
+      const { id } = await post(`servers/${part(name)}/approve`, { seen, ...body });
+      toast(`Approved ${what}`, id ? () => undo(id, what) : undefined);
       if (thing) done.push({ thing, place: inPlace().findIndex((one) => keyOf(one.thing) === keyOf(thing)) });
       [wanted, approved] = [name, what];
       frame.rename(`/ui/review/${part(name)}`);

@@ -34,7 +34,7 @@ export function tokens(frame) {
   async function load() {
     const [told, servers, callers] = await Promise.all([ask("tokens"), ask("servers"), ask("access/callers")]);
     list = told;
-    names = { servers: servers.servers.map((one) => one.name), profiles: callers.profiles, profileTools: callers.profile_tools, tools: new Map(servers.servers.map((one) => [one.name, one.tools ?? 0])) };
+    names = { servers: servers.servers.map((one) => one.name), profiles: callers.profiles, profileTools: callers.profile_tools, tools: new Map(servers.servers.map((one) => [one.name, one.enabled && !one.quarantined ? (one.tools ?? 0) - (one.held ?? 0) : 0])) };
   }
 
   const revoke = (name) => it.act("Revoking…", async () => {
