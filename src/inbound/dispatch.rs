@@ -163,7 +163,8 @@ impl ServedClient {
 
     fn request(&self, request: Request, to_client: ClientSender) -> Work {
         let params = request.params.as_ref();
-        if params.is_some_and(|params| !params.is_object()) {
+        // Some clients write `null` for none.
+        if params.is_some_and(|params| !params.is_object() && !params.is_null()) {
             let error = RpcError::invalid_params("`params` is not an object");
             return Work::refused(Some(&request.id), &error);
         }
