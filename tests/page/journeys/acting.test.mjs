@@ -36,7 +36,7 @@ test("a token for a colleague is made, shown once, used and revoked", async () =
   const text = page.getByRole("region", { name: "Text for ben" });
   await text.waitFor();
   assert.match(await text.innerText(), /It ends on 20\d\d-\d\d-\d\d at \d\d:\d\d UTC\./);
-  await page.getByText("Its address reaches this machine alone.").waitFor();
+  await page.getByText("Its address works on this machine only.").waitFor();
   await page.getByText(/^claude mcp add --transport http mcpproxy http:\/\/\S+\/mcp --header "Authorization: Bearer mcpp_/).waitFor();
   const token = /mcpp_[\w-]+/.exec(await text.innerText())[0];
   assert.equal((await say(token)).status, 200);
@@ -228,7 +228,7 @@ test("a variable is changed where it stands, and a value in the entry is moved t
   await eventually("its reference", () => text().includes("\"WIKI_TOKEN\": \"${keyring:bookings-WIKI_TOKEN}\""));
   await page.getByRole("button", { name: "Remove WIKI_TOKEN" }).click();
   await eventually("its end", () => !text().includes("WIKI_TOKEN"));
-  await page.getByRole("radio", { name: /Take changed tools/ }).check();
+  await page.getByRole("radio", { name: /Accept changed tools/ }).check();
   await eventually("trust", () => text().includes("\"tool_changes\": \"allow\""));
   await page.getByRole("radio", { name: /Hold changed tools/ }).check();
   await eventually("trust again", () => !text().includes("tool_changes"));

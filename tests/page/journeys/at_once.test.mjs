@@ -92,11 +92,11 @@ test("a row stays where it is when its server fails, and comes first once that i
   const { args } = (await here.rest("GET", "/servers/slow")).entry;
   await here.rest("PATCH", "/servers/slow", { args: ["-e", "process.exit(3)"] });
   await here.rest("POST", "/servers/slow/restart").catch(() => {});
-  await page.getByText("Others; 1 needs you by now.").waitFor();
+  await page.getByText("Others; 1 needs you now.").waitFor();
   assert.equal(await names(), before);
   await isSound(who, "a server that failed meanwhile");
   await page.getByRole("button", { name: "Show them first" }).click();
-  await page.getByText("Others; 1 needs you by now.").waitFor({ state: "detached" });
+  await page.getByText("Others; 1 needs you now.").waitFor({ state: "detached" });
   assert.ok((await names()).startsWith("slow"), await names());
   await here.rest("PATCH", "/servers/slow", { args });
   await close();

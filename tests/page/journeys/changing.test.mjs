@@ -130,7 +130,7 @@ test("a server with a URL, headers and a login of its own", async () => {
   await page.getByLabel("Name", { exact: true }).fill("remote");
   await page.getByRole("textbox", { name: "URL" }).fill("example.com/mcp");
   await page.getByRole("button", { name: "Add server" }).click();
-  await page.getByText("Not an address").waitFor();
+  await page.getByText("Not a URL").waitFor();
   await page.getByRole("textbox", { name: "URL" }).fill("http://127.0.0.1:9/mcp");
   await page.getByRole("button", { name: "Add a header" }).click();
   await page.keyboard.type("X-Team");
@@ -155,10 +155,10 @@ test("an edit shows its difference before it is saved, and keeps secrets", async
   assert.equal(await page.getByLabel("Value of API_TOKEN").inputValue(), "***");
   await page.getByRole("button", { name: "Remove LOG" }).click();
   await page.getByText(/^Timing, working folder/).click();
-  await page.getByLabel(/^A call may be silent/).fill("soon");
+  await page.getByLabel(/^Time limit of a silent call/).fill("soon");
   await page.getByRole("button", { name: "Show the change" }).click();
   await page.getByText("A duration such as 30s").waitFor();
-  await page.getByLabel(/^A call may be silent/).fill("30s");
+  await page.getByLabel(/^Time limit of a silent call/).fill("30s");
   await page.getByRole("button", { name: "Show the change" }).click();
   const diff = page.getByRole("table", { name: "The entry before and after" });
   await diff.getByText("call_tool_timeout").waitFor();

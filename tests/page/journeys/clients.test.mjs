@@ -143,7 +143,7 @@ test("the place of clients shows the versions and the open sessions of each, fro
   await shows("client cursor", /Versions 2\.1, 2\.0[^]*2 sessions open/);
   // One whose file has no entry comes another way, and is connected all the same.
   const codex = await agent(here, "codex", "1.0");
-  await shows("client codex", /Connected[^]*By another way than its file here[^]*1 session open/);
+  await shows("client codex", /Connected[^]*In another way than by its file here[^]*1 session open/);
   await codex.end();
   await silent.end();
   await newer.end();
@@ -259,7 +259,7 @@ test("requiring tokens names the clients that would get 401, and gives each a to
   const { page, go, title, close } = who;
   await go("/ui/access");
   await page.getByRole("button", { name: "Require tokens…" }).click();
-  await page.getByText("Cursor has none and would get 401. In 7 days ci-runner called without a token").waitFor();
+  await page.getByText("Cursor has none and would get 401. In the last 7 days ci-runner called without a token").waitFor();
   await isSoundEverywhere(who, "requiring tokens", "access-first");
   await go("/ui/clients");
   await page.locator("tr[data-key='client cursor']").getByText("Never called").waitFor();
@@ -267,7 +267,7 @@ test("requiring tokens names the clients that would get 401, and gives each a to
   await page.getByRole("button", { name: "Require tokens…" }).click();
   const question = page.getByRole("group", { name: "Require tokens?" });
   await question.getByText("Cursor has none and would get 401.").waitFor();
-  assert.ok(await question.getByLabel("Give each a token of its own, in its file").isChecked());
+  assert.ok(await question.getByLabel("Write a token for each into its file").isChecked());
   await question.getByRole("button", { name: "Require tokens" }).click();
   await page.locator("#toast", { hasText: "Tokens are required; restart Cursor" }).waitFor();
   const token = /"Authorization": "(Bearer mcpp_[\w-]+)"/.exec(here.read(".cursor/mcp.json"))?.[1];

@@ -25,11 +25,11 @@ test("new tools of all servers wait once that is chosen in the review, and one s
   await go("/ui/review");
   await isSound(who, "trust of all servers");
   const all = page.getByRole("group", { name: "New tools of all servers" });
-  assert.ok(await all.getByRole("radio", { name: /^Take new tools/ }).isChecked());
+  assert.ok(await all.getByRole("radio", { name: /^Accept new tools/ }).isChecked());
   await all.getByRole("radio", { name: /^Hold new tools/ }).check();
   await eventually("the setting", () => here.text().includes("\"new_tools\": \"hold\""));
   await go("/ui/servers/till");
-  await page.getByRole("group", { name: "New tools" }).getByRole("radio", { name: /^Take new tools/ }).check();
+  await page.getByRole("group", { name: "New tools" }).getByRole("radio", { name: /^Accept new tools/ }).check();
   await eventually("the choice of one", async () => (await here.rest("GET", "/servers/till")).entry.new_tools === "allow");
   await Promise.all([grow("shop"), grow("till")]);
   await eventually("the new tool", async () => (await held("shop")).join() === "second new");
@@ -42,7 +42,7 @@ test("new tools of all servers wait once that is chosen in the review, and one s
   await go("/ui/review/shop");
   await page.getByRole("button", { name: "Approve this definition" }).click();
   await eventually("the approval", async () => (await held("shop")).length === 0);
-  await page.getByRole("group", { name: "New tools of all servers" }).getByRole("radio", { name: /^Take new tools/ }).check();
+  await page.getByRole("group", { name: "New tools of all servers" }).getByRole("radio", { name: /^Accept new tools/ }).check();
   await eventually("the setting to be gone", async () => (await here.rest("GET", "/config")).settings.new_tools === undefined);
   await close();
 });

@@ -12,7 +12,7 @@ test("of the demo server nothing is offered that cannot be done, and the first s
     const { page, go, title, close } = await visitor(here);
     await title("1 server, all is well");
     await page.getByRole("heading", { name: "Connect your clients" }).waitFor();
-    await page.getByText("This line becomes the call").waitFor();
+    await page.getByText("Its first call will appear here").waitFor();
     await isSound({ page, width: 1280 }, "the demo alone");
     await go("/ui/servers/demo");
     await page.getByText("This is the bundled demo server.").waitFor();
@@ -133,7 +133,7 @@ test("a finding says in words where it stands, and which characters it marks", a
   // What was tried can be taken away again where it is judged.
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   await page.getByRole("button", { name: "Remove clipper" }).click();
-  await page.getByText("All is approved.").waitFor();
+  await page.getByText("Everything is approved.").waitFor();
   assert.deepEqual((await here.rest("GET", "/servers")).servers, []);
   await close();
   await here.end();

@@ -73,13 +73,13 @@ export function access(_, frame) {
   function requiring() {
     const isOn = list.required();
     const out = shutOut().map((one) => one.title);
-    const seen = without.length ? ` In 7 days ${some(without, 5)} called without a token: over the network that ends in 401.` : "";
+    const seen = without.length ? ` In the last 7 days ${some(without, 5)} called without a token; over the network they would get 401.` : "";
     const names = `${out.length ? `${some(out, 5)} ${out.length === 1 ? "has" : "have"} none and would get 401.` : seen ? "" : "No known client would get 401."}${seen}`;
     if (isOn) {
       return section("Without a token", null, h("p", "A client without a token gets 401. Clients that start mcpproxy themselves on this machine need none."));
     }
     const question = h("div.confirm", { role: "group", "aria-label": "Require tokens?" },
-      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, out.length ? h("label.own", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; frame.paint(); } } }), " Give each a token of its own, in its file") : null, list.count() || (keepsIn && out.length) ? "" : " There are no tokens yet, so nothing could connect over the network.")),
+      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, out.length ? h("label.own", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; frame.paint(); } } }), " Write a token for each into its file") : null, list.count() || (keepsIn && out.length) ? "" : " There are no tokens yet, so nothing could connect over the network.")),
       button("Not now", () => { asking = false; frame.paint(); }, "btn", { "data-safe": "" }),
       button("Require tokens", require, "btn primary"));
     return section("Without a token", null,
@@ -130,9 +130,9 @@ export function access(_, frame) {
       return put(known.filter((_, i) => isNew || i !== at).toSpliced(place, 0, next), `Saved rule ${place + 1}`);
     };
     return h("form", { "aria-label": isNew ? "New rule" : `Rule ${at + 1}`, "data-key": `rule form ${at}`, on: { submit } },
-      h("div.line", field("rule-subjects", "Callers", rule.subjects, "such as ci, *; none: everybody"), field("rule-roles", "Roles", rule.roles, "optional")),
+      h("div.line", field("rule-subjects", "Callers", rule.subjects, "such as ci; empty: every caller"), field("rule-roles", "Roles", rule.roles, "optional")),
       h("fieldset.field.sec", { "data-kept": "" }, h("legend", "Decision"), radio("deny", "may not use"), radio("allow", "may use")),
-      h("div.line", field("rule-tools", "Tools", rule.tools, "such as github__get_*; none: everything"), h("div.field.thin", h("label", { for: "rule-place" }, "Place"), h("input", { type: "number", id: "rule-place", min: "1", max: String(known.length + (isNew ? 1 : 0)), value: String(at + 1), "data-kept": "" }))),
+      h("div.line", field("rule-tools", "Tools", rule.tools, "such as github__get_*; empty: every tool"), h("div.field.thin", h("label", { for: "rule-place" }, "Place"), h("input", { type: "number", id: "rule-place", min: "1", max: String(known.length + (isNew ? 1 : 0)), value: String(at + 1), "data-kept": "" }))),
       h("div.line", h("button.btn.primary", { type: "submit" }, "Save rule"), button("Cancel", () => { ruling = null; frame.paint(); }),
         isNew ? null : button("Remove", () => put(known.filter((_, i) => i !== at), `Removed rule ${at + 1}`), "btn danger")));
   }
@@ -183,7 +183,7 @@ export function access(_, frame) {
       isNew ? h("div.line", h("div.field", h("label", { for: "profile-name" }, "Name"), field)) : null,
       h("ul.ticks.sec", list.names().servers.map(tick)),
       h("p.hint", { role: "status" }, `${count(servers.size, "server")} with ${count(most, "tool")} that can be used; patterns and hidden tools leave fewer.`),
-      h("div.field.sec", h("label", { for: "profile-tools" }, "Tools", h("span.dim", "optional, one pattern a line")), patterns, h("p.hint", { id: "profile-tools-h" }, "Such as ", h("code", "github__get_*"), " or ", h("code", "*__list_*"), "; without one, all tools of these servers.")),
+      h("div.field.sec", h("label", { for: "profile-tools" }, "Tools", h("span.dim", "optional, one pattern per line")), patterns, h("p.hint", { id: "profile-tools-h" }, "Such as ", h("code", "github__get_*"), " or ", h("code", "*__list_*"), "; without one, all tools of these servers.")),
       h("div.line", h("button.btn", { type: "submit" }, isNew ? "Save profile" : `Save ${name}`), button("Cancel", () => { editing = null; frame.paint(); }, "btn"),
         isNew ? null : button("Remove", () => save([{ path: ["profiles", name], value: null }], `Removed profile ${name}`), "btn danger")));
   }

@@ -59,7 +59,7 @@ export function activity(id, first, frame) {
 
   /** What is exported is what the daemon looks for: where more than that is looked for here, it is said what comes. */
   function exporting() {
-    const word = asked.kind === "decision" ? "Export all changes" : asked.text && !isCall() ? "Export, whatever the text" : "Export these";
+    const word = asked.kind === "decision" ? "Export all changes" : asked.text && !isCall() ? "Export, ignoring the text" : "Export these";
     return h("a.btn", { href: query("/api/v1/activity/export", { ...filter(), format: "jsonl" }), download: "activity.jsonl" }, word);
   }
 

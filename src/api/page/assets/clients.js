@@ -126,11 +126,11 @@ export function clients(frame) {
   /** How it stands, why, and what comes next. */
   function standing(one) {
     const next = (...words) => h("div.sub", "Next: ", words);
-    if (isRefused(one)) return [state("err", "Gets 401"), ["It shows no token.", next("give it one of its own, in its file")]];
+    if (isRefused(one)) return [state("err", "Gets 401"), ["It sends no token.", next("write one into its file")]];
     const starts = ownOf(one).map((server) => server.written_name);
-    const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " here; each starts once for all clients")] : null;
+    const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " here; then each starts once for all clients")] : null;
     if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["Connected, not seen yet.", next("restart it; it reads its file only at start")]];
-    if (isSeen(one)) return [state("ready", "Connected"), "By another way than its file here."];
+    if (isSeen(one)) return [state("ready", "Connected"), "In another way than by its file here."];
     if (one.error) return [state("err", "Not connected"), h("span.bad", capital(one.error))];
     return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `Its file has ${count(starts.length, "server")}`) : null];
   }

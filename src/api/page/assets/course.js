@@ -55,7 +55,7 @@ function access(gate, isAllowed) {
     case "no_rules": return "there are no access rules";
     case "rule": return [`${word} by `, h("a.u", { href: "/ui/access" }, `rule ${gate.rule + 1}`)];
     case "default": return `${word}, no rule matches`;
-    case "token": return ["by the rules allowed, by its ", h("a.u", { href: "/ui/access" }, "token"), " not"];
+    case "token": return ["allowed by the rules, but not by its ", h("a.u", { href: "/ui/access" }, "token")];
     default: return `${word} by the rules together`;
   }
 }
@@ -111,7 +111,7 @@ export function toldSection(record) {
 }
 
 function untold(record) {
-  if (record.outcome === "withdrawn") return "Nothing: the caller had left.";
+  if (record.outcome === "withdrawn") return "Nothing: the caller had disconnected.";
   if (record.answer_bytes === undefined) return "Not logged.";
   const size = `${number(record.answer_bytes)} bytes. `;
   if (record.answer_bytes > LARGEST) return [size, "Above 64 KB the log keeps the size only."];

@@ -166,7 +166,7 @@ export function edit(name, frame) {
 
   function buttons() {
     const verb = isNew ? "Add server" : "Show the change";
-    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(tryIt), "btn", { title: "Starts it once and ends it again; nothing is saved" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
+    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(tryIt), "btn", { title: "Starts it once and stops it again; nothing is saved" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
     fill(message);
   }
 
@@ -307,7 +307,7 @@ export function edit(name, frame) {
 
 /** What came of trying a server. */
 function outcomeOf({ works, tools, reason, step, log = [] }) {
-  if (works) return note("done", [h("b", `It works: ${count(tools, "tool")}.`), " It was ended again, and nothing is saved yet."]);
+  if (works) return note("done", [h("b", `It works: ${count(tools, "tool")}.`), " It was stopped again; nothing is saved yet."]);
   const next = step?.do === "log_in" ? "add it, then log in" : step?.how && sentence(step.how);
   return [note("err", [h("b", capital(reason ?? "It does not work"), "."), " Nothing was saved.", next ? [" Next: ", next, "."] : null]), log.length ? textBox(log.join("\n"), "What it wrote") : null];
 }

@@ -22,7 +22,7 @@ export function urlFault(text) {
   try {
     url = new URL(text);
   } catch {
-    return "Not an address. It begins with https:// or http://";
+    return "Not a URL: it must begin with https:// or http://";
   }
   if (!["https:", "http:"].includes(url.protocol)) return "It begins with https:// or http://";
   return "";

@@ -99,7 +99,7 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
       let first = null;
       const seen = new Set();
       for (const row of rows.filter((one) => one.key.value || one.value.value)) {
-        const wrong = keyFault(row.key.value, isHeader) || (seen.has(row.key.value) ? "It is here twice" : "");
+        const wrong = keyFault(row.key.value, isHeader) || (seen.has(row.key.value) ? "This name is here twice" : "");
         seen.add(row.key.value);
         row.message.hidden = !wrong;
         fill(row.message, wrong ? [icon("s-err"), wrong] : null);
@@ -138,8 +138,8 @@ function clientSecret(given, { serverName, takenSecrets, headers, changed }) {
 
 const MORE = [
   ["idle_timeout", "Sleeps when unused for", ["adaptive", "never"]],
-  ["init_timeout", "May take to connect", []],
-  ["call_tool_timeout", "A call may be silent for", []],
+  ["init_timeout", "Time to connect", []],
+  ["call_tool_timeout", "Time limit of a silent call", []],
 ];
 
 /** `name` is that of the entry that is edited, or null; `takenSecrets` are names of secrets that are stored or referred to; `changed` hears of every change. */
@@ -171,7 +171,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
     ["client_id", field("Client id", text(oauth.client_id), { aside: "registered automatically if empty" })],
     ["client_secret", own.field],
     ["scopes", field("Scopes", text((oauth.scopes ?? []).join(" ")), { aside: "separated by spaces" })],
-    ["redirect_uri", field("Comes back to", text(oauth.redirect_uri), { aside: "only if the address must be fixed", check: (value) => (value ? urlFault(value) : "") })],
+    ["redirect_uri", field("Redirect URL", text(oauth.redirect_uri), { aside: "only if the server needs a fixed one", check: (value) => (value ? urlFault(value) : "") })],
   ];
   const more = MORE.map(([key, label, words]) => [key, field(label, text(entry[key]), { aside: words.length ? words.join(", ") : "such as 30s or 2m", check: (value) => durationFault(value.trim(), words) })]);
   const start = field("Started", choice(entry.start, [["", "by the first call that needs it"], ["eager", "with the daemon, and kept"]]));

@@ -102,7 +102,8 @@ export function written(text) {
     return name === undefined ? { value } : { fault: `${JSON.stringify(name)} is in one object twice.` };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return { fault: `Not JSON: ${error.message}.` };
+    const [, line, column] = /line (\d+) column (\d+)/.exec(error.message) ?? [];
+    return { fault: line ? `Not JSON at line ${line}, column ${column}.` : "Not JSON, or cut off." };
   }
 }
 

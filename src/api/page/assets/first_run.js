@@ -29,12 +29,12 @@ export function firstRun(frame, calls) {
     for (const { client } of others.open) per.set(client, (per.get(client) ?? 0) + 1);
     if (!per.size) return "Imports what your clients have. Nothing new was found in their files.";
     const where = [...per].map(([client, n]) => `${n} in ${TITLES[client] ?? client}`).join(", ");
-    return `Found ${count(others.open.length, "server")} in your clients’ files: ${where}. You choose, and whether their files keep them.`;
+    return `Found ${count(others.open.length, "server")} in your clients’ files: ${where}. You choose which to import, and whether they stay in those files.`;
   }
 
   function firstCall() {
     const [call] = calls.rows();
-    if (!call) return h("p.wait", icon("s-work", true), "Waiting for a client to ask for tools. This line becomes the call.");
+    if (!call) return h("p.wait", icon("s-work", true), "Waiting for a client to ask for tools. Its first call will appear here.");
     return h("p", icon("s-ready"), " ", h("a", { href: `/ui/activity/${call.id}` }, h("code", said(thing(call)))), ` by ${asker(call) || "a client"}, ${took(call.duration_us)}`);
   }
 

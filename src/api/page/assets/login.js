@@ -79,7 +79,7 @@ export function login(name, frame) {
       h("p.soft", "You log in on the server’s own page. Neither this page nor an agent sees your password or token."),
       to ? h("p.acts.sec", h("a.btn.primary", { href: to, target: "_blank", rel: "noopener noreferrer" }, `Open ${new URL(begun.url).host}`)) : note("err", ["The login address is not a web address: ", h("code", said(begun.url))]),
       h("p.wait.sec", { role: "status" }, icon("s-work", true), `Waiting for you there, ${span(left)} left. This line changes by itself.`),
-      facts([["Goes to", h("code", said(begun.url.split("?")[0]))], ["Comes back to", h("code", said(begun.redirect_uri))]]),
+      facts([["Goes to", h("code", said(begun.url.split("?")[0]))], ["Then returns to", h("code", said(begun.redirect_uri))]]),
       paste());
   }
 

@@ -21,6 +21,6 @@ export function changed(before, now, mine, take) {
   const keys = (list) => h("code", said(some(list, NAMED)));
   return note("warn", [
     h("b", "The entry was changed meanwhile: "), keys(theirs), ". What you typed is kept; what you did not change stays.",
-    both.length ? [" You changed ", keys(both), ", too: saving writes yours."] : null,
+    both.length ? [" You changed ", keys(both), ", too; saving writes your values."] : null,
   ], button("Show it in the form", take, "btn small"));
 }

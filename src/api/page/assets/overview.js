@@ -130,12 +130,12 @@ export function overview(query, frame) {
 
   function list(shown, stats) {
     if (!shown.length) return h("div.empty", h("b", wanted ? `No server has “${wanted}” in its name.` : which === "you" ? "No server needs you." : `No server is ${WORDS[which].toLowerCase()}.`), h("p.acts", go("All servers", "/ui/")));
-    const groups = [["Need you", true], ["Working without you", false]].map(([title, needs]) => {
+    const groups = [["Need you", true], ["Need nothing", false]].map(([title, needs]) => {
       const these = shown.filter((one) => needed(one) === needs);
       if (!these.length) return null;
       const late = needs ? 0 : these.filter(needsYou).length;
       const heading = h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "7" },
-        late ? [`Others; ${late === 1 ? "1 needs" : `${number(late)} need`} you by now. `, button("Show them first", placeAnew, "link")] : title));
+        late ? [`Others; ${late === 1 ? "1 needs" : `${number(late)} need`} you now. `, button("Show them first", placeAnew, "link")] : title));
       return [heading, these.map((one) => serverRow(one, stats.get(one.name)))];
     });
     const columns = [["Server"], ["State"], ["Reason and next step"], ["Action", "", true], ["Tools", "r"], ["Calls, last hour", "r"], ["Last call", "r"]];

@@ -144,7 +144,7 @@ export function review(wanted, frame) {
     const n = waiting.length;
     const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing waits for you" : n === 1 ? "1 server waits for you" : `${n} servers wait for you`),
       h("p.sub", "Agents cannot see or call what is held. Only you can approve it.")));
-    if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("All is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided, undo)];
+    if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("Everything is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided, undo)];
     return [title, h("div.cols.left", list(), h("div", article(), shown.entry && !shown.server.quarantined && !shown.server.demo ? trust(name, shown.entry, act) : null, ofAll()))];
   }
 
@@ -199,8 +199,8 @@ export function review(wanted, frame) {
     const why = shown.contact_error
       ? `It was ${contacted(shown.server)} once to list its tools, which failed. It is not tried again until you ask.`
       : shown.awaits_contact
-      ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools it is ${contacted(shown.server)} once; no tool is called.`
-      : `It has not been listed yet. To list its tools it is ${contacted(shown.server)} once; no tool is called.`;
+      ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools, it is ${contacted(shown.server)} once; no tool is called.`
+      : `It has not been listed yet. To list its tools, it is ${contacted(shown.server)} once; no tool is called.`;
     return [note("held", [h("b", "Its tools are not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
   }
 
@@ -230,7 +230,7 @@ export function review(wanted, frame) {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing its tools";
       return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button(`Disable ${name}`, () => disable()), button("Approve anyway", () => approve({}, name), "btn danger")));
     }
-    return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, " Later changes of its tools and instructions are held again; of the rest, dangerous ones."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
+    return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, " Later changes of its tools and instructions are held again; changes of prompts and resources only if they look dangerous."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
   }
 
   /** One definition that is held of a server that is trusted. */

@@ -53,7 +53,7 @@ export function locked({ lock_file: file, lock_step: step, server }) {
 /** What agents changed of an entry, and what it is held for. */
 export function changed(review) {
   if (!review) return null;
-  if (review.is_new) return h("div.sec", note("held", [h("b", "An agent added this server. "), "All of its entry is new."]));
+  if (review.is_new) return h("div.sec", note("held", [h("b", "An agent added this server. "), "Its whole entry is new."]));
   const line = (place, value) => (value === undefined || value === null ? [] : `${place}: ${value}`.split("\n"));
   const steps = review.changes.map(({ place, was, is }) => ({ gone: line(place, was), come: line(place, is) }));
   const why = ["held for ", h("code", said(review.held_for.join(", ")))];

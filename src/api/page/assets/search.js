@@ -200,7 +200,7 @@ export function search(first, frame) {
 
   function asks() {
     if (!lately.length) return null;
-    return h("section.sec", { "aria-labelledby": "lately-h" }, h("header", h("h2", { id: "lately-h" }, "Agents asked lately")),
+    return h("section.sec", { "aria-labelledby": "lately-h" }, h("header", h("h2", { id: "lately-h" }, "Recent searches of agents")),
       h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", record.found === 0 ? h("span.bad", "finds nothing ") : null, h("span.dim", said(asker(record)), ", ", at(record.time))))));
   }
 

@@ -78,7 +78,7 @@ export function server(name, frame, first) {
   /** The daemon knows whether there was a login to forget. */
   const logOut = () => act("Logging out…", async () => {
     const { changed } = await verb("logout");
-    toast(changed.length ? `Logged out of ${name}: its tokens are forgotten` : `Nobody is logged in to ${name}: nothing was changed`);
+    toast(changed.length ? `Logged out of ${name}: its tokens are forgotten` : `You were not logged in to ${name}; nothing was changed`);
   });
 
   function actions(one, fix) {
@@ -222,7 +222,7 @@ export function server(name, frame, first) {
           ["Started", entry.start === "eager" ? "with the daemon" : "by the first call that needs it"],
           ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "when it is not used, after 1 to 5 min" : ["after ", said(entry.idle_timeout)]],
           ["Shared by", one.instances === undefined ? "all clients" : count(one.instances, "instance runs", "instances run")],
-          ["May connect for", said(entry.init_timeout)],
+          ["Time to connect", said(entry.init_timeout)],
           ["Call limit", [said(entry.call_tool_timeout), " of silence"]],
           ["Changed tools", entry.tool_changes === "allow" ? "accepted unreviewed" : "held until approved"],
           ["New tools", { hold: "held until approved", allow: "usable at once" }[entry.new_tools] ?? "as for all servers"],

@@ -53,7 +53,7 @@ export function settings(query, frame) {
       // What the daemon says of a file that it did not load stands above.
       unreadable ? null : status.warnings.map((warning) => warned(warning, file, mend)),
       it.failure ? failed(it.failure) : null,
-      file ? values() : status.config_error ? empty("No setting can be changed until the file is correct.", "What is in force stands below, under Daemon.") : failed(unreadable),
+      file ? values() : status.config_error ? empty("No setting can be changed until the file is correct.", "The settings in force are below, under Daemon.") : failed(unreadable),
       past.render(),
       checkUp.render(),
       daemon(),

@@ -70,7 +70,7 @@ export function stories(frame) {
   }
 
   const render = () => [
-    h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversations"), h("h1", "Conversations"), h("p.sub", "What each client did without a pause of 30 min, the newest first."))),
+    h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversations"), h("h1", "Conversations"), h("p.sub", "The calls of each client, split where it paused for 30 min; the newest first."))),
     found.length ? table("fold.two", [["Client"], ["Since"], ["Lasted", "r"], ["Searched", "r"], ["Called", "r"], ["Failed", "r"], ["Refused", "r"], ["Tokens", "r"]], [found.map(line)])
       : empty("No calls yet.", "Each conversation of a client with its tools is listed here.", go("Connect a client", "/ui/clients")),
     next === null ? null : h("p.bar.sec", button("Show older", async () => { await read(next); frame.paint(); }), h("span.dim.small", "back to ", at(records.at(-1).time))),
@@ -167,7 +167,7 @@ export function story(id, first, frame) {
     const list = query("/ui/activity", middle.client ? { client: asker(middle) } : { caller: middle.caller });
     return [
       h("div.title", h("div", crumbs(["Activity", "/ui/activity"], ["Conversations", "/ui/activity/session"], "one"), h("h1", said(asker(middle) || "A client"), ", since ", at(steps[0]?.time ?? middle.time)),
-        h("p.sub", middle.caller ? ["Caller ", h("code", said(middle.caller)), "; its calls without a pause of 30 min."] : "Its calls without a pause of 30 min.")), h("div.acts", go("As a list", list))),
+        h("p.sub", middle.caller ? ["Caller ", h("code", said(middle.caller)), "; its calls until it paused for 30 min."] : "Its calls until it paused for 30 min.")), h("div.acts", go("As a list", list))),
       strip([["Searched", count(searches.length, "time")], ["Called", n(calls)], ["Failed", n(calls.filter(isFailed))], ["Refused", n(calls.filter(isRefused))], ["Answers", `${bytes(answers(steps))} ≈ ${short(tokens(answers(steps)))} tokens`]]),
       segments("Filter", [tab("All", "", steps), tab("Failed or refused", "bad", steps.filter(isBad)), tab("Secrets masked", "masked", steps.filter((one) => one.masked))]),
       h("p.hint", "What the user and the agent said does not pass through mcpproxy."),

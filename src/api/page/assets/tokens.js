@@ -136,8 +136,8 @@ export function tokens(frame) {
       h("div.cmd", h("code", made.token), copying("Copy token", made.token, "btn small")),
       h("h3.sec", `Text for ${made.name}`),
       textBox(made.text, `Text for ${made.name}`),
-      LOOPBACK.test(live.status?.url ?? "") ? note("warn", ["Its address reaches this machine alone. For other machines, set ", h("a.u", { href: "/ui/settings" }, h("code", "listen")), "."]) : null,
-      address ? [h("p.hint", "Claude Code takes it in one command:"), command(`claude mcp add --transport http mcpproxy ${address} --header "Authorization: Bearer ${made.token}"`)] : null,
+      LOOPBACK.test(live.status?.url ?? "") ? note("warn", ["Its address works on this machine only. For other machines, set ", h("a.u", { href: "/ui/settings" }, h("code", "listen")), "."]) : null,
+      address ? [h("p.hint", "Claude Code needs one command:"), command(`claude mcp add --transport http mcpproxy ${address} --header "Authorization: Bearer ${made.token}"`)] : null,
       h("div.line", copying("Copy text", made.text), copying("Copy without the token", without), button("Done", () => { made = null; frame.paint(); })));
   }
 

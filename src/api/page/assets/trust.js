@@ -4,8 +4,8 @@ import { part, patch } from "./api.js";
 import { h } from "./dom.js";
 import { section } from "./parts.js";
 
-const CHANGES = [["hold", "Hold changed tools", "until you approve the new definition"], ["allow", "Take changed tools", "as they come, without a look"]];
-const NEW = [["hold", "Hold new tools", "until you approve them"], ["allow", "Take new tools", "at once, unless something dangerous is found in them"]];
+const CHANGES = [["hold", "Hold changed tools", "until you approve the new definition"], ["allow", "Accept changed tools", "at once, unreviewed"]];
+const NEW = [["hold", "Hold new tools", "until you approve them"], ["allow", "Accept new tools", "at once, unless something dangerous is found in them"]];
 
 function choice(legend, name, choices, now, choose) {
   const radio = ([value, word, aside]) => h("label.radio", h("input", { type: "radio", name, value, checked: value === now, "data-key": `${name} ${value} ${now}`, on: { change: () => choose(value) } }), h("span", word, " ", h("span.dim", aside)));

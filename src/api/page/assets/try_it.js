@@ -38,7 +38,7 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
   }
 
   const submitting = () => h(`button.btn${variant === "destructive" ? ".danger" : ".primary"}`, { type: "submit" }, `Call as ${variant}`);
-  const effect = () => ({ read: "This really asks the server.", write: "This really changes something.", destructive: isDeclared ? "This really changes or deletes something." : "This may change or delete something: the server does not say what the tool does." })[variant] ?? "";
+  const effect = () => ({ read: "This sends a real call to the server.", write: "This call changes something.", destructive: isDeclared ? "This call changes or deletes something." : "This call may change or delete something: the server does not say what the tool does." })[variant] ?? "";
 
   function tell(text) {
     message.hidden = !text;
@@ -90,7 +90,7 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
     }
     const acts = form.querySelector("[data-calls]");
     const back = () => fill(acts, submitting(), button("Copy as command", copyCommand));
-    fill(acts, confirm(`Call ${name}?`, "Its server declares it destructive: this may not be undone.", "Call as destructive", () => { back(); make(args); }, back, "Do not call"));
+    fill(acts, confirm(`Call ${name}?`, "Its server declares it destructive: there may be no way to undo it.", "Call as destructive", () => { back(); make(args); }, back, "Do not call"));
   }
 
   /** Makes the call, shows how far it is, and withdraws it where that is asked for. */
