@@ -114,7 +114,7 @@ impl LoginState {
         if !is_safe(&terms.uri()) {
             let why =
                 "its address is neither https nor on this machine, so no token may be sent to it";
-            return Err(LoginError::Failed(why.to_owned()));
+            return Err(LoginError::Unsafe(why.to_owned()));
         }
         let http = Arc::new(OAuthHttp::new(terms, None).await);
         let url = terms.url.as_str();
@@ -129,7 +129,10 @@ impl LoginState {
             );
             return Err(LoginError::Failed(with_left_out(why, &http)));
         };
-        let found = found.map_err(|error| self.error(&with_left_out(error.to_string(), &http)))?;
+        let found = found.map_err(|error| match http.outage() {
+            Some(outage) => LoginError::Unreachable(self.error(&outage).to_string()),
+            None => self.error(&with_left_out(error.to_string(), &http)),
+        })?;
         if http.names_no_server() {
             let why = "it requires a login but names no authorization server (`authorization_servers` is empty)";
             return Err(LoginError::NoPlace(why.to_owned()));

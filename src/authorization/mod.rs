@@ -33,6 +33,12 @@ pub enum LoginError {
     /// Trying again may help.
     #[error("{0}")]
     Failed(String),
+    /// The server, or its authorization server, is down or out of reach.
+    #[error("{0}")]
+    Unreachable(String),
+    /// Its address is not encrypted.
+    #[error("{0}")]
+    Unsafe(String),
     /// The authorization server registers nobody: a client has to be registered there by hand.
     #[error("{0}")]
     NotRegistered(String),

@@ -43,6 +43,8 @@ pub(super) struct OAuthHttp {
 #[derive(Default)]
 struct ServerAnswers {
     fault: Option<String>,
+    /// Whose fault it is, where it is down.
+    down: Option<&'static str>,
     refusal: Option<String>,
     secret_ends: Option<u64>,
     /// How many authorization servers the server names, where it says which.
@@ -76,6 +78,12 @@ impl OAuthHttp {
     /// Why the last request had no answer that says anything, if it had none.
     pub(super) fn fault(&self) -> Option<String> {
         self.heard.lock().fault.clone()
+    }
+
+    /// The same, if the server or its authorization server is down or out of reach.
+    pub(super) fn outage(&self) -> Option<String> {
+        let heard = self.heard.lock();
+        Some(format!("{} {}", heard.down?, heard.fault.as_ref()?))
     }
 
     /// When the secret ends that came with the registration (RFC 7591, 3.2.1).
@@ -120,12 +128,20 @@ impl OAuthHttp {
             self.reach
         };
         let response = self.fetching.fetch(request, reach).await;
+        let whose = if is_own {
+            "it"
+        } else {
+            "its authorization server"
+        };
         let mut response = response.map_err(|error| {
             let error = error.to_string();
-            self.heard.lock().fault = Some(format!("cannot be reached: {error}"));
+            let mut heard = self.heard.lock();
+            heard.fault = Some(format!("cannot be reached: {error}"));
+            heard.down = Some(whose);
             io::Error::other(error)
         })?;
         self.hear(&response);
+        self.heard.lock().down = response.status().is_server_error().then_some(whose);
         self.put_right(&mut response);
         Ok(response)
     }

@@ -64,6 +64,9 @@ pub enum LinkError {
     /// There is no host of this name.
     #[error("no such host: {0}")]
     NoHost(String),
+    /// The proxy that leads to it does not.
+    #[error("{0}")]
+    NoProxy(String),
     /// What answers speaks something else, TLS perhaps.
     #[error("it does not speak HTTP")]
     NotHttp,
@@ -106,13 +109,16 @@ fn after_colon(text: &str) -> String {
 impl LinkError {
     /// Whether there was no connection on which it could reach the server.
     pub fn is_undelivered(&self) -> bool {
-        matches!(self, Self::NotDelivered(_) | Self::NoHost(_) | Self::Tls(_))
+        matches!(
+            self,
+            Self::NotDelivered(_) | Self::NoHost(_) | Self::NoProxy(_) | Self::Tls(_)
+        )
     }
 
     /// What a client may read: nothing in the server's own words.
     pub fn outside(&self) -> String {
         match self {
-            Self::NotDelivered(_) => "nothing answers".to_owned(),
+            Self::NotDelivered(_) | Self::NoProxy(_) => "nothing answers".to_owned(),
             Self::NoHost(_) => "its host was not found".to_owned(),
             Self::Tls(_) => "no secure connection".to_owned(),
             Self::Lost(_) | Self::NotHttp => "connection lost".to_owned(),

@@ -30,7 +30,7 @@ impl Management {
         let begun = login.begin().await;
         begun.map_err(|error| {
             self.record_login(name, "login", Some(&error));
-            login_failed(name, &error)
+            self.login_failed(name, &error)
         })
     }
 
@@ -38,7 +38,7 @@ impl Management {
     pub async fn finish_login(&self, name: &str, address: &str) -> Result<LoginProgress, Failure> {
         let login = self.login_of(name)?;
         let finished = login.finish(address).await;
-        finished.map_err(|error| login_failed(name, &error))?;
+        finished.map_err(|error| self.login_failed(name, &error))?;
         self.login_progress(name, Duration::ZERO).await
     }
 
@@ -105,6 +105,30 @@ impl Management {
         })
     }
 
+    fn login_failed(&self, name: &str, error: &LoginError) -> Failure {
+        let text = format!("not logged in to {name}: {error}");
+        let hint = match error {
+            LoginError::Failed(_) => format!("Try again: {}.", login_step(name)),
+            LoginError::Unreachable(_) => {
+                let row = self.server(name).ok();
+                let step = row.and_then(|row| row.next_step);
+                step.unwrap_or_else(|| "Check its `url`, and whether it runs.".to_owned())
+            }
+            LoginError::Unsafe(_) => format!(
+                "If it speaks https: `mcpproxy upstream patch {name} url=https://…`, then {}.",
+                login_step(name)
+            ),
+            LoginError::NotRegistered(_) => format!(
+                "Register a client there by hand, then `mcpproxy upstream patch {name} oauth.client_id=ID` and {}.",
+                login_step(name)
+            ),
+            LoginError::NoPlace(_) => format!(
+                "If it needs a key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`."
+            ),
+        };
+        Failure::new(ErrorCode::LoginRequired, text, hint).of_server(name)
+    }
+
     fn record_login(&self, name: &str, action: &'static str, error: Option<&LoginError>) {
         let error = error.map(ToString::to_string);
         self.backing().activity.note_change(action, name, error);
@@ -115,19 +139,4 @@ fn nothing_to_log_in_to(name: &str, why: &str) -> Failure {
     let error = format!("{name} needs no login: {why}");
     let hint = format!("`mcpproxy upstream show {name}` shows its entry.");
     Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
-}
-
-fn login_failed(name: &str, error: &LoginError) -> Failure {
-    let text = format!("not logged in to {name}: {error}");
-    let hint = match error {
-        LoginError::Failed(_) => format!("Try again: {}.", login_step(name)),
-        LoginError::NotRegistered(_) => format!(
-            "Register a client there by hand, then `mcpproxy upstream patch {name} oauth.client_id=ID` and {}.",
-            login_step(name)
-        ),
-        LoginError::NoPlace(_) => format!(
-            "If it needs a key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`."
-        ),
-    };
-    Failure::new(ErrorCode::LoginRequired, text, hint).of_server(name)
 }

@@ -50,7 +50,7 @@ impl ConnectError {
     pub(in crate::upstream) fn after_writing(self, line: &str) -> Self {
         Self {
             reason: format!(
-                "{}; a line of its stdout is no MCP message: {line}",
+                "{}; a line of its stdout is not an MCP message: {line}",
                 self.reason
             ),
             step: NextStep::act("have it write only MCP messages to stdout, or update it"),

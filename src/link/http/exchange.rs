@@ -121,6 +121,7 @@ impl Withdrawal {
         match error {
             LinkError::NotDelivered(_)
             | LinkError::NoHost(_)
+            | LinkError::NoProxy(_)
             | LinkError::Tls(_)
             | LinkError::HeaderMismatch(_)
             | LinkError::Ourselves

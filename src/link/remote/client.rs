@@ -191,7 +191,8 @@ impl HttpClient {
     async fn connect(&self, address: &Uri) -> Result<Box<Http1Connection>, LinkError> {
         // Boxed, because it is large and seldom.
         let dialled = Box::pin(self.dialer.dial(address.clone())).await;
-        let stream = dialled.map_err(|error| unreached::why(&*error, self.dialer.goal(address)))?;
+        let stream =
+            dialled.map_err(|error| unreached::why(&*error, address, self.dialer.goal(address)))?;
         let connection = Http1Connection::over(stream).await;
         let connection = connection.map_err(|error| LinkError::NotDelivered(cause(&error)))?;
         Ok(Box::new(connection))

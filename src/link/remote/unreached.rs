@@ -10,13 +10,13 @@ use http::Uri;
 use super::{reply::cause, tls};
 use crate::link::LinkError;
 
-/// The reason, for a connection to this address.
-pub(super) fn why(error: &(dyn Error + 'static), address: &Uri) -> LinkError {
+/// The reason, for a connection to a server that leads to this address first.
+pub(super) fn why(error: &(dyn Error + 'static), server: &Uri, address: &Uri) -> LinkError {
     if let Some(mistake) = tls::mistake_in(error) {
         return LinkError::Tls(mistake);
     }
     let at = shown(address);
-    LinkError::NotDelivered(match kind(error) {
+    let reason = match kind(error) {
         Some(ErrorKind::ConnectionRefused) => {
             format!("nothing listens at {at} (connection refused)")
         }
@@ -24,12 +24,21 @@ pub(super) fn why(error: &(dyn Error + 'static), address: &Uri) -> LinkError {
         Some(ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => {
             format!("no way to {at} (unreachable)")
         }
-        Some(ErrorKind::NotFound) => {
+        Some(ErrorKind::NotFound) if server == address => {
             let host = address.host().unwrap_or_default();
             return LinkError::NoHost(host.to_owned());
         }
+        Some(ErrorKind::NotFound) => format!("no such host: {at}"),
         _ => format!("no connection to {at}: {}", cause(error)),
-    })
+    };
+    if server == address {
+        return LinkError::NotDelivered(reason);
+    }
+    let variable = match server.scheme_str() {
+        Some("https") => "HTTPS_PROXY",
+        _ => "HTTP_PROXY",
+    };
+    LinkError::NoProxy(format!("{reason}, the proxy of {variable}"))
 }
 
 /// Host and port.
@@ -62,8 +71,11 @@ mod tests {
     fn the_address_is_named() {
         let check = |kind: ErrorKind, address: &str, expected: &str| {
             let address: Uri = address.parse().expect("an address");
-            let why = why(&io::Error::from(kind), &address);
-            assert_eq!(why.to_string(), expected);
+            let error = io::Error::from(kind);
+            assert_eq!(why(&error, &address, &address).to_string(), expected);
+            let server = Uri::from_static("https://behind.example/mcp");
+            let proxied = why(&error, &server, &address).to_string();
+            assert!(proxied.ends_with(", the proxy of HTTPS_PROXY"), "{proxied}");
         };
         let refused = ErrorKind::ConnectionRefused;
         check(

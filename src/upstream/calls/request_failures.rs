@@ -35,7 +35,10 @@ impl Upstream {
             return self.login_stuck(&trouble);
         }
         let (code, text, hint) = match error {
-            LinkError::NotDelivered(_) | LinkError::NoHost(_) | LinkError::Tls(_) => (
+            LinkError::NotDelivered(_)
+            | LinkError::NoHost(_)
+            | LinkError::NoProxy(_)
+            | LinkError::Tls(_) => (
                 ErrorCode::ServerUnavailable,
                 format!("the server {name:?} cannot be reached"),
                 "Nothing ran. Retry later, or tell the user.".to_owned(),

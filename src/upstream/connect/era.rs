@@ -95,6 +95,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
         Err(
             error @ (LinkError::NotDelivered(_)
             | LinkError::NoHost(_)
+            | LinkError::NoProxy(_)
             | LinkError::Tls(_)
             | LinkError::Lost(_)
             | LinkError::NotHttp

@@ -9,6 +9,7 @@ use crate::{
     failure::step::NextStep,
     link::{Link, LinkError},
     runtime::sync::Guarded,
+    text::names::ServerName,
     wire::{Outcome, Raw, Revision, RpcError, header_params, method, result_type},
 };
 
@@ -147,6 +148,7 @@ impl ReadLists {
 /// Reads every list that the server's capabilities promise.
 pub(in crate::upstream) async fn read(
     link: &Link,
+    server: &ServerName,
     initialize: Raw,
     revision: Revision,
 ) -> Result<ReadLists, ListError> {
@@ -183,7 +185,7 @@ pub(in crate::upstream) async fn read(
     let (prompts, resources, templates) =
         (or_none(prompts), or_none(resources), or_none(templates));
     if link.has_headers() && revision.headers_repeat_params() {
-        tools.retain(can_be_called_with_headers);
+        tools.retain(|tool| can_be_called_with_headers(server, tool));
     }
     let listing = Listing {
         initialize: initialize.detached(),
@@ -198,13 +200,14 @@ pub(in crate::upstream) async fn read(
 }
 
 /// A tool whose arguments cannot be put into headers as it wants them must not be offered (server/tools, "x-mcp-header").
-fn can_be_called_with_headers(tool: &Raw) -> bool {
+fn can_be_called_with_headers(server: &ServerName, tool: &Raw) -> bool {
     let schema = tool.get("inputSchema").unwrap_or_else(Raw::empty_object);
     let Err(why) = header_params::read(&schema) else {
         return true;
     };
     let name = tool.get("name").and_then(|name| name.string());
     tracing::warn!(
+        %server,
         tool = name.unwrap_or_default(),
         why,
         "a definition was left out"

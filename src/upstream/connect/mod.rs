@@ -153,7 +153,12 @@ async fn open(
     } = ready;
     let listening = listening(&link, &opened).await;
     let mut meanwhile = EarlyNews::default();
-    let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
+    let reading = Box::pin(lists::read(
+        &link,
+        &entry.name,
+        opened.initialize,
+        opened.revision,
+    ));
     let listed = tokio::select! {
         listed = reading => listed,
         never = meanwhile.attend(shared, &link, opened.revision, &mut news) => match never {},
@@ -233,7 +238,9 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
     match error {
         OpenError::Link(LinkError::Status {
             status: 401 | 403, ..
-        }) => NextStep::fix("correct its `headers`, mostly `Authorization`"),
+        }) => NextStep::fix(
+            "correct the `Authorization` in its `headers`, or what else it needs there",
+        ),
         OpenError::Link(LinkError::Status {
             status: 404 | 405, ..
         }) => match entry.transport.label() {
@@ -244,7 +251,7 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
             NextStep::act("read that server's log, or tell whoever runs it")
         }
         OpenError::Link(LinkError::Broken(_)) => NextStep::fix(
-            "check its `url`, most end in /mcp or /sse; if it is right, read that server's log",
+            "check the path of its `url` (most end in /mcp or /sse), or read that server's log",
         ),
         OpenError::Link(LinkError::Ourselves) => NextStep::Remove,
         OpenError::Link(LinkError::Status { status: 429, .. }) => NextStep::Wait,
@@ -255,6 +262,9 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
         OpenError::Link(LinkError::NoHost(_)) => {
             NextStep::fix("correct the host in its `url`, or check your network")
         }
+        OpenError::Link(LinkError::NoProxy(_)) => NextStep::act(
+            "correct that variable where the daemon runs, or name the server's host in NO_PROXY, then `mcpproxy restart`",
+        ),
         OpenError::Link(LinkError::NotHttp) => {
             NextStep::fix("write https:// instead of http:// in its `url`")
         }

@@ -2,14 +2,13 @@
 
 use std::{sync::Arc, time::Instant};
 
-use futures_util::future::FutureExt;
+use futures_util::future::{FutureExt, TryFutureExt};
 use tokio::sync::oneshot;
 
 use super::Worker;
 use crate::{
     catalog::{Listing, OwnListing, ServerCatalog},
     config::SessionScope,
-    link::Link,
     upstream::{
         calls::handle::Command,
         connect::{
@@ -18,7 +17,6 @@ use crate::{
         },
         instance_scope::InstanceScope,
     },
-    wire::{Raw, Revision},
 };
 
 impl Worker {
@@ -60,7 +58,10 @@ impl Worker {
             known.initialize.clone(),
             known.revision,
         );
-        self.life.relisting = Some(relist(link, initialize, revision).boxed());
+        let server = self.entry.name.clone();
+        let reading = async move { lists::read(&link, &server, initialize, revision).await };
+        let reading = reading.map_err(|error| error.to_string());
+        self.life.relisting = Some(reading.boxed());
     }
 
     pub(super) async fn relisted(&mut self, result: Result<ReadLists, String>) {
@@ -168,11 +169,6 @@ impl Worker {
             catalog.set_own(&self.entry.name, &key, listing);
         }
     }
-}
-
-async fn relist(link: Link, initialize: Raw, revision: Revision) -> Result<ReadLists, String> {
-    let reading = Box::pin(lists::read(&link, initialize, revision));
-    reading.await.map_err(|error| error.to_string())
 }
 
 /// How many tools a server lists, and which of them it did not list before, as far as that is known.
