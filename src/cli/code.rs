@@ -19,7 +19,7 @@ use crate::{
 
 /// Run a JavaScript file that calls tools
 ///
-/// Runs the scripts of the tool `code_execution`. The result goes to stdout, the log to stderr. Exits with code 1 if the script fails. Needs `mcpproxy
+/// Runs a script as the tool `code_execution` does. The result goes to stdout, the log to stderr. Exits with code 1 if the script fails. Needs `mcpproxy
 /// config set enable_code_execution true`.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -33,7 +33,7 @@ pub(super) struct CodeCommand {
     /// Time limit in milliseconds, calls included
     #[arg(long, value_name = "MS")]
     timeout: Option<u64>,
-    /// The most calls that it may make
+    /// The most tool calls that the script may make
     #[arg(long, value_name = "N")]
     max_tool_calls: Option<u64>,
     /// Allow only this server; may be repeated
@@ -181,7 +181,7 @@ fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
         return Ok(());
     };
     let (what, step) = match &*error.code {
-        "SYNTAX_ERROR" => (Some("the script is no JavaScript"), error.hint),
+        "SYNTAX_ERROR" => (Some("the script has a syntax error"), error.hint),
         "RUNTIME_ERROR" => (Some("the script failed"), error.hint),
         "TIMEOUT" => (None, LONGER.to_owned()),
         _ => (None, error.hint),

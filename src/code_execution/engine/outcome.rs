@@ -67,6 +67,10 @@ fn of_exception(exception: &Exception<'_>, source: &ScriptSource, is_stop: bool)
     } else {
         source.place(&trace)
     };
+    let end = place.position.and_then(|found| source.end_before(found));
+    if let (ScriptCode::SyntaxError, Some(end)) = (code, end) {
+        return ScriptFailure::new(code, "it ends too early").at(end);
+    }
     let message = match (name.is_empty(), message.is_empty()) {
         _ if code == ScriptCode::SyntaxError => script_mistake(&message),
         (_, true) => name,
@@ -129,7 +133,7 @@ pub(super) fn json<'js>(
     let written = written.ok_or_else(|| unwritten("the value is a function or a symbol"))?;
     let text = written
         .to_string()
-        .map_err(|_| unwritten("the value has a text that is no Unicode"))?;
+        .map_err(|_| unwritten("the value has a text that is not Unicode"))?;
     if text.len() > limits::VALUE {
         let why = format!(
             "the value has {} bytes as JSON; {} are allowed",

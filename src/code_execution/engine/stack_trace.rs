@@ -73,6 +73,17 @@ impl ScriptSource {
         }
     }
 
+    /// Where the script ends, if this place is behind it, in what was put there.
+    pub(super) fn end_before(&self, (line, _): (u32, u32)) -> Option<CodePlace> {
+        let lines = u32::try_from(self.code.lines().count()).ok()?;
+        let last = self.code.lines().last()?.chars().count() + 1;
+        let position = (lines, u32::try_from(last).ok()?);
+        (line > lines).then(|| CodePlace {
+            stack: format!("    at {SCRIPT}:{}:{}", position.0, position.1),
+            position: Some(position),
+        })
+    }
+
     /// A place without what was put before the first line.
     fn own_place(&self, (line, column): (u32, u32)) -> (u32, u32) {
         let column = match line {

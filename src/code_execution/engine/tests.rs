@@ -405,6 +405,13 @@ fn a_script_that_is_stopped_names_the_last_line_that_the_engine_knows() {
 }
 
 #[test]
+fn a_script_that_ends_too_early_is_wrong_at_its_own_end() {
+    for (code, end) in [("return 1 +", (1, 11)), ("1\nif (", (2, 5))] {
+        fails(code, ScriptCode::SyntaxError, "ends too early", Some(end));
+    }
+}
+
+#[test]
 fn a_step_that_is_lost_for_want_of_memory_ends_the_script() {
     for code in [
         "const f = () => Promise.resolve().then(f);\nawait f()",
