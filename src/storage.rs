@@ -31,7 +31,7 @@ pub fn disk_step(error: &io::Error) -> &'static str {
         // What we found ourselves is not what it should be.
         _ if error.get_ref().is_some() => "replace it with one that is yours alone, then try again",
         io::ErrorKind::PermissionDenied => {
-            "let your user write to the file and its folder (`chmod u+w`, or `chown`), then try again"
+            "let your user write there (`chmod u+w`, or `chown`), then try again"
         }
         _ => "check that the file and its folder may be written, then try again",
     }
@@ -47,10 +47,10 @@ pub fn in_words(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "permission denied",
         io::ErrorKind::AlreadyExists => "a file of that name is in the way",
         io::ErrorKind::IsADirectory => "it is a folder",
-        io::ErrorKind::NotADirectory => "a part of the path is no folder",
+        io::ErrorKind::NotADirectory => "a part of the path is not a folder",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full",
         io::ErrorKind::ReadOnlyFilesystem => "the disk is read-only",
-        io::ErrorKind::InvalidData => "it is no UTF-8 text",
+        io::ErrorKind::InvalidData => "it is not UTF-8 text",
         io::ErrorKind::ConnectionReset
         | io::ErrorKind::ConnectionAborted
         | io::ErrorKind::BrokenPipe => "the other side closed the connection",
@@ -126,7 +126,11 @@ pub fn read_text(path: &Path, largest: u64) -> io::Result<String> {
         rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
     );
     let file: File = options.open(path)?;
-    if !file.metadata()?.is_file() {
+    let found = file.metadata()?;
+    if found.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !found.is_file() {
         let why = "it is not a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
@@ -359,7 +363,7 @@ mod tests {
             (2, "no such file or folder"),
             (13, "permission denied"),
             (17, "a file of that name is in the way"),
-            (20, "a part of the path is no folder"),
+            (20, "a part of the path is not a folder"),
             (21, "it is a folder"),
             (24, "too many open files"),
             (28, "the disk is full"),

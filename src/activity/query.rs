@@ -96,7 +96,7 @@ pub(super) enum RecordOrder {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadQuery {
     /// A time that is none.
-    #[error("nothing was listed: `{key}` is no time: {text:?}")]
+    #[error("nothing was listed: `{key}` cannot be {text:?}")]
     Time {
         /// Which.
         key: &'static str,
@@ -104,13 +104,13 @@ pub enum BadQuery {
         text: String,
     },
     /// A kind of record that there is not.
-    #[error("nothing was listed: no kind {0:?}")]
+    #[error("nothing was listed: `kind` cannot be {0:?}")]
     Kind(String),
     /// An outcome that there is not.
-    #[error("nothing was listed: no outcome {0:?}")]
+    #[error("nothing was listed: `outcome` cannot be {0:?}")]
     Outcome(String),
     /// Two directions at once.
-    #[error("nothing was listed: `cursor` and `after` do not go together")]
+    #[error("nothing was listed: `cursor` and `after` exclude each other")]
     Directions,
     /// A page without records, or one that is too large.
     #[error("nothing was listed: `limit` is {0}")]
@@ -122,12 +122,12 @@ impl BadQuery {
     pub fn next_step(&self) -> String {
         match self {
             Self::Time { .. } => {
-                "Write 2026-11-21T08:30 (UTC), 2026-11-21, today, yesterday, or how long ago: 2h, 7d."
+                "Write a time such as 2026-11-21T08:30 (UTC), today or yesterday, or how long ago: 2h, 7d."
                     .to_owned()
             }
-            Self::Kind(_) => format!("Kinds: {}.", KINDS.join(", ")),
+            Self::Kind(_) => format!("Write one of: {}.", KINDS.join(", ")),
             Self::Outcome(_) => {
-                format!("Outcomes: {}; or an error code such as access_denied.", OUTCOMES.join(", "))
+                format!("Write one of: {}; or an error code such as access_denied.", OUTCOMES.join(", "))
             }
             Self::Directions => "Leave one of them out.".to_owned(),
             Self::Limit(_) => format!("Write a number from 1 to {}.", PAGE.0),

@@ -189,7 +189,7 @@ async fn readable(request: Request) -> Result<Request, FailureResponse> {
     let path = request.uri().path();
     match percent_decode_str(path).decode_utf8() {
         Ok(_) => Ok(request),
-        Err(_) => Err(wrong("the path has bytes that are no UTF-8 text")),
+        Err(_) => Err(wrong("the path has bytes that are not UTF-8 text")),
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) enum AccessCommand {
     Check(CheckAccess),
 }
 
-/// Check a tool, a prompt or a resource for one caller
+/// Check whether a caller may use a tool, prompt or resource
 ///
 /// Calls nothing. Exits with code 0 if allowed, with 4 if not.
 #[derive(Debug, Args)]
@@ -132,9 +132,9 @@ fn print(verdict: AccessVerdict) -> Result<(), CommandFailure> {
     };
     let word = if verdict.allowed { "allowed" } else { "denied" };
     let mut facts = vec![
-        ("subject", verdict.subject),
+        ("caller", verdict.subject),
         ("roles", roles),
-        ("wants", thing),
+        ("asks for", thing),
         ("verdict", word.to_owned()),
         ("because", verdict.reason),
     ];

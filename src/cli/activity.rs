@@ -136,7 +136,7 @@ impl ActivityFilter {
 impl ListActivity {
     async fn run(self, mut source: RecordSource, out: Output) -> Result<(), CommandFailure> {
         if self.follow && out.is_json() {
-            let mistake = CommandFailure::usage("--follow does not go with -o json");
+            let mistake = CommandFailure::usage("--follow cannot be used with -o json");
             return Err(mistake.next("`mcpproxy activity export` writes JSON"));
         }
         if self.follow && source.daemon.is_over_files() {

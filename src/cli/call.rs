@@ -30,7 +30,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
 pub(super) struct CallCommand {
-    /// The call type if you want, the tool, and its arguments
+    /// A call type if you name one, the tool, and its arguments
     #[arg(required = true, num_args = 1.., value_name = "SERVER:TOOL [JSON | KEY=VALUE…]")]
     words: Vec<String>,
     /// A JSON object; @FILE reads a file, - reads stdin
@@ -248,7 +248,7 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
         Ok(args)
     } else {
         Err(usage(
-            "nothing was called: the arguments are no JSON object".to_owned(),
+            "nothing was called: the arguments are not a JSON object".to_owned(),
         ))
     }
 }

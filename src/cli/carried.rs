@@ -94,12 +94,12 @@ impl CarriedOptions {
             None => settings.listen,
             Some(Ok(listen)) => listen,
             Some(Err(BadListen(text))) => {
-                let what = format!("{text:?} is no address to listen on");
+                let what = format!("{text:?} is not an address to listen on");
                 return Err(CommandFailure::usage(what).next(BadListen::STEP));
             }
         };
         if let Some(file) = self.locked.as_ref().filter(|file| !file.is_file()) {
-            let what = format!("there is no lock file {}", file.display());
+            let what = format!("there is not a lock file {}", file.display());
             return Err(
                 CommandFailure::failed(what).next("write one with `mcpproxy upstream lock FILE`")
             );

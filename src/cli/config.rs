@@ -14,8 +14,9 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    config::{self, BrokenEntry},
+    config,
     daemon_client::DaemonClient,
+    failure::step::NextStep,
     management::{
         COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Management, OverFiles,
         ServerList, StatusReport, restart_warning,
@@ -43,8 +44,8 @@ pub(super) struct ConfigSchema {}
 
 /// Print the path of the configuration file
 ///
-/// That is --config, else `$MCPPROXY_CONFIG`, else `$MCP_CONFIG_PATH`, else the file in the platform's configuration folder, else an
-/// existing `~/.mcpproxy/mcp_config.json`.
+/// It is what --config names, else `$MCPPROXY_CONFIG`, else `$MCP_CONFIG_PATH`. Without these it is `mcp_config.json` in the platform's
+/// configuration folder, or in `~/.mcpproxy` if only that one exists.
 #[derive(Debug, Args)]
 pub(super) struct ConfigPath {}
 
@@ -57,10 +58,10 @@ pub(super) struct ConfigEditor {}
 /// Check the configuration file
 ///
 /// Exits with code 0 if `serve` would start and every entry is usable, else with 1; warnings do not count. Variables are looked up in this
-/// command's environment; one that only the running daemon has is a warning. Secrets are looked up as the daemon would.
+/// command's environment; one that only the running daemon has gives a warning. Secrets are looked up where the daemon does.
 #[derive(Debug, Args)]
 pub(super) struct ConfigCheck {
-    /// Check for `serve --insecure`, which other machines may reach
+    /// Check as for `serve --insecure`
     #[arg(long)]
     insecure: bool,
 }
@@ -212,21 +213,26 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
         return Err(CommandFailure::failed(error).next(report.fix()));
     }
     let fix = report.fix();
-    let is_variable = report.broken.iter().any(BrokenEntry::lacks_variable);
     if let Some(fault) = report.faults.into_iter().next() {
         return Err(CommandFailure::failed(fault).next(fix));
+    }
+    let mut steps: Vec<String> = Vec::new();
+    for entry in &report.broken {
+        let step = match entry.step() {
+            NextStep::FixEntry { how: None } => "`mcpproxy config edit`".to_owned(),
+            step => step.at_terminal(&entry.name),
+        };
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
     }
     match report.broken.len() {
         0 => Ok(()),
         broken => Err(CommandFailure::failed(format!(
-            "{broken} of the servers in {} cannot be used",
+            "{broken} of the servers in {} cannot be used; the others work",
             report.config_file
         ))
-        .next(if is_variable {
-            "store their secrets (`mcpproxy secret set NAME`), or set their variables for the daemon; other servers work"
-        } else {
-            "`mcpproxy config edit`; other servers work"
-        })),
+        .next(steps.join(", then "))),
     }
 }
 

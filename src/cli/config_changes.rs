@@ -24,9 +24,9 @@ use crate::{
     text::names,
 };
 
-/// Show what the file says, or one value of it
+/// Show the configuration file, or one value of it
 ///
-/// Secrets show as `***`. A key that is not in the file has its default value.
+/// Secrets are shown as `***`. Of a KEY that is not in the file, the default value is shown.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -40,7 +40,7 @@ pub(super) struct ConfigGet {
 
 /// Change a value, and show the difference
 ///
-/// Comments and order stay. The value is JSON or a plain text; `null` removes the key.
+/// Comments and order stay. The value is JSON or plain text; `null` removes the key.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -60,25 +60,25 @@ pub(super) struct ConfigSet {
     dry_run: bool,
 }
 
-/// List changes of the file, of tokens and of approvals
+/// List changes to the configuration, tokens and approvals
 #[derive(Debug, Args)]
 pub(super) struct ConfigHistoryList {
-    /// Show this many of the latest
+    /// How many changes to show, the latest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }
 
-/// Undo a change of the file, a token or an approval
+/// Undo a change to the configuration, a token or an approval
 ///
-/// Restores the file byte for byte if nothing changed since, else value by value. A new token is revoked. Secrets are not in the history: the removal of one
-/// can be undone only until the daemon restarts.
+/// Restores the file byte for byte if nothing changed since, else value by value. To undo the
+/// issue of a token revokes it. Secrets are not in the history: the removal of one can be undone only until the daemon restarts.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   mcpproxy config undo
   mcpproxy config undo 12 --dry-run")]
 pub(super) struct ConfigUndo {
-    /// Its number in `config history`; by default the latest
+    /// The number in `config history`; without it, the latest
     #[arg(value_name = "NUMBER")]
     id: Option<u64>,
     /// Show what would change, and write nothing
@@ -104,7 +104,7 @@ impl ConfigGet {
         let value = found.cloned().or_else(|| default_of(&path));
         match value {
             None => {
-                let step = "`mcpproxy config schema` has every key";
+                let step = "`mcpproxy config schema` lists every key";
                 let meant = meant_by(&path).map(|meant| format!("; did you mean `{meant}`?"));
                 let what = format!("`{key}` is not set{}", meant.unwrap_or_default());
                 Err(CommandFailure::failed(what).next(step))
@@ -138,6 +138,7 @@ impl ConfigSet {
         files: &Management<OverFiles>,
         out: Output,
     ) -> Result<(), CommandFailure> {
+        let key = self.key.clone();
         let edit = ConfigEdit {
             path: EditPath::Dotted(self.key),
             value: Value::Null,
@@ -148,7 +149,11 @@ impl ConfigSet {
             dry_run: self.dry_run,
             seen: None,
         };
-        change(files, out, Method::PATCH, CONFIG, (self.dry_run, &patch)).await
+        let changed = change(files, out, Method::PATCH, CONFIG, (self.dry_run, &patch)).await;
+        changed.map_err(|failure| match meant_by(&config::keys_of_path(&key, "")) {
+            Some(meant) => failure.next(format!("`mcpproxy config set {meant} VALUE`")),
+            None => failure,
+        })
     }
 }
 
@@ -184,7 +189,7 @@ async fn change(
         }
         CommandFailure {
             what: format!("nothing was changed: {}", failure.what),
-            ..failure.next("`mcpproxy config schema` has every key and what it takes")
+            ..failure
         }
     })?;
     let change: ConfigChange = daemon_client::read(path, &body)?;
@@ -268,7 +273,7 @@ fn warn_of_clients(files: &Management<OverFiles>, location: Option<&DaemonLocati
     for row in rows {
         if row.connected && row.shows_token == Some(false) {
             out.warning(&format!(
-                "{} shows no token and gets 401; next: `mcpproxy connect {} --token`",
+                "{} sends no token and gets 401; next: `mcpproxy connect {} --token`",
                 row.title,
                 row.client.id()
             ));

@@ -22,17 +22,16 @@ use crate::{
 
 /// Find problems and how to fix them
 ///
-/// Without a daemon it starts each server for a moment, except disabled and quarantined ones. Exits with
-/// code 1 if something fails.
+/// Without a daemon it starts each server for a moment, except disabled and quarantined ones. Exits with code 1 if a check fails.
 #[derive(Debug, Args)]
 pub(super) struct DoctorCommand {
     /// Start and contact no servers
     #[arg(long)]
     no_start: bool,
-    /// How long the servers may take, all together
+    /// How long all servers together may take
     #[arg(long, value_name = "TIME", value_parser = stdio::time, default_value = "1m", conflicts_with = "no_start")]
     wait: Duration,
-    /// Check for `serve --insecure`, which other machines may reach
+    /// Check as for `serve --insecure`
     #[arg(long)]
     insecure: bool,
 }

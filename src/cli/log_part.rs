@@ -34,11 +34,12 @@ impl LogPart {
     /// Following has no end that would close a JSON document.
     pub(super) fn check(self, out: Output) -> Result<(), CommandFailure> {
         if self.raw && out.is_json() {
-            let mistake = CommandFailure::usage("--raw does not go with -o json, which is exact");
+            let mistake =
+                CommandFailure::usage("--raw cannot be used with -o json, which is exact");
             return Err(mistake.next("leave one of them out"));
         }
         if self.follow && out.is_json() {
-            let mistake = CommandFailure::usage("--follow does not go with -o json");
+            let mistake = CommandFailure::usage("--follow cannot be used with -o json");
             return Err(mistake.next("leave one of them out"));
         }
         Ok(())

@@ -17,8 +17,8 @@ use crate::{
 
 /// Show the daemon's log
 ///
-/// The log of a background daemon stays after its end. `serve` logs to stderr, or to the file that --log-file names, which this shows
-/// while the daemon runs.
+/// A daemon in the background logs to a file, which stays after it stops. `serve` logs to stderr, so there is nothing to show; with
+/// `serve --log-file FILE` this shows that file while the daemon runs.
 #[derive(Debug, Args)]
 pub(super) struct DaemonLogs {
     #[command(flatten)]
@@ -34,10 +34,11 @@ impl DaemonLogs {
         let status = daemon.and_then(|daemon| daemon.status_report());
         let file = match status.map(|status| status.location) {
             None => background::log_file(files.data_dir()),
-            Some(location) => location.log_file.unwrap_or_else(|| {
-                out.note("the daemon has no log file: it logs to its stderr");
-                background::log_file(&location.data_dir)
-            }),
+            Some(location) => location.log_file.ok_or_else(|| {
+                CommandFailure::failed("the daemon has no log file: it logs to its stderr").next(
+                    "read it where you started `serve`; of a service, `mcpproxy service status` names the command",
+                )
+            })?,
         };
         let lines = usize::from(self.part.lines);
         if self.part.follow {
@@ -75,8 +76,13 @@ pub(super) fn show(
             let why = log.unusable.unwrap_or_default();
             out.note(&format!("{of} was never started: {why}"));
         }
-        ([], Some(file)) => out.note(&format!("nothing was written to {}", file.display())),
-        ([], None) => out.note(&format!("{of} is a remote server and keeps its own log")),
+        ([], Some(file)) => out.note(&format!(
+            "{of} has written no log yet; it will be in {}",
+            file.display()
+        )),
+        ([], None) => out.note(&format!(
+            "{of} is a remote server and keeps its own log; its state: `mcpproxy upstream show {of}`"
+        )),
         (lines, _) => part.print(&lines.join("\n"))?,
     }
     Ok(())

@@ -62,7 +62,12 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
                 };
                 (format!("no option {argument}"), step)
             } else {
-                (format!("{argument:?} is one word too many"), example())
+                let step = if line == "mcpproxy config check" {
+                    format!("to check that file: `mcpproxy --config {argument} config check`")
+                } else {
+                    example()
+                };
+                (format!("{argument:?} is one word too many"), step)
             }
         }
         ErrorKind::MissingRequiredArgument => {
@@ -94,7 +99,7 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
         }
         ErrorKind::ArgumentConflict => {
             let other = text(ContextKind::PriorArg).map(|argument| shown(&argument))?;
-            let what = format!("{} does not go with {other}", argument()?);
+            let what = format!("{} cannot be used with {other}", argument()?);
             (what, "leave one of them out".to_owned())
         }
         ErrorKind::InvalidUtf8 => ("a word is not UTF-8 text".to_owned(), example()),
@@ -144,8 +149,9 @@ where
 }
 
 /// Words of other programs, with what does that here.
-const OTHER_WORDS: [(&str, &str); 4] = [
+const OTHER_WORDS: [(&str, &str); 5] = [
     ("config unset", "config set KEY null"),
+    ("upstream edit", "upstream patch NAME KEY=VALUE"),
     ("disconnect", "connect CLIENT --undo"),
     ("servers", "upstream list"),
     ("clients", "connect"),
@@ -263,7 +269,7 @@ mod tests {
             ("upstream show", "`mcpproxy` needs NAME", ""),
             (
                 "upstream add x.y/z -- a",
-                "\"x.y/z\" is no server name: it has '/' in it",
+                "\"x.y/z\" cannot be a server name: it contains '/'",
                 BadServerName::STEP,
             ),
             (
@@ -293,7 +299,7 @@ mod tests {
             ),
             (
                 "upstream logs a -q -v",
-                "--quiet does not go with --verbose",
+                "--quiet cannot be used with --verbose",
                 "leave one of them out",
             ),
         ] {

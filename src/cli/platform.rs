@@ -162,7 +162,7 @@ fn typed_line(keys: &mut dyn Iterator<Item = io::Result<u8>>) -> io::Result<Stri
         match key? {
             b'\r' | b'\n' | CTRL_D => {
                 let line = String::from_utf8(line);
-                return line.map_err(|_| io::Error::other("it is no UTF-8 text"));
+                return line.map_err(|_| io::Error::other("it is not UTF-8 text"));
             }
             CTRL_C => return Err(io::Error::other("it was interrupted")),
             CTRL_U => line.clear(),

@@ -42,7 +42,7 @@ pub(super) enum SecretCommand {
 /// It goes to the desktop's keyring, else to a private file in the data folder. Running servers get it at their next start.
 #[derive(Debug, Args)]
 pub(super) struct SetSecret {
-    /// Letters, digits, `.`, `_`, `-` and `/`
+    /// Its name, of letters, digits, `.`, `_`, `-` and `/`
     name: String,
 }
 
@@ -272,7 +272,7 @@ fn value_for(name: &str) -> Result<Secret, CommandFailure> {
             .map_err(failed)?;
         // The error would have the bytes in it.
         let text = String::from_utf8(bytes);
-        text.map_err(|_| CommandFailure::usage(format!("the value of {name} is no UTF-8 text")))?
+        text.map_err(|_| CommandFailure::usage(format!("the value of {name} is not UTF-8 text")))?
     };
     value_in(&text).map_err(|why| {
         CommandFailure::usage(format!("{name} was not stored: its value {why}")).next(format!(

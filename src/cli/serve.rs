@@ -30,7 +30,7 @@ use crate::{
 pub(super) struct ServeCommand {
     #[command(flatten)]
     carried: CarriedOptions,
-    /// Serve HTTP (the default), at this address
+    /// Serve HTTP, at this address if given; the default
     #[arg(long, value_name = "ADDR", num_args = 0..=1, conflicts_with_all = ["listen", "port"])]
     #[expect(
         clippy::option_option,
@@ -40,7 +40,7 @@ pub(super) struct ServeCommand {
     /// Log to this file instead of stderr; keeps at most 10 MB
     #[arg(long, value_name = "FILE", conflicts_with = "background")]
     log_file: Option<std::path::PathBuf>,
-    /// Serve one client on stdin and stdout; HTTP needs --http
+    /// Serve one client on stdin and stdout; for HTTP too, add --http
     #[arg(long, conflicts_with = "locked")]
     stdio: bool,
     /// Run without a terminal, for clients that come through a bridge

@@ -29,8 +29,8 @@ pub(super) struct StartCommand {}
 
 /// Restart the daemon
 ///
-/// Calls in flight may finish, and sessions continue. A service is restarted by its service manager; any other daemon runs in the
-/// background then, with the options of `serve` that it had.
+/// Calls in flight get ten seconds, and sessions continue. A service is restarted by its service manager; any other daemon then runs in
+/// the background, with the options of `serve` that it had.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Examples:\n  mcpproxy restart           apply changes that need a restart"

@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct StdioCommand {
-    /// Serve /mcp, /mcp/all, /mcp/server/NAME, …
+    /// The endpoint to serve, such as /mcp/all or /mcp/server/NAME
     #[arg(long, value_name = "PATH", default_value = "/mcp", value_parser = endpoint)]
     endpoint: String,
     /// The client's access token; without it anonymous

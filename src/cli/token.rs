@@ -30,7 +30,7 @@ pub(super) enum TokenCommand {
 
 /// Issue a token, and show it once with the text to send
 ///
-/// Only its hash is kept. Without --calls it can only read.
+/// mcpproxy keeps only the token's hash. Without --calls the token allows only reads.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -55,7 +55,7 @@ pub(super) struct AddToken {
     /// The call types it allows
     #[arg(long, value_enum, default_value_t = Calls::Read)]
     calls: Calls,
-    /// How long it is valid, such as 30d; by default until revoked
+    /// How long it is valid, such as 30d; else until revoked
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
     /// A role for access rules; may be repeated

@@ -12,13 +12,13 @@ use crate::daemon_client::{self, DaemonClient};
 
 #[derive(Debug, Args)]
 pub(super) struct SearchTools {
-    /// The task in a few words; also a "quoted phrase", server: or server:prefix
+    /// A few words; also a "quoted phrase", SERVER: or SERVER:PREFIX
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
     /// Only the tools of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// The most results; `tools_limit` is default and maximum
+    /// The most results; at most `tools_limit`, which is the default
     #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
     limit: Option<usize>,
     /// How many of the words must match

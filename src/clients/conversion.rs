@@ -113,7 +113,10 @@ impl Conversion<'_> {
             return Ok(Map::new());
         };
         let Value::Object(found) = found else {
-            return Err(format!("its `{}` is no map", keys.first().unwrap_or(&"")));
+            return Err(format!(
+                "its `{}` is not a map",
+                keys.first().unwrap_or(&"")
+            ));
         };
         let mut texts = Map::new();
         for (key, value) in found {
@@ -127,7 +130,7 @@ impl Conversion<'_> {
 }
 
 fn not_a_variable(key: &str) -> String {
-    format!("its `{key}` has something that is no name of an environment variable")
+    format!("its `{key}` has something that is not the name of an environment variable")
 }
 
 /// A text, a number or a switch as text.

@@ -57,7 +57,7 @@ const SILENT: [&str; 20] = [
 /// Makes an entry of ours; or says why there can be none.
 pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, String> {
     let Value::Object(rest) = server.entry.clone() else {
-        return Err("its entry is no map of keys".to_owned());
+        return Err("its entry is not a map of keys".to_owned());
     };
     let mut work = Conversion {
         client,
@@ -154,7 +154,7 @@ impl Conversion<'_> {
         let args = match self.take(&["args"]) {
             None => Vec::new(),
             Some(Value::Array(args)) => args,
-            Some(_) => return Err("its `args` are no list".to_owned()),
+            Some(_) => return Err("its `args` is not a list".to_owned()),
         };
         let Some(command) = self.take(&["command", "cmd"]) else {
             return Ok(None);
@@ -180,7 +180,7 @@ impl Conversion<'_> {
                 let path = inside.get("path").and_then(as_text);
                 (path.unwrap_or_default(), args.unwrap_or_default())
             }
-            _ => return Err("its `command` is no text".to_owned()),
+            _ => return Err("its `command` is not a text".to_owned()),
         };
         if command.trim().is_empty() {
             return Err("its `command` is empty".to_owned());

@@ -39,10 +39,11 @@ impl FileFault {
     }
 
     /// What to do about it in this file.
-    pub(super) fn step(&self, file: &Path) -> String {
-        let file = file.display();
+    pub(super) fn step(&self, path: &Path) -> String {
+        let file = path.display();
         match self.line {
             Some(line) => format!("correct line {line} of {file}, then try again"),
+            None if path.is_dir() => format!("name a file instead, or move the folder {file} away"),
             None if self.is_unread => format!("make {file} a file that your user can read"),
             None => format!("correct or reformat {file}, then try again"),
         }

@@ -70,7 +70,7 @@ pub(super) fn put(
     let is_inline = servers.is_inline_table();
     let servers = servers
         .as_table_like_mut()
-        .ok_or_else(|| FileFault::new(format!("`{list}` is no table")))?;
+        .ok_or_else(|| FileFault::new(format!("`{list}` is not a table")))?;
     match servers.get_mut(name).and_then(Item::as_table_like_mut) {
         Some(present) => {
             let gone: Vec<String> = present

@@ -129,7 +129,7 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
         ParseErrorKind::HexadecimalNumbersNotAllowed
         | ParseErrorKind::NonFiniteNumbersNotAllowed
         | ParseErrorKind::UnaryPlusNumbersNotAllowed => {
-            "this is no decimal number such as 1, -2 or 0.5"
+            "this is not a decimal number such as 1, -2 or 0.5"
         }
         ParseErrorKind::String(ParseStringErrorKind::UnterminatedStringLiteral) => {
             "this text has no closing quote"
@@ -436,7 +436,7 @@ mod tests {
             ("{\"a\": ghp_x}", "a text needs double quotes"),
             (
                 "{\"a\": 0x1F}",
-                "this is no decimal number such as 1, -2 or 0.5",
+                "this is not a decimal number such as 1, -2 or 0.5",
             ),
             ("{\"a\": .5}", "a digit is missing in this number"),
             ("{\"a\": -}", "a digit is missing in this number"),

@@ -81,7 +81,7 @@ pub enum EditError {
         n: usize,
     },
     /// The server's entry is no object, so it has no keys.
-    #[error("the entry of the server {0:?} is no object")]
+    #[error("the entry of the server {0:?} is not an object")]
     NotAnEntry(String),
     /// No key was named.
     #[error("no key was named")]

@@ -25,7 +25,7 @@ enum Host {
 
 /// Why a text is no listen address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no address to listen on; {step}", step = Self::STEP)]
+#[error("{0:?} is not an address to listen on; {step}", step = Self::STEP)]
 pub struct BadListen(pub String);
 
 impl BadListen {

@@ -64,7 +64,7 @@ fn address_of(written: &Text) -> Result<OtlpEndpoint, &'static str> {
     if text.contains('#') {
         return Err("it has a part after \"#\", which is never sent");
     }
-    let address: Uri = text.parse().map_err(|_| "it is no address")?;
+    let address: Uri = text.parse().map_err(|_| "it is not an address")?;
     match address.scheme() {
         Some(scheme) if *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS => (),
         _ => return Err("it begins with neither http:// nor https://; gRPC is not spoken"),

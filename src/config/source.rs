@@ -134,7 +134,7 @@ impl LoadError {
     pub fn next_step(&self) -> String {
         match self {
             Self::Unreadable { .. } => {
-                "let your user read the file, or name another with --config".to_owned()
+                "let --config name a file that your user can read".to_owned()
             }
             Self::Unusable { .. } if self.missing_variables().next().is_some() => {
                 "set the variable for the daemon; `mcpproxy config check` shows other mistakes"

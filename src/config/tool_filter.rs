@@ -19,7 +19,7 @@ pub struct Globs {
 
 /// A pattern that is no glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{pattern:?} is no glob: {problem}")]
+#[error("{pattern:?} is not a glob: {problem}")]
 pub struct BadGlob {
     /// The pattern as written.
     pub pattern: String,

@@ -47,7 +47,7 @@ pub fn json_mistake(text: &str, error: &serde_json::Error) -> String {
 }
 
 /// What is wrong with another value.
-pub const NO_OBJECT: &str = "it is no JSON object {…}";
+pub const NO_OBJECT: &str = "it is not a JSON object {…}";
 
 /// The same for what has to be an object.
 pub fn read_unrepeated_object(text: &[u8]) -> Result<Map<String, Value>, String> {

@@ -315,13 +315,14 @@ fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
         .map(str::parse::<Listen>)
         .transpose()
         .map_err(|BadListen(text)| {
-            let what = format!("the daemon was not started: {text:?} is no address to listen on");
+            let what =
+                format!("the daemon was not started: {text:?} is not an address to listen on");
             ServeError::usage(what, BadListen::STEP)
         })?;
     let routing_mode = match options.mode.as_deref() {
         None => None,
         Some(text) => Some(RoutingMode::parse(text).ok_or_else(|| {
-            let what = format!("the daemon was not started: {text:?} is no routing mode");
+            let what = format!("the daemon was not started: {text:?} is not a routing mode");
             ServeError::usage(what, "leave --mode out")
         })?),
     };

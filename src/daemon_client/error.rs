@@ -22,7 +22,7 @@ pub enum DaemonError {
         requested: PathBuf,
     },
     /// The data folder is a file, or a file leads to it.
-    #[error("the data folder {} is no folder", .0.display())]
+    #[error("the data folder {} is not a folder", .0.display())]
     NoFolder(PathBuf),
     /// Another user's daemon has the data folder.
     #[error("your user may not use the daemon of {}", .0.display())]

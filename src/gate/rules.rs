@@ -379,10 +379,8 @@ impl<'a> Rules<'a> {
             None if known.is_empty() => {
                 "Nothing ran. The server lists no tools; ask the user to look at it.".to_owned()
             }
-            None => {
-                "Nothing ran. Look the name up first: with retrieve_tools, or in the list of tools."
-                    .to_owned()
-            }
+            None => "Nothing ran. Look the exact name up: search for the tool, or list the tools."
+                .to_owned(),
         };
         let error = format!("the server {server:?} has no tool {tool:?}");
         Failure::new(ErrorCode::UnknownTool, error, hint).with_closest(close)

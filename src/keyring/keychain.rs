@@ -41,7 +41,7 @@ impl Keychain {
             if let Some(bytes) = found(get_generic_password(SERVICE, name))? {
                 // The error would have the bytes in it.
                 let text = String::from_utf8(bytes).map_err(|_| {
-                    KeyringError::Failed(format!("the item {name:?} of the keychain is no text"))
+                    KeyringError::Failed(format!("the item {name:?} of the keychain is not text"))
                 })?;
                 values.insert(name.clone(), Secret::new(text));
             }

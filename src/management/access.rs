@@ -329,20 +329,18 @@ fn verdict(
     let by_token = !is_guard && refusal.is_some() && !decision.is_some_and(is_denied);
     let token = token_of(&question.subject, settings).filter(|_| by_token);
     let allowed = refusal.is_none();
-    let word = if allowed { "allowed" } else { "denied" };
     let reason = match (&refusal, by_rules, rule, &rule_text) {
         (Some(refusal), ..) if is_guard => {
             let token = token_of(&question.subject, settings);
             let hidden = notes::hidden_by(token, question, settings);
-            let why = hidden.unwrap_or_else(|| refusal.error.clone());
-            format!("denied: {why}")
+            hidden.unwrap_or_else(|| refusal.error.clone())
         }
         _ if token.is_some() => token.map_or_else(String::new, beyond_token),
         (_, "rule", Some(place), Some(text)) => {
-            format!("{word} by serverAuth.acl.rules[{place}]: {text}")
+            format!("serverAuth.acl.rules[{place}] says so: {text}")
         }
-        (_, "default", ..) => format!("{word} by serverAuth.acl.default: no rule matches"),
-        _ => format!("{word}: there are no access rules"),
+        (_, "default", ..) => "serverAuth.acl.default says so: no rule matches".to_owned(),
+        _ => "there are no access rules".to_owned(),
     };
     AccessVerdict {
         subject: question.subject.clone(),
@@ -370,7 +368,7 @@ fn verdict(
 fn beyond_token(token: &IssuedToken) -> String {
     let (name, allows) = (&token.name, token.calls.in_words());
     format!(
-        "denied: the token {name:?} {allows}; `mcpproxy token revoke {name}`, then `mcpproxy token add {name} --calls write|all` gives more"
+        "the token {name:?} {allows}; `mcpproxy token revoke {name}`, then `mcpproxy token add {name} --calls write|all` gives more"
     )
 }
 
@@ -390,7 +388,7 @@ fn under_lock(
         return AccessVerdict {
             decided_by: "lock_file".to_owned(),
             reason: format!(
-                "denied by the lock file {file}: it lacks the definition that {server:?} lists for {name:?}"
+                "the lock file {file} lacks the definition that {server:?} lists for {name:?}"
             ),
             ..verdict
         };

@@ -17,7 +17,7 @@ impl<B: Backing> Management<B> {
         let found = self.read_activity(move |reader| reader.record(id)).await?;
         found.ok_or_else(|| {
             let error = format!("there is no activity record {id}");
-            let hint = "Old records are removed; `mcpproxy activity list` shows the rest.";
+            let hint = "`mcpproxy activity list` shows the records that are kept.";
             Failure::new(ErrorCode::UnknownRecord, error, hint)
         })
     }

@@ -37,7 +37,7 @@ pub(super) fn for_agent(failure: Failure) -> Failure {
             "Check its state with the operation \"list\"; tell the user if it stays down.",
         ),
         _ if !failure.hint.contains("mcpproxy ") => return failure,
-        ErrorCode::InvalidArguments => (failure.error, "Call again with keys and values that fit."),
+        ErrorCode::InvalidArguments => (failure.error, "Correct that, then call again."),
         _ => (failure.error, "Ask the user."),
     };
     Failure {

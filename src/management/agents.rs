@@ -218,6 +218,16 @@ impl AgentRequest<'_> {
             let hint = "Ask the user to review it.";
             return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
         }
+        if self
+            .management
+            .server_log_file(name)
+            .map_err(for_agent)?
+            .is_none()
+        {
+            let error = format!("{name} is a remote server and keeps its own log");
+            let hint = "Ask the user to read it where that server runs.";
+            return Err(Failure::new(ErrorCode::NoLog, error, hint).of_server(name));
+        }
         if has_other_callers(self.now.settings(), self.caller) {
             let error =
                 format!("the log of the server {name:?} is hidden: other callers use it, too");

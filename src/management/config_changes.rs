@@ -147,7 +147,7 @@ impl TextChange for ShownChange {
                 let judged = judged(outcome, &self.issued);
                 if !judged.problems.is_empty() {
                     let error = judged.problems.join("; ");
-                    let hint = "`mcpproxy config schema` has every key and what it takes.";
+                    let hint = "Correct that, then try again; `mcpproxy config schema` describes every key.";
                     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
                     return Err(EditError::Refused(Box::new(failure)));
                 }

@@ -100,7 +100,7 @@ impl Management {
         let tool = failure.tool.as_deref()?;
         let variant = call_variant(&settings, &self.lists(&settings), server, tool)?;
         Some(format!(
-            "`mcpproxy call {variant} {server}:{tool}` if that is meant"
+            "if you want that: `mcpproxy call {variant} {server}:{tool} …`"
         ))
     }
 

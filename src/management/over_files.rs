@@ -65,11 +65,8 @@ impl ConfigReport {
     /// What to do about the file.
     pub fn fix(&self) -> &'static str {
         match Path::new(&self.config_file) {
-            file if file.is_file() && std::fs::File::open(file).is_err() => {
-                "let your user read the file, or name another with --config"
-            }
-            file if file.is_file() => "`mcpproxy config edit`",
-            file if file.exists() => "name a file with --config",
+            file if file.is_file() && std::fs::File::open(file).is_ok() => "`mcpproxy config edit`",
+            file if file.exists() => "let --config name a file that your user can read",
             _ => "correct the name, or create the file: `mcpproxy setup`",
         }
     }

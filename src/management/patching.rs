@@ -379,7 +379,8 @@ fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
 }
 
 /// Of an entry that cannot be used.
-const CORRECT_IT: &str = "`mcpproxy config schema` has every key and what it takes.";
+const CORRECT_IT: &str =
+    "Correct that, then try again; `mcpproxy config schema` describes every key.";
 
 fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {
     let mut error = String::new();

@@ -323,7 +323,7 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
         let hint = match names.as_slice() {
             [] => "Add it to `profiles` in the configuration file first: `mcpproxy config edit`."
                 .to_owned(),
-            names => format!("Profiles: {}.", names.join(", ")),
+            names => format!("Write one of: {}.", names.join(", ")),
         };
         return Err(wrong(format!("no profile {profile:?}"), &hint));
     }
@@ -343,8 +343,8 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
         let ends = lasts.and_then(|lasts| created.checked_add(lasts));
         ends.ok_or_else(|| {
             wrong(
-                format!("{written:?} does not say how long the token is valid"),
-                "Write one such as 30d or 12h.",
+                format!("`expires` cannot be {written:?}"),
+                "Write how long it is valid, such as 30d or 12h.",
             )
         })
     });
@@ -411,10 +411,12 @@ fn row_of(token: &IssuedToken, last_used: Option<u64>) -> TokenRow {
 fn failed(error: &TokenError) -> Failure {
     let (code, hint) = match error {
         TokenError::Io(error) => (ErrorCode::Internal, storage::disk_step(error)),
-        TokenError::Exists(_) => (
-            ErrorCode::TokenExists,
-            "Choose another name, or revoke that one first: `mcpproxy token revoke NAME`.",
-        ),
+        TokenError::Exists(name) => {
+            let hint = format!(
+                "Choose another name, or revoke that one first: `mcpproxy token revoke {name}`."
+            );
+            return Failure::new(ErrorCode::TokenExists, error.to_string(), hint);
+        }
         TokenError::Unknown(_) => (ErrorCode::UnknownToken, "`mcpproxy token list` lists them."),
         TokenError::Wrong(_) => (
             ErrorCode::InvalidArguments,

@@ -50,7 +50,7 @@ pub(super) fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
         return None;
     }
     let error = format!(
-        "nothing was changed: {command:?} is no program: in quotes a command line is one word"
+        "nothing was changed: {command:?} is not a program: in quotes a command line is one word"
     );
     let hint =
         "Write the program alone as `command`, and each of the other words as one of `args`.";

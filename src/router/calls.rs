@@ -225,7 +225,7 @@ impl Router {
             Some(close) => {
                 format!("Unknown tool: {offered:?}. Did you mean {close:?}?")
             }
-            None => format!("Unknown tool: {offered:?}"),
+            None => format!("Unknown tool: {offered:?}. The list of tools has the names."),
         };
         RpcError::invalid_params(message)
     }

@@ -66,7 +66,8 @@ impl<'a> Things<'a> {
         found.map_err(|refused| match refused {
             RequestError::Failed(failure) => failure,
             RequestError::Rpc(error) => {
-                let hint = "Nothing ran. Look the name up first: with retrieve_tools, or in the list of tools.";
+                let hint =
+                    "Nothing ran. Look the exact name up: search for the tool, or list the tools.";
                 Failure::new(ErrorCode::UnknownTool, error.message, hint)
             }
         })

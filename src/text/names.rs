@@ -26,10 +26,10 @@ pub enum BadServerName {
     #[error("the server name is empty")]
     Empty,
     /// The name is longer than [`ServerName::MAX_LEN`].
-    #[error("{0:?} is no server name: it is longer than 64 characters")]
+    #[error("{0:?} cannot be a server name: it is longer than 64 characters")]
     TooLong(String),
     /// The name has a character outside the allowed set.
-    #[error("{name:?} is no server name: it has {bad:?} in it")]
+    #[error("{name:?} cannot be a server name: it contains {bad:?}")]
     BadCharacter {
         /// The whole name.
         name: String,
@@ -37,16 +37,17 @@ pub enum BadServerName {
         bad: char,
     },
     /// `__` separates server and tool in offered names.
-    #[error("{0:?} is no server name: it has \"__\" in it, which separates server and tool")]
+    #[error("{0:?} cannot be a server name: it contains \"__\", which separates server and tool")]
     DoubleUnderscore(String),
     /// In an address it stands for another one, so that no request could reach the server.
-    #[error("{0:?} is no server name: in a URL it is another place")]
+    #[error("{0:?} cannot be a server name: in a URL it means another path")]
     Place(String),
 }
 
 impl BadServerName {
     /// What to do about it.
-    pub const STEP: &str = "choose a name of at most 64 letters, digits, `.`, `_` and `-`";
+    pub const STEP: &str =
+        "choose a name of at most 64 letters, digits, `.`, `_` and `-`, without `__`";
 }
 
 impl ServerName {

@@ -119,7 +119,7 @@ pub enum UnfitResult {
     #[error("a result of the kind {0:?}, which nobody asked for")]
     Unpromised(String),
     /// It breaks the protocol.
-    #[error("a result that is no object")]
+    #[error("a result that is not an object")]
     NoObject,
 }
 

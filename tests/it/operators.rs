@@ -161,7 +161,7 @@ async fn a_client_is_no_operator_whatever_it_shows() {
         ("x-forwarded-user", "operator"),
     ] {
         let answer = send(&daemon, "GET", "/api/v1/servers", &[shown]).await;
-        check_refusal(&answer, 401, "unauthorized", "is no API key");
+        check_refusal(&answer, 401, "unauthorized", "is not an API key");
     }
     // Nor is an operator's key a client's token.
     let shown = [JSON, BOTH, ("x-api-key", &*kept_key(&daemon))];

@@ -25,12 +25,12 @@ use crate::{
 pub(in crate::cli) struct ExportActivity {
     #[command(flatten)]
     filter: ActivityFilter,
-    /// A JSON object a line, or CSV
+    /// One JSON object per line, or CSV
     #[arg(long = "format", value_name = "jsonl|csv", default_value = "jsonl", value_parser = form)]
     form: ExportFormat,
-    /// The file, private to you; without it or with -, stdout
+    /// The file to write, private to you; - is stdout
     file: Option<PathBuf>,
-    /// Replace the file if it is there
+    /// Replace the file if it exists
     #[arg(long, requires = "file")]
     force: bool,
 }
@@ -70,7 +70,8 @@ impl ExportActivity {
         let mut file: Option<File> = made.transpose().map_err(|error| {
             if error.kind() == ErrorKind::AlreadyExists {
                 let file = shown.as_deref().unwrap_or_default();
-                let mistake = CommandFailure::usage(format!("{file} is there already"));
+                let mistake =
+                    CommandFailure::usage(format!("nothing was written: {file} exists already"));
                 return mistake.next("name another file, or replace it with --force");
             }
             failed(error)

@@ -28,7 +28,7 @@ use crate::{
 
 /// Connect your AI clients, or show which are connected
 ///
-/// Keeps comments and order of a client's file, and a backup next to it.
+/// Keeps the comments and the order of a client's file, and a backup next to it.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("{EXAMPLES}\nClients: {}", Client::listed(Client::can_connect)))]
 #[expect(
@@ -39,22 +39,22 @@ pub(super) struct ConnectCommand {
     /// The clients, such as `claude-code`
     #[arg(value_name = "CLIENT", value_parser = client_of_word)]
     clients: Vec<Client>,
-    /// Every found client
+    /// Connect all installed clients
     #[arg(long, conflicts_with = "clients")]
     all: bool,
-    /// Write to this folder's project file
+    /// Write to the project file in this folder
     #[arg(long)]
     project: bool,
     /// The name of the entry, `mcpproxy` by default
     #[arg(long, value_name = "NAME", value_parser = entry_name)]
     name: Option<String>,
-    /// Connect it to /mcp, /mcp/all, /mcp/server/NAME, …
+    /// The endpoint, such as /mcp/all or /mcp/server/NAME
     #[arg(long, value_name = "PATH", value_parser = endpoint_path)]
     endpoint: Option<String>,
-    /// Let the client start `mcpproxy stdio`, without HTTP
+    /// Let the client start `mcpproxy stdio` instead of using HTTP
     #[arg(long)]
     stdio: bool,
-    /// Give it a token of its own, in its file
+    /// Write an access token for the client into its file
     #[arg(long, requires = "clients", conflicts_with_all = ["project", "name", "endpoint", "stdio"])]
     token: bool,
     /// Show what would change, and change nothing
@@ -69,10 +69,10 @@ const EXAMPLES: &str = "\
 Examples:
   mcpproxy connect                          show installed clients, and which are connected
   mcpproxy connect claude-code cursor       connect these two
-  mcpproxy connect --all --dry-run          show the change in every found client's file
+  mcpproxy connect --all --dry-run          show the changes for all installed clients
   mcpproxy connect codex --endpoint /mcp/all
   mcpproxy connect claude-code --project    this project only (.mcp.json)
-  mcpproxy connect cursor --token           give it a token of its own
+  mcpproxy connect cursor --token           give it its own access token
   mcpproxy connect cursor --undo            remove it again";
 
 /// Connects one client, and says so to people.

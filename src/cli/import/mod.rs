@@ -67,7 +67,7 @@ pub(super) struct ImportCommand {
     /// Also remove imported servers from the clients' files
     #[arg(long = "move", conflicts_with = "dry_run")]
     moves: bool,
-    /// Where secrets go; without it a terminal asks, else the file
+    /// Where secrets go; asks by default, without a terminal `file`
     #[arg(
         long,
         value_name = "keyring|file",

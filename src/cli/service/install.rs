@@ -27,8 +27,8 @@ use crate::{
 
 /// Run the daemon at every login, and now
 ///
-/// Writes and starts a systemd user unit or a launchd agent that runs `mcpproxy serve` with these options. Run it again after a
-/// change of options or of the program's place. It writes no secrets: variables go into the file that it names at the end.
+/// Writes and starts a systemd user unit or a launchd agent that runs `mcpproxy serve` with these options. Run it again after you
+/// changed options or moved the program. It writes no secrets: put variables into the file that it names at the end.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InstallService {
     #[command(flatten)]
@@ -153,7 +153,7 @@ impl InstallService {
         if let Some(reason) = &state.unknown {
             let all = Step::begin(kind, &report.file, self.wanted_start());
             report.next_steps.push(format!(
-                "no service manager here ({reason}); run this where you are logged in: {}",
+                "not started: no service manager here ({reason}); where you are logged in, run: {}",
                 typed(&all)
             ));
             report.state = state;

@@ -19,8 +19,7 @@ use crate::cli::{
 
 /// Stop the service, and remove what `install` wrote
 ///
-/// The configuration, the data folder, and settings of your own beside the unit stay. A file that `install` did not write is left
-/// alone.
+/// The configuration, the data folder, and your own settings next to the unit stay. A file that `install` did not write stays, too.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct UninstallService {
     /// Print what would be removed and run, and do nothing

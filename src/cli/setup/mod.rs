@@ -36,7 +36,7 @@ use crate::{
 
 /// Import servers, start the daemon and connect your clients
 ///
-/// Asks before each step; --yes asks nothing. Run it again at any time; finished steps stay.
+/// Asks before each step; with --yes it asks nothing. You can run it again at any time; it skips finished steps.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(
@@ -47,10 +47,10 @@ pub(super) struct SetupCommand {
     /// A client, a file, `all` or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|FILE|all|none")]
     import: Vec<String>,
-    /// A client, `all` found ones or `none`; may be repeated
+    /// A client, `all` installed ones or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|all|none")]
     connect: Vec<String>,
-    /// Its port on 127.0.0.1, saved in the configuration file
+    /// The daemon's port on 127.0.0.1, saved in the configuration
     #[arg(long, value_name = "PORT", value_parser = whole_number(0..=65_535_u16), conflicts_with = "listen")]
     port: Option<u16>,
     /// The daemon's address, such as `[::1]:8081`
@@ -62,7 +62,7 @@ pub(super) struct SetupCommand {
     /// Start the daemon in the background, not at every login
     #[arg(long)]
     no_service: bool,
-    /// Where secrets go; without it a terminal asks, else the file
+    /// Where secrets go; asks by default, without a terminal `file`
     #[arg(
         long,
         value_name = "keyring|file",
@@ -84,7 +84,7 @@ Examples:
   mcpproxy setup --yes                              everything, without questions
   mcpproxy setup --import cursor --connect claude-code --service
   mcpproxy setup --import none --connect codex      nothing imported, one client
-  mcpproxy setup --port 8081                        where another program has 8080";
+  mcpproxy setup --port 8081                        if another program uses 8080";
 
 impl SetupCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {

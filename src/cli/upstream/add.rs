@@ -38,7 +38,7 @@ pub(in crate::cli) struct AddServer {
     /// JSON or a URL as the server's page gives it; - reads stdin
     #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind", "disabled"])]
     json: Option<String>,
-    /// Where secrets go; without it a terminal asks, else the file
+    /// Where secrets go; asks by default, without a terminal `file`
     #[arg(
         long,
         value_name = "keyring|file",
@@ -142,7 +142,7 @@ impl AddServer {
                     "a command"
                 };
                 return Err(CommandFailure::usage(format!(
-                    "--type {kind} does not go with {shape}"
+                    "--type {kind} cannot be used with {shape}"
                 ))
                 .next("leave --type out, and the shape decides"));
             }

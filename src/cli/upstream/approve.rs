@@ -42,7 +42,7 @@ pub(in crate::cli) struct ApproveServer {
     /// The fingerprint that `upstream inspect` printed
     #[arg(long, value_name = "SEEN", value_parser = fingerprint)]
     seen: Option<String>,
-    /// Approve what looks dangerous or was never listed, too
+    /// Approve also what looks dangerous or was never listed
     #[arg(long)]
     yes: bool,
 }
@@ -82,12 +82,17 @@ impl ApproveServer {
                 };
                 return output::json(&output::as_json(&change)?);
             }
-            let not_listed = if shown.inspected {
-                ""
+            out.note(&if shown.inspected {
+                format!(
+                    "nothing of {:?} is held, so there is nothing to approve",
+                    self.name
+                )
             } else {
-                "; its tools are not known yet"
-            };
-            out.note(&format!("nothing of {:?} is held{not_listed}", self.name));
+                format!(
+                    "nothing of {:?} is held; its tools are not known yet",
+                    self.name
+                )
+            });
             return Ok(());
         }
         if self.seen.is_none() {

@@ -30,7 +30,7 @@ use crate::{
 pub(in crate::cli) struct WriteLock {
     /// The file, mcp.lock.json for example
     file: Option<PathBuf>,
-    /// Replace any file, whatever it has
+    /// Replace the file, whatever it contains
     #[arg(long, requires = "file")]
     force: bool,
 }
@@ -121,7 +121,7 @@ fn replaced(file: &Path, text: &str) -> Result<LockChanges, CommandFailure> {
     }
     let parse = |text: &str, whose: &str| {
         Lock::parse(text).map_err(|error| {
-            let what = format!("nothing was written: {whose} is no lock file: {error}");
+            let what = format!("nothing was written: {whose} is not a lock file: {error}");
             CommandFailure::refused(what).next("name another file, or replace it with --force")
         })
     };

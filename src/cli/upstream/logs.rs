@@ -17,7 +17,7 @@ use crate::{
 
 /// Show a server's log
 ///
-/// Works without a daemon, too: logs are kept in the data folder.
+/// Works without a daemon, too, as logs are in the data folder.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowLogs {
     /// The server's name, as `upstream list` shows it

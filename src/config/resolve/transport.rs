@@ -243,7 +243,9 @@ pub fn is_set_for_each_request(name: &HeaderName) -> bool {
 
 /// The text of the problem never repeats the URL: it may hold a secret.
 fn check_url(url: &str) -> Result<(), &'static str> {
-    let uri: Uri = url.parse().map_err(|_| "is no URL")?;
+    let uri: Uri = url
+        .parse()
+        .map_err(|_| "is not a URL; write it whole, such as https://example.com/mcp")?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
         return Err("must begin with http:// or https://");
     }

@@ -232,7 +232,10 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         r#"{"url": "ftp://h"}"#,
         "`url` must begin with http:// or https://",
     );
-    check_fault(r#"{"url": "not a url"}"#, "`url` is no URL");
+    check_fault(
+        r#"{"url": "not a url"}"#,
+        "`url` is not a URL; write it whole",
+    );
     check_fault(
         r#"{"url": "http://h", "headers": {"a b": "1"}}"#,
         "`headers.a b` cannot be an HTTP header",

@@ -83,7 +83,10 @@ impl ServedClient {
     /// A client without a session has no further requests that this could hold for.
     fn set_log_level(&self, level: Option<&str>) -> Result<(), Raw> {
         let Some(level) = level.and_then(LogLevel::parse) else {
-            let error = format!("{}: `level` is no log level", method::SET_LEVEL);
+            let error = format!(
+                "{}: `level` is not a log level of MCP, such as info",
+                method::SET_LEVEL
+            );
             return Err(RpcError::invalid_params(error).to_raw());
         };
         let client = self.session.as_ref().map(|session| &session.client);

@@ -29,7 +29,7 @@ pub(super) enum TextFrame {
     Resource(Raw),
 }
 
-/// The content of a result, if it has one. A text that is no Unicode (half a surrogate pair) is not taken for one.
+/// The content of a result, if it has one. A text that is not Unicode (half a surrogate pair) is not taken for one.
 pub(super) fn read(result: &Raw) -> Option<Vec<ContentItem>> {
     let content = result.get("content")?;
     let items = content.elements().map(|item| match text_in(&item) {

@@ -42,8 +42,8 @@ pub enum LogFormat {
 /// Why nothing can be logged.
 #[derive(Debug, thiserror::Error)]
 pub enum LoggingError {
-    /// The text is no log level.
-    #[error("{0:?} is no log level; use error, warn, info, debug or trace")]
+    /// The text is not a log level.
+    #[error("{0:?} is not a log level; use error, warn, info, debug or trace")]
     BadLevel(String),
     /// The file cannot be written.
     #[error("the log file {} cannot be opened: {}", path.display(), in_words(error))]

@@ -166,11 +166,11 @@ pub(super) fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> 
 }
 
 fn kind(text: &str) -> Result<ThingKind, String> {
-    ThingKind::parse(text).ok_or_else(|| format!("{text:?} is no kind of thing"))
+    ThingKind::parse(text).ok_or_else(|| format!("{text:?} is not a kind of thing"))
 }
 
 fn fingerprint(text: &str) -> Result<Fingerprint, String> {
-    Fingerprint::parse(text).ok_or_else(|| format!("{text:?} is no fingerprint"))
+    Fingerprint::parse(text).ok_or_else(|| format!("{text:?} is not a fingerprint"))
 }
 
 /// Writes a server's ledger. One that could not be read back is refused, and what was written before stays. Blocks.
