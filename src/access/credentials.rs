@@ -127,7 +127,7 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>
         problem,
     };
     if values.next().is_some() {
-        return Err(bad("is there twice"));
+        return Err(bad("appears twice"));
     }
     let text = str::from_utf8(value.as_bytes());
     text.map(Some).map_err(|_| bad("is no text"))

@@ -19,7 +19,7 @@ pub struct Callback {
 }
 
 impl Callback {
-    /// Reads the query of an address. A parameter that is there twice is none (RFC 6749, 3.1).
+    /// Reads the query of an address. A parameter that appears twice is none (RFC 6749, 3.1).
     pub fn of_query(query: &str) -> Self {
         let one = |wanted: &str| {
             let pairs = query.split('&').filter_map(|pair| pair.split_once('='));

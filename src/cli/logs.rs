@@ -36,7 +36,7 @@ impl DaemonLogs {
             None => background::log_file(files.data_dir()),
             Some(location) => location.log_file.ok_or_else(|| {
                 CommandFailure::failed("the daemon has no log file: it logs to its stderr").next(
-                    "read it where you started `serve`; of a service, `mcpproxy service status` names the command",
+                    "read it where you started `serve`; for a service, see `mcpproxy service status`",
                 )
             })?,
         };

@@ -319,7 +319,7 @@ mod tests {
         check(" two\nlines\n\n", Ok(" two\nlines\n"));
         check("\n", Err("is empty"));
         check("", Err("is empty"));
-        check("a\0b", Err("has a NUL character in it"));
+        check("a\0b", Err("contains a NUL character"));
         check(&"x".repeat(LONGEST_VALUE + 1), Err("is longer than 64 KiB"));
     }
 }

@@ -55,7 +55,7 @@ pub struct MovedServers {
     pub error: Option<String>,
 }
 
-/// A key that is there twice in a file. The last one counts, as it does for most clients.
+/// A key that appears twice in a file. The last one counts, as it does for most clients.
 #[derive(Serialize, JsonSchema)]
 pub struct RepeatedKey {
     /// Which file.

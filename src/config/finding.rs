@@ -177,7 +177,7 @@ impl fmt::Display for FindingKind {
                 write!(f, "is unknown; known are {}", unknown_keys::listed(known))
             }
             Self::Unknown { .. } => f.write_str("is unknown"),
-            Self::Repeated => f.write_str("is there twice"),
+            Self::Repeated => f.write_str("appears twice"),
             Self::Missing(key) => write!(f, "has no `{key}`"),
             Self::LacksVariable(name) => write!(f, "needs the variable {name}"),
             Self::LacksSecret { name, why } => write!(f, "needs the secret {name}{why}"),

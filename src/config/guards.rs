@@ -117,12 +117,12 @@ pub(super) fn is_misspelt_guard(finding: &ConfigFinding, entry: &Map<String, Val
     GUARDS.contains(&meant) && value.is_some_and(|value| !is_open(meant, value))
 }
 
-/// What is said of an entry in which a key that guards it is there twice, or one inside of it: which of the two was meant nobody can tell.
+/// What is said of an entry in which a key that guards it appears twice, or one inside of it: which of the two was meant nobody can tell.
 pub(super) fn repeated_guard(repeated: &[String]) -> Option<String> {
     let guards = |path: &&String| GUARDS.contains(&path.split(['.', '[']).next().unwrap_or(path));
     let twice = repeated.iter().find(guards)?;
     Some(format!(
-        "`{twice}` is there twice, and the server would be guarded by the last one only; take one out"
+        "`{twice}` appears twice, and the server would be guarded by the last one only; take one out"
     ))
 }
 

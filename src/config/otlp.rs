@@ -67,7 +67,7 @@ fn address_of(written: &Text) -> Result<OtlpEndpoint, &'static str> {
     let address: Uri = text.parse().map_err(|_| "it is not an address")?;
     match address.scheme() {
         Some(scheme) if *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS => (),
-        _ => return Err("it begins with neither http:// nor https://; gRPC is not spoken"),
+        _ => return Err("it begins with neither http:// nor https://; gRPC is not supported"),
     }
     if address.host().is_none_or(str::is_empty) {
         return Err("it names no host");
@@ -159,8 +159,8 @@ mod tests {
             ("127.0.0.1:4318", "neither http:// nor https://"),
             ("grpc://h:4317", "neither http:// nor https://"),
             ("collector", "neither http:// nor https://"),
-            ("http://", "no address"),
-            ("http://a b/", "no address"),
+            ("http://", "not an address"),
+            ("http://a b/", "not an address"),
             ("https://h/#x", "\"#\""),
         ] {
             let said = of(written).expect_err(written);

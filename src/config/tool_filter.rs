@@ -241,7 +241,7 @@ mod tests {
     fn a_bad_glob_is_named() {
         let error = Globs::new(vec!["a[".to_owned()]).expect_err("a bad glob");
         assert!(
-            error.to_string().starts_with("\"a[\" is no glob"),
+            error.to_string().starts_with("\"a[\" is not a glob"),
             "{error}"
         );
     }

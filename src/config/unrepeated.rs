@@ -1,4 +1,4 @@
-//! JSON in which no key is there twice in one object: whoever reads it and whoever checked it see the same value.
+//! JSON in which no key appears twice in one object: whoever reads it and whoever checked it see the same value.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ const SHOWN: usize = 64;
 /// A value without repeated keys.
 struct Unrepeated(Value);
 
-/// Reads a value. The error names a key that is there twice.
+/// Reads a value. The error names a key that appears twice.
 pub fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
     let read: Result<Unrepeated, _> = serde_json::from_slice(text);
     read.map(|read| read.0)
@@ -115,7 +115,7 @@ impl<'de> Visitor<'de> for Reader {
                 let shown = key.get(..key.floor_char_boundary(SHOWN));
                 let shown = shown.unwrap_or_default();
                 return Err(de::Error::custom(format_args!(
-                    "{shown:?} is there twice in one object"
+                    "{shown:?} appears twice in one object"
                 )));
             }
             object.insert(key, value);
@@ -141,7 +141,7 @@ mod tests {
             let error = read_unrepeated(repeated.as_bytes()).expect_err(repeated);
             assert!(error.starts_with("line 1, column "), "{error}");
             assert!(
-                error.ends_with(": \"a\" is there twice in one object"),
+                error.ends_with(": \"a\" appears twice in one object"),
                 "{error}"
             );
         }

@@ -94,7 +94,7 @@ enum Verdict {
     Share(HeaderValue),
     /// What this header says is not trusted.
     Refuse(HeaderName),
-    /// This header is there twice.
+    /// This header appears twice.
     Twice(HeaderName),
 }
 
@@ -189,7 +189,7 @@ fn refusal(what: &HeaderName) -> Response {
 }
 
 fn twice(name: &HeaderName) -> Response {
-    let hint = format!("The header {name} is there twice.");
+    let hint = format!("The header {name} appears twice.");
     error(StatusCode::BAD_REQUEST, "invalid_request", &hint)
 }
 

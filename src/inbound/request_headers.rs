@@ -73,7 +73,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcEr
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     if values.next().is_some() {
-        return Err(wrong(&format!("{name} is there twice")));
+        return Err(wrong(&format!("{name} appears twice")));
     }
     match first.map(|value| value.to_str()) {
         None => Ok(None),
@@ -177,7 +177,7 @@ mod tests {
             &[("mcp-name", "=?base64?!?="), REGION, NUMBER],
             "mcp-name is",
         );
-        check(&[NAMED, NAMED, REGION, NUMBER], "mcp-name is there twice");
+        check(&[NAMED, NAMED, REGION, NUMBER], "mcp-name appears twice");
         check(&[NAMED, NUMBER], "mcp-param-region is missing");
         check(
             &[NAMED, ("mcp-param-region", "EU"), NUMBER],
@@ -192,7 +192,7 @@ mod tests {
             &[NAMED, REGION, NUMBER, ("mcp-param-no", "x")],
             "mcp-param-no is",
         );
-        check(&[("mcp-method", "tools/call")], "mcp-method is there twice");
+        check(&[("mcp-method", "tools/call")], "mcp-method appears twice");
     }
 
     #[test]

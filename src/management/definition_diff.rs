@@ -51,7 +51,7 @@ fn lines_of(definition: &str, is_whole: bool) -> String {
 }
 
 /// All of a definition, laid out in the order that the server gave it. Where reading it as JSON would lose something of it, a member
-/// that is there twice for example, it is as it came.
+/// that appears twice for example, it is as it came.
 pub(super) fn whole(secrets: &Secrets, definition: &Raw) -> String {
     let text = definition.as_str();
     let redacted = without_values::definition(secrets, text);

@@ -141,7 +141,7 @@ pub fn secret_value(text: &str) -> Result<(), &'static str> {
         return Err("is longer than 64 KiB");
     }
     if text.contains('\0') {
-        return Err("has a NUL character in it");
+        return Err("contains a NUL character");
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ pub fn read(schema: &Raw) -> Result<Box<[HeaderParam]>, String> {
     let mut names = HashSet::new();
     for param in &found {
         if !names.insert(param.name.to_ascii_lowercase()) {
-            return Err(format!("the header name {:?} is there twice", param.name));
+            return Err(format!("the header name {:?} appears twice", param.name));
         }
     }
     let anywhere = annotations(schema, 0);
@@ -132,7 +132,7 @@ impl HeaderParam {
     }
 }
 
-/// The argument on the way to one of these that is there twice, so that a header and the server may go by different ones.
+/// The argument on the way to one of these that appears twice, so that a header and the server may go by different ones.
 pub fn doubled<'a>(params: &'a [HeaderParam], arguments: Option<&Raw>) -> Option<&'a str> {
     params.iter().find_map(|param| {
         let mut at = arguments?.clone();

@@ -47,7 +47,7 @@ const OF_A_PROMPT: &str = "ref/prompt";
 const OF_A_RESOURCE: &str = "ref/resource";
 
 impl<'a> Target<'a> {
-    /// Reads what a request wants. A key that is there twice is refused, so nobody can mean one thing for us and another for the
+    /// Reads what a request wants. A key that appears twice is refused, so nobody can mean one thing for us and another for the
     /// upstream; so is a name that is missing or no string.
     pub fn of(method: &'a str, params: Option<&Raw>) -> Result<Self, RpcError> {
         let thing = match method {
@@ -220,7 +220,7 @@ fn called(method: &str, params: Option<&Raw>) -> Result<String, RpcError> {
     let [name, arguments] = params.look_up(["name", "arguments"]);
     let name = member(method, &name, "name")?;
     if arguments.times > 1 {
-        return Err(wrong(method, "`arguments` is there twice"));
+        return Err(wrong(method, "`arguments` appears twice"));
     }
     let arguments = arguments.value;
     if arguments.is_some_and(|value| !value.is_object() && !value.is_null()) {
@@ -236,7 +236,7 @@ fn completed(method: &str, params: Option<&Raw>) -> Result<Thing<'static>, RpcEr
         (Some(reference), 1) if reference.is_object() => reference,
         (Some(_), 1) => return Err(wrong(method, "`ref` is not an object")),
         (None, _) => return Err(wrong(method, "`ref` is missing")),
-        (Some(_), _) => return Err(wrong(method, "`ref` is there twice")),
+        (Some(_), _) => return Err(wrong(method, "`ref` appears twice")),
     };
     let of = |key| text(method, Some(&reference), key);
     Ok(match &*of("type")? {
@@ -259,7 +259,7 @@ fn member(method: &str, found: &super::Lookup, key: &str) -> Result<String, RpcE
             text.ok_or_else(|| wrong(method, &format!("`{key}` is not a string")))
         }
         (None, _) => Err(wrong(method, &format!("`{key}` is missing"))),
-        (Some(_), _) => Err(wrong(method, &format!("`{key}` is there twice"))),
+        (Some(_), _) => Err(wrong(method, &format!("`{key}` appears twice"))),
     }
 }
 
@@ -365,9 +365,9 @@ mod tests {
         wants("tools/call", "[]", Err("`params` is not an object"));
         wants("tools/call", r#"{"name":7}"#, Err("`name` is not a string"));
         let twice = r#"{"name":"x","n\u0061me":"y"}"#;
-        wants("tools/call", twice, Err("`name` is there twice"));
+        wants("tools/call", twice, Err("`name` appears twice"));
         let twice = r#"{"name":"x","arguments":{},"arguments":{}}"#;
-        wants("prompts/get", twice, Err("`arguments` is there twice"));
+        wants("prompts/get", twice, Err("`arguments` appears twice"));
         let wrong = r#"{"name":"x","arguments":[]}"#;
         wants("tools/call", wrong, Err("`arguments` is not an object"));
         wants(
@@ -379,12 +379,12 @@ mod tests {
         for (params, why) in [
             ("{}", "`ref` is missing"),
             (r#"{"ref":1}"#, "`ref` is not an object"),
-            (r#"{"ref":{},"ref":{}}"#, "`ref` is there twice"),
+            (r#"{"ref":{},"ref":{}}"#, "`ref` appears twice"),
             (r#"{"ref":{}}"#, "`type` is missing"),
             (r#"{"ref":{"type":"ref/prompt"}}"#, "`name` is missing"),
             (
                 r#"{"ref":{"type":"ref/resource","uri":"a","uri":"b"}}"#,
-                "`uri` is there twice",
+                "`uri` appears twice",
             ),
         ] {
             wants("completion/complete", params, Err(why));

@@ -53,7 +53,7 @@ fn place(report: &ImportReport, server: &FoundServer) -> String {
     }
 }
 
-/// Says which files could not be read, which have no server, and where a key is there twice.
+/// Says which files could not be read, which have no server, and where a key appears twice.
 pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
     for fault in report.faults.iter().filter(|fault| !fault.is_named) {
         let (file, error, step) = (report.shown(&fault.file), &fault.error, &fault.next_step);
@@ -62,7 +62,7 @@ pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
     for twice in &report.repeated {
         let (file, key, step) = (report.shown(&twice.file), &twice.key, &twice.next_step);
         out.warning(&format!(
-            "{file}: `{key}` is there twice; the last one counts; next: {step}"
+            "{file}: `{key}` appears twice; the last one counts; next: {step}"
         ));
     }
     for file in &report.empty {

@@ -287,7 +287,10 @@ fn root(at: usize, written: RawRoot) -> Result<Root, ConfigFinding> {
     let uri = root_uri(&uri.value);
     Ok(Root {
         uri: uri.ok_or_else(|| {
-            ConfigFinding::new(format!("roots[{at}]"), "is no absolute path and no URI")
+            ConfigFinding::new(
+                format!("roots[{at}]"),
+                "is neither an absolute path nor a URI",
+            )
         })?,
         name: name.map(|name| name.value),
     })

@@ -138,7 +138,7 @@ fn isolate(
     let image = raw.image.or_else(by_default);
     let Some(image) = image.filter(|image| !image.value.starts_with('-')) else {
         let problem = if named {
-            "is no name of an image".to_owned()
+            "is not the name of an image".to_owned()
         } else {
             let program = redacted(program, TextKind::Word);
             format!("is needed: there is no image for the command {program:?} to fall back on")
@@ -172,7 +172,7 @@ fn isolate(
         .run_arguments(&Named::default(), &[], &[])
         .into_iter();
     if parts.any(|part| part.contains('\0')) {
-        return Err(ConfigFinding::new("isolation", "has a NUL character in it"));
+        return Err(ConfigFinding::new("isolation", "contains a NUL character"));
     }
     if stdio.cwd.take().is_some() {
         stdio.shown_cwd = None;

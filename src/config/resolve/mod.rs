@@ -121,7 +121,7 @@ fn read(
     let mut settings = Settings::of(top_level.file, surroundings);
     settings.lacks_secrets = values.values().any(Result::is_err);
     let repeated = document.repeated.iter();
-    let repeated = repeated.map(|path| format!("`{path}` is there twice; the last one counts"));
+    let repeated = repeated.map(|path| format!("`{path}` appears twice; the last one counts"));
     let ignored = top_level.ignored.iter().map(guards::ignored);
     settings.warnings.splice(..0, repeated.chain(ignored));
     let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);

@@ -102,7 +102,7 @@ fn stdio(
     let shown_args: Vec<String> = args.iter().map(|arg| arg.shown.clone()).collect();
     let has_nul = |part: &Text| part.value.contains('\0');
     if has_nul(&command) || args.iter().any(has_nul) {
-        let problem = "or its `args` have a NUL character in them";
+        let problem = "or its `args` contain a NUL character";
         return Err(ConfigFinding::new("command", problem));
     }
     let line = std::iter::once(&command).chain(&args);
@@ -304,7 +304,7 @@ fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, ConfigFinding> {
     }
     let redirect_uri = raw.redirect_uri.map(|uri| uri.value);
     if is_filled && redirect_uri.as_deref().is_some_and(|uri| !is_redirect(uri)) {
-        let problem = "is no address of a browser";
+        let problem = "is not an address for a browser";
         return Err(ConfigFinding::new("oauth.redirect_uri", problem));
     }
     if let Some((name, _)) = extra_params

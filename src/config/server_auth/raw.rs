@@ -161,7 +161,7 @@ impl TryFrom<RawAuth> for ServerAuth {
         }
         let is_second = |(at, provider)| providers.iter().take(at).any(|first| first == provider);
         if providers.iter().enumerate().any(is_second) {
-            return Err("names in `providers` what is there twice".to_owned());
+            return Err("names a provider twice".to_owned());
         }
         if providers.is_empty() && raw.acl.is_none() && raw.required.is_none() {
             return Err(
@@ -247,11 +247,11 @@ fn token(text: String) -> Result<String, String> {
     if text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(text);
     }
-    Err("is no token: clients could not send it; letters, digits and marks of ASCII are allowed, and no blanks".to_owned())
+    Err("is not a token: clients could not send it; letters, digits and marks of ASCII are allowed, and no blanks".to_owned())
 }
 
 fn header(name: String) -> Result<HeaderName, String> {
-    let name = HeaderName::try_from(name).map_err(|_| "is no name of a header")?;
+    let name = HeaderName::try_from(name).map_err(|_| "is not the name of a header")?;
     if TAKEN.contains(&name.as_str()) || name.as_str().starts_with("mcp-") {
         return Err("is a header that means something else".to_owned());
     }

@@ -103,7 +103,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"a b": "ada"}}}"#,
-            "is no token",
+            "is not a token",
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"": "ada"}}}"#,
@@ -139,7 +139,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"t": "a", "t": "b"}}}"#,
-            "`serverAuth.bearer.tokens[1]` is there twice",
+            "`serverAuth.bearer.tokens[1]` appears twice",
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"${TOKEN}": "a", "s3cret-value": "b"}}}"#,
@@ -156,16 +156,16 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             &format!(r#"{{"providers": ["bearer", "bearer"], {tokens}}}"#),
-            "is there twice",
+            "appears twice",
         ),
         (
             &format!(r#"{{"provider": "bearer", "provider": "bearer", {tokens}}}"#),
-            "is there twice",
+            "appears twice",
         ),
         (r#"{"providers": []}"#, "is empty: it needs a `provider`"),
         (
             r#"{"provider": "forwarded", "forwarded": {"header": "a b"}}"#,
-            "is no name of a header",
+            "is not the name of a header",
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"header": "Authorization"}}"#,
@@ -231,7 +231,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "policy": "deny"}]}}"#,
-            "is there twice",
+            "appears twice",
         ),
     ] {
         check(auth, expected);
@@ -251,7 +251,7 @@ fn a_mistake_has_its_line_and_column_and_shows_no_token() {
         "`serverAuth.bearer.tokens[0]` must be a string",
     );
     let twice = "{\"serverAuth\": {\"acl\": {\"default\": \"deny\"}},\n\"serverAuth\": {}}";
-    check_at(twice, (2, 1), "is there twice");
+    check_at(twice, (2, 1), "appears twice");
     for hidden in [
         r#"{"provider": "bearer", "bearer": {"hunter2-hunter2": "ada"}}"#,
         r#"{"provider": "bearer", "bearer": {"tokens": {"hunter2-hunter2": {"x": 1}}}}"#,
@@ -393,8 +393,8 @@ fn all_mistakes_are_named_each_with_its_place() {
         "line 4, column 29: `serverAuth.providers[1]` must be",
         "line 6, column 7: `serverAuth.bearer.tokens[0]` has no `subject`",
         "line 6, column 28: `serverAuth.bearer.tokens[0].role` is unknown",
-        "line 7, column 7: `serverAuth.bearer.tokens[1]` is no token",
-        "line 9, column 19: `serverAuth.forwarded.header` is no name",
+        "line 7, column 7: `serverAuth.bearer.tokens[1]` is not a token",
+        "line 9, column 19: `serverAuth.forwarded.header` is not the name",
         "line 9, column 56: `serverAuth.forwarded.trusted_proxies[0]` is neither",
         "line 9, column 65: `serverAuth.forwarded.trusted_proxies[1]` is every address",
         "line 10, column 5: `serverAuth.acl` has no `default`",

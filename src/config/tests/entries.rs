@@ -271,7 +271,10 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         r#"{"command": "x", "min_idle_timeout": "9m", "max_idle_timeout": "1m"}"#,
         "longer than `max_idle_timeout`",
     );
-    check_fault(r#"{"command": "x", "enabled_tools": ["a["]}"#, "is no glob");
+    check_fault(
+        r#"{"command": "x", "enabled_tools": ["a["]}"#,
+        "is not a glob",
+    );
     check_fault(
         r#"{"command": "x", "init_timeout": "0s"}"#,
         "`init_timeout` must be at least 100ms",
@@ -282,7 +285,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"command": "x", "roots": ["relative"]}"#,
-        "`roots[0]` is no absolute path",
+        "`roots[0]` is neither an absolute path",
     );
     check_fault(
         r#"{"command": "x", "session_scope": "mine"}"#,
@@ -302,7 +305,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"redirect_uri": "urn:x"}}"#,
-        "`oauth.redirect_uri` is no address of a browser",
+        "`oauth.redirect_uri` is not an address for a browser",
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"extra_params": {"state": "x"}}}"#,

@@ -133,7 +133,7 @@ fn what_cannot_be_isolated_as_asked_disables_the_entry() {
         ),
         (
             r#"{"command": "x", "isolation": {"enabled": true, "image": "--privileged"}}"#,
-            "`isolation.image` is no name of an image",
+            "`isolation.image` is not the name of an image",
         ),
         (
             r#"{"command": "x", "isolation": {"enabled": true, "image": "a\u0000"}}"#,

@@ -16,7 +16,7 @@ fn a_lock_file_that_is_named_by_a_slip_refuses_the_configuration() {
         (r#"{"lock_file": 5}"#, "must be a string"),
         (
             r#"{"lock_file": "a.json", "lock_file": "b.json"}"#,
-            "`lock_file` is there twice",
+            "`lock_file` appears twice",
         ),
         (
             r#"{"lockFile": "a.json"}"#,
@@ -47,12 +47,12 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
         ),
         (
             r#"{"docker_isolation": {"enabled": true, "enabled": false}}"#,
-            "`docker_isolation.enabled` is there twice",
+            "`docker_isolation.enabled` appears twice",
         ),
         (r#"{"docker_isolation": null}"#, "must be an object"),
         (
             r#"{"docker_isolation": {}, "docker_isolation": {}}"#,
-            "`docker_isolation` is there twice",
+            "`docker_isolation` appears twice",
         ),
         (
             r#"{"docker_isolaton": {}}"#,
@@ -60,11 +60,11 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
         ),
         (
             r#"{"profiles": {"a": {"servers": []}, "a": {}}}"#,
-            "`profiles.a` is there twice",
+            "`profiles.a` appears twice",
         ),
         (
             r#"{"profiles": {"a": {"servers": ["x"], "servers": ["*"]}}}"#,
-            "`profiles.a.servers` is there twice",
+            "`profiles.a.servers` appears twice",
         ),
         (
             r#"{"profiles": {"a": null}}"#,
@@ -77,7 +77,7 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
         (r#"{"profile": {}}"#, "did you mean `profiles`?"),
         (
             r#"{"management": "off", "management": "full"}"#,
-            "`management` is there twice",
+            "`management` appears twice",
         ),
         (r#"{"management": ""}"#, "`management` is empty"),
         (
@@ -109,7 +109,7 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
         ),
         (
             r#"{"mcpServers": {}, "mcpServers": {}}"#,
-            "`mcpServers` is there twice",
+            "`mcpServers` appears twice",
         ),
     ] {
         check(text, expected);
@@ -129,15 +129,15 @@ fn a_guard_that_stands_twice_or_says_nothing_disables_its_entry() {
     for (entry, expected) in [
         (
             r#"{"command": "x", "quarantined": true, "quarantined": false}"#,
-            "`quarantined` is there twice",
+            "`quarantined` appears twice",
         ),
         (
             r#"{"command": "x", "changed_by": "agent", "changed_by": "person"}"#,
-            "`changed_by` is there twice",
+            "`changed_by` appears twice",
         ),
         (
             r#"{"command": "x", "tool_acl": {"destructive": ["a"], "destructive": []}}"#,
-            "`tool_acl.destructive` is there twice",
+            "`tool_acl.destructive` appears twice",
         ),
         (
             r#"{"command": "x", "changed_by": null}"#,

@@ -323,7 +323,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     );
     check(
         json!({ "env_json": "{\"A\":\"1\",\"A\":\"2\"}" }),
-        "\"A\" is there twice",
+        "\"A\" appears twice",
     );
     check(json!({ "env_json": "{" }), "`env_json` takes JSON");
     check(

@@ -79,7 +79,7 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
     );
     check(
         r#"{"listen": "nowhere"}"#,
-        "`listen` is wrong: \"nowhere\" is no address",
+        "`listen` is wrong: \"nowhere\" is not an address",
     );
     check(r#"{"listen": 8080}"#, "`listen` must be a string");
     check(
@@ -151,7 +151,7 @@ fn unknown_keys_are_reported_and_never_fatal() {
     assert_eq!(
         settings.warnings,
         [
-            "`top_k` is there twice; the last one counts",
+            "`top_k` appears twice; the last one counts",
             "`listne` is unknown and ignored; did you mean `listen`?",
             "`activity.max_ag` is unknown and ignored; did you mean `max_age`?",
             "`servers` is unknown and ignored; did you mean `mcpServers`?",

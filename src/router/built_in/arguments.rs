@@ -181,7 +181,7 @@ pub fn passed_on(call: &Raw) -> Result<Option<Raw>, String> {
         ([], [(key, _), ..]) => Err(format!("`{key}` is null")),
         ([(key, value)], _) => object(key, value).map(Some),
         ([(first, _), (second, _), ..], _) => {
-            Err(format!("`{first}` and `{second}` are both there; give one"))
+            Err(format!("`{first}` and `{second}` are both given; give one"))
         }
     }
 }
@@ -219,7 +219,7 @@ pub struct ToolRequest {
 }
 
 impl ToolRequest {
-    /// Reads one, by the same rules: what is not known, or is there twice, is an error that names it.
+    /// Reads one, by the same rules: what is not known, or appears twice, is an error that names it.
     ///
     /// # Errors
     ///
@@ -307,7 +307,7 @@ mod tests {
         check(r#","args":"{\"d\":1.0}""#, Ok(Some(r#"{"d":1.0}"#)));
         check(r#","args":null"#, Err("`args` is null"));
         check(r#","args":1"#, Err("`args` is not an object"));
-        let both = "`args` and `arguments` are both there; give one";
+        let both = "`args` and `arguments` are both given; give one";
         check(r#","args":{},"arguments":{}"#, Err(both));
         check(
             r#","args":{},"args":{}"#,

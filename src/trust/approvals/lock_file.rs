@@ -62,8 +62,8 @@ pub enum LockError {
         /// Of which tool.
         tool: String,
     },
-    /// A tool is there twice.
-    #[error("{server}:{tool} is there twice")]
+    /// A tool appears twice.
+    #[error("{server}:{tool} appears twice")]
     Twice {
         /// Whose.
         server: String,

@@ -364,7 +364,7 @@ impl Upstream {
         match header_params::doubled(&tool.header_params, arguments.as_ref()) {
             None => Ok(()),
             Some(key) => {
-                let error = format!("the argument {key:?} is there twice");
+                let error = format!("the argument {key:?} appears twice");
                 let hint = "Nothing ran. Give it once.";
                 let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
                 Err(failure.of_server(self.name()).of_tool(&*tool.name).into())

@@ -59,7 +59,8 @@ impl Worker {
             known.revision,
         );
         let server = self.entry.name.clone();
-        let reading = async move { lists::read(&link, &server, initialize, revision).await };
+        let reading =
+            async move { Box::pin(lists::read(&link, &server, initialize, revision)).await };
         let reading = reading.map_err(|error| error.to_string());
         self.life.relisting = Some(reading.boxed());
     }

@@ -172,7 +172,7 @@ async fn a_call_with_wrong_arguments_is_never_sent() {
         "`day` is unknown in the call",
         "`args` is null",
         "`foo` is unknown in the call",
-        "`args` and `arguments` are both there; give one",
+        "`args` and `arguments` are both given; give one",
         "`args_json` is not a string; an object goes into `args`",
         "`args` is null",
         "call_tool takes three arguments: server, tool, args",

@@ -10,7 +10,7 @@ use crate::support::prelude::*;
 async fn no_spelling_reaches_a_refused_tool() {
     let house = house().await;
     let native = house.native("part");
-    // A name that is there twice is no name, and where many servers are one without its server is nobody's.
+    // A name that appears twice is no name, and where many servers are one without its server is nobody's.
     for (open, hidden, client, code) in [
         ("wave", "echo", native, "tool_disabled"),
         ("part__wave", "part__echo", &house.all, "tool_disabled"),

@@ -50,7 +50,7 @@ test("numbers reach the server as they were typed, from the form, as JSON and as
   await close();
 });
 
-test("a name that is there twice is refused by name", async () => {
+test("a name that appears twice is refused by name", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/tools/shop:order");
   await page.getByRole("button", { name: "JSON", exact: true }).click();

@@ -142,7 +142,7 @@ export function imports(frame, done = () => {}) {
     if (!found) return box(null, it.failure ? failed(it.failure, button("Look again", () => load().then(frame.paint, () => {}))) : null);
     const faults = found.faults.map((fault) => h("p.hint.bad", h("span", h("code", said(short(fault.file))), " was not read: ", said(fault.error))));
     for (const twice of found.repeated ?? []) {
-      faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " is there twice; the last one counts.")));
+      faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " appears twice; the last one counts.")));
     }
     const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} below ` : "looked below ", h("code", said(found.home)));
     if (!found.servers.length) {

@@ -241,7 +241,7 @@ mod tests {
         check(r#","args":"""#, Err("`args` is empty"));
         let object = "`args_json` is not a string; an object goes into `args`";
         check(r#","args_json":{}"#, Err(object));
-        let both = "`args` and `arguments` are both there; give one";
+        let both = "`args` and `arguments` are both given; give one";
         check(r#","args":{},"arguments":{"day":1.0}"#, Err(both));
         let near = "`Args` is unknown in the call; did you mean `args`?";
         check(r#","Args":{"day":1.0}"#, Err(near));

@@ -220,7 +220,7 @@ mod tests {
             ),
             (
                 r#"{"action":"call","type":"tool","path":"p","args":{},"args_json":"{}"}"#,
-                "`args` and `args_json` are both there; give one",
+                "`args` and `args_json` are both given; give one",
             ),
         ] {
             check(arguments, Err(error));

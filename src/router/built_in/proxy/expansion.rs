@@ -80,7 +80,7 @@ pub(super) fn expanded(template: &str, args: &Raw) -> Result<String, String> {
         if !used.remove(&*name) {
             let name: String = name.chars().take(64).collect();
             return Err(format!(
-                "`args.{name}` is no variable of {template:?}, or is there twice"
+                "`args.{name}` is no variable of {template:?}, or appears twice"
             ));
         }
     }
@@ -202,12 +202,12 @@ mod tests {
         check(
             "x:{a}",
             r#"{"a":1,"b":2}"#,
-            Err("`args.b` is no variable of \"x:{a}\", or is there twice"),
+            Err("`args.b` is no variable of \"x:{a}\", or appears twice"),
         );
         check(
             "x:{a}",
             r#"{"a":1,"a":2}"#,
-            Err("`args.a` is no variable of \"x:{a}\", or is there twice"),
+            Err("`args.a` is no variable of \"x:{a}\", or appears twice"),
         );
         let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(40 << 10));
         let too_long = "`args` make a URI of more than 65536 bytes";
