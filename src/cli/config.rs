@@ -229,7 +229,8 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
     match report.broken.len() {
         0 => Ok(()),
         broken => Err(CommandFailure::failed(format!(
-            "{broken} of the servers in {} cannot be used; the others work",
+            "{broken} of {} in {} cannot be used",
+            output::count(broken + report.servers, "server"),
             report.config_file
         ))
         .next(steps.join(", then "))),

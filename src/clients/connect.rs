@@ -343,10 +343,12 @@ pub(super) fn not_written(error: &ReplaceError) -> Failure {
         ReplaceError::ChangedMeanwhile(_) => {
             "try again; end the client first if it writes its file often"
         }
-        ReplaceError::ReadOnly(_) => "make it writable, or change the file that it is made from",
+        ReplaceError::ReadOnly(_) => {
+            "make the file writable (`chmod u+w`), or change the one that generates it"
+        }
         ReplaceError::Io { reason, .. } => storage::disk_step(reason),
     };
-    left_alone(error.to_string(), step)
+    left_alone(format!("nothing was changed: {error}"), step)
 }
 
 #[cfg(test)]

@@ -43,7 +43,9 @@ impl FileFault {
         let file = path.display();
         match self.line {
             Some(line) => format!("correct line {line} of {file}, then try again"),
-            None if path.is_dir() => format!("name a file instead, or move the folder {file} away"),
+            None if path.is_dir() => {
+                format!("name a file instead of the folder {file}, or move it away")
+            }
             None if self.is_unread => format!("make {file} a file that your user can read"),
             None => format!("correct or reformat {file}, then try again"),
         }
