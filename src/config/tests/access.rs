@@ -156,7 +156,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             &format!(r#"{{"providers": ["bearer", "bearer"], {tokens}}}"#),
-            "appears twice",
+            "names a provider twice",
         ),
         (
             &format!(r#"{{"provider": "bearer", "provider": "bearer", {tokens}}}"#),
