@@ -65,6 +65,11 @@ test("a setting is changed in its field, shown before it is saved, and undone", 
   await limit.fill("25");
   await limit.press("Tab");
   await page.getByText("1 unsaved change").waitFor();
+  // It is still there after a look at another place.
+  await page.getByRole("navigation").getByRole("link", { name: "Usage" }).click();
+  await page.waitForURL(/usage/);
+  await page.goBack();
+  await page.getByText("1 unsaved change").waitFor();
   // What is changed, and what stands in the file, can be shown alone; units stand beside the fields.
   assert.match(await page.locator("tr[data-key='tools_limit']").innerText(), /tools[^]*was 12 tools/);
   assert.match(await page.locator("tr[data-key='activity.max_age']").innerText(), /90 days/);

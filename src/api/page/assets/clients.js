@@ -2,7 +2,7 @@
 
 import { Failure, ask, part, post, remove, undoChanges } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, cell, failed, go, head, labelled, row, state, table, toast } from "./parts.js";
+import { acting, button, cell, failed, go, head, labelled, row, state, table, toast, undoneWords } from "./parts.js";
 import { ago, at, capital, count, number, said, some } from "./words.js";
 
 /** A name by which a program and its client in the list are compared. */
@@ -55,6 +55,9 @@ export function clients(frame) {
 
   const ownOf = (one) => own?.get(one.client) ?? [];
 
+  /** Those of them that are here, too. */
+  const twiceOf = (one) => ownOf(one).filter((server) => server.outcome === "same");
+
   /** Its servers are started here alone from then on. */
   const move = (one) => act(one.client, async () => {
     looking = null;
@@ -62,9 +65,10 @@ export function clients(frame) {
     await Promise.all([readOwn(), load()]);
     const wrong = [...moved, ...servers].find((row) => row.error);
     const names = moved.filter((row) => !row.error).flatMap((row) => row.servers);
-    if (names.length) toast(`Moved ${count(names.length, "server")} here. Restart ${one.title}.`, () => act(one.client, async () => {
-      await (id ? undoChanges([id]) : remove(`clients/${part(one.client)}/move`));
+    if (names.length) toast(`Moved ${count(names.length, "server")} here. ${one.connected ? "Restart" : "Connect"} ${one.title}.`, () => act(one.client, async () => {
+      const back = id ? await undoChanges([id]) : (await remove(`clients/${part(one.client)}/move`)).put_back;
       await Promise.all([readOwn(), load()]);
+      toast(undoneWords("Undone", back));
     }));
     if (wrong) throw new Failure(200, { error: `Not moved: ${wrong.error}`, code: "client_unchanged", hint: "" });
   });
@@ -132,7 +136,7 @@ export function clients(frame) {
     if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["Connected, not seen yet.", next("restart it; it reads its file only at start")]];
     if (isSeen(one)) return [state("ready", "Connected"), "In another way than by its file here."];
     if (one.error) return [state("err", "Not connected"), h("span.bad", capital(one.error))];
-    return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `Its file has ${count(starts.length, "server")}`) : null];
+    return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `Its file has ${count(starts.length, "server")}`, twiceOf(one).length ? `; mcpproxy also has ${some(twiceOf(one).map((server) => server.written_name), 3)}, so each starts twice` : "") : null];
   }
 
   const needs = (one) => isRefused(one) || (one.connected && (ownOf(one).length > 0 || !isSeen(one)));
@@ -145,7 +149,7 @@ export function clients(frame) {
     const verb = one.connected ? "disconnect" : "connect";
     const press = isBusy ? h("span.wait", { role: "status" }, "Looking…")
       : looking?.client === one.client ? null
-      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : one.connected && ownOf(one).length ? button(`Move ${count(ownOf(one).length, "server")}`, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `Move ${count(ownOf(one).length, "server")} of ${one.title}` }) : null, " ", button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
+      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : (one.connected ? ownOf : twiceOf)(one).length ? button(`Move ${count(ownOf(one).length, "server")}`, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `Move ${count(ownOf(one).length, "server")} of ${one.title}` }) : null, " ", button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
     const rows = [row(`client ${one.client}`, [
       head("grow", said(one.title)),
       cell("", is),

@@ -22,7 +22,8 @@ export async function decisions() {
   const changeOf = ({ action, server, time }) => {
     const isHeld = action === "quarantine";
     const isIt = ({ path: [where, name, key], after }) => name === server && (key === "quarantined" ? (after === true) === isHeld : where === "approvals" && !isHeld);
-    return entries.find((entry) => !entry.undoes && entry.changes.some(isIt) && Math.abs(Date.parse(entry.at) - Date.parse(time)) < ONE);
+    const away = (entry) => Math.abs(Date.parse(entry.at) - Date.parse(time));
+    return entries.filter((entry) => !entry.undoes && entry.changes.some(isIt) && away(entry) < ONE).sort((a, b) => away(a) - away(b))[0];
   };
   return decisionsAmong(records).map((record) => {
     const change = changeOf(record);

@@ -2,10 +2,10 @@
 
 import { ask, undoChanges } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, cell, head, row, section, table, toast, wrong } from "./parts.js";
+import { acting, button, cell, head, row, section, table, toast, undoneWords, wrong } from "./parts.js";
 import { GROUPS } from "./setting_names.js";
 import { mayWord } from "./tokens.js";
-import { at, count, said, some } from "./words.js";
+import { at, said, some } from "./words.js";
 
 /** Entries that are shown at first. */
 const FIRST = 8;
@@ -44,21 +44,26 @@ export function history(frame, changed) {
     entries = (await ask("config/history")).entries;
   }
 
-  const undo = (entry) => it.doing || it.act("Undoing…", async () => {
+  const undo = async (entry) => {
+    if (it.doing) return;
+    await it.act("Undoing…", () => undone(entry));
+    if (it.failure) document.getElementById("h-history")?.scrollIntoView({ block: "start" });
+  };
+
+  const undone = async (entry) => {
     const back = await undoChanges([entry.id]);
     await Promise.all([load(), changed()]);
-    const files = back.map((one) => `${count(one.servers.length, "server")} put back into ${one.file}`);
-    toast(`Undid change ${[entry.id, ...files].join("; ")}`);
-  });
+    toast(undoneWords(`Undid change ${entry.id}`, back));
+  };
 
   const value = (path, one) => (one === undefined || one === null ? h("span.dim", "–") : h("code", said(text(path, one)).map((piece) => (typeof piece === "string" && piece.length > 120 ? `${piece.slice(0, 120)}…` : piece))));
 
   /** Whether a later change is about the same, and in force. */
   function isOverlaid(entry) {
     if (entry.undone_by) return false;
-    const paths = entry.changes.map((one) => one.path.join("."));
-    const later = entries.filter((other) => other.id > entry.id && !other.undoes && !other.undone_by);
-    return later.some((other) => other.changes.some((one) => paths.includes(one.path.join("."))));
+    const isIn = (path, other) => other.every((key, i) => key === path[i]);
+    const later = entries.filter((other) => other.id > entry.id && !other.undoes && !other.undone_by).flatMap((other) => other.changes);
+    return later.some(({ path }) => entry.changes.some((one) => isIn(path, one.path) || isIn(one.path, path)));
   }
 
   function line(entry) {

@@ -2,7 +2,7 @@
 
 import { Failure, ask, part, post, undoChanges } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, cell, failed, go, head, needsYou, note, row, serverState, state, table, ticks, toast } from "./parts.js";
+import { acting, button, cell, failed, go, head, needsYou, note, row, serverState, state, table, ticks, toast, undoneWords } from "./parts.js";
 import { knowVault, vault } from "./vault.js";
 import { capital, count, said, sentence } from "./words.js";
 
@@ -60,12 +60,16 @@ export function imports(frame, done = () => {}) {
       const moved = [];
       for (const client of from) moved.push(...(await post(`clients/${part(client)}/move`, undefined, { patience: 90_000 })).moved ?? []);
       const out = moved.filter((one) => !one.error);
+      const left = came.filter((one) => !out.some((file) => file.client === one.client));
+      const { clients } = out.length ? await ask("clients") : { clients: [] };
+      const isConnected = (client) => clients.some((one) => one.client === client && one.connected);
+      const next = Map.groupBy(out.map((one) => one.client), (client) => (isConnected(client) ? "Restart" : "Connect"));
       await Promise.all([load(), refresh()]);
       for (const one of answer.servers.filter((row) => row.error)) {
         const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
         if (same) same.error = one.error;
       }
-      if (came.length) toast(out.length ? `Moved ${count(came.length, "server")} here. Restart ${out.map((one) => TITLES[one.client] ?? one.client).join(", ")}.` : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
+      if (came.length) toast(out.length ? [`Moved ${count(came.length - left.length, "server")} here`, left.length ? `, imported ${left.length} more. ` : ". ", [...next].map(([verb, all]) => `${verb} ${all.map((client) => TITLES[client] ?? client).join(", ")}.`).join(" ")] : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
       await done();
       const stays = moved.find((one) => one.error);
       if (stays) throw new Failure(200, { error: `${TITLES[stays.client] ?? stays.client} still has them: ${stays.error}`, code: "client_unchanged" });
@@ -93,10 +97,11 @@ export function imports(frame, done = () => {}) {
     const here = location.pathname;
     if (servers.some((name) => here.includes(`/${part(name)}`))) await frame.visit("/ui/add");
     return it.act("Removing…", async () => {
-      await undoChanges([id]);
+      const back = await undoChanges([id]);
       taken = null;
       await load();
       await done();
+      toast(undoneWords(`Removed ${count(servers.length, "server")}`, back));
     });
   }
 
@@ -150,9 +155,12 @@ export function imports(frame, done = () => {}) {
     }
     const n = picked().length;
     const stored = picked().some((one) => one.literal_secrets?.length) ? offer.stored() : null;
-    const from = movable().map((client) => TITLES[client] ?? client);
+    const titles = (clients) => clients.map((client) => TITLES[client] ?? client);
+    const from = titles(movable());
+    const parts = titles([...new Set(picked().map((one) => one.client))]).filter((title) => !from.includes(title));
+    const goes = offer.moves ? picked().filter((one) => movable().includes(one.client)).length : 0;
     const out = from.length ? offer.moved(`the ${from.length === 1 ? "file" : "files"} of ${from.join(", ")}`) : null;
-    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${offer.moves && from.length ? "Move" : "Import"} ${count(n, "server")}`, take), out, offer.held(), stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
+    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${goes === n && n ? "Move" : "Import"} ${count(n, "server")}${goes && goes < n ? `, move ${goes}` : ""}`, take), out, parts.length ? h("span.hint", `To move the servers of ${parts.join(", ")}, choose all of them.`) : null, offer.held(), stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
     return box(where, faults, it.failure ? failed(it.failure) : null, outcome(),
       table("fold", [["Take", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
       h("div.bar.sec", act));

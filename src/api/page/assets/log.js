@@ -36,7 +36,7 @@ export function logView(name, first, chosen, isRemote) {
 
   /** What there is. A remote server has no log that could be followed. */
   async function load() {
-    if (source) return;
+    if (source || isPaused) return;
     told = await ask(query(path, { lines: LINES }));
     lines = told.lines;
     show();

@@ -3,7 +3,7 @@
 import { Failure } from "./api.js";
 import { fill, h, icon, svg } from "./dom.js";
 import { write } from "./exact.js";
-import { capital, number, said } from "./words.js";
+import { capital, count, number, said } from "./words.js";
 
 /** A state: a shape and a word. `kind` is ready, off, dis, work, auth, err or held. */
 export function state(kind, word, attributes = {}) {
@@ -190,6 +190,9 @@ export function toast(text, undo) {
   box.hidden = false;
   ending = setTimeout(end, undo ? 12_000 : 4000);
 }
+
+/** What was undone, and the files of clients that got servers back. */
+export const undoneWords = (what, back) => [what, ...back.map((one) => `${count(one.servers.length, "server")} put back into ${one.file}`)].join("; ");
 
 export async function copy(text, what = text) {
   try {

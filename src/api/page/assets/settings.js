@@ -9,13 +9,14 @@ import { acting, button, cell, empty, facts, failed, go, head, json, labelled, n
 import { ELSEWHERE, GROUPS, SECRET } from "./setting_names.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
 
+/** What was typed and is not saved: texts by key. It outlives a look at another place. */
+const edits = new Map();
+
 export function settings(query, frame) {
   let status, file, schema, unreadable, review;
   let filter = "";
   /** Which are shown: all, `own` for those that the file sets, `unsaved`. */
   let only = "";
-  /** What was typed and is not saved: texts by key. */
-  const edits = new Map();
   /** Fields are made anew when what was typed goes. */
   let resets = 0;
   const checkUp = doctor(frame);
@@ -189,8 +190,7 @@ export function settings(query, frame) {
     frame.soon();
   }
 
-  const leave = () => edits.clear();
-  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render, leave, navigate: () => {} };
+  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render, navigate: () => {} };
 }
 
 /** Changes the file where a warning asks for it; `load` reads what is so then. */

@@ -2,7 +2,7 @@
 
 import { post, undoChanges } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, confirm, failed, note, ticksOf, toast } from "./parts.js";
+import { acting, button, confirm, failed, note, ticksOf, toast, undoneWords } from "./parts.js";
 import { count, number, said, some } from "./words.js";
 
 /** What is shown for it, while it is done and afterwards, and whether it changes the file. */
@@ -57,7 +57,7 @@ export function several(frame) {
     });
   }
 
-  const undo = (ids) => it.act("Undoing…", () => undoChanges(ids));
+  const undo = (ids) => it.act("Undoing…", () => undoChanges(ids).then((back) => toast(undoneWords("Undone", back))));
 
   function progress() {
     const { done, of, step, isOver } = course;

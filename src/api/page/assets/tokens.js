@@ -103,6 +103,7 @@ export function tokens(frame) {
 
     function submit(event) {
       event.preventDefault();
+      if (it.doing) return;
       lacks(!name.value.trim());
       if (!name.value.trim()) {
         name.focus();
