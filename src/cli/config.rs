@@ -205,6 +205,9 @@ pub(super) async fn trust_daemon(
     }
 }
 
+/// Limit: steps that are named at once. The table has every finding.
+const STEPS: usize = 3;
+
 fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
     if let Some(error) = report.error.clone() {
         if !report.missing_variables.is_empty() {
@@ -222,7 +225,7 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
             NextStep::FixEntry { how: None } => "`mcpproxy config edit`".to_owned(),
             step => step.at_terminal(&entry.name),
         };
-        if !steps.contains(&step) {
+        if steps.len() < STEPS && !steps.contains(&step) {
             steps.push(step);
         }
     }

@@ -79,6 +79,16 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await page.locator("#toast", { hasText: /^Undid change \d+; 2 servers put back into .*mcp\.json/ }).waitFor();
   assert.equal(here.read(".cursor/mcp.json"), here.cursor);
   assert.deepEqual(await names(), []);
+  // Undone again, they are here and in the file; that is said.
+  await page.getByRole("button", { name: /^Undo change/ }).first().click();
+  await page.locator("#toast", { hasText: /Cursor also starts some of them: move them on Clients$/ }).waitFor();
+  await go("/ui/clients");
+  await page.getByText("Also starts 2 servers itself").waitFor();
+  await here.rest("POST", "/clients/cursor/disconnect", {});
+  await go("/ui/clients");
+  await page.getByText(/; mcpproxy also has .*, so each starts twice/).waitFor();
+  await page.getByRole("button", { name: "Move 2 servers of Cursor" }).waitFor();
+  for (const name of await names()) await here.rest("DELETE", `/servers/${name}`);
   await go("/ui/add");
   await page.getByRole("checkbox", { name: "my-notes" }).uncheck();
   // One that was taken over is looked at, and then taken back.

@@ -3,6 +3,7 @@
 import { ask, undoChanges } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, cell, head, row, section, table, toast, undoneWords, wrong } from "./parts.js";
+import { TITLES } from "./imports.js";
 import { GROUPS } from "./setting_names.js";
 import { mayWord } from "./tokens.js";
 import { at, said, some } from "./words.js";
@@ -52,9 +53,17 @@ export function history(frame, changed) {
 
   const undone = async (entry) => {
     const back = await undoChanges([entry.id]);
-    await Promise.all([load(), changed()]);
-    toast(undoneWords(`Undid change ${entry.id}`, back));
+    const [twice] = await Promise.all([alsoStarted(entry), load(), changed()]);
+    toast(undoneWords(`Undid change ${entry.id}`, back) + twice);
   };
+
+  /** Which servers that came back with it the clients still start themselves. */
+  async function alsoStarted(entry) {
+    const names = entry.changes.filter(({ path: [where, , key], after }) => where === "mcpServers" && !key && after === undefined).map(({ path }) => path[1]);
+    const found = names.length ? (await ask("import").catch(() => null))?.servers ?? [] : [];
+    const clients = [...new Set(found.filter((one) => one.outcome === "same" && names.includes(one.name)).map((one) => TITLES[one.client] ?? one.client))];
+    return clients.length ? `. ${some(clients, 3)} also ${clients.length === 1 ? "starts" : "start"} some of them: move them on Clients` : "";
+  }
 
   const value = (path, one) => (one === undefined || one === null ? h("span.dim", "–") : h("code", said(text(path, one)).map((piece) => (typeof piece === "string" && piece.length > 120 ? `${piece.slice(0, 120)}…` : piece))));
 
