@@ -141,6 +141,7 @@ async fn daemon_logs(State(api): State<Api>, LineCount(lines): LineCount) -> Ans
             lines: last_lines(&file, lines)?,
             file: Some(file),
             unusable: None,
+            next_step: None,
         })
     });
     let read = read.await?;

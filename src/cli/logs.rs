@@ -56,6 +56,7 @@ impl DaemonLogs {
             lines,
             file: Some(file),
             unusable: None,
+            next_step: None,
         };
         show("the daemon", log, self.part, out)
     }
@@ -74,7 +75,10 @@ pub(super) fn show(
     match (&log.lines[..], log.file) {
         ([], _) if log.unusable.is_some() => {
             let why = log.unusable.unwrap_or_default();
-            out.note(&format!("{of} was never started: {why}"));
+            out.note(&format!("{of} has written no log: {why}"));
+            if let Some(step) = log.next_step {
+                out.next(&step);
+            }
         }
         ([], Some(file)) => out.note(&format!(
             "{of} has written no log yet; it will be in {}",

@@ -318,9 +318,11 @@ impl<'a> Rules<'a> {
         failure.of_server(server)
     }
 
-    /// The failure for a caller that names a server which does not exist, or of which it may not know.
+    /// The failure for a caller that looks after servers, usable or not, and names one which does not exist, or of which it may not know.
     pub fn unknown_server(self, caller: &Caller, server: &str) -> Failure {
-        self.no_entry(caller, server, None).of_server(server)
+        let is_shown = |name: &str| self.shows(caller, name);
+        self.no_such(caller, server, is_shown, is_shown)
+            .of_server(server)
     }
 
     fn no_entry(self, caller: &Caller, server: &str, broken: Option<&BrokenEntry>) -> Failure {
@@ -332,36 +334,32 @@ impl<'a> Rules<'a> {
             let hint = "Nothing ran. Tell the user; continue without this server.";
             return Failure::new(ErrorCode::ServerMisconfigured, error, hint);
         }
-        let known = self.settings.servers.keys().map(ServerName::as_str);
         let lists = Target::method_alone(method::TOOLS_LIST);
         let is_visible = |name: &str| self.permit(caller, name, &lists).is_ok();
-        let close = names::closest_allowed(server, known, is_visible);
+        self.no_such(caller, server, is_visible, |name| self.offers(caller, name))
+    }
+
+    /// `may_be_meant` says which may be the one, and `is_named` which are named where none is.
+    fn no_such(
+        self,
+        caller: &Caller,
+        server: &str,
+        may_be_meant: impl Fn(&str) -> bool,
+        is_named: impl Fn(&str) -> bool,
+    ) -> Failure {
+        let known = self.settings.servers.keys().map(ServerName::as_str);
+        let broken = self.settings.broken.iter().map(|broken| &*broken.name);
+        let known: Vec<&str> = known.chain(broken).collect();
+        let close = names::closest_allowed(server, known.iter().copied(), may_be_meant);
         let hint = match close {
             Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
-            None => self.usable_servers(caller),
+            None => listed(known.into_iter().filter(|name| is_named(name))),
         };
         let error = match caller.token(self.settings) {
             ShownToken::None => format!("no server {server:?} is configured"),
             _ => format!("this token has no server {server:?}"),
         };
         Failure::new(ErrorCode::UnknownServer, error, hint).with_closest(close)
-    }
-
-    fn usable_servers(self, caller: &Caller) -> String {
-        let servers = self.settings.servers.keys().map(ServerName::as_str);
-        let usable: Vec<&str> = servers.filter(|name| self.offers(caller, name)).collect();
-        match &usable[..] {
-            [] => "Nothing ran. No server can be used: tell the user.".to_owned(),
-            [one] => format!("Nothing ran. The only server is {one}."),
-            _ => {
-                let (named, others) = usable.split_at(usable.len().min(NAMED));
-                let more = match others.len() {
-                    0 => String::new(),
-                    n => format!(" and {n} more"),
-                };
-                format!("Nothing ran. The servers are {}{more}.", named.join(", "))
-            }
-        }
     }
 
     fn unknown_tool(self, caller: &Caller, server: &str, tool: &str) -> Failure {
@@ -404,6 +402,22 @@ impl<'a> Rules<'a> {
 }
 
 /// The refusal of whatever access rules keep from a caller: the same on every way in.
+fn listed<'a>(servers: impl Iterator<Item = &'a str>) -> String {
+    let servers: Vec<&str> = servers.collect();
+    match &servers[..] {
+        [] => "Nothing ran. No server can be used: tell the user.".to_owned(),
+        [one] => format!("Nothing ran. The only server is {one}."),
+        _ => {
+            let (named, others) = servers.split_at(servers.len().min(NAMED));
+            let more = match others.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            format!("Nothing ran. The servers are {}{more}.", named.join(", "))
+        }
+    }
+}
+
 fn denied(server: &str, thing: &Thing<'_>) -> Failure {
     let of_server = format!("of server {server:?}");
     let what = match thing {

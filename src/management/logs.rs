@@ -18,9 +18,12 @@ pub struct LogLines {
     /// Where all of them are; nothing for a remote server, which writes no log here.
     #[serde(default)]
     pub file: Option<PathBuf>,
-    /// Why its entry cannot be used, so that it does not run; absent where it can.
+    /// Why its entry cannot be used, so that it does not run; or why it has written nothing, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unusable: Option<String>,
+    /// What to do about that, as a terminal says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
 }
 
 impl LogLines {

@@ -270,7 +270,7 @@ impl<B: Backing> Management<B> {
 
     /// The last lines that a server wrote to its stderr, also in earlier runs. Blocks.
     pub fn server_logs(&self, name: &str, n: usize) -> Result<LogLines, Failure> {
-        self.server(name)?;
+        let row = self.server(name)?;
         let settings = self.settings()?;
         let file = self.log_file(&settings, name);
         let written = file.as_ref().map(|file| last_lines(file, n)).transpose();
@@ -282,11 +282,22 @@ impl<B: Backing> Management<B> {
         let (written, recent) = (written.unwrap_or_default(), self.0.recent_log(name, n));
         // Lines on their way to the disk, or that a full one did not take, are in memory only.
         let is_ahead = recent.len() >= n || recent.len() > written.len();
+        let lines = if is_ahead { recent } else { written };
         let broken = settings.broken_entry(name);
+        let unusable = broken.map(|broken| broken.reason.clone()).or_else(|| {
+            let why = match row.standing() {
+                Standing::Usable => row.reason.clone().or_else(|| row.last_error.clone()),
+                Standing::Disabled | Standing::Quarantined => {
+                    Some(format!("it is {}", row.shown_state.to_lowercase()))
+                }
+            };
+            why.filter(|_| lines.is_empty() && file.is_some())
+        });
         Ok(LogLines {
-            lines: if is_ahead { recent } else { written },
+            lines,
             file,
-            unusable: broken.map(|broken| broken.reason.clone()),
+            next_step: unusable.as_ref().and(row.next_step),
+            unusable,
         })
     }
 

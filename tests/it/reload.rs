@@ -88,8 +88,14 @@ async fn a_call_that_waits_for_its_server_goes_to_the_one_in_its_place() {
                 script.answers.insert("initialize".to_owned(), hang());
             })
             .await;
-        upstream.crash().await;
         let starts = upstream.received("initialize").len();
+        upstream.crash().await;
+        // What is written to it before that is noticed would end with it.
+        until_async("the crash to be noticed", async || {
+            let row = daemon.rest("GET", "/api/v1/servers/up", "").await.json();
+            (row["server"]["state"] != "Ready").then_some(())
+        })
+        .await;
         let replaced = async {
             upstream.wait_for_count("initialize", starts + 1).await;
             upstream

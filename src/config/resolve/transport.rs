@@ -252,6 +252,13 @@ fn check_url(url: &str) -> Result<(), &'static str> {
     if uri.host().is_none_or(str::is_empty) {
         return Err("names no host");
     }
+    // One that is none would be taken for the usual one.
+    let host = uri.authority().map_or("", |authority| authority.as_str());
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let is_plain = uri.host().is_some_and(|name| name.len() == host.len());
+    if !is_plain && matches!(uri.port_u16(), None | Some(0)) {
+        return Err("must have a port from 1 to 65535, or none");
+    }
     Ok(())
 }
 

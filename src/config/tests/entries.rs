@@ -232,6 +232,12 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         r#"{"url": "ftp://h"}"#,
         "`url` must begin with http:// or https://",
     );
+    for port in ["99999", "abc", "0", ""] {
+        check_fault(
+            &format!(r#"{{"url": "http://127.0.0.1:{port}/mcp"}}"#),
+            "`url` must have a port from 1 to 65535, or none",
+        );
+    }
     check_fault(
         r#"{"url": "not a url"}"#,
         "`url` is not a URL; write it whole",

@@ -48,7 +48,7 @@ test("a filter that there is not stays where it can be changed", async () => {
   const who = await visitor(here, FAILS);
   const { page, go, close } = who;
   await go("/ui/activity?kind=foo&server=rooms");
-  await page.getByText("no kind \"foo\"").waitFor();
+  await page.getByText(/cannot be "foo"/).waitFor();
   await isSound(who, "a wrong kind");
   assert.equal(await page.locator("label", { hasText: "Kind" }).locator("select").inputValue(), "foo");
   await page.getByRole("button", { name: "Without “foo”" }).click();

@@ -165,9 +165,11 @@ export function overview(query, frame) {
     if (one.state === "Authenticating") return go("Log in", `/ui/servers/${name}/login`, small);
     const missing = lacks(one);
     if (missing) return go(["Enter ", said(missing)], `/ui/servers/${name}#fix-value`, small);
-    if (hasFailed(one) && one.step?.do === "read_log" && one.transport === "stdio") return [go("Open log", `/ui/servers/${name}#log`, small), " ", go("Correct it", `/ui/servers/${name}#fix-value`, small)];
-    if (hasFailed(one) && one.transport && !one.unusable) return [button("Try again", () => act(one.name, "restart"), small), " ", go("Correct it", `/ui/servers/${name}#fix-value`, small)];
-    if (hasFailed(one)) return go(one.transport ? "Correct it" : "Open", `/ui/servers/${name}#fix-value`, small);
+    // Its page has a field for what can be wrong of a command or a URL; anything else is in the whole entry.
+    const correct = one.step?.do === "fix_entry" || one.transport === "stdio" ? go("Correct it", `/ui/servers/${name}#fix-value`, small) : go("Edit", `/ui/servers/${name}/edit`, small);
+    if (hasFailed(one) && one.step?.do === "read_log" && one.transport === "stdio") return [go("Open log", `/ui/servers/${name}#log`, small), " ", correct];
+    if (hasFailed(one) && one.transport && !one.unusable) return [button("Try again", () => act(one.name, "restart"), small), " ", correct];
+    if (hasFailed(one)) return one.transport ? correct : go("Open", `/ui/servers/${name}`, small);
     if (one.held) return go("Review", `/ui/review/${name}`, small);
     if (needsYou(one)) return go("Open", `/ui/servers/${name}`, small);
     return null;
