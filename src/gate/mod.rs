@@ -5,6 +5,7 @@
 //! checked once more before it is sent ([`Gate::renew`]). Lists and searches use the same [`Rules`].
 
 mod classify;
+mod explained;
 mod held;
 mod held_refusal;
 mod permission;

@@ -78,7 +78,7 @@ impl<'a> Rules<'a> {
             return Ok(());
         }
         let beyond = self.beyond_token(caller, name);
-        Err(beyond.unwrap_or_else(|| super::rules::denied_built_in(name)))
+        Err(beyond.unwrap_or_else(|| super::explained::denied_built_in(name)))
     }
 
     /// Whether a caller may use a tool of our own. Profiles are about servers only.

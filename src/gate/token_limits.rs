@@ -3,8 +3,9 @@
 
 use super::{
     Variant,
+    explained::beyond,
     permission::names_nothing,
-    rules::{Refusal, Rules, beyond},
+    rules::{Refusal, Rules},
 };
 use crate::{
     access::{Caller, ShownToken},

@@ -1,0 +1,198 @@
+//! What a caller is told of a refusal: what may not be had, which name may have been meant, and the next step. Pure.
+
+use super::{
+    held_refusal,
+    rules::{Refusal, Rules},
+};
+use crate::{
+    access::{Caller, ShownToken},
+    config::{BrokenEntry, IssuedToken},
+    failure::error_code::{ErrorCode, Failure},
+    text::names::{self, ServerName},
+    trust::approvals::ThingKind,
+    wire::{Target, Thing, TooLong, method},
+};
+
+/// Servers that a refusal names.
+const NAMED: usize = 30;
+
+impl Rules<'_> {
+    /// The failure for the caller to whom it was refused.
+    pub(super) fn explained(self, caller: &Caller, server: &str, refusal: &Refusal<'_>) -> Failure {
+        let failure = match refusal {
+            Refusal::NoEntry(broken) => self.no_entry(caller, server, *broken),
+            Refusal::Denied(Thing::Tool(tool)) => {
+                denied(server, &Thing::Tool(tool.clone())).of_tool(&**tool)
+            }
+            Refusal::Denied(thing) => denied(server, thing),
+            Refusal::BeyondToken(Thing::Tool(tool), token) => beyond(token).of_tool(&**tool),
+            Refusal::BeyondToken(_, token) => beyond(token),
+            Refusal::Disabled => disabled(server),
+            Refusal::Quarantined(Thing::Tool(tool)) => quarantined(server).of_tool(tool.as_ref()),
+            Refusal::Quarantined(_) => quarantined(server),
+            Refusal::ToolOff(tool) => tool_off(server, tool).of_tool(*tool),
+            Refusal::UnknownTool(tool) => self.unknown_tool(caller, server, tool).of_tool(*tool),
+            Refusal::UnknownPrompt(prompt) => self.unknown_prompt(caller, server, prompt),
+            Refusal::Held(thing, kind, hold) => held_refusal::refusal(server, thing, *kind, *hold),
+            Refusal::TooLong(why) => too_long(*why),
+        };
+        failure.of_server(server)
+    }
+
+    /// The failure for a caller that looks after servers, usable or not, and names one which does not exist, or of which it may not know.
+    pub fn unknown_server(self, caller: &Caller, server: &str) -> Failure {
+        let is_shown = |name: &str| self.shows(caller, name);
+        self.no_such(caller, server, is_shown, is_shown)
+            .of_server(server)
+    }
+
+    fn no_entry(self, caller: &Caller, server: &str, broken: Option<&BrokenEntry>) -> Failure {
+        if let Some(broken) = broken {
+            let error = format!(
+                "the configuration of server {server:?} is wrong: {}",
+                broken.reason
+            );
+            let hint = "Nothing ran. Tell the user; continue without this server.";
+            return Failure::new(ErrorCode::ServerMisconfigured, error, hint);
+        }
+        let lists = Target::method_alone(method::TOOLS_LIST);
+        let is_visible = |name: &str| self.permit(caller, name, &lists).is_ok();
+        self.no_such(caller, server, is_visible, |name| self.offers(caller, name))
+    }
+
+    /// `may_be_meant` says which may be the one, and `is_named` which are named where none is.
+    fn no_such(
+        self,
+        caller: &Caller,
+        server: &str,
+        may_be_meant: impl Fn(&str) -> bool,
+        is_named: impl Fn(&str) -> bool,
+    ) -> Failure {
+        let known = self.settings.servers.keys().map(ServerName::as_str);
+        let broken = self.settings.broken.iter().map(|broken| &*broken.name);
+        let known: Vec<&str> = known.chain(broken).collect();
+        let close = names::closest_allowed(server, known.iter().copied(), may_be_meant);
+        let hint = match close {
+            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
+            None => listed(known.into_iter().filter(|name| is_named(name))),
+        };
+        let error = match caller.token(self.settings) {
+            ShownToken::None => format!("no server {server:?} is configured"),
+            _ => format!("this token has no server {server:?}"),
+        };
+        Failure::new(ErrorCode::UnknownServer, error, hint).with_closest(close)
+    }
+
+    fn unknown_tool(self, caller: &Caller, server: &str, tool: &str) -> Failure {
+        let known = self.snapshot.servers.get(server);
+        let known = known.map(|known| &known.tools[..]).unwrap_or_default();
+        // A name that a held definition brings is a stranger's text, too.
+        let is_visible = |name: &str| {
+            !self.snapshot.hides(server, ThingKind::Tool, name)
+                && self.permit(caller, server, &Target::tool(name)).is_ok()
+        };
+        let names = known.iter().map(|tool| &*tool.name);
+        let close = names::closest_allowed(tool, names, is_visible);
+        let hint = match close {
+            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
+            None if known.is_empty() => {
+                "Nothing ran. The server lists no tools; ask the user to look at it.".to_owned()
+            }
+            None => "Nothing ran. Look the exact name up: search for the tool, or list the tools."
+                .to_owned(),
+        };
+        let error = format!("the server {server:?} has no tool {tool:?}");
+        Failure::new(ErrorCode::UnknownTool, error, hint).with_closest(close)
+    }
+
+    fn unknown_prompt(self, caller: &Caller, server: &str, prompt: &str) -> Failure {
+        let known = self.snapshot.servers.get(server);
+        let names = known.iter().flat_map(|known| known.prompts.iter());
+        let is_visible = |name: &str| {
+            !self.snapshot.hides(server, ThingKind::Prompt, name)
+                && self.permit(caller, server, &Target::prompt(name)).is_ok()
+        };
+        let names = names.map(|prompt| &*prompt.name);
+        let hint = match names::closest_allowed(prompt, names, is_visible) {
+            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
+            None => "Nothing ran. Look the name up in the list of prompts.".to_owned(),
+        };
+        let error = format!("the server {server:?} has no prompt {prompt:?}");
+        Failure::new(ErrorCode::UnknownPrompt, error, hint)
+    }
+}
+
+/// The servers as a hint names them.
+fn listed<'a>(servers: impl Iterator<Item = &'a str>) -> String {
+    let servers: Vec<&str> = servers.collect();
+    match &servers[..] {
+        [] => "Nothing ran. No server can be used: tell the user.".to_owned(),
+        [one] => format!("Nothing ran. The only server is {one}."),
+        _ => {
+            let (named, others) = servers.split_at(servers.len().min(NAMED));
+            let more = match others.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            format!("Nothing ran. The servers are {}{more}.", named.join(", "))
+        }
+    }
+}
+
+/// The refusal of whatever access rules keep from a caller: the same on every way in.
+fn denied(server: &str, thing: &Thing<'_>) -> Failure {
+    let of_server = format!("of server {server:?}");
+    let what = match thing {
+        Thing::Tool(name) => format!("the tool {name:?} {of_server}"),
+        Thing::Prompt(name) => format!("the prompt {name:?} {of_server}"),
+        Thing::Resource(uri) => format!("the resource {uri:?} {of_server}"),
+        Thing::Task(_) | Thing::Nothing => format!("the server {server:?}"),
+    };
+    access_denied(&what)
+}
+
+/// The same for a tool of our own.
+pub(super) fn denied_built_in(tool: &str) -> Failure {
+    access_denied(&format!("the tool {tool:?}")).of_tool(tool)
+}
+
+fn access_denied(what: &str) -> Failure {
+    let error = format!("access denied: {what} is not for you");
+    let hint = "Nothing ran. Use another tool, or tell the user that access rules deny it.";
+    Failure::new(ErrorCode::AccessDenied, error, hint)
+}
+
+/// The refusal of a call that is more than the caller's token allows.
+pub(super) fn beyond(token: &IssuedToken) -> Failure {
+    let error = format!(
+        "access denied: the token {:?} {}",
+        token.name,
+        token.calls.in_words()
+    );
+    let hint = "Nothing ran. Tell the user that this needs a token with more rights.";
+    Failure::new(ErrorCode::AccessDenied, error, hint)
+}
+
+fn too_long(why: TooLong) -> Failure {
+    let hint = "Copy the name or URI exactly from a list.";
+    Failure::new(ErrorCode::InvalidArguments, why.to_string(), hint)
+}
+
+fn disabled(server: &str) -> Failure {
+    let error = format!("the server {server:?} is disabled");
+    let hint = "Nothing ran. Tell the user that it is disabled; continue without it.";
+    Failure::new(ErrorCode::ServerDisabled, error, hint)
+}
+
+fn quarantined(server: &str) -> Failure {
+    let error = format!("the server {server:?} is quarantined");
+    let hint =
+        "Nothing ran. Tell the user that it awaits their review. Do not reach it another way.";
+    Failure::new(ErrorCode::ServerQuarantined, error, hint)
+}
+
+fn tool_off(server: &str, tool: &str) -> Failure {
+    let error = format!("the tool {tool:?} of server {server:?} is disabled");
+    let hint = "Nothing ran. Use another tool; only the user can enable this one.";
+    Failure::new(ErrorCode::ToolDisabled, error, hint)
+}
