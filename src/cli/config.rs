@@ -14,7 +14,7 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    config,
+    config::{self, Warning},
     daemon_client::DaemonClient,
     failure::step::NextStep,
     management::{
@@ -156,7 +156,7 @@ impl ConfigCheck {
 
 /// What of the file counts only after a restart of the daemon. It may not have read the file again yet, and does not say which data
 /// folders are meant.
-fn restart_warnings(files: &Management<OverFiles>, status: &StatusReport) -> Vec<String> {
+fn restart_warnings(files: &Management<OverFiles>, status: &StatusReport) -> Vec<Warning> {
     let data_dir = data_dir_warning(files, &status.location);
     let keys = status.needs_restart.iter();
     let others = keys.filter(|key| data_dir.is_none() || *key != "data_dir");
@@ -167,15 +167,16 @@ fn restart_warnings(files: &Management<OverFiles>, status: &StatusReport) -> Vec
 }
 
 /// That the file names another data folder than the daemon uses, if it does.
-fn data_dir_warning(files: &Management<OverFiles>, daemon: &DaemonLocation) -> Option<String> {
+fn data_dir_warning(files: &Management<OverFiles>, daemon: &DaemonLocation) -> Option<Warning> {
     let (named, used) = (files.data_dir(), &daemon.data_dir);
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     (real(named) != real(used)).then(|| {
-        format!(
-            "`data_dir` is {} now, and the daemon that runs uses {}; the new value {COUNTS_AFTER_RESTART}",
+        let what = format!(
+            "is {} now, and the daemon that runs uses {}; the new value {COUNTS_AFTER_RESTART}",
             named.display(),
             used.display()
-        )
+        );
+        Warning::of_key("data_dir", what)
     })
 }
 
@@ -250,10 +251,13 @@ fn show(report: &ConfigReport, out: Output) -> Result<(), CommandFailure> {
         .broken
         .iter()
         .map(|entry| finding("broken server", &entry.name, &entry.reason));
-    let warnings = report
-        .warnings
-        .iter()
-        .map(|warning| finding("warning", "-", warning));
+    let warnings = report.warnings.iter().map(|warning| {
+        finding(
+            "warning",
+            warning.server.as_deref().unwrap_or("-"),
+            &warning.text,
+        )
+    });
     let findings: Vec<[String; 3]> = faults.chain(broken).chain(warnings).collect();
     if !findings.is_empty() {
         let columns = [name("FINDING"), name("SERVER"), text("WHAT", usize::MAX)];

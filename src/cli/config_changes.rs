@@ -194,7 +194,7 @@ async fn change(
     })?;
     let change: ConfigChange = daemon_client::read(path, &body)?;
     for warning in &change.warnings {
-        out.warning(warning);
+        out.warning(&warning.to_string());
     }
     if change.changes.iter().any(requires_tokens) {
         warn_of_clients(files, import::location_of(&daemon).as_ref(), out);

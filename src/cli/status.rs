@@ -133,7 +133,7 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
         facts.push(("next", CORRECT_THE_FILE.to_owned()));
     }
     let warnings = report.warnings.into_iter();
-    facts.extend(warnings.map(|warning| ("warning", warning)));
+    facts.extend(warnings.map(|warning| ("warning", warning.to_string())));
     facts
 }
 

@@ -10,6 +10,7 @@ use super::{
     finding::{ConfigFinding, FindingKind},
     raw::file_keys,
     unknown_keys,
+    warning::Warning,
 };
 use crate::text::names;
 
@@ -81,14 +82,18 @@ fn is_slip(letters: &str, key: &str) -> bool {
 }
 
 /// What is said of a key that is ignored.
-pub(super) fn ignored(finding: &ConfigFinding) -> String {
+pub(super) fn ignored(finding: &ConfigFinding) -> Warning {
     let meant = match finding.kind {
-        FindingKind::Unknown {
-            meant: Some(meant), ..
-        } => format!("; did you mean `{meant}`?"),
-        _ => String::new(),
+        FindingKind::Unknown { meant, .. } => meant,
+        _ => None,
     };
-    format!("`{}` is unknown and ignored{meant}", finding.key)
+    let mut what = "is unknown and ignored".to_owned();
+    what.extend(meant.map(|meant| format!("; did you mean `{meant}`?")));
+    Warning {
+        unknown: true,
+        closest: meant.map(str::to_owned),
+        ..Warning::of_key(finding.key.as_str(), what)
+    }
 }
 
 /// Keys of an entry that keep something from being used.

@@ -269,7 +269,7 @@ mod tests {
             panic!("{:?}", settings.all_warnings());
         };
         assert!(
-            warning.contains("rules[2]") && warning.contains("carla"),
+            warning.text.contains("rules[2]") && warning.text.contains("carla"),
             "{warning}"
         );
     }

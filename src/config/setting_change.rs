@@ -16,6 +16,7 @@ use super::{
     spanned,
     surroundings::Surroundings,
     unmask,
+    warning::Warning,
 };
 use crate::text::names::ServerName;
 
@@ -192,7 +193,7 @@ pub struct JudgedText {
     /// What it would not take, or would ignore.
     pub problems: Vec<String>,
     /// What it would warn of.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl JudgedText {

@@ -19,6 +19,7 @@ use super::{
     server_entry::{NewTools, ServerEntry},
     tool_filter::Globs,
     unknown_callers::UnknownCaller,
+    warning::Warning,
 };
 use crate::{
     failure::step::NextStep,
@@ -97,7 +98,7 @@ pub struct Settings {
     /// The entries that cannot be used. Each disables itself only.
     pub broken: Vec<BrokenEntry>,
     /// What was ignored, and why.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The callers in rules that no token of the file has.
     pub unknown_callers: Vec<UnknownCaller>,
 }
@@ -192,7 +193,7 @@ impl Settings {
     }
 
     /// All warnings. That of a caller counts where no issued token is for it.
-    pub fn all_warnings(&self) -> Vec<String> {
+    pub fn all_warnings(&self) -> Vec<Warning> {
         let unknown = self.unknown_callers.iter();
         let unknown = unknown.filter(|caller| !self.issued.iter().any(|token| caller.is_of(token)));
         let unknown = unknown.map(|caller| &caller.warning);

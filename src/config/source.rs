@@ -21,6 +21,7 @@ use super::{
     resolve::{keyring_place, parse, parse_with_secrets},
     settings::{DemoOrigin, RoutingMode, Settings},
     surroundings::Surroundings,
+    warning::Warning,
 };
 use crate::{
     runtime::sync::Guarded,
@@ -272,7 +273,7 @@ impl Source {
                 if says_nothing(Some(text)) {
                     let warning =
                         "the file is empty; a running daemon keeps its last good configuration";
-                    settings.warnings.push(warning.to_owned());
+                    settings.warnings.push(Warning::new(warning));
                 }
                 Ok(settings)
             }
@@ -333,10 +334,10 @@ impl Source {
             });
         }
         let mut settings = self.parse("")?;
-        settings.warnings.push(format!(
+        settings.warnings.push(Warning::new(format!(
             "no configuration file yet; `mcpproxy setup` creates {}",
             self.file.display()
-        ));
+        )));
         Ok(settings)
     }
 
@@ -352,9 +353,9 @@ impl Source {
         let requested = self.demo.0.lock().clone();
         if let Some(program) = &self.overrides.demo {
             if !self.add_demo(program, DemoOrigin::CommandLine, &mut settings) {
-                settings.warnings.push(format!(
+                settings.warnings.push(Warning::new(format!(
                     "the demo server was not added: a server {DEMO:?} is configured"
-                ));
+                )));
             }
         } else if let Some(program) = requested
             && !self.add_demo(&program, DemoOrigin::Request, &mut settings)

@@ -3,6 +3,7 @@
 use super::{
     issued::IssuedToken,
     server_auth::{ANONYMOUS, AclRule, OPERATOR, Provider, ServerAuth},
+    warning::Warning,
     wildcard::Wildcard,
 };
 use crate::text::names;
@@ -13,7 +14,7 @@ pub struct UnknownCaller {
     pattern: Wildcard,
     word: &'static str,
     /// Where it stands, and what was meant perhaps.
-    pub(super) warning: String,
+    pub(super) warning: Warning,
 }
 
 impl UnknownCaller {
@@ -60,8 +61,9 @@ fn concerns_nobody(auth: &ServerAuth, index: usize, rule: &AclRule) -> Vec<Unkno
             UnknownCaller {
                 pattern: pattern.clone(),
                 word,
-                warning: format!(
-                    "`serverAuth.acl.rules[{index}]` names the {word} {written:?}, which no token has{close}"
+                warning: Warning::of_key(
+                    format!("serverAuth.acl.rules[{index}]"),
+                    format_args!("names the {word} {written:?}, which no token has{close}"),
                 ),
             }
         });

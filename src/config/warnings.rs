@@ -4,12 +4,13 @@
 use super::{
     server_auth::{Acl, AclRule, OPERATOR, Policy},
     settings::Settings,
+    warning::Warning,
     wildcard::{Coverage, NamePattern, Wildcard},
 };
 use crate::text::names::{self, BUILT_IN_TOOLS, ServerName};
 
 /// All of it but the callers.
-pub(super) fn warnings(settings: &Settings) -> Vec<String> {
+pub(super) fn warnings(settings: &Settings) -> Vec<Warning> {
     let usable = settings.servers.keys().map(ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| broken.name.as_str());
     let servers: Vec<&str> = usable.chain(broken).collect();
@@ -23,12 +24,14 @@ pub(super) fn warnings(settings: &Settings) -> Vec<String> {
             let prompts = rule.prompts.iter().flatten();
             let prompts = prompts.filter_map(|prompt| matches_nothing(prompt, &servers, &[]));
             let all = tools.chain(prompts);
-            warnings.extend(all.map(|what| format!("`serverAuth.acl.rules[{index}]` {what}")));
+            let key = format!("serverAuth.acl.rules[{index}]");
+            warnings.extend(all.map(|what| Warning::of_key(key.as_str(), what)));
         }
         if shuts_out_operator(acl, &servers) {
-            warnings.push(format!(
+            let text = format!(
                 "you are denied, too: `mcpproxy call` and `tools search` get no tools; add the rule {{\"subjects\": [\"{OPERATOR}\"], \"policy\": \"allow\"}} to `serverAuth.acl.rules`"
-            ));
+            );
+            warnings.push(Warning::new(text).at("serverAuth.acl"));
         }
     }
     for (name, profile) in &settings.profiles {
@@ -37,7 +40,8 @@ pub(super) fn warnings(settings: &Settings) -> Vec<String> {
         let named = profile.servers.iter().flatten().map(Wildcard::as_str);
         let named = named.filter(|server| !server.contains('*'));
         let all = tools.chain(named.filter_map(|server| unknown_server(server, &servers)));
-        warnings.extend(all.map(|what| format!("`profiles.{name}` {what}")));
+        let key = format!("profiles.{name}");
+        warnings.extend(all.map(|what| Warning::of_key(key.as_str(), what)));
     }
     warnings.extend(impossible_values(settings));
     warnings
@@ -113,12 +117,11 @@ fn shuts_out_operator(acl: &Acl, servers: &[&str]) -> bool {
 
 /// Hosts and origins that can never be what a client sends, because one has a scheme or a path and the other has none; and the one that
 /// anybody can send.
-fn impossible_values(settings: &Settings) -> Vec<String> {
-    let pattern = |key, value: &str| {
-        let is_pattern = value.contains('*');
-        is_pattern.then(|| {
-            format!("`{key}` names {value:?}, but patterns match nothing: write each name in full")
-        })
+fn impossible_values(settings: &Settings) -> Vec<Warning> {
+    let pattern = |key: &str, value: &str| {
+        let what =
+            || format!("names {value:?}, but patterns match nothing: write each name in full");
+        value.contains('*').then(|| Warning::of_key(key, what()))
     };
     let hosts = settings.trusted_hosts.iter().filter_map(|host| {
         if let Some(warning) = pattern("trusted_hosts", host) {
@@ -127,7 +130,8 @@ fn impossible_values(settings: &Settings) -> Vec<String> {
         let (_, behind) = host.split_once("://").unwrap_or(("", host));
         let name = behind.split('/').next().unwrap_or_default();
         (name != host).then(|| {
-            format!("`trusted_hosts` names {host:?}, which no Host header can be; write {name:?}")
+            let what = format!("names {host:?}, which no Host header can be; write {name:?}");
+            Warning::of_key("trusted_hosts", what)
         })
     });
     let origins = settings.trusted_origins.iter().filter_map(|origin| {
@@ -136,17 +140,15 @@ fn impossible_values(settings: &Settings) -> Vec<String> {
         let host = host.split('/').next().unwrap_or_default();
         let meant = format!("{scheme}://{host}");
         if origin == "null" {
-            let warning =
-                "`trusted_origins` has \"null\", which any web page can send: leave it out";
-            return Some(warning.to_owned());
+            let what = "has \"null\", which any web page can send: leave it out";
+            return Some(Warning::of_key("trusted_origins", what));
         }
         if let Some(warning) = pattern("trusted_origins", origin) {
             return Some(warning);
         }
         (origin != meant).then(|| {
-            format!(
-                "`trusted_origins` names {origin:?}, which no Origin header can be; write {meant:?}"
-            )
+            let what = format!("names {origin:?}, which no Origin header can be; write {meant:?}");
+            Warning::of_key("trusted_origins", what)
         })
     });
     hosts.chain(origins).collect()
@@ -158,7 +160,9 @@ mod tests {
 
     #[test]
     fn what_can_never_be_sent_and_what_anybody_can_send_is_named() {
-        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let texts = |texts: &[&str]| -> Vec<String> {
+            texts.iter().map(|text| (*text).to_owned()).collect()
+        };
         let settings = Settings {
             trusted_hosts: texts(&["h", "h:8080", "[::1]", "http://h.example/mcp", "*.h"]),
             trusted_origins: texts(&[
@@ -181,6 +185,10 @@ mod tests {
             "`trusted_origins` names \"*\", but patterns match nothing: write each name in full",
             "`trusted_origins` names \"https://*.o\", but patterns match nothing: write each name in full",
         ];
-        assert_eq!(impossible_values(&settings), expected);
+        let warnings = impossible_values(&settings);
+        assert_eq!(
+            texts(&expected),
+            warnings.iter().map(Warning::to_string).collect::<Vec<_>>()
+        );
     }
 }

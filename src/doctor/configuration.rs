@@ -53,7 +53,7 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         } else {
             "`mcpproxy setup`"
         };
-        findings.push(DoctorFinding::warn(CONFIGURATION, warning.as_str(), fix));
+        findings.push(DoctorFinding::warn(CONFIGURATION, warning.to_string(), fix));
     }
     if findings.is_empty() {
         let what = match report.servers {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     access::Caller,
     catalog::Snapshot,
-    config::{AgentManagement, Change, ChangeAuthor, Provider, Settings},
+    config::{AgentManagement, Change, ChangeAuthor, Provider, Settings, Warning},
     failure::error_code::{ErrorCode, Failure},
     gate::{self, Moment, Rules},
     text::names::ServerName,
@@ -50,7 +50,7 @@ pub struct AgentChange {
     pub held_for: Vec<String>,
     /// What of it has no effect, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// What the agent has to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<&'static str>,
@@ -272,7 +272,7 @@ impl AgentRequest<'_> {
             server: self.shown_now(&row),
             changed: planned.changed.clone(),
             held_for: planned.held_for.clone(),
-            warnings: self.management.without_effect(name, &planned.changed),
+            warnings: self.management.warnings_of(name, &planned.changed),
             notice,
         })
     }

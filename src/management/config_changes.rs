@@ -15,7 +15,7 @@ use crate::{
     config::{
         ChangeNote, ChangeOf, ChangedValue, Document, EditError, EditedFile, History, HistoryEntry,
         IssuedTokens, MeantChange, Needs, NotUndone, SettingEdit, Surroundings, TextChange,
-        WantedValue, judged, keys_of_path, text_mark, with_edits,
+        WantedValue, Warning, judged, keys_of_path, text_mark, with_edits,
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -85,7 +85,7 @@ pub struct ConfigChange {
     pub needs: Needs,
     /// What the configuration says of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Its number in the history; none where nothing was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,

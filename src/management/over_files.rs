@@ -19,7 +19,7 @@ use crate::{
     config::{
         self, Blank, BrokenEntry, Change, ChangeOf, EditError, History, IssuedTokens,
         KeyringLookup, LoadError, OurAddress, Places, Settings, Supposed, TextChange, Variables,
-        WriteError,
+        Warning, WriteError,
     },
     failure::error_code::{ErrorCode, Failure},
     gate,
@@ -58,7 +58,7 @@ pub struct ConfigReport {
     /// The servers whose entries cannot be used.
     pub broken: Vec<BrokenEntry>,
     /// What would be ignored.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl ConfigReport {
@@ -91,18 +91,19 @@ impl ConfigReport {
         let lacking: Vec<BrokenEntry> = lacking.collect();
         self.servers += lacking.len();
         self.warnings.extend(lacking.into_iter().map(|broken| {
-            format!(
-                "the server {}: {} for this command; the daemon that runs has it and uses the entry",
-                broken.name, broken.reason
-            )
+            let what = "for this command; the daemon that runs has it and uses the entry";
+            Warning {
+                server: Some(broken.name),
+                ..Warning::new(format!("{} {what}", broken.reason))
+            }
         }));
         if !self.missing_variables.is_empty() {
             self.error = None;
             let missing = std::mem::take(&mut self.missing_variables);
-            self.warnings.push(format!(
+            self.warnings.push(Warning::new(format!(
                 "the file refers to {}, which this command has not; the daemon that runs has it and uses the file",
                 missing.join(", ")
-            ));
+            )));
         }
         self.ok = self.error.is_none() && self.faults.is_empty() && self.broken.is_empty();
     }

@@ -14,7 +14,8 @@ use crate::{
     activity::OperatorChange,
     config::{
         self, BadPatch, Change, ChangeOf, EditError, OurAddress, PatchedEntry, ServerEntry,
-        ServerPatch, WriteError, entry_fault, fingerprint_as_written, is_entry_key, written_entry,
+        ServerPatch, Warning, WriteError, entry_fault, fingerprint_as_written, is_entry_key,
+        written_entry,
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -49,26 +50,18 @@ pub(super) struct Planned {
 }
 
 impl<B: Backing> Management<B> {
-    /// What the configuration says of keys that were changed and mean nothing to the server.
-    pub(super) fn without_effect(&self, name: &str, changed: &[String]) -> Vec<String> {
+    /// The warnings about the keys of a server that were changed.
+    pub(super) fn warnings_of(&self, name: &str, changed: &[String]) -> Vec<Warning> {
         let Ok(settings) = self.settings() else {
             return Vec::new();
         };
-        let of_server = format!("server {name:?}: ");
-        let warnings = settings.warnings.iter();
-        let warnings = warnings.filter_map(|warning| warning.strip_prefix(&of_server));
-        let is_about = |warning: &&str| {
-            let mut keys = changed
-                .iter()
-                .map(|key| key.split('.').next().unwrap_or(key));
-            keys.any(|key| {
-                let rest = warning
-                    .strip_prefix('`')
-                    .and_then(|rest| rest.strip_prefix(key));
-                rest.is_some_and(|rest| rest.starts_with(['`', '.']))
-            })
-        };
-        warnings.filter(is_about).map(str::to_owned).collect()
+        let top = |key: &str| key.split('.').next().unwrap_or(key).to_owned();
+        let changed: Vec<String> = changed.iter().map(|key| top(key)).collect();
+        let warnings = settings.warnings.iter().filter(|warning| {
+            let key = warning.key.as_deref().map(top);
+            warning.server.as_deref() == Some(name) && key.is_some_and(|key| changed.contains(&key))
+        });
+        warnings.cloned().collect()
     }
 
     /// Writes what is decided over the file's text, and records it as the operator's.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     catalog::Snapshot,
-    config::{ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport},
+    config::{ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport, Warning},
     failure::{
         error_code::{ErrorCode, Failure, as_step},
         step::NextStep,
@@ -103,7 +103,7 @@ pub struct ServerChange {
     pub changed: Vec<String>,
     /// What of it has no effect, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Its number in the history, by which it is undone; none where the file was not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
@@ -428,7 +428,7 @@ impl<B: Backing> Management<B> {
         Ok(ServerChange {
             server: self.server(name)?,
             changed: planned.changed.clone(),
-            warnings: self.without_effect(name, &planned.changed),
+            warnings: self.warnings_of(name, &planned.changed),
             id: note.id(),
         })
     }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     activity::ActivityStatus,
-    config::{Policy, Provider, RateLimit, ServerAuth, Settings, duration},
+    config::{Policy, Provider, RateLimit, ServerAuth, Settings, Warning, duration},
     gate::Standing,
     process,
     wire::Revision,
@@ -57,7 +57,7 @@ pub struct StatusReport {
     pub problems: Vec<ServerRow>,
     /// What of the configuration is ignored, and what waits for a restart.
     #[serde(default)]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The keys of the configuration whose new values count only after a restart; `warnings` say it in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs_restart: Vec<String>,
@@ -84,8 +84,11 @@ pub fn version_note(theirs: &str) -> Option<String> {
 }
 
 /// That a key of the configuration has a new value, which does not count yet.
-pub fn restart_warning(key: &str) -> String {
-    format!("`{key}` was changed; the new value {COUNTS_AFTER_RESTART}")
+pub fn restart_warning(key: &str) -> Warning {
+    Warning::of_key(
+        key,
+        format_args!("was changed; the new value {COUNTS_AFTER_RESTART}"),
+    )
 }
 
 /// When the new value of a key counts that is read at the start.

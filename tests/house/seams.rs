@@ -170,11 +170,6 @@ const WORDS_OF_FAILURES: &[Exception] = &[
         1,
         "a field is missing: who can take the step",
     ),
-    (
-        "management/patching.rs",
-        1,
-        "a field is missing: the server of a warning",
-    ),
     ("storage.rs", 1, "a test beside the code"),
 ];
 

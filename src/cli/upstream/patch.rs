@@ -69,7 +69,7 @@ impl PatchServer {
             outcome::say(out, &daemon, &done, &change.server);
         }
         for warning in &change.warnings {
-            out.warning(&format!("{:?}: {warning}", self.name));
+            out.warning(&format!("{:?}: {}", self.name, warning.text));
         }
         if out.is_json() {
             output::json(&output::as_json(&change)?)?;

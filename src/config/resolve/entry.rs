@@ -25,6 +25,7 @@ use crate::{
         spanned::{self, ReadValue},
         surroundings::Surroundings,
         tool_filter::{Globs, ToolFilter},
+        warning::Warning,
     },
     text::{
         names::ServerName,
@@ -69,7 +70,7 @@ pub(super) fn read_entry(
     written: &ast::Value<'_>,
     context: &Context<'_>,
     filling: Filling,
-) -> Result<(ServerEntry, Vec<String>), Vec<ConfigFinding>> {
+) -> Result<(ServerEntry, Vec<Warning>), Vec<ConfigFinding>> {
     let switches = EntrySwitches::read(entry);
     let may_be_used = switches.is_some_and(EntrySwitches::let_it_be_used);
     let is_filled = filling == Filling::WhereUsed && may_be_used;
@@ -135,7 +136,7 @@ fn made(
     entry: &Map<String, Value>,
     context: &Context<'_>,
     is_filled: bool,
-) -> Result<(ServerEntry, Vec<String>), ConfigFinding> {
+) -> Result<(ServerEntry, Vec<Warning>), ConfigFinding> {
     let mut warnings = Vec::new();
     let mut transport = transport(&mut raw, context.surroundings, is_filled, &mut warnings)?;
     warnings.splice(..0, without_effect(entry, &transport));
@@ -156,13 +157,13 @@ fn made(
     let roots: Result<Vec<Root>, ConfigFinding> =
         roots.map(|(at, written)| root(at, written)).collect();
     if raw.enabled_tools.as_ref().is_some_and(Globs::is_empty) {
-        warnings.push("`enabled_tools` is empty: none of the server's tools is offered".to_owned());
+        let what = "is empty: none of the server's tools is offered";
+        warnings.push(Warning::of_key("enabled_tools", what));
     }
     let is_sse = matches!(&transport, Transport::Remote(remote) if remote.kind == RemoteKind::Sse);
     if is_sse && raw.protocol_era == ProtocolEra::Modern {
-        warnings.push(
-            "`protocol_era` has no effect: HTTP+SSE always begins with a handshake".to_owned(),
-        );
+        let what = "has no effect: HTTP+SSE always begins with a handshake";
+        warnings.push(Warning::of_key("protocol_era", what));
     }
     let given = raw.init_timeout.map(|time| time.0).or(context.init_timeout);
     let (init_timeout, first_init_timeout) =
@@ -228,7 +229,7 @@ fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<Strin
 fn idle_timeout(
     raw: &mut RawEntry,
     is_stdio: bool,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<IdleTimeout, ConfigFinding> {
     let least = raw.min_idle_timeout.map(|time| time.0);
     let most = raw.max_idle_timeout.map(|time| time.0);
@@ -261,7 +262,12 @@ fn idle_timeout(
     if chosen != adaptive && (least.is_some() || most.is_some()) {
         let ignored =
             "`min_idle_timeout` and `max_idle_timeout` bound only \"adaptive\" and are ignored";
-        warnings.push(ignored.to_owned());
+        let key = if least.is_some() {
+            "min_idle_timeout"
+        } else {
+            "max_idle_timeout"
+        };
+        warnings.push(Warning::new(ignored).at(key));
     }
     Ok(chosen)
 }

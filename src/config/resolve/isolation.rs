@@ -8,6 +8,7 @@ use super::super::{
     references::{self, Text},
     server_entry::{Stdio, Transport},
     values::Word,
+    warning::Warning,
 };
 use crate::text::redact::{self, TextKind, redacted};
 
@@ -71,13 +72,16 @@ pub(super) fn isolate_if_wanted(
     transport: &mut Transport,
     defaults: &ContainerDefaults,
     is_filled: bool,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<(), ConfigFinding> {
     let stdio = match transport {
         Transport::Stdio(stdio) => stdio,
         Transport::Remote(_) => {
             if raw.enabled == Some(true) {
-                warnings.push("`isolation` has no effect on a remote server".to_owned());
+                warnings.push(Warning::of_key(
+                    "isolation",
+                    "has no effect on a remote server",
+                ));
             }
             return Ok(());
         }
@@ -114,7 +118,7 @@ fn isolate(
     stdio: &mut Stdio,
     defaults: &ContainerDefaults,
     is_filled: bool,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<(), ConfigFinding> {
     let extra_args = texts(raw.extra_args.unwrap_or_default());
     refuse_options("isolation.extra_args", &extra_args, is_filled)?;
@@ -124,7 +128,8 @@ fn isolate(
         ("log_max_files", raw.log_max_files),
     ] {
         if word.is_some() {
-            warnings.push(format!("`isolation.{key}` is ignored: what the server writes to standard error is in its log"));
+            let what = "is ignored: what the server writes to standard error is in its log";
+            warnings.push(Warning::of_key(format!("isolation.{key}"), what));
         }
     }
     let program = program_name(&stdio.command);
@@ -176,7 +181,8 @@ fn isolate(
     }
     if stdio.cwd.take().is_some() {
         stdio.shown_cwd = None;
-        warnings.push("`cwd` has no effect on a server in a container, which sees no folder of this machine; the folder within the container is `isolation.working_dir`".to_owned());
+        let what = "has no effect on a server in a container, which sees no folder of this machine; the folder within the container is `isolation.working_dir`";
+        warnings.push(Warning::of_key("cwd", what));
     }
     check_variables(stdio)?;
     stdio.isolation = Some(isolation);

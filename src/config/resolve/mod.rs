@@ -39,6 +39,7 @@ use super::{
     spanned::{self, ReadValue},
     surroundings::Surroundings,
     unknown_callers::unknown_callers,
+    warning::Warning,
     warnings::warnings,
 };
 use crate::text::{
@@ -88,9 +89,10 @@ fn without_secrets(mut settings: Settings, secrets: &Secrets) -> Settings {
     let mask = |text: &mut String| {
         *text = without_credentials(&secrets.redacted(text));
     };
-    settings.warnings.iter_mut().for_each(mask);
+    let warnings = settings.warnings.iter_mut();
+    warnings.for_each(|warning| warning.mask(mask));
     let unknown = settings.unknown_callers.iter_mut();
-    unknown.for_each(|caller| mask(&mut caller.warning));
+    unknown.for_each(|caller| caller.warning.mask(mask));
     for broken in &mut settings.broken {
         mask(&mut broken.reason);
         let findings = std::mem::take(&mut broken.findings).into_iter();
@@ -121,7 +123,7 @@ fn read(
     let mut settings = Settings::of(top_level.file, surroundings);
     settings.lacks_secrets = values.values().any(Result::is_err);
     let repeated = document.repeated.iter();
-    let repeated = repeated.map(|path| format!("`{path}` appears twice; the last one counts"));
+    let repeated = repeated.map(|path| Warning::of_key(path, "appears twice; the last one counts"));
     let ignored = top_level.ignored.iter().map(guards::ignored);
     settings.warnings.splice(..0, repeated.chain(ignored));
     let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
@@ -252,9 +254,8 @@ fn read_servers(document: &Document<'_>, context: &Context<'_>, settings: &mut S
         };
         match read {
             Ok((entry, warnings)) => {
-                let warnings = warnings
-                    .iter()
-                    .map(|w| format!("server {:?}: {w}", entry.name.as_str()));
+                let warnings = warnings.into_iter();
+                let warnings = warnings.map(|warning| warning.of_server(&entry.name));
                 settings.warnings.extend(warnings);
                 settings.servers.insert(entry.name.clone(), Arc::new(entry));
             }
@@ -288,7 +289,7 @@ fn read_server<'d>(
     value: &ast::Value<'_>,
     context: &Context<'_>,
     taken_by_lower_case: &mut HashMap<String, &'d str>,
-) -> Result<(ServerEntry, Vec<String>), BrokenEntry> {
+) -> Result<(ServerEntry, Vec<Warning>), BrokenEntry> {
     let broken = |reason: &str| BrokenEntry::new(reason.to_owned());
     let written_name = written.name.as_deref();
     let written_name = written_name.ok_or_else(|| broken("the entry has no `name`"))?;

@@ -17,6 +17,7 @@ use crate::{
         settings::{AgentManagement, CodeExecution, Environment, Inherit, Settings},
         surroundings::Surroundings,
         values::{RawVariables, Word},
+        warning::Warning,
     },
     text::secret::Secret,
 };
@@ -36,21 +37,22 @@ const SHORTEST_API_KEY: usize = 12;
 impl Settings {
     /// What the file says, but for its servers.
     pub(super) fn of(file: File, surroundings: &Surroundings<'_>) -> Self {
-        let mut warnings: Vec<String> = Vec::new();
+        let mut warnings: Vec<Warning> = Vec::new();
         let auth = file.server_auth;
         warnings.extend(auth.iter().flat_map(ServerAuth::warnings));
         let api_key = file.api_key.as_ref().map(|key| &key.value);
         if api_key.is_some_and(|key| !is_long(key)) {
-            warnings.push(format!(
-                "`api_key` is ignored: shorter than {SHORTEST_API_KEY} characters; the file `api_key` in the data folder counts"
-            ));
+            let what = format!(
+                "is ignored: shorter than {SHORTEST_API_KEY} characters; the file `api_key` in the data folder counts"
+            );
+            warnings.push(Warning::of_key("api_key", what));
         }
         let limit = file.tool_response_limit.0;
         let is_small = (1..SHORTEST_RESPONSE).contains(&limit);
         if is_small {
-            warnings.push(format!(
-                "`tool_response_limit` is {limit}; {SHORTEST_RESPONSE} counts, which is the least (0: off)"
-            ));
+            let what =
+                format!("is {limit}; {SHORTEST_RESPONSE} counts, which is the least (0: off)");
+            warnings.push(Warning::of_key("tool_response_limit", what));
         }
         let key = session_keys(file.session_key.as_ref(), surroundings.lookup);
         let interval = file.tool_discovery_interval.0;
@@ -208,7 +210,7 @@ pub(super) fn variables(written: RawVariables) -> BTreeMap<String, Secret> {
 /// `$MCP_TIMEOUT`, in seconds.
 pub(super) fn read_mcp_timeout(
     lookup: VariableLookup<'_>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Option<Duration> {
     let written = lookup("MCP_TIMEOUT").filter(|text| !text.is_empty())?;
     match written.trim().parse::<u64>() {
@@ -216,9 +218,9 @@ pub(super) fn read_mcp_timeout(
             Some(Duration::from_secs(seconds))
         }
         _ => {
-            warnings.push(format!(
+            warnings.push(Warning::new(format!(
                 "$MCP_TIMEOUT is {written:?} and is ignored: it counts seconds, from 1 to {LONGEST_MCP_TIMEOUT}"
-            ));
+            )));
             None
         }
     }

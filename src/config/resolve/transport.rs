@@ -14,6 +14,7 @@ use crate::{
         server_entry::{Remote, RemoteKind, Stdio, Transport},
         surroundings::Surroundings,
         values::{Pairs, Word},
+        warning::Warning,
     },
     text::{
         redact::{self, ListContext, TextKind, is_secret_name, redacted},
@@ -27,7 +28,7 @@ pub(super) fn transport(
     raw: &mut RawEntry,
     surroundings: &Surroundings<'_>,
     is_filled: bool,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Transport, ConfigFinding> {
     let kinds = [
         ("type", raw.kind),
@@ -90,7 +91,7 @@ fn stdio(
     raw: &mut RawEntry,
     surroundings: &Surroundings<'_>,
     command: Text,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Stdio, ConfigFinding> {
     let args = std::mem::take(&mut raw.args).into_iter();
     let args: Vec<Text> = args.map(|arg| arg.0).collect();
@@ -123,7 +124,7 @@ fn stdio(
 
 /// Warnings of arguments that are secrets, as far as that shows in how they are written: whoever may list the processes of the machine
 /// reads them there, and nothing here can hide them.
-fn visible_secrets(args: &[Text]) -> Option<String> {
+fn visible_secrets(args: &[Text]) -> Option<Warning> {
     let mut written = ListContext::default();
     let (mut references, mut is_literal) = (Vec::new(), false);
     for arg in args {
@@ -143,9 +144,10 @@ fn visible_secrets(args: &[Text]) -> Option<String> {
         ([], true) => "have a secret in them".to_owned(),
         (names, _) => format!("get the secret of {}", names.join(", ")),
     };
-    Some(format!(
-        "`args` {what}, which every user of this machine can read (`ps`); use `env` if the server can"
-    ))
+    let what = format!(
+        "{what}, which every user of this machine can read (`ps`); use `env` if the server can"
+    );
+    Some(Warning::of_key("args", what))
 }
 
 /// The references of a text that lead to secrets: those into the keyring, and variables that are called like one or stand where one is
@@ -165,7 +167,7 @@ fn remote(
     url: &Text,
     kind: RemoteKind,
     is_filled: bool,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Remote, ConfigFinding> {
     if is_filled {
         check_url(&url.value).map_err(|problem| ConfigFinding::new("url", problem))?;
@@ -176,8 +178,8 @@ fn remote(
     let mut names = headers.iter().map(|(name, _)| name);
     let is_authorized = names.any(|name| name.eq_ignore_ascii_case("authorization"));
     if is_authorized && !oauth.is_empty() {
-        warnings
-            .push("`oauth` has no effect beside an `Authorization` header in `headers`".to_owned());
+        let what = "has no effect beside an `Authorization` header in `headers`";
+        warnings.push(Warning::of_key("oauth", what));
     }
     let path = |file: &Option<Text>| Some(surroundings.path(&file.as_ref()?.value));
     Ok(Remote {
@@ -353,7 +355,7 @@ fn is_redirect(text: &str) -> bool {
 }
 
 /// Names the keys that say something and mean nothing to this kind of server.
-pub(super) fn without_effect(entry: &Map<String, Value>, transport: &Transport) -> Vec<String> {
+pub(super) fn without_effect(entry: &Map<String, Value>, transport: &Transport) -> Vec<Warning> {
     let (keys, kind): (&[&str], _) = match transport {
         Transport::Stdio(_) => (&["headers", "ca_file", "client_cert", "oauth"], "a stdio"),
         Transport::Remote(_) => (&["args", "env", "cwd", "working_dir"], "a remote"),
@@ -362,7 +364,7 @@ pub(super) fn without_effect(entry: &Map<String, Value>, transport: &Transport) 
         .iter()
         .filter(|key| entry.get(**key).is_some_and(|value| !is_empty(value)));
     ineffective
-        .map(|key| format!("`{key}` has no effect on {kind} server"))
+        .map(|key| Warning::of_key(*key, format!("has no effect on {kind} server")))
         .collect()
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use self::acl::{Acl, AclRule, Policy};
 use self::raw::{RawAuth, RawForwarded, SHORT};
-use super::document::SERVER_AUTH;
+use super::{document::SERVER_AUTH, warning::Warning};
 use crate::text::secret::Secret;
 
 /// The subject of clients that show no credential where none is asked for.
@@ -46,11 +46,12 @@ pub struct ServerAuth {
 
 impl ServerAuth {
     /// What should be said of tokens that can be guessed.
-    pub(super) fn warnings(&self) -> impl Iterator<Item = String> {
+    pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> {
         let tokens = self.tokens.iter().enumerate();
         let short = tokens.filter(|(_, token)| token.token.reveal().len() < SHORT);
         short.map(|(index, _)| {
-            format!("`{SERVER_AUTH}.bearer.tokens[{index}]` is a token of fewer than {SHORT} characters, which can be guessed")
+            let what = format!("is a token of fewer than {SHORT} characters, which can be guessed");
+            Warning::of_key(format!("{SERVER_AUTH}.bearer.tokens[{index}]"), what)
         })
     }
 

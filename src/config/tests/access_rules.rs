@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{read, try_read};
+use super::{printed, read, try_read};
 use crate::config::ConfigError;
 
 #[test]
@@ -35,7 +35,7 @@ fn rules_that_can_match_nothing_are_named() {
             "mcpServers": {"s": {"command": "x"}}}"#,
     );
     assert_eq!(
-        settings.warnings,
+        printed(&settings.warnings),
         [
             "`serverAuth.bearer.tokens[0]` is a token of fewer than 16 characters, which can be guessed",
             "`serverAuth.acl.rules[0]` names the server \"gihtub\", which is not configured",
@@ -53,7 +53,7 @@ fn a_rule_that_can_do_nothing_is_named_with_what_was_meant() {
             r#"{{"serverAuth": {{{provider}, "acl": {{"default": "allow", "rules": [{rule}]}}}},
                 "mcpServers": {{"weather": {{"command": "x"}}, "notes": {{"command": "x"}}}}}}"#
         ));
-        warnings.all_warnings()
+        printed(&warnings.all_warnings())
     };
     let bearer = r#""provider": "bearer", "bearer": {"tokens": {"0123456789abcdef": {"subject": "bob", "roles": ["admin"]}}}"#;
     for (rule, expected) in [
@@ -142,7 +142,7 @@ fn a_default_that_shuts_out_the_operator_is_named() {
         let warned = settings
             .warnings
             .iter()
-            .any(|warning| warning.starts_with("you are denied, too"));
+            .any(|warning| warning.text.starts_with("you are denied, too"));
         assert_eq!(warned, expected, "{rule}: {:?}", settings.warnings);
     }
 }

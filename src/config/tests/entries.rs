@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{check_fault, minutes, read, server};
+use super::{check_fault, minutes, printed, read, server};
 use crate::config::{Author, IdleTimeout, ProtocolEra, Start, ToolChanges, ToolClass, Transport};
 
 #[test]
@@ -168,7 +168,7 @@ fn a_misspelt_guard_disables_its_entry() {
 fn what_other_programs_call_a_key_of_ours_is_understood_but_not_taken() {
     let settings = read(r#"{"mcpServers": {"s": {"command": "x", "timeout": 5}}}"#);
     assert_eq!(
-        settings.warnings,
+        printed(&settings.warnings),
         ["server \"s\": `timeout` is unknown and ignored; did you mean `call_tool_timeout`?"]
     );
 }
@@ -349,7 +349,10 @@ fn names_follow_their_rule_and_are_unique_whatever_the_case() {
 
 #[test]
 fn keys_without_effect_are_named_unless_empty() {
-    let warnings = |entry: &str| read(&format!("{{\"mcpServers\": {{\"s\": {entry}}}}}")).warnings;
+    let warnings = |entry: &str| {
+        let text = format!("{{\"mcpServers\": {{\"s\": {entry}}}}}");
+        printed(&read(&text).warnings)
+    };
     let quiet = r#"{"url": "http://h", "args": [], "env": {}, "cwd": "", "created": "2025"}"#;
     assert_eq!(warnings(quiet), [] as [String; 0]);
     assert_eq!(

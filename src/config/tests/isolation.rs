@@ -155,7 +155,11 @@ fn a_container_gets_time_for_downloads_and_no_folder_of_this_machine() {
         (minutes(5), minutes(5))
     );
     assert_eq!(settings.warnings.len(), 1, "{:?}", settings.warnings);
-    assert!(settings.warnings[0].contains("`cwd` has no effect on a server in a container"));
+    assert!(
+        settings.warnings[0]
+            .text
+            .contains("`cwd` has no effect on a server in a container")
+    );
     let shown = entry.shown();
     assert_eq!(shown["isolation"]["image"], "node:20");
     assert_eq!(shown.get("cwd"), None);

@@ -95,7 +95,11 @@ async fn an_edit_takes_effect_by_itself() {
 #[tokio::test]
 async fn a_file_that_is_replaced_or_appears_late_is_noticed() {
     let mut kept = Kept::start(None);
-    assert!(kept.keeper.settings().warnings[0].contains("mcpproxy setup"));
+    assert!(
+        kept.keeper.settings().warnings[0]
+            .text
+            .contains("mcpproxy setup")
+    );
     let new = kept.folder.path().join("new.json");
     for (text, count) in [(ONE, 1), (TWO, 2), (ONE, 1)] {
         fs::write(&new, text).expect("a write");

@@ -119,7 +119,7 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
     let warnings = try_read(of_go_program).expect("it is sound").warnings;
     assert_eq!(warnings.len(), 5, "{warnings:?}");
     assert_eq!(
-        warnings[0],
+        warnings[0].text,
         "`docker_isolation.registry` is unknown and ignored"
     );
 }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use crate::config::{ConfigError, ServerEntry, Settings, Surroundings, parse};
+use crate::config::{ConfigError, ServerEntry, Settings, Surroundings, Warning, parse};
 
 mod access;
 mod access_rules;
@@ -63,6 +63,11 @@ fn fault(entry: &str) -> String {
 fn check_fault(entry: &str, expected: &str) {
     let reason = fault(entry);
     assert!(reason.contains(expected), "{entry}: {reason}");
+}
+
+/// The warnings as they are printed.
+fn printed(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().map(Warning::to_string).collect()
 }
 
 fn minutes(count: u64) -> Duration {

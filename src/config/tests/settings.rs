@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{fault, read, server, try_read};
+use super::{fault, printed, read, server, try_read};
 use crate::config::{
     AgentManagement, Inherit, RoutingMode, Settings, Surroundings, Transport, parse,
 };
@@ -32,7 +32,7 @@ fn every_key_of_the_top_level_is_read() {
             "environment": {"inherit": ["AWS_*"], "set": {"A": "${TOKEN}"}},
         }"#,
     );
-    assert_eq!(settings.warnings, Vec::<String>::new());
+    assert_eq!(settings.warnings, []);
     assert_eq!(settings.listen.to_string(), "localhost:9999");
     assert_eq!(
         settings.data_dir.as_deref(),
@@ -63,7 +63,8 @@ fn an_api_key_that_can_be_guessed_does_not_count() {
     let [warning] = &settings.warnings[..] else {
         panic!("{:?}", settings.warnings);
     };
-    assert!(warning.starts_with("`api_key` is ignored") && !warning.contains("short-key"));
+    let text = &warning.text;
+    assert!(text.starts_with("`api_key` is ignored") && !text.contains("short-key"));
     assert_eq!(read(r#"{"api_key": ""}"#), Settings::default());
 }
 
@@ -149,7 +150,7 @@ fn unknown_keys_are_reported_and_never_fatal() {
             "mcpServers": {"s": {"command": "x", "comand": "y"}}}"#,
     );
     assert_eq!(
-        settings.warnings,
+        printed(&settings.warnings),
         [
             "`top_k` appears twice; the last one counts",
             "`listne` is unknown and ignored; did you mean `listen`?",
@@ -178,7 +179,7 @@ fn a_note_in_what_guards_something_is_reported_and_a_near_miss_is_fatal() {
         of_entry("tool_acl"),
         of_entry("isolation"),
     ];
-    assert_eq!(settings.warnings, expected);
+    assert_eq!(printed(&settings.warnings), expected);
     assert!(settings.servers.contains_key("s"));
     let text = r#"{"profiles": {"p": {"server": ["s"]}}}"#;
     let near = try_read(text).expect_err(text).to_string();
@@ -287,7 +288,7 @@ fn faults_never_repeat_what_a_reference_gave() {
     );
     let warnings = settings.all_warnings();
     assert!(warnings.len() >= 5, "{warnings:?}");
-    let warnings = warnings.join("\n");
+    let warnings = format!("{warnings:?}");
     assert!(!warnings.contains("s3cret"), "{warnings}");
 }
 
@@ -323,7 +324,7 @@ fn what_looks_like_a_credential_is_in_no_finding() {
             .replace("TOKEN", token)
             .replace("KEY", key),
     );
-    let warnings = settings.warnings.join("\n");
+    let warnings = format!("{:?}", settings.warnings);
     assert!(settings.warnings.len() >= 8, "{warnings}");
     assert!(!warnings.contains("abcdef"), "{warnings}");
     let shown = settings.servers["s"].shown().to_string();

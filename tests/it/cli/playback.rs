@@ -55,7 +55,7 @@ fn status(version: &str) -> String {
     json!({
         "version": version, "pid": 7, "uptime_seconds": 61, "config_file": "/c", "data_dir": "/d",
         "listen": ["127.0.0.1:8080"], "url": "http://127.0.0.1:8080/mcp", "routing_mode": "direct",
-        "servers": { "configured": 2, "connected": 1 }, "tools": 3, "sessions": 0, "warnings": ["look out"],
+        "servers": { "configured": 2, "connected": 1 }, "tools": 3, "sessions": 0, "warnings": [{ "text": "look out" }],
     })
     .to_string()
 }

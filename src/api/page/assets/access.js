@@ -193,7 +193,7 @@ export function access(_, frame) {
     return [
       h("div.title", h("div", h("h1", "Access"), h("p.sub", sub)), h("div.acts", h("a.btn", { href: "/ui/clients" }, "Clients"))),
       it.failure ? failed(it.failure) : null,
-      status.warnings.filter((warning) => warning.includes("serverAuth")).map((warning) => note("warn", sentence(warning))),
+      status.warnings.filter((warning) => warning.key?.startsWith("serverAuth")).map((warning) => note("warn", sentence(warning.text))),
       h("div.cols.wide", h("div", list.render(), requiring(), rules(), profiles()),
         h("aside.rail", { "aria-labelledby": "h-new-token" }, h("h2", { id: "h-new-token" }, "New token"), h("p.hint", "For a colleague, another machine or a job."), list.rail())),
     ];

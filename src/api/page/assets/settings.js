@@ -138,7 +138,7 @@ export function settings(query, frame) {
     const value = (one) => (one === undefined ? h("span.dim", "–") : h("code", said(typeof one === "string" ? one : JSON.stringify(one))));
     const diff = review ? h("div.sec", h("h3", { id: "what-changes" }, `What changes in ${said(file.config_file).join("")}`), h("p.hint", "Comments and order stay."),
       table("fold", [["Setting"], ["From"], ["To"]], [review.changes.map((one) => row(`review ${one.path.join(".")}`, [head("grow mono", one.path.join(".")), cell("", value(one.before)), cell("", value(one.after))]))]),
-      (review.warnings ?? []).map((warning) => note("warn", capital(warning)))) : null;
+      (review.warnings ?? []).map((warning) => note("warn", capital(warning.text)))) : null;
     const restart = review?.needs === "restart" ? h("span.soft", " All of it counts after a restart of the daemon.") : null;
     return [diff, h("div.decide", h("p", h("b", count(edits.size, "unsaved change")), restart),
       button("Discard", () => { edits.clear(); resets += 1; [review, it.failure] = [null, null]; frame.paint(); }),
@@ -202,22 +202,20 @@ export const mending = (it, load) => (changes) => it.act("Saving…", async () =
 
 const undone = (it, load, id) => it.act("Undoing…", () => undoChanges([id]).then(() => load()));
 
-/** A warning; a key that is unknown is renamed or removed where that is said. `file` is what the daemon says of the configuration. */
-export function warned(warning, file, mend, ...more) {
-  const [, key, meant] = UNKNOWN.exec(warning) ?? [];
-  const path = key?.split(".") ?? [];
+/** A warning. A key that is unknown can be renamed or removed here. `file` is what the daemon says of the configuration. */
+export function warned({ server, key, unknown, closest: meant, text }, file, mend, ...more) {
+  const isOfFile = unknown && server === undefined;
+  const path = isOfFile ? key.split(".") : [];
   const at = (names) => names.reduce((of, name) => of?.[name], file?.settings);
-  const value = key === undefined ? undefined : at(path);
-  if (value === undefined) return note("warn", capital(warning), file && !file.exists ? go("Add a server", "/ui/add", "btn small") : null, more);
+  const value = isOfFile ? at(path) : undefined;
+  const sentence = server === undefined ? capital(text) : `Server ${server}: ${text}`;
+  if (value === undefined) return note("warn", sentence, file && !file.exists ? go("Add a server", "/ui/add", "btn small") : null, more);
   const right = meant ? [...path.slice(0, -1), meant] : null;
   const isPlain = typeof value !== "object" && PLAIN.test(String(value));
-  return note("warn", capital(warning),
+  return note("warn", sentence,
     right && isPlain && at(right) === undefined ? button(["Rename to ", h("code", said(meant))], () => mend([{ path, value: null }, { path: right, value }]), "btn small") : null,
     button("Remove", () => mend([{ path, value: null }]), "btn small", { "aria-label": `Remove ${key}` }), more);
 }
-
-/** What the daemon says of a key that it does not know. */
-const UNKNOWN = /^`([^`]+)` is unknown and ignored(?:; did you mean `([^`]+)`\?)?$/;
 
 /** Values that are shown whole: masked ones cannot be written again. */
 const PLAIN = /^[\w:./-]{1,60}$/;
