@@ -149,7 +149,7 @@ pub enum ToolClass {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct ToolAcl {
-    /// Names of tools that read, whatever their words say, with * for any characters. Without `readOnlyHint` they still need `call_tool_write`.
+    /// Names of tools that read, with * for any characters. `call_tool_read` can call them, whatever their names and descriptions say.
     pub read: Globs,
     /// Names of tools that write, with * for any characters.
     pub write: Globs,

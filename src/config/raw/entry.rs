@@ -84,13 +84,13 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) new_tools: Option<NewTools>,
     /// Call types of tools, for tools without annotations.
     pub(in crate::config) tool_acl: ToolAcl,
-    /// How long mcpproxy tries to connect; 5m by default for the first start of npx, uvx and docker. `$MCP_TIMEOUT`, in seconds, replaces
-    /// the default.
+    /// How long mcpproxy tries to connect; 5m by default for each start in a container, and for the first start of npx, uvx, bunx, pipx,
+    /// docker and podman. `$MCP_TIMEOUT`, in seconds, replaces the default.
     #[schemars(extend("default" = "1m"))]
     pub(in crate::config) init_timeout: Option<Span<0, 100>>,
     /// How long a call may take without an answer or progress.
     pub(in crate::config) call_tool_timeout: Span<120_000, 100>,
-    /// How many requests mcpproxy sends to the server at a time. Others wait for their turn.
+    /// How many requests mcpproxy sends to the server at a time; others wait for their turn. By default any number.
     pub(in crate::config) max_concurrent_requests: Option<WholeNumber<1, 100_000, 1>>,
     /// Settings for the login to a remote server. Most servers need none of them: `mcpproxy upstream login NAME` is enough.
     pub(in crate::config) oauth: RawOAuth,
@@ -155,7 +155,7 @@ pub(in crate::config) struct NamedRoot {
 pub(in crate::config) struct RawOAuth {
     /// The id of a client that you registered beforehand, or the https URL of a client id metadata document.
     pub(in crate::config) client_id: Option<Text>,
-    /// The client's secret, if it has one; best as ${VAR}.
+    /// The client's secret, if it has one; best as ${keyring:NAME}.
     pub(in crate::config) client_secret: Option<Text>,
     /// The scopes to request. Default: those that the server names.
     pub(in crate::config) scopes: Vec<Word>,

@@ -78,7 +78,7 @@ pub(super) struct File {
     /// restart.
     #[schemars(length(min = 1))]
     pub(super) lock_file: Option<Text>,
-    /// The key that seals session ids, at least 32 characters. Daemons with the same key can continue each other's sessions. By default,
+    /// The key that encrypts session ids, at least 32 characters. Daemons with the same key can continue each other's sessions. By default,
     /// mcpproxy generates a key and keeps it in the data folder. `$MCPPROXY_SESSION_KEY` overrides this key. Takes effect after a restart.
     #[schemars(length(min = 32))]
     pub(super) session_key: Option<Text>,
@@ -107,8 +107,8 @@ pub(super) struct File {
     pub(super) tool_response_limit: WholeNumber<0, 100_000_000, 0>,
     /// What the activity log keeps, and how long.
     pub(super) activity: RawActivity,
-    /// A collector for OTLP over HTTP. It gets a span of each call, and of each request that mcpproxy sends to a server for it. mcpproxy
-    /// appends `/v1/traces` if it is missing.
+    /// A collector for OTLP over HTTP. It gets a span for each call, and one for the request to the server. mcpproxy appends `/v1/traces` if
+    /// it is missing.
     #[schemars(extend("format" = "uri", "examples" = ["http://127.0.0.1:4318"]))]
     pub(super) otlp_endpoint: Option<OtlpEndpoint>,
     /// How strictly mcpproxy checks the call type that an agent declares.

@@ -60,7 +60,7 @@ pub(super) struct RawAuth {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct RawBearer {
-    /// Each token with its caller. Tokens may be references: `"${TEAM_TOKEN}"`.
+    /// The keys are the tokens, best as references: `"${TEAM_TOKEN}"`; the values are their callers.
     tokens: Tokens,
 }
 

@@ -115,6 +115,7 @@ impl Page {
                 types.join(" or ")
             }
             Some(Value::String(kind)) => kind.clone(),
+            None if schema.contains_key("properties") => "object".to_owned(),
             _ => "anything".to_owned(),
         };
         let word = match (word.as_str(), schema.get("items")) {
