@@ -89,7 +89,7 @@ pub(super) struct File {
     /// Who clients are, and what each may use. The daemon does not start if a key in it is unknown. See docs/access.md.
     #[serde(rename = "serverAuth")]
     pub(super) server_auth: Option<ServerAuth>,
-    /// A key of mcpproxy-go for access control. mcpproxy accepts it only with a provider in serverAuth.
+    /// A key of mcpproxy-go for access control. mcpproxy accepts true only with a provider in serverAuth.
     pub(super) require_mcp_auth: Option<bool>,
     /// Smaller sets of servers and tools, by name: /mcp/p/NAME shows only these.
     #[schemars(with = "BTreeMap<String, Profile>")]
