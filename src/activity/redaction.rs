@@ -1,7 +1,9 @@
 //! What of values that strangers wrote may stand in a record: secrets of the configuration never, what looks like a credential only
 //! where everything is wanted; and of everything only so much.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
+
+use memchr::memmem::Finder;
 
 use super::walk::{Bounds, Walk};
 use crate::{
@@ -132,7 +134,8 @@ impl Redaction {
 
 /// How often something was masked in what is kept of a text.
 pub(super) fn masked(before: &[u8], kept: &[u8]) -> u64 {
-    let count = |text: &[u8]| memchr::memmem::find_iter(text, MASK.as_bytes()).count();
+    static MASKS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MASK));
+    let count = |text: &[u8]| MASKS.find_iter(text).count();
     let after = count(kept);
     // Most are kept without one.
     let masked = if after == 0 {

@@ -286,36 +286,57 @@ fn beginning(json: &[u8], most: usize) -> (Cow<'_, str>, bool) {
     let inside = json
         .get(1..json.len().saturating_sub(1))
         .unwrap_or_default();
-    if inside.len() <= most
-        && memchr::memchr(b'\\', inside).is_none()
-        && let Ok(text) = str::from_utf8(inside)
-    {
-        return (Cow::Borrowed(text), false);
+    let longest = most.saturating_add(1).saturating_mul(ESCAPE);
+    let longest = longest.min(inside.len());
+    let read = inside.get(..longest).unwrap_or_default();
+    let read = str::from_utf8(read)
+        .or_else(|error| str::from_utf8(read.get(..error.valid_up_to()).unwrap_or_default()))
+        .unwrap_or_default();
+    let next_escape = |text: &str| memchr::memchr(b'\\', text.as_bytes());
+    if read.len() == inside.len() && read.len() <= most && next_escape(read).is_none() {
+        return (Cow::Borrowed(read), false);
     }
-    let (mut text, mut left) = (String::new(), inside);
+    let (mut text, mut left) = (String::with_capacity(most.min(inside.len())), read);
     while text.len() < most && !left.is_empty() {
-        let length = (most - text.len()).max(LONGEST_ESCAPE).min(left.len());
-        let Some((piece, taken)) = decoded(left, length) else {
-            break;
-        };
-        text.push_str(&piece);
-        left = left.get(taken..).unwrap_or_default();
+        let plain = next_escape(left).unwrap_or(left.len());
+        let plain = left.ceil_char_boundary(plain.min(most - text.len()));
+        let (piece, rest) = left.split_at(plain);
+        text.push_str(piece);
+        left = rest;
+        if rest.starts_with('\\') {
+            let Some((character, length)) = unescaped(rest.as_bytes()) else {
+                break;
+            };
+            text.push(character);
+            left = rest.get(length..).unwrap_or_default();
+        }
     }
-    (Cow::Owned(text), !left.is_empty())
+    (Cow::Owned(text), read.len() - left.len() < inside.len())
 }
 
-/// Bytes of what stands for one character at most: two escapes.
-const LONGEST_ESCAPE: usize = 12;
+/// Bytes of an escape, of which two may stand for one character.
+const ESCAPE: usize = 6;
 
-/// What the beginning of what stands between quotes spells, of so many bytes or as many fewer as a character in the middle takes.
-fn decoded(inside: &[u8], length: usize) -> Option<(String, usize)> {
-    let longest = length.min(inside.len());
-    let lengths = (longest.saturating_sub(LONGEST_ESCAPE - 1)..=longest).rev();
-    lengths.filter(|length| *length > 0).find_map(|length| {
-        let quoted = [b"\"", inside.get(..length)?, b"\""].concat();
-        let text = serde_json::from_slice(&quoted).ok()?;
-        Some((text, length))
-    })
+/// What the escape at the beginning stands for, and its length.
+fn unescaped(json: &[u8]) -> Option<(char, usize)> {
+    let unit = |at: usize| {
+        let digits = json.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let character = match json.get(1)? {
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => {
+            let units = [unit(0)?, unit(ESCAPE).unwrap_or_default()];
+            let character = char::decode_utf16(units).next()?.ok()?;
+            return Some((character, ESCAPE * character.len_utf16()));
+        }
+        itself => char::from(*itself),
+    };
+    Some((character, 2))
 }
 
 #[cfg(test)]
@@ -422,7 +443,7 @@ mod tests {
             let (found, is_cut) = beginning(json.as_bytes(), most);
             prop_assert!(text.starts_with(&*found));
             prop_assert_eq!(is_cut, found.len() < text.len());
-            prop_assert!(!is_cut || (most..most + 2 * LONGEST_ESCAPE).contains(&found.len()));
+            prop_assert!(!is_cut || (most..most + 8).contains(&found.len()));
             prop_assert_eq!(whole(json.as_bytes()), text);
         }
 

@@ -8,7 +8,7 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
+use aho_corasick::{Anchored, automaton::Automaton, dfa::DFA};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::rows::{
@@ -36,7 +36,7 @@ const OF_STRUCTURE: Rows = 1 << 31;
 struct Table {
     /// Those that were needed.
     rows: [OnceLock<Regex>; ROWS.len()],
-    words: AhoCorasick,
+    words: DFA,
     /// The rows that each of the words is for.
     rows_of: Vec<Rows>,
     of_runs: Rows,
@@ -88,10 +88,9 @@ impl Table {
                 rows_of.push(row);
             }
         }
-        let mut searched = AhoCorasickBuilder::new();
-        searched
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA));
+        let mut searched = DFA::builder();
+        // Where words end is looked for, so nothing is skipped.
+        searched.ascii_case_insensitive(true).prefilter(false);
         Self {
             rows: [const { OnceLock::new() }; ROWS.len()],
             words: searched.build(words).expect("few words"),
@@ -109,11 +108,20 @@ impl Table {
 
     /// The rows that have what they need in a text.
     fn rows_in(&self, text: &str) -> Rows {
-        let found = self.words.find_overlapping_iter(text);
-        let rows = found.fold(0, |rows, found| {
-            let more = self.rows_of.get(found.pattern().as_usize());
-            rows | more.copied().unwrap_or_default()
-        });
+        let words = &self.words;
+        let Ok(mut state) = words.start_state(Anchored::No) else {
+            return Rows::MAX;
+        };
+        let mut rows = 0;
+        for byte in text.bytes() {
+            state = words.next_state(Anchored::No, state, byte);
+            if words.is_special(state) && words.is_match(state) {
+                for found in 0..words.match_len(state) {
+                    let word = words.match_pattern(state, found).as_usize();
+                    rows |= self.rows_of.get(word).copied().unwrap_or_default();
+                }
+            }
+        }
         if has_run(text.as_bytes()) {
             rows | self.of_runs
         } else {
@@ -286,9 +294,8 @@ fn is_plain(json: &[u8]) -> bool {
         }
         if is_text && !begins {
             // Nothing else matters in a text.
-            let matters = |byte: &u8| matches!(byte, 0..b' ' | b'"' | b'\\');
             let rest = bytes.as_slice();
-            let next = rest.iter().position(matters).unwrap_or(rest.len());
+            let next = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
             bytes = rest.get(next..).unwrap_or_default().iter();
         }
     }
