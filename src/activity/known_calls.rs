@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::{
         activity::{
-            ActivityRecord, StatedIntent,
+            ActivityRecord, CallStage, StatedIntent,
             call_tallies::MINUTE,
             copies::well_known,
             event::{ActivityEvent, EventKind},
@@ -118,8 +118,8 @@ mod tests {
             ended: began,
             end: CallEnd::Result {
                 size: 2,
+                outcome: "ok",
                 kept: None,
-                is_error: false,
             },
         }
     }
@@ -145,6 +145,12 @@ mod tests {
             let (id, parent, micros) = numbers;
             let (arguments, result, has_endpoint, variant) = rest;
             let plain = plain_call(tool);
+            if micros % 3 > 0 {
+                plain.course.enter(CallStage::AtServer);
+            }
+            if micros % 3 > 1 {
+                plain.course.enter(CallStage::AtClient);
+            }
             SeenCall {
                 id,
                 parent,
@@ -162,8 +168,8 @@ mod tests {
                 ended: plain.began + Duration::from_micros(micros),
                 end: CallEnd::Result {
                     size: result.len(),
+                    outcome: "ok",
                     kept: Some(raw(result)),
-                    is_error: false,
                 },
                 ..plain
             }

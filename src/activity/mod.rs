@@ -38,10 +38,7 @@ mod writer;
 
 use std::{
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -125,8 +122,6 @@ struct Shared {
     much: Notify,
     /// Callers who ask too often.
     hasty: RefusalFlood,
-    /// Whether arguments are held until their record is made.
-    keeps_arguments: AtomicBool,
     /// The file, where it is open.
     store: Guarded<Option<Arc<ActivityStore>>>,
     status: Guarded<ActivityStatus>,
@@ -161,11 +156,6 @@ impl Shared {
     fn publish(&self, store: Option<Arc<ActivityStore>>) {
         *self.store.lock() = store;
     }
-
-    fn keep(&self, arguments: Kept) {
-        self.keeps_arguments
-            .store(arguments != Kept::Off, Ordering::Relaxed);
-    }
 }
 
 impl Activity {
@@ -180,7 +170,6 @@ impl Activity {
             something: Notify::new(),
             much: Notify::new(),
             hasty: RefusalFlood::default(),
-            keeps_arguments: AtomicBool::new(true),
             store: Guarded::default(),
             status: Guarded::default(),
             figures: Guarded::new(FiguresSince::now()),
@@ -189,7 +178,6 @@ impl Activity {
             metrics: Metrics::default(),
             spans: Spans::default(),
         };
-        shared.keep(settings.borrow().activity.arguments);
         let shared = Arc::new(shared);
         let task = ActivityTask::new(shared.clone(), data_dir, settings, flush_requests);
         (Self(shared), task)
@@ -346,8 +334,14 @@ impl Activity {
         Redaction::new(self.0.settings.borrow().secrets())
     }
 
+    /// Whether arguments are held until their record is made.
     fn keeps_arguments(&self) -> bool {
-        self.0.keeps_arguments.load(Ordering::Relaxed)
+        self.0.settings.borrow().activity.arguments != Kept::Off
+    }
+
+    /// The same of results.
+    fn keeps_results(&self) -> bool {
+        self.0.settings.borrow().activity.results != Kept::Off
     }
 
     /// Waits until what was noted is written, but not for long.

@@ -7,13 +7,14 @@ use super::{
     copies::{bounded, kept_copy, small_client, small_error, well_known},
     course::CallCourse,
     event::EventKind,
+    outcome::{is_failure, outcome_of_result},
     redaction::LARGEST_BODY,
     seen_call::{CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled},
 };
 use crate::{
     failure::error_code::Failure,
     telemetry::spans::CallTrace,
-    wire::{Raw, RpcError, Thing, tool_result},
+    wire::{Raw, RpcError, Thing},
 };
 
 /// A request of a caller from its beginning.
@@ -126,14 +127,13 @@ impl OpenCall {
     /// It was answered with a result.
     pub fn answered(self, result: &Raw) {
         let size = result.as_bytes().len();
-        let is_small = size <= LARGEST_BODY;
-        // Of a large one it is looked here, so that it is not held.
-        let is_error = !is_small && tool_result::says_error(result);
-        let kept = is_small.then(|| kept_copy(result));
+        let outcome = outcome_of_result(result);
+        let is_wanted = self.activity.keeps_results() || is_failure(outcome);
+        let kept = (is_wanted && size <= LARGEST_BODY).then(|| kept_copy(result));
         self.end(CallEnd::Result {
             size,
+            outcome,
             kept,
-            is_error,
         });
     }
 

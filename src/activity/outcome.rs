@@ -11,8 +11,7 @@ impl CallEnd {
     pub(super) fn outcome(&self) -> &'static str {
         match self {
             Self::Withdrawn => "withdrawn",
-            Self::Result { is_error: true, .. } => "tool_error",
-            Self::Result { kept, .. } => kept.as_ref().map_or("ok", outcome_of_result),
+            Self::Result { outcome, .. } => outcome,
             Self::RpcError { .. } => "rpc_error",
             Self::Failed(failure) => outcome_of(failure.code),
             Self::Invalid { .. } => "invalid",
@@ -20,7 +19,8 @@ impl CallEnd {
     }
 }
 
-fn outcome_of_result(result: &Raw) -> &'static str {
+/// What a result says of itself.
+pub(super) fn outcome_of_result(result: &Raw) -> &'static str {
     let [is_error, kind] = result.look_up([tool_result::IS_ERROR, result_type::KEY]);
     let kind = kind.value.and_then(|kind| kind.string());
     if is_error.value.is_some_and(|value| value.is_true()) {

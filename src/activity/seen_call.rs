@@ -141,11 +141,11 @@ pub(super) enum SeenBody {
 pub(super) enum CallEnd {
     /// Its future was dropped: nobody waits any more.
     Withdrawn,
-    /// With a result, kept if it is small enough to be looked into.
+    /// With a result, kept if it is wanted and small enough to be looked into.
     Result {
         size: usize,
+        outcome: &'static str,
         kept: Option<Raw>,
-        is_error: bool,
     },
     /// With the server's own error, or what is small of it.
     RpcError { size: usize, kept: Raw },

@@ -139,7 +139,6 @@ impl ActivityTask {
     async fn work(&mut self, job: Job) {
         let waiting = self.shared.queue.lock().take();
         let settings = self.settings.borrow_and_update().clone();
-        self.shared.keep(settings.activity.arguments);
         let new = || RecordWriter::new(self.shared.clone(), &self.data_dir, settings.clone());
         let mut writer = self.writer.take().unwrap_or_else(new);
         let unwritten =

@@ -41,7 +41,7 @@ impl Hash for Raw {
 }
 
 /// For objects below this size, scanning again costs less than keeping the positions of their members.
-pub(super) const WORTH_KNOWING: usize = 4 << 10;
+const WORTH_KNOWING: usize = 4 << 10;
 
 /// Limit: members whose positions are kept. An object with more of them is scanned each time.
 pub(super) const KNOWN_MEMBERS: usize = 32;
@@ -257,13 +257,16 @@ impl Raw {
     /// The values of several members, found in one scan.
     pub fn look_up<const N: usize>(&self, keys: [&str; N]) -> [Lookup; N] {
         let mut found = [const { Lookup::NOTHING }; N];
-        for member in self.members() {
-            let Some(i) = keys.iter().position(|key| member.is(&self.text, key)) else {
-                continue;
-            };
-            found[i].times += 1;
-            let first = &mut found[i].value;
-            first.get_or_insert_with(|| Self::trusted(self.text.slice(member.value)));
+        let mut look = |member: &MemberSpan| {
+            if let Some(i) = keys.iter().position(|key| member.is(&self.text, key)) {
+                found[i].times += 1;
+                let value = || Self::trusted(self.text.slice(member.value.clone()));
+                found[i].value.get_or_insert_with(value);
+            }
+        };
+        match self.known_members() {
+            Some(known) => known.iter().for_each(look),
+            None => Members::of(&self.text).for_each(|member| look(&member)),
         }
         found
     }
