@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicU8, AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use http::Method;
@@ -61,8 +61,16 @@ struct Activity {
     /// Since when.
     since: AtomicU64,
     over: CancellationToken,
-    /// Cancelled when its client is to come again after the answer under way, or is not to come again.
+    /// Cancelled when its client is to come again after the answer under way, or is not to come again; and when it is over.
     last_answer: CancellationToken,
+}
+
+impl Activity {
+    /// It gives way.
+    fn cut_off(&self) {
+        self.over.cancel();
+        self.last_answer.cancel();
+    }
 }
 
 /// No request.
@@ -152,6 +160,27 @@ impl ClientConnections {
         self.0.table.lock().give_way(|_| true);
     }
 
+    /// Closes those that had no request for so long. One that has sent a part of a head has none yet.
+    pub(super) fn end_silent(&self, deadline: Duration) {
+        let deadline = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+        let Some(latest) = self.now().checked_sub(deadline) else {
+            return;
+        };
+        let mut table = self.0.table.lock();
+        let is_silent = |activity: &Activity| {
+            activity.state.load(Ordering::Relaxed) == IDLE
+                && activity.since.load(Ordering::Relaxed) <= latest
+        };
+        let silent = table
+            .open
+            .iter()
+            .filter(|(_, activity)| is_silent(activity));
+        let silent: Vec<u64> = silent.map(|(number, _)| *number).collect();
+        for activity in silent.into_iter().filter_map(|number| table.remove(number)) {
+            activity.cut_off();
+        }
+    }
+
     fn now(&self) -> u64 {
         u64::try_from(self.0.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
@@ -211,7 +240,7 @@ impl Table {
             return false;
         };
         if let Some(activity) = self.remove(number) {
-            activity.over.cancel();
+            activity.cut_off();
         }
         true
     }
@@ -235,7 +264,7 @@ impl ClientConnection {
         OwnConnection::new(self.number, self.activity.over.clone())
     }
 
-    /// Cancelled when it is to end with the answer under way.
+    /// Cancelled when it is to end with the answer under way, or is over.
     pub(super) fn last_answer(&self) -> &CancellationToken {
         &self.activity.last_answer
     }
@@ -323,6 +352,28 @@ mod tests {
         }
         let ours: Vec<_> = (0..8).map(|_| enter(LOCAL)).collect();
         assert!(ours.iter().flatten().all(|one| !one.over().is_cancelled()));
+    }
+
+    #[test]
+    fn those_without_a_request_for_too_long_are_closed() {
+        let connections = ClientConnections::of(4);
+        let closing = CancellationToken::new();
+        let all = [(); 4].map(|()| {
+            let entered = connections.enter(from(LOCAL), &closing);
+            entered.expect("there is room")
+        });
+        let [_silent, calling, listening, late] = &all;
+        let _busy = (calling.begin(&Method::POST), listening.begin(&Method::GET));
+        late.activity.since.store(u64::MAX, Ordering::Relaxed);
+        connections.end_silent(Duration::from_mins(10));
+        assert!(
+            all.iter().all(|one| !one.over().is_cancelled()),
+            "all are new"
+        );
+        connections.end_silent(Duration::ZERO);
+        let over = all.each_ref().map(|one| one.over().is_cancelled());
+        assert_eq!(over, [true, false, false, false]);
+        assert!(all[0].last_answer().is_cancelled());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::D
 use axum::body::Body;
 use http::{HeaderName, HeaderValue, StatusCode};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpListener,
@@ -27,6 +27,9 @@ use crate::{
 
 /// How long a connection may be silent before it has sent the head of a request. One that is silent gives way to others.
 const HEAD_DEADLINE: Duration = Duration::from_mins(10);
+
+/// How often silent ones are looked for: a timer of each connection would be set for each request.
+const LOOK: Duration = Duration::from_mins(1);
 
 /// Tells clients that, so that they keep their connection between calls: one without a session is known by it, and so is what servers
 /// keep for it.
@@ -111,9 +114,14 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
     let tasks = TaskTracker::new();
     let refused = LogThrottle::default();
     let refusals = Arc::new(Semaphore::new(TURNED_AWAY));
+    let mut look = tokio::time::interval(LOOK);
     loop {
         let accepted = tokio::select! {
             () = served.closing.cancelled() => break,
+            _ = look.tick() => {
+                served.connections.end_silent(HEAD_DEADLINE);
+                continue;
+            }
             accepted = listener.accept() => accepted,
         };
         let (io, peer) = match accepted {
@@ -178,11 +186,11 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let ended = tokio::select! {
         biased;
         ended = &mut serving => ended,
-        () = connection.over().cancelled() => {
-            tracing::debug!("a connection gave way to another: too many are open");
-            return;
-        }
         () = connection.last_answer().cancelled() => {
+            if connection.over().is_cancelled() {
+                tracing::debug!("a connection had no request and was closed: it was silent for too long, or gave way to another");
+                return;
+            }
             serving.as_mut().graceful_shutdown();
             serving.await
         }
@@ -195,9 +203,9 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 /// How requests are read.
 fn protocol() -> http1::Builder {
     let mut protocol = http1::Builder::new();
+    // Those that are silent are ended by `end_silent`.
     protocol
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_DEADLINE)
+        .header_read_timeout(None)
         .max_buf_size(LONGEST_HEAD);
     protocol
 }
@@ -233,40 +241,6 @@ fn note_refused(refused: &LogThrottle, why: &dyn std::fmt::Display) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// How long a client is read that sends this and then a byte of a header each few seconds, as long as there are any.
-    async fn heard(beginning: &str, bytes: usize) -> Duration {
-        let (io, mut client) = tokio::io::duplex(LONGEST_HEAD);
-        let answer = async |_| Ok::<_, Infallible>(http::Response::new(Body::empty()));
-        let serving = protocol().serve_connection(TokioIo::new(io), service_fn(answer));
-        let beginning = beginning.to_owned();
-        let trickling = tokio::spawn(async move {
-            client.write_all(beginning.as_bytes()).await?;
-            for _ in 0..bytes {
-                tokio::time::sleep(HEAD_DEADLINE / 20).await;
-                client.write_all(b"x").await?;
-            }
-            let mut heard = Vec::new();
-            client.read_to_end(&mut heard).await
-        });
-        let began = tokio::time::Instant::now();
-        let ended = serving.await;
-        trickling.abort();
-        assert!(ended.is_ok() || ended.is_err_and(|error| error.is_timeout()));
-        began.elapsed()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_client_whose_head_trickles_or_does_not_come_is_given_up() {
-        let post = "POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 0\r\n";
-        assert_eq!(
-            heard(&format!("{post}x-long: "), 1_000).await,
-            HEAD_DEADLINE
-        );
-        assert_eq!(heard("", 0).await, HEAD_DEADLINE);
-        // Nor does one that was answered keep its connection for nothing.
-        assert_eq!(heard(&format!("{post}\r\n"), 0).await, HEAD_DEADLINE);
-    }
 
     #[test]
     fn clients_are_told_how_long_a_connection_is_kept() {
