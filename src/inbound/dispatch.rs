@@ -7,7 +7,7 @@ mod trace;
 use std::{future::ready, sync::Arc};
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{Abortable, BoxFuture};
 
 use self::subscribing::is_subscription;
 use super::{
@@ -266,17 +266,15 @@ impl ServedClient {
             return refusal;
         }
         let (client, context) = (self.clone(), self.traced(context, &request));
-        let running = self
-            .session
-            .as_ref()
-            .map(|session| session.begin(&request.id));
+        let session = self.session.as_ref();
+        let (running, withdrawn) = session.map(|session| session.begin(&request.id)).unzip();
         let present = match self.session {
             // A session is there as long as it lasts.
             Some(_) => None,
             None => Some(self.inbound.presence().enter()),
         };
         Box::pin(async move {
-            let _present = present;
+            let _here = (present, running);
             let view = &client.view;
             client.begun_for(&request.method).await;
             // Boxed, because what waits for it would be large otherwise.
@@ -293,9 +291,9 @@ impl ServedClient {
                 }
             };
             let outcome = outcome.logged_in(context.logged_as.clone());
-            let outcome = match &running {
+            let outcome = match withdrawn {
                 None => outcome.await,
-                Some(running) => running.unless_withdrawn(outcome).await?,
+                Some(withdrawn) => Abortable::new(outcome, withdrawn).await.ok()?,
             };
             let answer = Answer::of(&request.id, &outcome);
             let log = || tracing::debug!(error = answer.error, "request answered");

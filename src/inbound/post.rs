@@ -89,10 +89,11 @@ impl Inbound {
     ) -> Option<Result<Arc<LegacySession>, NoSession>> {
         let needs_none =
             |message: &Message| stateless::is_stateless(message) || stateless::is_opening(message);
-        if !headers.contains_key(SESSION) || unframed.only().is_some_and(needs_none) {
+        let id = headers.get(SESSION)?;
+        if unframed.only().is_some_and(needs_none) {
             return None;
         }
-        Some(self.session_of(caller, view, headers).await)
+        Some(self.session_of(caller, view, id).await)
     }
 
     /// Finds the session and the revision. A request that opens a session needs neither.

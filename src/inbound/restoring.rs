@@ -4,12 +4,11 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::stream::{self, StreamExt};
-use http::HeaderMap;
+use http::HeaderValue;
 
 use super::{
     Inbound,
     agreed::Agreed,
-    answer::SESSION,
     dispatch::ServedClient,
     kept_session::KeptSession,
     session::{LegacySession, SessionKind},
@@ -32,15 +31,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 const ATTEMPTS: u32 = 7;
 
 impl Inbound {
-    /// The session of this caller on this endpoint that the headers name. One that is not here is continued if that can be done.
+    /// The session of this caller on this endpoint that has this id. One that is not here is continued if that can be done.
     pub(super) async fn session_of(
         &self,
         caller: &Caller,
         view: &View,
-        headers: &HeaderMap,
+        id: &HeaderValue,
     ) -> Result<Arc<LegacySession>, NoSession> {
-        let id = headers.get(SESSION).and_then(|id| id.to_str().ok());
-        let id = id.ok_or(NoSession::Unknown)?;
+        let id = id.to_str().map_err(|_| NoSession::Unknown)?;
         let sessions = &self.0.sessions;
         if let Some(session) = sessions.find(id, SessionKind::Streamable, caller, view) {
             return Ok(session);

@@ -10,6 +10,7 @@ use std::{
     time::{Instant, SystemTime},
 };
 
+use futures_util::future::AbortHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(super) use self::listening::OwnStream;
@@ -111,8 +112,9 @@ struct SessionState {
     /// What it holds for its client's declarations and subscriptions.
     memory: MemoryShare,
     interests: Interests,
-    /// Requests that the client can withdraw.
-    running: QuickMap<Id, Vec<CancellationToken>>,
+    /// How many requests began that the client can withdraw, and those that run, by their number among them.
+    begun: u64,
+    running: QuickMap<u64, (Id, AbortHandle)>,
     listener: Listener,
     /// Those of its requests that the client can take up again.
     streams: ResumableStreams,
@@ -170,6 +172,7 @@ impl LegacySession {
                 seat: None,
                 memory: memory.share(),
                 interests: Interests::default(),
+                begun: 0,
                 running: QuickMap::default(),
                 listener: Listener::default(),
                 streams: ResumableStreams::default(),
@@ -288,8 +291,8 @@ impl LegacySession {
         self.session_end.cancel();
         self.client.end();
         let mut state = self.state.lock();
-        for token in state.running.values().flatten() {
-            token.cancel();
+        for (_, handle) in state.running.values() {
+            handle.abort();
         }
         let interests = std::mem::take(&mut state.interests);
         drop(state);

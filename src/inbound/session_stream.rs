@@ -29,10 +29,10 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 impl Inbound {
     /// The stream of a session. Without a session there is nothing to listen to.
     pub(super) async fn get(&self, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
-        if !headers.contains_key(SESSION) {
+        let Some(id) = headers.get(SESSION) else {
             return answer::method_not_allowed("POST");
-        }
-        match self.session_of(caller, view, headers).await {
+        };
+        match self.session_of(caller, view, id).await {
             Ok(session) => self.stream(&session, headers),
             Err(why) => no_session(why, headers),
         }
@@ -45,10 +45,10 @@ impl Inbound {
         view: &View,
         headers: &HeaderMap,
     ) -> Response {
-        if !headers.contains_key(SESSION) {
+        let Some(id) = headers.get(SESSION) else {
             return answer::method_not_allowed("POST");
-        }
-        match self.session_of(caller, view, headers).await {
+        };
+        match self.session_of(caller, view, id).await {
             Ok(session) => {
                 self.0.sessions.delete(&session).await;
                 answer::empty(StatusCode::NO_CONTENT)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
+use futures_util::future::{AbortHandle, AbortRegistration};
 
 use super::LegacySession;
 use crate::wire::Id;
@@ -24,26 +24,28 @@ impl LegacySession {
         self.tasks.wait().await;
     }
 
-    /// Notes a request that begins, so that the client can withdraw it by its id.
-    pub(in crate::inbound) fn begin(self: &Arc<Self>, id: &Id) -> RunningRequest {
-        let token = CancellationToken::new();
-        let id = id.detached();
-        // Some clients use an id again while its request still runs.
+    /// Notes a request that begins, so that the client can withdraw it by its id: then work that is bound to what is registered ends.
+    pub(in crate::inbound) fn begin(
+        self: &Arc<Self>,
+        id: &Id,
+    ) -> (RunningRequest, AbortRegistration) {
+        let (handle, registration) = AbortHandle::new_pair();
         let mut state = self.state.lock();
-        let tokens = state.running.entry(id.clone()).or_default();
-        tokens.push(token.clone());
+        state.begun += 1;
+        let number = state.begun;
+        // Some clients use an id again while its request still runs.
+        state.running.insert(number, (id.detached(), handle));
         drop(state);
-        RunningRequest {
-            session: self.clone(),
-            id,
-            token,
-        }
+        let session = self.clone();
+        (RunningRequest { session, number }, registration)
     }
 
     /// The client withdraws a request.
     pub(in crate::inbound) fn cancel(&self, id: &Id) {
-        for token in self.state.lock().running.get(id).into_iter().flatten() {
-            token.cancel();
+        for (running, handle) in self.state.lock().running.values() {
+            if running == id {
+                handle.abort();
+            }
         }
     }
 }
@@ -51,31 +53,11 @@ impl LegacySession {
 /// A request of a session while it runs.
 pub(in crate::inbound) struct RunningRequest {
     session: Arc<LegacySession>,
-    id: Id,
-    token: CancellationToken,
-}
-
-impl RunningRequest {
-    /// What comes of the work on the request; `None` when the client withdrew it first.
-    pub(in crate::inbound) async fn unless_withdrawn<T>(
-        &self,
-        work: impl Future<Output = T>,
-    ) -> Option<T> {
-        self.token.run_until_cancelled(work).await
-    }
+    number: u64,
 }
 
 impl Drop for RunningRequest {
     fn drop(&mut self) {
-        let mut state = self.session.state.lock();
-        let Some(tokens) = state.running.get_mut(&self.id) else {
-            return;
-        };
-        // Those that were withdrawn are of no use either.
-        self.token.cancel();
-        tokens.retain(|token| !token.is_cancelled());
-        if tokens.is_empty() {
-            state.running.remove(&self.id);
-        }
+        self.session.state.lock().running.remove(&self.number);
     }
 }
