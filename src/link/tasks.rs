@@ -63,8 +63,12 @@ impl LinkTasks {
         &self,
         work: Pin<&mut impl Future<Output = Result<T, LinkError>>>,
     ) -> Result<T, LinkError> {
-        let done = self.closed.run_until_cancelled(work).await;
-        done.unwrap_or_else(|| Err(LinkError::Lost(self.reason())))
+        tokio::select! {
+            biased;
+            // Most of what follows a request is there at once, and waits for nothing.
+            done = work => done,
+            () = self.closed.cancelled() => Err(LinkError::Lost(self.reason())),
+        }
     }
 
     /// Says that the link is over, and why: the first reason counts. Whether it was not over before.

@@ -1,7 +1,7 @@
 //! One HTTP request to the server, in a session of it. Knows no JSON-RPC ids and no lanes.
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri, header::CONTENT_LENGTH};
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::session::HttpSession;
@@ -37,6 +37,7 @@ impl Server {
             for (name, value) in headers {
                 all.insert(name, value.clone());
             }
+            all.insert(CONTENT_LENGTH, message.len().into());
             request(Method::POST, &self.uri, all, message.clone())
         };
         self.client.submit(posting).await

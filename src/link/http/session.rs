@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_LENGTH};
 use tokio::sync::watch;
 
 use crate::{
@@ -66,6 +66,8 @@ impl HttpSession {
     pub(super) fn of_messages(&self, of_all: impl FnOnce() -> HeaderMap) -> &HeaderMap {
         self.of_messages.get_or_init(|| {
             let mut headers = of_all();
+            // A place for the length of each, so that none has to make room.
+            headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
             self.stamp(&mut headers);
             headers
         })

@@ -32,9 +32,7 @@ impl ServerBody {
     }
 
     fn release(&mut self) {
-        if let Some((mut connection, pool)) = self.over.take()
-            && connection.is_free()
-        {
+        if let Some((connection, pool)) = self.over.take() {
             pool.put(connection);
         }
     }

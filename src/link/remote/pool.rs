@@ -45,7 +45,7 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection that is free.
+    /// Keeps a connection over which a whole response came. Whether it can take another request is looked at when one comes.
     pub(super) fn put(self: &Arc<Self>, connection: Box<Http1Connection>) {
         let mut kept = self.0.lock();
         kept.idle.push_back((Instant::now(), connection));

@@ -121,7 +121,7 @@ impl ActiveCall {
 
     /// Lets the clock go on.
     pub fn resume(&mut self) {
-        if self.clock.resume(Instant::now()) {
+        if self.clock.is_held() && self.clock.resume(Instant::now()) {
             self.in_flight.upstream().0.usage.resume();
         }
     }
