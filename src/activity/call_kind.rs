@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     block::{NewRecord, USUAL},
-    course::GateDecision,
+    course::{GateDecision, TimeSpent},
     outcome::is_failure,
     record::{ActivityRecord, CALL, RecordMaker, masked_in},
     seen_call::{CallEnd, CallEntrance, SeenCall},
@@ -125,7 +125,9 @@ impl CallKind {
         put(&mut json, "error", error)?;
         put(&mut json, "duration_us", own.duration_us)?;
         put(&mut json, "request_bytes", own.request_bytes)?;
-        put(&mut json, "spent", own.spent)?;
+        if let Some(spent) = own.spent {
+            put_spent(&mut json, &spent)?;
+        }
         put(&mut json, "answer_bytes", u64::try_from(*size).ok())?;
         let masked = own_masked + in_result.max(in_error.unwrap_or(0));
         put(&mut json, "masked", (masked > 0).then_some(masked))?;
@@ -155,6 +157,24 @@ fn put_id(json: &mut Vec<u8>, name: &str, id: u64) -> Option<()> {
     json.extend([b'"', CALL]);
     serde_json::to_writer(&mut *json, &id).ok()?;
     json.push(b'"');
+    Some(())
+}
+
+/// Adds where the time of a call went.
+fn put_spent(json: &mut Vec<u8>, spent: &TimeSpent) -> Option<()> {
+    name_member(json, "spent");
+    let begins = json.len();
+    put(json, "gate_us", Some(spent.gate_us))?;
+    put(json, "waiting_us", Some(spent.waiting_us))?;
+    put(json, "server_us", Some(spent.server_us))?;
+    put(
+        json,
+        "client_us",
+        Some(spent.client_us).filter(|us| *us > 0),
+    )?;
+    // In place of the comma before the first.
+    *json.get_mut(begins)? = b'{';
+    json.push(b'}');
     Some(())
 }
 

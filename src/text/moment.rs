@@ -29,22 +29,22 @@ pub fn utc_seconds(seconds: u64) -> String {
 pub fn utc_micros(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     let date = date(millis(moment));
-    let year = date.year().unsigned_abs();
-    let mut text = String::with_capacity(27);
-    for (digits, number, mark) in [
-        (4, year, '-'),
-        (2, date.month(), '-'),
-        (2, date.day(), 'T'),
-        (2, date.hour(), ':'),
-        (2, date.minute(), ':'),
-        (2, date.second(), '.'),
-        (6, since.subsec_micros(), 'Z'),
+    let mut text = *b"0000-00-00T00:00:00.000000Z";
+    for (place, mut number) in [
+        (0..4, date.year().unsigned_abs()),
+        (5..7, date.month()),
+        (8..10, date.day()),
+        (11..13, date.hour()),
+        (14..16, date.minute()),
+        (17..19, date.second()),
+        (20..26, since.subsec_micros()),
     ] {
-        let digit = |place| char::from_digit(number / 10_u32.pow(place) % 10, 10);
-        text.extend((0..digits).rev().filter_map(digit));
-        text.push(mark);
+        for digit in text[place].iter_mut().rev() {
+            *digit += u8::try_from(number % 10).unwrap_or_default();
+            number /= 10;
+        }
     }
-    text
+    str::from_utf8(&text).unwrap_or_default().to_owned()
 }
 
 /// Reads a date, or a date with a time in UTC, as milliseconds since 1970.

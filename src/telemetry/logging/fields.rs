@@ -24,7 +24,7 @@ impl ShownFields {
     fn begin(&mut self, name: &str) {
         if self.text.is_empty() {
             // Most need less.
-            self.text.reserve(128);
+            self.text.reserve(384);
         } else {
             self.text.push(' ');
         }
