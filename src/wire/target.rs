@@ -159,14 +159,16 @@ impl<'a> Target<'a> {
             Thing::Task(id) => ("taskId", id),
             Thing::Nothing => return edited(params, edits),
         };
-        let inner = &[(key, Edit::Set(Raw::author(name)))];
+        let written = Raw::author(name);
+        let inner;
         let (member, stands, edit) = if self.method == method::COMPLETE {
             let reference = params.and_then(|params| only(params, "ref"));
-            let stands = reference.is_some_and(|reference| says(&reference, key, name));
-            ("ref", stands, Edit::Within(inner))
+            let stands = reference.is_some_and(|reference| says(&reference, key, (name, &written)));
+            inner = [(key, Edit::Set(written))];
+            ("ref", stands, Edit::Within(&inner))
         } else {
-            let stands = params.is_some_and(|params| says(params, key, name));
-            (key, stands, inner[0].1.clone())
+            let stands = params.is_some_and(|params| says(params, key, (name, &written)));
+            (key, stands, Edit::Set(written))
         };
         let name = (!stands).then_some((member, edit));
         // Whatever else is edited, the name is the target's.
@@ -276,9 +278,12 @@ fn wrong(method: &str, why: &str) -> RpcError {
     RpcError::invalid_params(format!("{method}: {why}"))
 }
 
-/// Whether an object has this text under this key, once.
-fn says(object: &Raw, key: &str, expected: &str) -> bool {
-    only(object, key).is_some_and(|value| value.string().is_some_and(|text| text == expected))
+/// Whether an object has this text under this key, once: as we write it, or with escapes that need not be.
+fn says(object: &Raw, key: &str, (text, written): (&str, &Raw)) -> bool {
+    only(object, key).is_some_and(|value| {
+        let is_escaped = || value.as_bytes().contains(&b'\\');
+        value == *written || is_escaped() && value.string().is_some_and(|value| value == text)
+    })
 }
 
 fn only(object: &Raw, key: &str) -> Option<Raw> {
