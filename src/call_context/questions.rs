@@ -52,7 +52,7 @@ impl Questions {
         params: Option<&Raw>,
     ) -> Result<Outcome, NotAnswered> {
         let open = self.begin(to_client.clone())?;
-        to_client.send(request_frame(&open.question.id, method, params));
+        to_client.send(request_frame(&open.question.id, method, params).joined());
         open.answered().await
     }
 

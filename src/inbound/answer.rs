@@ -11,8 +11,9 @@ use crate::{
         error_code::{ErrorCode, Failure},
         shown_failure::shown_failure,
     },
+    link::MessageBody,
     wire::{
-        FrameError, Id, Raw, RpcError, error_frame,
+        FrameError, Id, MessageFrame, Raw, RpcError, error_frame,
         instance::{INSTANCE, IS_OURSELVES},
     },
 };
@@ -23,8 +24,9 @@ pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id")
 pub(super) const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// One JSON-RPC message.
-pub(super) fn json(status: StatusCode, body: Bytes) -> Response {
-    with_type(status, "application/json", Body::from(body))
+pub(super) fn json(status: StatusCode, body: impl Into<MessageFrame>) -> Response {
+    let body = Body::new(MessageBody::from(body.into()));
+    with_type(status, "application/json", body)
 }
 
 pub(super) fn with_type(status: StatusCode, kind: &'static str, body: Body) -> Response {

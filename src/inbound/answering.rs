@@ -2,19 +2,17 @@
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
-use bytes::Bytes;
-
 use super::{bounds, session::LegacySession};
 use crate::{
     failure::error_code::{ErrorCode, Failure},
     router::failed_result,
-    wire::{Id, Outcome, Raw, RpcError, error_frame, method, result_frame},
+    wire::{Id, MessageFrame, Outcome, Raw, RpcError, error_frame, method, result_frame},
 };
 
 /// What a request is answered.
 pub(super) struct Answer {
     /// The whole message.
-    pub(super) frame: Bytes,
+    pub(super) frame: MessageFrame,
     /// The code of the error that it says, if it says one.
     pub(super) error: Option<i64>,
     /// The session that the request opened.
@@ -31,7 +29,7 @@ impl Answer {
     pub(super) fn of(id: &Id, outcome: &Outcome) -> Self {
         let (frame, error) = match outcome {
             Outcome::Result(result) => (result_frame(id, result), None),
-            Outcome::Error(error) => (error_frame(Some(id), error), code(error)),
+            Outcome::Error(error) => (error_frame(Some(id), error).into(), code(error)),
         };
         Self {
             frame,
@@ -72,7 +70,7 @@ impl Answer {
     /// To a request that is wrong.
     pub(super) fn refusal(id: &Id, error: &RpcError) -> Self {
         Self {
-            frame: error_frame(Some(id), &error.to_raw()),
+            frame: error_frame(Some(id), &error.to_raw()).into(),
             error: Some(error.code),
             opened: None,
             retry_after: None,

@@ -421,7 +421,9 @@ impl ServedClient {
                 Work::Refused(frame) => Some(frame),
                 Work::Opening(answering)
                 | Work::Answering(answering)
-                | Work::Listening(_, answering) => answering.await.map(|answer| answer.frame),
+                | Work::Listening(_, answering) => {
+                    answering.await.map(|answer| answer.frame.joined())
+                }
                 Work::Noting(noting) => {
                     noting.await;
                     None

@@ -110,7 +110,7 @@ impl Inbound {
             | Work::Answering(answering)
             | Work::Listening(_, answering) => self.run(session, async move {
                 if let Some(answer) = answering.await {
-                    to_client.send(answer.frame);
+                    to_client.send(answer.frame.joined());
                 }
             }),
             Work::Noting(noting) if !is_full => self.run(session, noting),

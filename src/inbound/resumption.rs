@@ -76,7 +76,7 @@ async fn write_request(
         }
     };
     let rest = std::iter::from_fn(|| receiver.take());
-    for frame in rest.chain(answer.map(|answer| answer.frame)) {
+    for frame in rest.chain(answer.map(|answer| answer.frame.joined())) {
         stream.push(frame);
     }
 }

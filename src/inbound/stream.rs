@@ -49,7 +49,7 @@ pub(super) fn answering(receiver: ClientReceiver, answering: Answering) -> Respo
                             return item(event(&frame), receiver, Phase::Ending(answer));
                         }
                         let answer = answer?;
-                        return item(event(&answer.frame), receiver, Phase::Ending(None));
+                        return item(event(&answer.frame.joined()), receiver, Phase::Ending(None));
                     }
                 }
             }

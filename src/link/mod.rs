@@ -34,7 +34,7 @@ pub use self::{
     news::{NEWS_CAPACITY, News, NewsSender},
     noise::Noise,
     owner::{ClientKey, ConnectionOwner, Entered, Unattributed},
-    remote::{AddressReach, Endpoint, EndpointError},
+    remote::{AddressReach, Endpoint, EndpointError, MessageBody},
 };
 use self::{
     in_flight::{Purpose, RequestsInFlight},

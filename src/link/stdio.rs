@@ -96,7 +96,7 @@ impl StdioLink {
     ) -> Result<StdioExchange, LinkError> {
         let slot = self.0.in_flight.insert(number, purpose)?;
         let frame = request_frame(&Id::ours(number), method, params);
-        let sent = self.0.outbox.push(&frame);
+        let sent = self.0.outbox.push(&frame.joined());
         sent.inspect_err(|_| _ = self.0.in_flight.forget(number))?;
         Ok(StdioExchange {
             link: self.clone(),

@@ -33,8 +33,8 @@ mod trace_parent;
 mod window;
 
 pub use frame::{
-    FrameError, Message, Notification, Outcome, Request, Response, error_frame, notification_frame,
-    parse_client, request_frame, response_frame, result_frame,
+    FrameError, Message, MessageFrame, Notification, Outcome, Request, Response, error_frame,
+    notification_frame, parse_client, request_frame, response_frame, result_frame,
 };
 pub use id::{Id, RequestNumbers};
 pub use id_finder::IdFinder;

@@ -201,11 +201,11 @@ impl PendingRequests {
         let id = Raw::author(&REPLAYED);
         let id = Id::from_raw(&id).expect("a string is an id");
         let mut lines = vec![
-            request_frame(&id, method::INITIALIZE, Some(params)),
+            request_frame(&id, method::INITIALIZE, Some(params)).joined(),
             notification_frame(method::INITIALIZED, None),
         ];
         let wanted = self.wanted.requests();
-        lines.extend(wanted.map(|(name, params)| request_frame(&id, name, Some(params))));
+        lines.extend(wanted.map(|(name, params)| request_frame(&id, name, Some(params)).joined()));
         Some(lines)
     }
 }

@@ -149,7 +149,7 @@ impl Requests {
         self.opening.spawn(async move {
             let answer = answering.await?;
             // Fails only if nobody is left to read it.
-            out.send(answer.frame).await.ok()?;
+            out.send(answer.frame.joined()).await.ok()?;
             Some(answer.opened?.listen(&router))
         });
     }
@@ -189,7 +189,7 @@ async fn pass_on(mut answering: Answering, receiver: &ClientReceiver, out: &mpsc
             answer = &mut answering => break answer,
         }
     };
-    let answer = answer.map(|answer| answer.frame);
+    let answer = answer.map(|answer| answer.frame.joined());
     for frame in std::iter::from_fn(|| receiver.take()).chain(answer) {
         if out.send(frame).await.is_err() {
             return;

@@ -87,7 +87,7 @@ impl HttpLink {
     /// Opens the session; see [`super::Link::initialize`].
     pub(super) async fn initialize(&self, params: &Raw) -> Result<Outcome, LinkError> {
         let id = Id::ours(self.in_flight().next_number());
-        let frame = request_frame(&id, method::INITIALIZE, Some(params));
+        let frame = request_frame(&id, method::INITIALIZE, Some(params)).joined();
         // Boxed, because it is large and seldom.
         let mut opening = Box::pin(self.shared.open(id, frame));
         self.shared.tasks.unless_closed(opening.as_mut()).await

@@ -12,7 +12,7 @@ use crate::{
         ACCEPTANCE, LinkError,
         remote::{HttpRefusal, Posted, linger},
     },
-    wire::{Id, RpcError},
+    wire::{Id, MessageFrame, RpcError},
 };
 
 /// What became of a message that wants no answer.
@@ -27,13 +27,13 @@ impl HttpShared {
     pub(super) async fn request(
         self: &Arc<Self>,
         id: &Id,
-        frame: Bytes,
+        frame: MessageFrame,
         headers: &HeaderMap,
         sent_in: &mut Option<Arc<HttpSession>>,
     ) -> Result<Pull, LinkError> {
         let session = self.session();
         *sent_in = Some(session.clone());
-        let posted = self.server.post(&session, frame.clone(), headers).await?;
+        let posted = self.server.post(&session, &frame, headers).await?;
         if let Some(refusal) = header_mismatch(&posted, &session) {
             let why = self.server.excerpt(&refusal.body);
             return Err(LinkError::HeaderMismatch(why));
@@ -47,7 +47,7 @@ impl HttpShared {
             self.renew(session.number).await?;
             let session = self.session();
             *sent_in = Some(session.clone());
-            let posted = self.server.post(&session, frame, headers).await?;
+            let posted = self.server.post(&session, &frame, headers).await?;
             if is_refused_unread(&posted, &session) {
                 return Err(unknown_again());
             }
@@ -78,7 +78,8 @@ impl HttpShared {
 
     async fn deliver(&self, session: &HttpSession, frame: Bytes) -> Result<Delivery, LinkError> {
         let none = HeaderMap::new();
-        let post = self.server.post(session, frame, &none);
+        let frame = frame.into();
+        let post = self.server.post(session, &frame, &none);
         let Ok(posted) = tokio::time::timeout(ACCEPTANCE, post).await else {
             let why = "the message was not accepted within 30 s";
             return Err(LinkError::Lost(why.to_owned()));

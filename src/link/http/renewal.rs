@@ -43,7 +43,10 @@ impl HttpShared {
         frame: Bytes,
     ) -> Result<SessionOpening, LinkError> {
         let none = Arc::new(HttpSession::default());
-        let posted = self.server.post(&none, frame, &HeaderMap::new()).await?;
+        let posted = self
+            .server
+            .post(&none, &frame.into(), &HeaderMap::new())
+            .await?;
         let session_id = match &posted {
             Posted::Accepted(response) => response.headers().get(SESSION_ID).cloned(),
             Posted::Refused(refusal) => {

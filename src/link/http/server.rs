@@ -5,9 +5,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri, header::CO
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::session::HttpSession;
-use crate::link::{
-    LinkError,
-    remote::{Endpoint, EndpointError, HttpClient, Posted, ServerBody, request},
+use crate::{
+    link::{
+        LinkError,
+        remote::{Endpoint, EndpointError, HttpClient, Posted, ServerBody, request},
+    },
+    wire::MessageFrame,
 };
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -28,7 +31,7 @@ impl Server {
     pub(super) async fn post(
         &self,
         session: &HttpSession,
-        message: Bytes,
+        message: &MessageFrame,
         headers: &HeaderMap,
     ) -> Result<Posted, LinkError> {
         let of_all = session.of_messages(|| self.client.message_headers());
@@ -37,7 +40,7 @@ impl Server {
             for (name, value) in headers {
                 all.insert(name, value.clone());
             }
-            all.insert(CONTENT_LENGTH, message.len().into());
+            all.insert(CONTENT_LENGTH, message.size().into());
             request(Method::POST, &self.uri, all, message.clone())
         };
         self.client.submit(posting).await

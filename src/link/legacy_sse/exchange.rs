@@ -49,7 +49,7 @@ impl LegacySseExchange {
             delivered: delivered.clone(),
             _settled: settled.clone().drop_guard(),
         };
-        let frame = request_frame(&Id::ours(number), method, params);
+        let frame = request_frame(&Id::ours(number), method, params).joined();
         let posting = shared
             .clone()
             .post_request(number, frame, delivered, settled);

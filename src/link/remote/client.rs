@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header, uri};
-use http_body_util::Full;
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::{
@@ -12,6 +11,7 @@ use super::{
     connection::{Http1Connection, Unanswered},
     dial::Dialer,
     excerpt::excerpt,
+    message_body::MessageBody,
     pool::Pool,
     reach::AddressReach,
     reply::cause,
@@ -20,12 +20,13 @@ use super::{
 use crate::{
     link::{Authorization, Challenge, LinkError, LoginHeader},
     text::secret::Secrets,
+    wire::MessageFrame,
 };
 
 /// Makes a request, and the same once more where that has to be sent again.
-pub(crate) trait MakeRequest: Fn() -> Request<Full<Bytes>> + Send + Sync {}
+pub(crate) trait MakeRequest: Fn() -> Request<MessageBody> + Send + Sync {}
 
-impl<F: Fn() -> Request<Full<Bytes>> + Send + Sync> MakeRequest for F {}
+impl<F: Fn() -> Request<MessageBody> + Send + Sync> MakeRequest for F {}
 
 /// The way to a server, with what every request to it bears.
 pub(crate) struct HttpClient {
@@ -73,7 +74,7 @@ impl HttpClient {
     }
 
     /// A request with the headers that every request bears.
-    pub(crate) fn request(&self, method: Method, uri: &Uri, body: Bytes) -> Request<Full<Bytes>> {
+    pub(crate) fn request(&self, method: Method, uri: &Uri, body: Bytes) -> Request<MessageBody> {
         request(method, uri, self.headers.clone(), body)
     }
 
@@ -86,12 +87,12 @@ impl HttpClient {
     }
 
     /// A request that posts one message.
-    pub(crate) fn message(&self, uri: &Uri, message: Bytes) -> Request<Full<Bytes>> {
+    pub(crate) fn message(&self, uri: &Uri, message: Bytes) -> Request<MessageBody> {
         request(Method::POST, uri, self.message_headers(), message)
     }
 
     /// A request for a stream of events.
-    pub(crate) fn stream(&self, uri: &Uri) -> Request<Full<Bytes>> {
+    pub(crate) fn stream(&self, uri: &Uri) -> Request<MessageBody> {
         let mut request = self.request(Method::GET, uri, Bytes::new());
         request.headers_mut().insert(
             header::ACCEPT,
@@ -151,7 +152,7 @@ impl HttpClient {
     async fn send_again(
         &self,
         authorization: &dyn Authorization,
-        mut request: Request<Full<Bytes>>,
+        mut request: Request<MessageBody>,
         header: HeaderValue,
     ) -> Result<Response<ServerBody>, LinkError> {
         let sent = header.clone();
@@ -169,7 +170,7 @@ impl HttpClient {
     /// Sends a request: over a connection that is open, if there is one.
     async fn send_once(
         &self,
-        mut request: Request<Full<Bytes>>,
+        mut request: Request<MessageBody>,
     ) -> Result<Response<ServerBody>, LinkError> {
         let address = request.uri().clone();
         while let Some(connection) = self.idle.take() {
@@ -201,7 +202,7 @@ impl HttpClient {
     async fn send_over(
         &self,
         mut connection: Box<Http1Connection>,
-        mut request: Request<Full<Bytes>>,
+        mut request: Request<MessageBody>,
         address: &Uri,
     ) -> Result<Response<ServerBody>, Unanswered> {
         *request.uri_mut() = if connection.is_forwarded() {
@@ -226,9 +227,9 @@ pub(crate) fn request(
     method: Method,
     uri: &Uri,
     headers: HeaderMap,
-    body: Bytes,
-) -> Request<Full<Bytes>> {
-    let mut request = Request::new(Full::new(body));
+    body: impl Into<MessageFrame>,
+) -> Request<MessageBody> {
+    let mut request = Request::new(MessageBody::from(body.into()));
     *request.method_mut() = method;
     *request.uri_mut() = uri.clone();
     *request.headers_mut() = headers;

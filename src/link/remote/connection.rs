@@ -10,9 +10,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
 use hyper::{
     body::Incoming,
     client::conn::http1::{self, SendRequest},
@@ -20,13 +18,13 @@ use hyper::{
 use hyper_util::client::legacy::connect::Connection as _;
 use tokio::task::coop::unconstrained;
 
-use super::dial::Stream;
+use super::{dial::Stream, message_body::MessageBody};
 
 /// A connection that is open, as far as is known.
 pub(super) struct Http1Connection {
-    sender: SendRequest<Full<Bytes>>,
+    sender: SendRequest<MessageBody>,
     /// Reads and writes; gone when the connection has ended.
-    driver: Option<http1::Connection<Stream, Full<Bytes>>>,
+    driver: Option<http1::Connection<Stream, MessageBody>>,
     /// The other end is a proxy that takes whole requests.
     forwarded: bool,
 }
@@ -34,7 +32,7 @@ pub(super) struct Http1Connection {
 /// Why a request has no response.
 pub(super) struct Unanswered {
     /// The request, if nothing of it was sent.
-    pub(super) unsent: Option<Request<Full<Bytes>>>,
+    pub(super) unsent: Option<Request<MessageBody>>,
     pub(super) error: hyper::Error,
 }
 
@@ -58,7 +56,7 @@ impl Http1Connection {
     /// Sends a request and waits for the head of the response. The body comes as this is driven on.
     pub(super) async fn exchange(
         &mut self,
-        request: Request<Full<Bytes>>,
+        request: Request<MessageBody>,
     ) -> Result<Response<Incoming>, Unanswered> {
         // Without a budget: one that is spent would wake nobody here.
         let mut response = pin!(unconstrained(self.sender.try_send_request(request)));
@@ -88,7 +86,7 @@ impl Http1Connection {
     }
 }
 
-fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &mut Context<'_>) {
+fn drive(driver: &mut Option<http1::Connection<Stream, MessageBody>>, context: &mut Context<'_>) {
     // The request or body that suffers from its end learns the reason, when the driver is dropped at the latest.
     let ended = driver
         .as_mut()

@@ -7,6 +7,7 @@ mod connection;
 mod dial;
 mod endpoint;
 mod excerpt;
+mod message_body;
 mod pool;
 mod reach;
 mod reading_pace;
@@ -29,6 +30,7 @@ pub(crate) use self::{
 };
 pub use self::{
     endpoint::{Endpoint, EndpointError},
+    message_body::MessageBody,
     reach::AddressReach,
 };
 

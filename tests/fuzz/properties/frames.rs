@@ -148,7 +148,7 @@ fn said(message: &Message) -> (Option<&Id>, Option<&str>, &str, Option<&Raw>) {
 fn written_reads_back(message: &Message) {
     let written = match message {
         Message::Request(request) => {
-            request_frame(&request.id, &request.method, request.params.as_ref())
+            request_frame(&request.id, &request.method, request.params.as_ref()).joined()
         }
         Message::Notification(notice) => notification_frame(&notice.method, notice.params.as_ref()),
         Message::Response(response) => match (&response.id, &response.outcome) {
