@@ -16,7 +16,10 @@ use super::{
 use crate::{
     access::Caller,
     call_context::CallContext,
-    failure::{error_code::Failure, shown_failure::shown_failure},
+    failure::{
+        error_code::Failure,
+        shown_failure::{RestFailure, shown_failure},
+    },
     gate::Variant,
     router::ToolRequest,
     telemetry::log_context::LoggedWork,
@@ -90,7 +93,7 @@ async fn call(
     context.to_client = to_client;
     let answering = async move {
         let made = made(&api, &context, call).await;
-        made.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
+        made.unwrap_or_else(|failure| shown_failure(&RestFailure::of(failure)).bytes().clone())
     };
     Ok(notices::respond(notices, answering))
 }

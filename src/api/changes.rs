@@ -14,7 +14,7 @@ use super::{
     wrong,
 };
 use crate::{
-    failure::error_code::Failure,
+    failure::{error_code::Failure, step::NextStep},
     management::{Enabled, Management, ServerChange},
 };
 
@@ -67,6 +67,8 @@ struct Failed {
     /// A code of the closed list.
     code: &'static str,
     hint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<Box<NextStep>>,
 }
 
 pub(super) fn routes() -> Routes {
@@ -114,14 +116,13 @@ fn shown(management: &Management, name: &str, outcome: Result<ServerChange, Fail
     match outcome {
         Ok(change) => Outcome::Done(Box::new(change)),
         Err(failure) => {
-            let Failure {
-                error, code, hint, ..
-            } = management.for_operator(failure);
+            let failure = management.for_operator(failure);
             Outcome::Failed(Failed {
                 name: name.to_owned(),
-                error,
-                code: code.as_str(),
-                hint,
+                code: failure.code.as_str(),
+                hint: failure.rest_step(),
+                step: failure.step,
+                error: failure.error,
             })
         }
     }

@@ -15,7 +15,10 @@ use super::{
 use crate::{
     access::Caller,
     call_context::CallContext,
-    failure::{error_code::Failure, shown_failure::shown_failure},
+    failure::{
+        error_code::Failure,
+        shown_failure::{RestFailure, shown_failure},
+    },
     telemetry::log_context::LoggedWork,
     wire::{Raw, method},
 };
@@ -76,7 +79,7 @@ async fn run(
     let answering = async move {
         let params = notices::progress_params();
         let answer = answer_of(&api, &context, &arguments, Some(&params)).await;
-        answer.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
+        answer.unwrap_or_else(|failure| shown_failure(&RestFailure::of(failure)).bytes().clone())
     };
     Ok(notices::respond(notices, answering))
 }

@@ -21,7 +21,10 @@ use super::{
     wrong,
 };
 use crate::{
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     management::{FollowedLog, LogLines, Management, last_lines},
     storage::in_words,
 };
@@ -119,8 +122,9 @@ async fn server_logs_stream(
     let file = management.server_log_file(&name)?;
     let file = file.ok_or_else(|| {
         let error = format!("the server {name:?} keeps its own log");
-        let hint = "Only local servers have a log here; `mcpproxy upstream list` shows the state of the others.";
-        FailureResponse(Failure::new(ErrorCode::NoLog, error, hint).of_server(&name))
+        let hint = "Only local servers have a log here.";
+        let failure = Failure::new(ErrorCode::NoLog, error, hint);
+        FailureResponse(failure.with_step(NextStep::ShowServer).of_server(&name))
     })?;
     followed(file, lines, Some((management, name))).await
 }

@@ -66,6 +66,7 @@ use crate::{
     failure::{
         error_code::{ErrorCode, Failure},
         plain_words::in_plain_words,
+        shown_failure::RestFailure,
     },
     management::{DaemonLocation, Management, OverFiles},
     process::{ChildLedger, LoginPath},
@@ -305,7 +306,7 @@ impl IntoResponse for FailureResponse {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.0.code.http_status())
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        answer(status, &self.0)
+        answer(status, &RestFailure::of(self.0))
     }
 }
 

@@ -306,6 +306,8 @@ fn failure() -> Value {
             "server": text("The server that it concerns."),
             "tool": text("The tool that it concerns."),
             "hint": text("The next step."),
+            "closest": text("The name that there is and that may have been meant."),
+            "step": { "type": "object", "description": "The next step as data: `do` names it." },
         },
         "required": ["error", "code", "hint"],
     })

@@ -11,8 +11,11 @@ use std::{
 use super::{ServerCatalog, Snapshot, Tool, suspicion::is_grave};
 use crate::{
     activity::{Activity, TouchedThing},
-    failure::error_code::{ErrorCode, Failure},
-    text::names::{ServerName, as_argument},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
+    text::names::ServerName,
     trust::{
         approvals::{
             self, Approval, ApprovalStep, Knowledge, Ledger, Listed, Lock, NotApproved, PinPolicy,
@@ -311,11 +314,8 @@ pub(super) fn approved(
     let name = &request.server;
     if seen(&request.entry, &request.as_written, listed) != request.seen {
         let error = format!("the server {name:?} has changed since you reviewed it");
-        let hint = format!(
-            "Look at it again with `mcpproxy upstream inspect {}`.",
-            as_argument(name.as_str())
-        );
-        return Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(name));
+        let failure = Failure::new(ErrorCode::ToolChanged, error, "Look at it again.");
+        return Err(failure.with_step(NextStep::Review).of_server(name));
     }
     let listed = listed.filter(|listed| *listed.entry == *request.entry);
     let approved = match listed {
@@ -328,11 +328,8 @@ pub(super) fn approved(
         } else {
             format!("the server {name:?} lists nothing named {thing:?}")
         };
-        let hint = format!(
-            "`mcpproxy upstream inspect {}` shows what it lists.",
-            as_argument(name.as_str())
-        );
-        Failure::new(ErrorCode::UnknownTool, error, hint)
+        Failure::new(ErrorCode::UnknownTool, error, "Look at what it lists.")
+            .with_step(NextStep::Review)
             .of_server(name)
             .of_tool(thing)
     })

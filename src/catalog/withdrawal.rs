@@ -4,7 +4,10 @@ use std::path::Path;
 
 use super::pinning::{check_unlocked, save};
 use crate::{
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     trust::approvals::{self, ApprovalStep, Ledger, Lock},
 };
 
@@ -37,7 +40,7 @@ pub(super) fn withdrawn(
     withdrawal.step.undone(ledger).ok_or_else(|| {
         let name = withdrawal.step.server();
         let error = format!("what was approved of the server {name:?} was decided again since");
-        let hint = "`mcpproxy config history` lists the changes.";
-        Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
+        let failure = Failure::new(ErrorCode::InvalidArguments, error, "Choose another change.");
+        failure.with_step(NextStep::ShowChanges).of_server(name)
     })
 }

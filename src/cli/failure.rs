@@ -107,7 +107,7 @@ impl From<DaemonError> for CommandFailure {
 impl From<Failure> for CommandFailure {
     fn from(failure: Failure) -> Self {
         Self {
-            next_step: Some(as_step(&failure.hint)),
+            next_step: Some(as_step(&failure.terminal_step())),
             code: Some(failure.code),
             ..Self::with_code(failure.error, failure.code.exit_code())
         }

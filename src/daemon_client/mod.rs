@@ -25,7 +25,10 @@ pub use error::{DaemonError, DaemonRefusal};
 use crate::{
     api::FilesApi,
     config::SOCKET,
-    failure::error_code::ErrorCode,
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     management::{Management, OverFiles, StatusReport, version_note},
 };
 
@@ -60,7 +63,33 @@ impl AnswerDeadline {
 struct RefusalBody {
     error: String,
     code: Option<String>,
+    server: Option<String>,
     hint: Option<String>,
+    closest: Option<Box<str>>,
+    step: Option<Box<NextStep>>,
+}
+
+impl RefusalBody {
+    /// With the next step of whoever is at a terminal.
+    fn at_terminal(self) -> DaemonRefusal {
+        let code = self.code.as_deref().and_then(ErrorCode::parse);
+        let failure = Failure {
+            server: self.server,
+            closest: self.closest,
+            step: self.step,
+            ..Failure::new(
+                code.unwrap_or(ErrorCode::Internal),
+                self.error,
+                self.hint.unwrap_or_default(),
+            )
+        };
+        let step = failure.terminal_step();
+        DaemonRefusal {
+            hint: (!step.is_empty()).then_some(step),
+            error: failure.error,
+            code,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -360,11 +389,7 @@ pub fn refusal(status: StatusCode, body: &[u8]) -> DaemonRefusal {
         return refusal;
     }
     match serde_json::from_slice::<RefusalBody>(body) {
-        Ok(RefusalBody { error, code, hint }) => DaemonRefusal {
-            error,
-            code: code.as_deref().and_then(ErrorCode::parse),
-            hint,
-        },
+        Ok(body) => body.at_terminal(),
         Err(_) => DaemonRefusal {
             error: format!("the daemon answered with HTTP status {status}"),
             code: None,
@@ -384,12 +409,7 @@ fn rpc_refusal(body: &[u8]) -> Option<DaemonRefusal> {
         data: RefusalBody,
     }
     let Answer { error } = serde_json::from_slice(body).ok()?;
-    let RefusalBody { error, code, hint } = error.data;
-    Some(DaemonRefusal {
-        error,
-        code: code.as_deref().and_then(ErrorCode::parse),
-        hint,
-    })
+    Some(error.data.at_terminal())
 }
 
 /// Reads an answer.

@@ -280,6 +280,35 @@ impl Failure {
         self
     }
 
+    /// With the step as a terminal words it; `hint` says as much without a command.
+    #[must_use]
+    pub fn at_terminal(self, step: impl Into<String>) -> Self {
+        self.with_step(NextStep::act(step))
+    }
+
+    /// The next step of whoever is at a terminal.
+    pub fn terminal_step(&self) -> String {
+        let server = self.server.as_deref().unwrap_or_default();
+        let step = self.step.as_ref().map(|step| step.at_terminal(server));
+        self.or_meant(step)
+    }
+
+    /// The next step of whoever uses the REST API.
+    pub fn rest_step(&self) -> String {
+        let server = self.server.as_deref().unwrap_or_default();
+        let step = self.step.as_ref().and_then(|step| step.over_rest(server));
+        self.or_meant(step)
+    }
+
+    /// A step, with what may have been meant; the hint where there is none.
+    fn or_meant(&self, step: Option<String>) -> String {
+        match (step, &self.closest) {
+            (Some(step), Some(meant)) => format!("Did you mean {meant}? {step}"),
+            (Some(step), None) => step,
+            (None, _) => self.hint.clone(),
+        }
+    }
+
     /// Names what may have been meant.
     #[must_use]
     pub fn with_closest(mut self, name: Option<&str>) -> Self {

@@ -1,14 +1,41 @@
 //! An own failure as JSON for its readers.
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::{failure::error_code::Failure, text::visible::visible_json, wire::Raw};
+use crate::{
+    failure::{error_code::Failure, step::NextStep},
+    text::visible::visible_json,
+    wire::Raw,
+};
 
 /// The JSON of a failure. Nothing in the names that strangers wrote hides from the eye or steers what shows it.
-pub fn shown_failure(failure: &Failure) -> Raw {
+pub fn shown_failure(failure: &impl Serialize) -> Raw {
     let plain = Raw::author(failure);
     let shown = RawValue::from_string(visible_json(plain.as_str()));
     shown.map_or(plain, |shown| Raw::author(&shown))
+}
+
+/// A failure as REST shows it: its hint names requests, and its step is there for whoever words it otherwise.
+#[derive(Serialize)]
+pub struct RestFailure {
+    #[serde(flatten)]
+    failure: Failure,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<Box<NextStep>>,
+}
+
+impl RestFailure {
+    /// Of this failure.
+    pub fn of(failure: Failure) -> Self {
+        Self {
+            step: failure.step.clone(),
+            failure: Failure {
+                hint: failure.rest_step(),
+                ..failure
+            },
+        }
+    }
 }
 
 #[cfg(test)]

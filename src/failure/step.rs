@@ -1,11 +1,12 @@
-//! What a person does next about a server, as data: the terminal, the page and REST each word it for themselves.
+//! What a person does next, as data: the terminal, the page and REST each word it for themselves.
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::names::as_argument;
 
-/// What a person does next about a server.
+/// What a person does next. Without a name it concerns the server beside which it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum NextStep {
@@ -37,6 +38,26 @@ pub enum NextStep {
     FindType,
     /// Give its calls more time.
     AllowLongerCalls,
+    /// Look at its entry.
+    ShowServer,
+    /// Look at the tools that it lists, or at all where no server is named.
+    ShowTools,
+    /// Look at the configured servers.
+    ShowServers,
+    /// Look at the profiles.
+    ShowProfiles,
+    /// Look at the secrets.
+    ShowSecrets,
+    /// Look at the tokens.
+    ShowTokens,
+    /// Look at the changes of the configuration.
+    ShowChanges,
+    /// Look at the records of the activity log.
+    ShowRecords,
+    /// Look at what is wrong with the configuration.
+    CheckConfig,
+    /// Look at the keys that the configuration may have.
+    DescribeConfig,
     /// Correct its entry.
     FixEntry {
         /// What of it, in words that name the key; absent where the reason does.
@@ -99,11 +120,58 @@ impl NextStep {
             Self::AllowLongerCalls => format!(
                 "the call was cancelled; for longer ones: `mcpproxy upstream patch {server} call_tool_timeout=10m`"
             ),
+            Self::ShowServer => format!("`mcpproxy upstream show {server}` shows its entry"),
+            Self::ShowTools if server.is_empty() => "`mcpproxy tools list` lists all".to_owned(),
+            Self::ShowTools => format!("`mcpproxy tools list --server {server}` lists its tools"),
+            Self::ShowServers => "`mcpproxy upstream list` shows the configured servers".to_owned(),
+            Self::ShowProfiles => "`mcpproxy config get profiles` lists them".to_owned(),
+            Self::ShowSecrets => "`mcpproxy secret list` lists the secrets".to_owned(),
+            Self::ShowTokens => "`mcpproxy token list` lists the tokens".to_owned(),
+            Self::ShowChanges => "`mcpproxy config history` lists the changes".to_owned(),
+            Self::ShowRecords => {
+                "`mcpproxy activity list` shows the records that are kept".to_owned()
+            }
+            Self::CheckConfig => "`mcpproxy config check` shows the mistake".to_owned(),
+            Self::DescribeConfig => {
+                "correct that, then try again; `mcpproxy config schema` describes every key"
+                    .to_owned()
+            }
             Self::FixEntry { how: Some(how) } | Self::Act { how } => how.clone(),
             Self::FixEntry { how: None } => "correct its entry: `mcpproxy config edit`".to_owned(),
             Self::Wait => "nothing to do: mcpproxy keeps trying".to_owned(),
             Self::Unknown => format!("`mcpproxy upstream show {server}`"),
         }
+    }
+
+    /// As a request of the REST API, where one does it.
+    pub fn over_rest(&self, server: &str) -> Option<String> {
+        let server = utf8_percent_encode(server, NON_ALPHANUMERIC);
+        Some(match self {
+            Self::ReadLog => format!("GET /api/v1/servers/{server}/logs says why."),
+            Self::LogIn => format!("POST /api/v1/servers/{server}/login begins a login."),
+            Self::Review => format!("GET /api/v1/servers/{server}/inspect shows what is held."),
+            Self::Enable => format!("POST /api/v1/servers/{server}/enable"),
+            Self::Restart => format!("POST /api/v1/servers/{server}/restart"),
+            Self::Remove => format!("DELETE /api/v1/servers/{server}"),
+            Self::SetSecret { name } => {
+                let name = utf8_percent_encode(name, NON_ALPHANUMERIC);
+                format!("PUT /api/v1/secrets/{name} stores it.")
+            }
+            Self::ShowServer => format!("GET /api/v1/servers/{server} shows it."),
+            Self::ShowTools => "GET /api/v1/tools lists the tools.".to_owned(),
+            Self::ShowServers => "GET /api/v1/servers lists the servers.".to_owned(),
+            Self::ShowProfiles => "GET /api/v1/config shows the profiles.".to_owned(),
+            Self::ShowSecrets => "GET /api/v1/secrets lists the secrets.".to_owned(),
+            Self::ShowTokens => "GET /api/v1/tokens lists the tokens.".to_owned(),
+            Self::ShowChanges => "GET /api/v1/config/history lists the changes.".to_owned(),
+            Self::ShowRecords => "GET /api/v1/activity lists the records.".to_owned(),
+            Self::CheckConfig => "GET /api/v1/config/check shows the mistake.".to_owned(),
+            Self::DescribeConfig => {
+                "Correct that, then try again; GET /api/v1/config/schema describes every key."
+                    .to_owned()
+            }
+            _ => return None,
+        })
     }
 }
 

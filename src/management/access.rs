@@ -20,7 +20,10 @@ use crate::{
         ANONYMOUS, AclRule, IssuedToken, NamePattern, OPERATOR, Policy, Settings, UriPattern,
         Wildcard, check_name,
     },
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     text::names::{self, BUILT_IN_TOOLS},
 };
 
@@ -277,8 +280,12 @@ fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller
         return Ok(caller.in_profile(name));
     }
     let error = format!("no profile {name:?} is configured");
-    let hint = "`mcpproxy config get profiles` lists them";
-    Err(Failure::new(ErrorCode::UnknownProfile, error, hint))
+    let failure = Failure::new(
+        ErrorCode::UnknownProfile,
+        error,
+        "Name a configured profile.",
+    );
+    Err(failure.with_step(NextStep::ShowProfiles))
 }
 
 /// The first token that was issued to a subject.

@@ -3,7 +3,10 @@
 use super::{Backing, Management};
 use crate::{
     activity::{ActivityReader, ActivityRecord, RecordPage, RecordQuery, UnreadableActivity},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
 };
 
 impl<B: Backing> Management<B> {
@@ -17,8 +20,8 @@ impl<B: Backing> Management<B> {
         let found = self.read_activity(move |reader| reader.record(id)).await?;
         found.ok_or_else(|| {
             let error = format!("there is no activity record {id}");
-            let hint = "`mcpproxy activity list` shows the records that are kept.";
-            Failure::new(ErrorCode::UnknownRecord, error, hint)
+            let failure = Failure::new(ErrorCode::UnknownRecord, error, "Name one that is kept.");
+            failure.with_step(NextStep::ShowRecords)
         })
     }
 
@@ -41,8 +44,9 @@ fn failed(error: &UnreadableActivity) -> Failure {
             query.next_step(),
         ),
         UnreadableActivity::File(_) => {
-            let hint = "See whether the disk is full; if not, `mcpproxy restart` sets a damaged file aside.";
-            Failure::new(ErrorCode::Internal, error.to_string(), hint)
+            let hint = "See whether the disk is full; if not, a restart of the daemon sets a damaged file aside.";
+            let step = "see whether the disk is full; if not, `mcpproxy restart` sets a damaged file aside";
+            Failure::new(ErrorCode::Internal, error.to_string(), hint).at_terminal(step)
         }
     }
 }

@@ -36,9 +36,7 @@ pub(super) fn for_agent(failure: Failure) -> Failure {
             failure.error,
             "Check its state with the operation \"list\"; tell the user if it stays down.",
         ),
-        _ if !failure.hint.contains("mcpproxy ") => return failure,
-        ErrorCode::InvalidArguments => (failure.error, "Correct that, then call again."),
-        _ => (failure.error, "Ask the user."),
+        _ => return failure,
     };
     Failure {
         error,
@@ -163,11 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn no_refusal_to_an_agent_has_a_command_or_a_path() {
-        for code in ErrorCode::ALL {
-            let failure = Failure::new(*code, "failed", "`mcpproxy upstream list` shows them.");
-            assert!(!for_agent(failure).hint.contains("mcpproxy"), "{code:?}");
-        }
+    fn no_refusal_to_an_agent_has_a_path() {
         let failure = Failure::new(ErrorCode::ConfigUnusable, "failed to write /home/me/x", "");
         assert!(!for_agent(failure).error.contains("/home"));
     }

@@ -23,7 +23,9 @@ impl<B: Backing> Management<B> {
         let fix = broken.step();
         let correct = fix.at_terminal(&broken.name);
         let review = next_step(ErrorCode::ServerQuarantined, &broken.name, lists);
-        let step = match review.filter(|_| quarantined) {
+        let review = review.filter(|_| quarantined);
+        let review = review.map(|step| step.at_terminal(&broken.name));
+        let step = match review {
             // What it lacks need not be there for a review.
             Some(review) if entry.is_some() => format!("{review}; afterwards {correct}"),
             Some(review) => format!("{correct}; then {review}"),

@@ -17,7 +17,10 @@ use crate::{
         IssuedTokens, MeantChange, Needs, NotUndone, SettingEdit, Surroundings, TextChange,
         WantedValue, Warning, judged, keys_of_path, text_mark, with_edits,
     },
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     runtime::sync::Guarded,
     storage::in_words,
 };
@@ -147,8 +150,9 @@ impl TextChange for ShownChange {
                 let judged = judged(outcome, &self.issued);
                 if !judged.problems.is_empty() {
                     let error = judged.problems.join("; ");
-                    let hint = "Correct that, then try again; `mcpproxy config schema` describes every key.";
+                    let hint = "Correct that, then try again.";
                     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+                    let failure = failure.with_step(NextStep::DescribeConfig);
                     return Err(EditError::Refused(Box::new(failure)));
                 }
                 warnings = judged.warnings;

@@ -5,10 +5,12 @@ use super::{Backing, Management, servers::ServerChange};
 use crate::{
     activity::OperatorChange,
     config::{self, DEMO, DemoOrigin},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     process::own_program,
     storage::in_words,
-    text::names::as_argument,
 };
 
 impl<B: Backing> Management<B> {
@@ -27,13 +29,14 @@ impl<B: Backing> Management<B> {
             return Ok(());
         };
         let error = "nothing was added: the demo server runs already".to_owned();
-        let hint = match demo.demo {
-            Some(DemoOrigin::Request) => {
-                "Choose another name, or remove it first: `mcpproxy upstream remove demo`."
-            }
-            _ => "Choose another name, or start the daemon without --demo.",
-        };
-        Err(Failure::new(ErrorCode::ServerExists, error, hint).of_server(name))
+        let exists = |hint| Failure::new(ErrorCode::ServerExists, error, hint).of_server(name);
+        Err(match demo.demo {
+            Some(DemoOrigin::Request) => exists("Choose another name, or remove it first.")
+                .at_terminal(
+                    "choose another name, or remove it first: `mcpproxy upstream remove demo`",
+                ),
+            _ => exists("Choose another name, or start the daemon without --demo."),
+        })
     }
 }
 
@@ -68,15 +71,13 @@ impl Management {
                 None => "the demo server was not started: the configuration was not read in time"
                     .to_owned(),
             };
-            let hint = "`mcpproxy config check` shows what is wrong; then start it again.";
-            return Failure::new(ErrorCode::ConfigUnusable, error, hint).of_server(DEMO);
+            let hint = "Correct the configuration, then start it again.";
+            let failure = Failure::new(ErrorCode::ConfigUnusable, error, hint);
+            return failure.with_step(NextStep::CheckConfig).of_server(DEMO);
         };
         let error = format!("the demo server was not started: there is a server {name:?} already");
-        let hint = format!(
-            "Remove that one first: `mcpproxy upstream remove {}`.",
-            as_argument(&name)
-        );
-        Failure::new(ErrorCode::ServerExists, error, hint).of_server(name)
+        let failure = Failure::new(ErrorCode::ServerExists, error, "Remove that one first.");
+        failure.with_step(NextStep::Remove).of_server(name)
     }
 }
 
@@ -98,14 +99,14 @@ impl<B: Backing> Management<B> {
         let Some(origin) = origin.filter(|_| failure.code == ErrorCode::UnknownServer) else {
             return failure;
         };
-        let hint = match origin {
-            DemoOrigin::CommandLine => "To end it, start the daemon without --demo.",
-            DemoOrigin::Request => "To end it: `mcpproxy upstream remove demo`.",
-        };
         let error = format!(
             "{name} was not changed: the bundled demo server has no entry in {}",
             self.config_file().display()
         );
-        Failure::new(ErrorCode::NotInFile, error, hint).of_server(name)
+        let not_in_file = |hint| Failure::new(ErrorCode::NotInFile, error, hint).of_server(name);
+        match origin {
+            DemoOrigin::CommandLine => not_in_file("To end it, start the daemon without --demo."),
+            DemoOrigin::Request => not_in_file("To end it, remove it.").with_step(NextStep::Remove),
+        }
     }
 }

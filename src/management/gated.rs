@@ -87,22 +87,20 @@ fn refusal(
 ) -> Option<Failure> {
     let decided = Rules::new(settings, lists).decide(&Access::inspector(), server, target);
     let mut failure = decided.err()?;
-    if let Some(step) = next_step(failure.code, server, lists) {
-        failure.hint = step;
-    }
+    failure.step = next_step(failure.code, server, lists).map(Box::new);
     Some(failure)
 }
 
 /// What a person does about a server, or something of it, that the gate keeps closed.
-pub(super) fn next_step(code: ErrorCode, server: &str, lists: &Snapshot) -> Option<String> {
+pub(super) fn next_step(code: ErrorCode, server: &str, lists: &Snapshot) -> Option<NextStep> {
     match (code, lists.lock.as_deref()) {
-        (ErrorCode::ServerDisabled, _) => Some(NextStep::Enable.at_terminal(server)),
-        (ErrorCode::ServerQuarantined, None) => Some(approve(server, lists)),
-        (ErrorCode::ServerQuarantined, Some(lock)) => Some(lift(server, lock)),
-        (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => {
-            Some(NextStep::Review.at_terminal(server))
+        (ErrorCode::ServerDisabled, _) => Some(NextStep::Enable),
+        (ErrorCode::ServerQuarantined, None) => Some(NextStep::act(approve(server, lists))),
+        (ErrorCode::ServerQuarantined, Some(lock)) => Some(NextStep::act(lift(server, lock))),
+        (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => Some(NextStep::Review),
+        (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(lock)) => {
+            Some(NextStep::act(look_at(server, lock)))
         }
-        (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(lock)) => Some(look_at(server, lock)),
         _ => None,
     }
 }
@@ -127,11 +125,6 @@ fn look_at(server: &str, lock: &Lock) -> String {
 pub(super) fn is_locked_out(lists: &Snapshot, server: &str, tool: &str) -> bool {
     let hold = lists.hold(server, ThingKind::Tool, tool);
     hold.is_some_and(|hold| hold.reason == HoldReason::NotLocked)
-}
-
-/// What a person does about a server that wants a login.
-pub(super) fn login_step(server: &str) -> String {
-    NextStep::LogIn.at_terminal(server)
 }
 
 /// What is wrong with a server that works and refused calls for want of these permissions.
@@ -216,5 +209,5 @@ pub(super) fn held_step(
         return None;
     }
     let step = next_step(ErrorCode::ToolHeld, name.as_str(), lists)?;
-    Some((held, step))
+    Some((held, step.at_terminal(name.as_str())))
 }

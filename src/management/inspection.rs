@@ -315,22 +315,29 @@ fn check_extent(
     is_quarantined: bool,
 ) -> Result<(), Failure> {
     let name = &entry.name;
-    let (error, hint) = match (is_quarantined, named.is_empty(), all) {
-        (_, false, true) => (
+    let wrong = |error, hint| Failure::new(ErrorCode::InvalidArguments, error, hint);
+    let failure = match (is_quarantined, named.is_empty(), all) {
+        (_, false, true) => wrong(
             "nothing was approved: both names and --all are given",
-            "Leave one of them out.".to_owned(),
+            "Leave one of them out.",
         ),
-        (true, false, _) => (
-            "a quarantined server is approved as a whole",
-            format!("`mcpproxy upstream approve {name}` approves what it lists now."),
-        ),
-        (false, true, false) => (
+        (true, false, _) => wrong(
+            "nothing was approved: a quarantined server is approved as a whole",
+            "Approve it without names.",
+        )
+        .at_terminal(format!(
+            "`mcpproxy upstream approve {name}` approves what it lists now"
+        )),
+        (false, true, false) => wrong(
             "nothing was approved: nothing was named",
-            format!("Name them, or approve all: `mcpproxy upstream approve {name} --all`."),
-        ),
+            "Name what you approve, or approve all.",
+        )
+        .at_terminal(format!(
+            "name what you approve, or approve all: `mcpproxy upstream approve {name} --all`"
+        )),
         _ => return Ok(()),
     };
-    Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name))
+    Err(failure.of_server(name))
 }
 
 /// What a server lists by its entry as it is now.

@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{
-    Management, ServerChange,
-    gated::{login_step, server_refusal},
-};
+use super::{Management, ServerChange, gated::server_refusal};
 use crate::{
     authorization::{LoginError, ServerLogin},
     config::{Settings, Transport},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
 };
 
 pub use crate::authorization::{LoginProgress, LoginStarted};
@@ -107,26 +107,39 @@ impl Management {
 
     fn login_failed(&self, name: &str, error: &LoginError) -> Failure {
         let text = format!("not logged in to {name}: {error}");
-        let hint = match error {
-            LoginError::Failed(_) => format!("Try again: {}.", login_step(name)),
+        let log_in = NextStep::LogIn.at_terminal(name);
+        let (hint, step) = match error {
+            LoginError::Failed(_) => ("Try again.", NextStep::act(format!("try again: {log_in}"))),
             LoginError::Unreachable(_) => {
                 let row = self.server(name).ok();
-                let step = row.and_then(|row| row.next_step);
-                step.unwrap_or_else(|| "Check its `url`, and whether it runs.".to_owned())
+                let step = row.and_then(|row| row.step.or(row.next_step.map(NextStep::act)));
+                let hint = "Check its `url`, and whether it runs.";
+                (hint, step.unwrap_or_else(|| NextStep::act(hint)))
             }
-            LoginError::Unsafe(_) => format!(
-                "If it speaks https: `mcpproxy upstream patch {name} url=https://…`, then {}.",
-                login_step(name)
-            ),
-            LoginError::NotRegistered(_) => format!(
-                "Register a client there by hand, then `mcpproxy upstream patch {name} oauth.client_id=ID` and {}.",
-                login_step(name)
-            ),
-            LoginError::NoPlace(_) => format!(
-                "If it needs a key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`."
-            ),
+            LoginError::Unsafe(_) => {
+                let step = format!(
+                    "if it speaks https: `mcpproxy upstream patch {name} url=https://…`, then {log_in}"
+                );
+                let hint = "If it speaks https, change its `url`, then log in.";
+                (hint, NextStep::act(step))
+            }
+            LoginError::NotRegistered(_) => {
+                let step = format!(
+                    "register a client there by hand, then `mcpproxy upstream patch {name} oauth.client_id=ID` and {log_in}"
+                );
+                let hint = "Register a client there by hand, set `oauth.client_id` in its entry, then log in.";
+                (hint, NextStep::act(step))
+            }
+            LoginError::NoPlace(_) => {
+                let step = format!(
+                    "if it needs a key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`"
+                );
+                let hint = "If it needs a key, store it as a secret, and refer to that in `headers.Authorization` of its entry.";
+                (hint, NextStep::act(step))
+            }
         };
-        Failure::new(ErrorCode::LoginRequired, text, hint).of_server(name)
+        let failure = Failure::new(ErrorCode::LoginRequired, text, hint);
+        failure.with_step(step).of_server(name)
     }
 
     fn record_login(&self, name: &str, action: &'static str, error: Option<&LoginError>) {
@@ -137,6 +150,7 @@ impl Management {
 
 fn nothing_to_log_in_to(name: &str, why: &str) -> Failure {
     let error = format!("{name} needs no login: {why}");
-    let hint = format!("`mcpproxy upstream show {name}` shows its entry.");
-    Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
+    let hint = "Its entry says how it is reached.";
+    let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+    failure.with_step(NextStep::ShowServer).of_server(name)
 }

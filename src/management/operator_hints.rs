@@ -1,47 +1,68 @@
-//! The same failures as models get, with the next steps of a person at a terminal, who may read paths and run commands.
+//! The same failures as models get, with the next steps of a person, who may read paths and run commands.
 
 use super::{
     Management,
-    gated::{self, call_variant, login_step},
+    gated::{self, call_variant},
 };
 use crate::{
-    config::Settings,
-    failure::error_code::{ErrorCode, Failure},
+    catalog::Snapshot,
+    config::{BrokenEntry, Settings},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     text::names::{self, ServerName, as_argument},
 };
 
 impl Management {
     /// A failure as the operator needs it.
     pub fn for_operator(&self, failure: Failure) -> Failure {
-        let hint = self.next_step(&failure);
+        let failure = self.with_closest(failure);
+        let step = failure
+            .step
+            .clone()
+            .or_else(|| self.next_step(&failure).map(Box::new));
         let error = match (failure.code, &failure.server) {
             (ErrorCode::ServerUnavailable, Some(server)) => self.why_unavailable(server),
             _ => None,
         };
         Failure {
             error: error.unwrap_or(failure.error),
-            hint,
+            step,
             ..failure
         }
     }
 
-    fn next_step(&self, failure: &Failure) -> String {
+    /// With the server or tool that may have been meant.
+    fn with_closest(&self, failure: Failure) -> Failure {
+        let settings = self.settings_in_force();
+        let server = failure.server.as_deref().unwrap_or_default();
+        let closest = match failure.code {
+            ErrorCode::UnknownServer => closest_server(&settings, server).map(str::to_owned),
+            ErrorCode::UnknownTool if failure.server.is_some() => {
+                let wanted = failure.tool.as_deref().unwrap_or_default();
+                let lists = self.lists(&settings);
+                let closest = names::closest(wanted, tools_of(&lists, server));
+                let closest = closest.filter(|close| *close != wanted);
+                closest.map(|close| format!("{server}:{close}"))
+            }
+            _ => return failure,
+        };
+        failure.with_closest(closest.as_deref())
+    }
+
+    fn next_step(&self, failure: &Failure) -> Option<NextStep> {
         let file = self.config_file().display();
         let server = failure.server.as_deref();
-        if let (Some(step), Some(server)) = (&failure.step, server) {
-            return step.at_terminal(server);
-        }
-        let step = match (failure.code, server) {
-            (ErrorCode::UnknownServer, _) => {
-                let settings = self.settings_in_force();
-                let closest = closest_server(&settings, server.unwrap_or_default());
-                Some(server_step(closest))
+        match (failure.code, server) {
+            (ErrorCode::UnknownServer, _) => Some(NextStep::ShowServers),
+            (ErrorCode::UnknownTool, Some(server)) => {
+                Some(self.step_of_unknown_tool(server, failure))
             }
-            (ErrorCode::UnknownTool, Some(server)) => Some(self.closest_tool(server, failure)),
             (ErrorCode::ServerMisconfigured, Some(server)) => {
                 let settings = self.settings_in_force();
                 let broken = settings.broken_entry(server);
-                broken.map(|broken| broken.step().at_terminal(server))
+                broken.map(BrokenEntry::step)
             }
             (ErrorCode::AccessDenied, _) => {
                 let thing = match (server, failure.tool.as_deref()) {
@@ -50,21 +71,22 @@ impl Management {
                     _ => "SERVER:TOOL".to_owned(),
                 };
                 let thing = as_argument(&thing);
-                Some(format!(
+                Some(NextStep::act(format!(
                     "`mcpproxy access check operator {thing}` names the rule in {file}"
-                ))
+                )))
             }
             // The only tool of ours that is switched off.
-            (ErrorCode::ToolDisabled, None) => {
-                Some("`mcpproxy config set enable_code_execution true`".to_owned())
-            }
+            (ErrorCode::ToolDisabled, None) => Some(NextStep::act(
+                "`mcpproxy config set enable_code_execution true`",
+            )),
             (ErrorCode::ToolDisabled, Some(server)) => {
                 let tool = failure.tool.as_deref().unwrap_or("TOOL");
                 let thing = format!("{server}:{tool}");
-                Some(format!("`mcpproxy tools enable {}`", as_argument(&thing)))
+                let command = format!("`mcpproxy tools enable {}`", as_argument(&thing));
+                Some(NextStep::act(command))
             }
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
-            (ErrorCode::LoginRequired, Some(server)) => Some(login_step(server)),
+            (ErrorCode::LoginRequired, Some(_)) => Some(NextStep::LogIn),
             (ErrorCode::ServerUnavailable, Some(server)) => Some(self.repair(server)),
             (ErrorCode::ConnectionLost, Some(server)) => Some(self.after_a_loss(server)),
             (code, Some(server)) => {
@@ -72,36 +94,34 @@ impl Management {
                 gated::next_step(code, server, &self.lists(&settings))
             }
             _ => None,
-        };
-        step.unwrap_or_else(|| failure.hint.clone())
-    }
-
-    fn closest_tool(&self, server: &str, failure: &Failure) -> String {
-        let settings = self.settings_in_force();
-        let lists = self.lists(&settings);
-        let known = lists.servers.get(server);
-        let known = known.map(|known| &known.tools[..]).unwrap_or_default();
-        let wanted = failure.tool.as_deref().unwrap_or_default();
-        let names = known.iter().map(|tool| &*tool.name);
-        match names::closest(wanted, names) {
-            Some(same) if same == wanted => {
-                "the server offers it to other clients, not to this one".to_owned()
-            }
-            Some(close) => format!("did you mean {server}:{close}?"),
-            None if known.is_empty() => {
-                format!("it lists no tools; `mcpproxy upstream restart {server}` reads them again")
-            }
-            None => format!("`mcpproxy tools list --server {server}`"),
         }
     }
 
-    fn right_variant(&self, server: &str, failure: &Failure) -> Option<String> {
+    fn step_of_unknown_tool(&self, server: &str, failure: &Failure) -> NextStep {
+        let settings = self.settings_in_force();
+        let lists = self.lists(&settings);
+        let wanted = failure.tool.as_deref().unwrap_or_default();
+        let mut known = tools_of(&lists, server).peekable();
+        if known.peek().is_none() {
+            let server = as_argument(server);
+            let step =
+                format!("it lists no tools; `mcpproxy upstream restart {server}` reads them again");
+            return NextStep::act(step);
+        }
+        match known.find(|name| *name == wanted) {
+            Some(_) => NextStep::act("the server offers it to other clients, not to this one"),
+            None => NextStep::ShowTools,
+        }
+    }
+
+    fn right_variant(&self, server: &str, failure: &Failure) -> Option<NextStep> {
         let settings = self.settings_in_force();
         let tool = failure.tool.as_deref()?;
         let variant = call_variant(&settings, &self.lists(&settings), server, tool)?;
-        Some(format!(
-            "if you want that: `mcpproxy call {variant} {server}:{tool} …`"
-        ))
+        let thing = format!("{server}:{tool}");
+        let thing = as_argument(&thing);
+        let step = format!("if you want that: `mcpproxy call {variant} {thing} …`");
+        Some(NextStep::act(step))
     }
 
     fn why_unavailable(&self, server: &str) -> Option<String> {
@@ -110,16 +130,21 @@ impl Management {
     }
 
     /// The call may have been done: to call again at once may do it twice.
-    fn after_a_loss(&self, server: &str) -> String {
+    fn after_a_loss(&self, server: &str) -> NextStep {
         let row = self.server(server).ok();
         let is_program = row.is_some_and(|row| row.transport.as_deref() == Some("stdio"));
         let look = if is_program { "logs" } else { "show" };
-        format!("it may have run: check before you call again; `mcpproxy upstream {look} {server}`")
+        let server = as_argument(server);
+        let step = format!(
+            "it may have run: check before you call again; `mcpproxy upstream {look} {server}`"
+        );
+        NextStep::act(step)
     }
 
-    fn repair(&self, server: &str) -> String {
-        let step = self.server(server).ok().and_then(|row| row.next_step);
-        step.unwrap_or_else(|| format!("`mcpproxy upstream show {server}`, then try again"))
+    fn repair(&self, server: &str) -> NextStep {
+        let row = self.server(server).ok();
+        let step = row.and_then(|row| row.step.or(row.next_step.map(NextStep::act)));
+        step.unwrap_or(NextStep::ShowServer)
     }
 }
 
@@ -132,10 +157,8 @@ pub(super) fn closest_server<'a>(settings: &'a Settings, wanted: &str) -> Option
     )
 }
 
-/// Where a person finds the servers, and which one may be meant.
-pub(super) fn server_step(closest: Option<&str>) -> String {
-    match closest {
-        Some(close) => format!("did you mean {close}? `mcpproxy upstream list` shows all"),
-        None => "`mcpproxy upstream list`".to_owned(),
-    }
+/// The names of the tools that a server lists.
+fn tools_of<'a>(lists: &'a Snapshot, server: &str) -> impl Iterator<Item = &'a str> {
+    let known = lists.servers.get(server).into_iter();
+    known.flat_map(|known| known.tools.iter().map(|tool| &*tool.name))
 }

@@ -21,7 +21,10 @@ use crate::{
         KeyringLookup, LoadError, OurAddress, Places, Settings, Supposed, TextChange, Variables,
         Warning, WriteError,
     },
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     gate,
     keyring::{self, Keyring},
     process,
@@ -341,20 +344,24 @@ fn rewrite(
 
 /// The file cannot be used as it stands, for this reason.
 fn as_it_stands(why: String) -> Failure {
-    let hint = "`mcpproxy config check` shows the mistake.";
-    Failure::new(ErrorCode::ConfigUnusable, why, hint)
+    let failure = Failure::new(
+        ErrorCode::ConfigUnusable,
+        why,
+        "Correct the configuration file.",
+    );
+    failure.with_step(NextStep::CheckConfig)
 }
 
 fn unusable(error: &LoadError) -> Failure {
-    let step = error.next_step();
-    let hint = if matches!(error, LoadError::Unreadable { .. }) {
-        &step
-    } else if error.missing_variables().next().is_some() {
-        "Set the variable for this command, too, as it is for the daemon; `mcpproxy config check` shows whether anything else is wrong."
-    } else {
-        "`mcpproxy config check` shows the mistake."
-    };
-    Failure::new(ErrorCode::ConfigUnusable, error.to_string(), hint)
+    if matches!(error, LoadError::Unreadable { .. }) {
+        let step = error.next_step();
+        return Failure::new(ErrorCode::ConfigUnusable, error.to_string(), step);
+    }
+    let failure = as_it_stands(error.to_string());
+    if error.missing_variables().next().is_some() {
+        return failure.at_terminal("set the variable for this command, too, as it is for the daemon; `mcpproxy config check` shows whether anything else is wrong");
+    }
+    failure
 }
 
 impl Backing for OverFiles {

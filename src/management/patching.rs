@@ -17,7 +17,10 @@ use crate::{
         ServerPatch, Warning, WriteError, entry_fault, fingerprint_as_written, is_entry_key,
         written_entry,
     },
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     runtime::sync::Guarded,
     text::names::ServerName,
 };
@@ -225,7 +228,7 @@ pub(super) fn read_new(
         name.as_str(),
         problems.join("; ")
     );
-    Err(Failure::new(ErrorCode::InvalidArguments, error, CORRECT_IT).of_server(name.as_str()))
+    Err(incorrect(name.as_str(), error))
 }
 
 /// What a patch comes to over the text of the file.
@@ -368,12 +371,15 @@ fn check_waiting(text: &str) -> Result<(), Failure> {
 
 fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
     let error = format!("nothing was changed: the entry of {name:?}: {why}");
-    Failure::new(ErrorCode::InvalidArguments, error, CORRECT_IT).of_server(name)
+    incorrect(name, error)
 }
 
 /// Of an entry that cannot be used.
-const CORRECT_IT: &str =
-    "Correct that, then try again; `mcpproxy config schema` describes every key.";
+fn incorrect(name: &str, error: String) -> Failure {
+    let hint = "Correct that, then try again.";
+    let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+    failure.with_step(NextStep::DescribeConfig).of_server(name)
+}
 
 fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {
     let mut error = String::new();

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::{Management, OverFiles};
 use crate::{
     config::{self, is_secret_name},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     keyring::{Keyring, KeyringError, LONGEST_VALUE, SecretStore, StoredSecrets},
     text::secret::Secret,
 };
@@ -70,8 +73,11 @@ impl Management<OverFiles> {
         let store = keyring.add(name, value);
         let Some(store) = store.map_err(|error| undone(&error, "stored", name))? else {
             let error = format!("nothing was stored: there is a secret {name:?} already");
-            let hint = "Choose another name, or leave out \"new\" to replace it. `mcpproxy secret list` shows its users.";
-            return Err(Failure::new(ErrorCode::SecretExists, error, hint));
+            let hint = "Choose another name, or leave out \"new\" to replace it.";
+            let failure = Failure::new(ErrorCode::SecretExists, error, hint);
+            return Err(
+                failure.at_terminal(format!("{hint} `mcpproxy secret list` shows its users."))
+            );
         };
         Ok(SecretRow {
             name: name.to_owned(),
@@ -87,8 +93,8 @@ impl Management<OverFiles> {
         let removed = keyring.remove(name);
         if !removed.map_err(|error| undone(&error, "removed", name))? {
             let error = format!("nothing was removed: there is no secret {name:?}");
-            let hint = "`mcpproxy secret list` lists the secrets.";
-            return Err(Failure::new(ErrorCode::UnknownSecret, error, hint));
+            let failure = Failure::new(ErrorCode::UnknownSecret, error, "Name one that there is.");
+            return Err(failure.with_step(NextStep::ShowSecrets));
         }
         Ok(SecretRow {
             name: name.to_owned(),

@@ -10,7 +10,7 @@ use super::{
     gated::{configured, held_step, server_refusal, step_of},
     logs::{LogLines, last_lines},
     missing_value::{MissingValue, missing},
-    operator_hints::{closest_server, server_step},
+    operator_hints::closest_server,
     patching::{Rights, plan_patch, read_patch},
     server_state::{ServerState, first_start, latest, runs, shown_state, state},
     trouble::Trouble,
@@ -331,8 +331,8 @@ impl<B: Backing> Management<B> {
                 row.ok_or_else(|| match failure.code {
                     ErrorCode::UnknownServer => {
                         let closest = closest_server(&settings, name);
-                        let hint = server_step(closest);
-                        Failure { hint, ..failure }.with_closest(closest)
+                        let failure = failure.with_step(NextStep::ShowServers);
+                        failure.with_closest(closest)
                     }
                     _ => failure,
                 })
@@ -364,7 +364,7 @@ impl<B: Backing> Management<B> {
             None => (
                 None,
                 None,
-                refusal.map(|failure| (as_step(&failure.hint), step_of(failure.code))),
+                refusal.map(|failure| (as_step(&failure.terminal_step()), step_of(failure.code))),
             ),
         };
         let listed = lists.servers.get(&entry.name);

@@ -17,7 +17,10 @@ use crate::{
         AllowedCalls, ChangeOf, ChangedValue, EditError, IssuedToken, IssuedTokens, Needs,
         NotUndone, Settings, TokenError, TokenHash, duration,
     },
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     sessions::sealing::random_secret,
     storage::{self, in_words},
     text::{moment, secret::Secret},
@@ -320,12 +323,13 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
         && !settings.profiles.contains_key(profile)
     {
         let names: Vec<_> = settings.profiles.keys().map(String::as_str).collect();
-        let hint = match names.as_slice() {
-            [] => "Add it to `profiles` in the configuration file first: `mcpproxy config edit`."
-                .to_owned(),
-            names => format!("Write one of: {}.", names.join(", ")),
-        };
-        return Err(wrong(format!("no profile {profile:?}"), &hint));
+        let why = format!("no profile {profile:?} is configured");
+        return Err(match names.as_slice() {
+            [] => wrong(why, "Add it to `profiles` in the configuration first.").at_terminal(
+                "add it to `profiles` in the configuration file first: `mcpproxy config edit`",
+            ),
+            names => wrong(why, &format!("Write one of: {}.", names.join(", "))),
+        });
     }
     let servers = new.servers.filter(|servers| !servers.is_empty());
     let is_known = |name: &&String| {
@@ -334,7 +338,8 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
     let mut named = servers.iter().flatten();
     if let Some(unknown) = named.find(|name| !is_known(name)) {
         let why = format!("no server {unknown:?} is configured");
-        return Err(wrong(why, "`mcpproxy upstream list`"));
+        let failure = wrong(why, "Name configured servers.");
+        return Err(failure.with_step(NextStep::ShowServers));
     }
     let created = moment::millis(SystemTime::now());
     let expires = new.expires.map(|written| {
@@ -409,19 +414,21 @@ fn row_of(token: &IssuedToken, last_used: Option<u64>) -> TokenRow {
 }
 
 fn failed(error: &TokenError) -> Failure {
-    let (code, hint) = match error {
-        TokenError::Io(error) => (ErrorCode::Internal, storage::disk_step(error)),
-        TokenError::Exists(name) => {
-            let hint = format!(
-                "Choose another name, or revoke that one first: `mcpproxy token revoke {name}`."
-            );
-            return Failure::new(ErrorCode::TokenExists, error.to_string(), hint);
+    let failure = |code, hint| Failure::new(code, error.to_string(), hint);
+    match error {
+        TokenError::Io(error) => failure(ErrorCode::Internal, storage::disk_step(error)),
+        TokenError::Exists(name) => failure(
+            ErrorCode::TokenExists,
+            "Choose another name, or revoke that one first.",
+        )
+        .at_terminal(format!(
+            "choose another name, or revoke that one first: `mcpproxy token revoke {name}`"
+        )),
+        TokenError::Unknown(_) => failure(ErrorCode::UnknownToken, "Name one that there is.")
+            .with_step(NextStep::ShowTokens),
+        TokenError::Wrong(_) => {
+            failure(ErrorCode::InvalidArguments, "Correct that, then try again.")
+                .at_terminal("for example: `mcpproxy token add ben --servers github --expires 30d`")
         }
-        TokenError::Unknown(_) => (ErrorCode::UnknownToken, "`mcpproxy token list` lists them."),
-        TokenError::Wrong(_) => (
-            ErrorCode::InvalidArguments,
-            "For example: `mcpproxy token add ben --servers github --expires 30d`.",
-        ),
-    };
-    Failure::new(code, error.to_string(), hint)
+    }
 }

@@ -9,8 +9,11 @@ use super::{
 use crate::{
     catalog::{ServerCatalog, Snapshot, Tool, without_values},
     config::{BrokenEntry, Settings},
-    failure::error_code::{ErrorCode, Failure},
-    text::names::{self, as_argument},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
+    text::names,
     wire::Raw,
 };
 
@@ -164,12 +167,9 @@ fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> Tool
 
 /// The name is that of a server alone.
 fn is_server(name: &str) -> Failure {
-    let hint = format!(
-        "`mcpproxy tools list --server {}` lists its tools",
-        as_argument(name)
-    );
     let error = format!("{name:?} is a server, not a tool");
-    Failure::new(ErrorCode::UnknownTool, error, hint)
+    let failure = Failure::new(ErrorCode::UnknownTool, error, "Name one of its tools.");
+    failure.with_step(NextStep::ShowTools).of_server(name)
 }
 
 fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {
@@ -181,10 +181,7 @@ fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {
     };
     let known: Vec<String> = lists.servers.values().flat_map(|s| of_server(s)).collect();
     let closest = names::closest(name, known.iter().map(String::as_str));
-    let hint = match closest {
-        Some(close) => format!("Did you mean {close}?"),
-        None => "`mcpproxy tools list`".to_owned(),
-    };
     let error = format!("no tool {name:?} is known");
-    Failure::new(ErrorCode::UnknownTool, error, hint).with_closest(closest)
+    let failure = Failure::new(ErrorCode::UnknownTool, error, "Name a known tool.");
+    failure.with_step(NextStep::ShowTools).with_closest(closest)
 }

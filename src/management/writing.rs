@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 use super::{Backing, Management};
 use crate::{
     config::{Change, ChangeOf, EditError, WriteError},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     process, storage,
     text::names::BadServerName,
 };
@@ -69,29 +72,31 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
     match error {
         WriteError::Edit(EditError::Refused(failure)) => Failure::clone(failure),
         WriteError::Edit(EditError::ServerExists(name)) => {
-            let hint = format!(
-                "Choose another name, or change it: `mcpproxy upstream patch {name} KEY=VALUE`."
+            let step = format!(
+                "choose another name, or change it: `mcpproxy upstream patch {name} KEY=VALUE`"
             );
-            failure(ErrorCode::ServerExists, &hint).of_server(name)
+            let hint = "Choose another name, or change that server.";
+            let failure = failure(ErrorCode::ServerExists, hint);
+            failure.at_terminal(step).of_server(name)
         }
-        WriteError::Edit(EditError::UnknownServer(name)) => failure(
-            ErrorCode::UnknownServer,
-            "`mcpproxy upstream list` shows the configured servers.",
-        )
-        .of_server(name),
+        WriteError::Edit(EditError::UnknownServer(name)) => {
+            failure(ErrorCode::UnknownServer, "Name a configured server.")
+                .with_step(NextStep::ShowServers)
+                .of_server(name)
+        }
         WriteError::Edit(EditError::SeveralEntries { name, .. }) => failure(
             ErrorCode::InvalidArguments,
             "Nothing was removed. Remove one by hand, or rename it.",
         )
         .of_server(name),
-        WriteError::Edit(EditError::Unreadable(_)) => failure(
-            ErrorCode::ConfigUnusable,
-            "`mcpproxy config check` shows the mistake.",
-        ),
-        WriteError::Edit(EditError::NotUndone(_)) => failure(
-            ErrorCode::NotUndone,
-            "`mcpproxy config history` lists the changes.",
-        ),
+        WriteError::Edit(EditError::Unreadable(_)) => {
+            failure(ErrorCode::ConfigUnusable, "Correct the configuration file.")
+                .with_step(NextStep::CheckConfig)
+        }
+        WriteError::Edit(EditError::NotUndone(_)) => {
+            let failure = failure(ErrorCode::NotUndone, "Choose another change.");
+            failure.with_step(NextStep::ShowChanges)
+        }
         WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),
         WriteError::Accident(_) => failure(
             ErrorCode::ConfigUnusable,

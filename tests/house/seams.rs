@@ -165,11 +165,6 @@ const WORDS_OF_FAILURES: &[Exception] = &[
         1,
         "the engine of scripts gives only words",
     ),
-    (
-        "management/agent_texts.rs",
-        1,
-        "a field is missing: who can take the step",
-    ),
     ("storage.rs", 1, "a test beside the code"),
 ];
 

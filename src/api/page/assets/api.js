@@ -12,6 +12,8 @@ export class Failure extends Error {
     this.server = told.server;
     /** The name that there is and that may have been meant. */
     this.closest = told.closest;
+    /** The next step as data, where the page may word it for itself. */
+    this.step = told.step;
   }
 
   /** Whether this page is not logged in, or not any more. */

@@ -99,8 +99,8 @@ export function failed(failure, ...buttons) {
   return note("err", [h("b", ended(failure.message)), " ", ended(stepOf(failure)), " ", codeOf(failure)], ...buttons);
 }
 
-/** What helps, unless it is a command of the terminal: only where no button can help it is that. */
-const stepOf = ({ code, hint }) => (["unauthorized", "unreachable"].includes(code) || !/`mcpproxy /.test(hint ?? "") ? hint : "");
+/** What helps, unless the page has it: then the daemon says it as data, too. */
+const stepOf = ({ step, closest, hint }) => (step ? closest && `Did you mean ${closest}?` : hint);
 
 /** A failure without the step of the command line, since what helps is on the page. */
 export const wrong = (failure, ...buttons) => note("err", [h("b", ended(failure.message)), " ", codeOf(failure)], ...buttons);
