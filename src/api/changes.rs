@@ -120,7 +120,7 @@ fn shown(management: &Management, name: &str, outcome: Result<ServerChange, Fail
             Outcome::Failed(Failed {
                 name: name.to_owned(),
                 code: failure.code.as_str(),
-                hint: failure.rest_step(),
+                hint: failure.hint,
                 step: failure.step,
                 error: failure.error,
             })

@@ -15,12 +15,13 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use error::{DaemonError, DaemonRefusal};
+
+pub use crate::text::percent::encoded;
 
 use crate::{
     api::FilesApi,
@@ -436,21 +437,9 @@ pub async fn open_socket(_socket: &Path) -> io::Result<tokio::io::DuplexStream> 
     .await
 }
 
-/// What stands in a path or a query as it is (RFC 3986, 2.3).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
-
-/// Percent-encodes what becomes one part of a path, or one value of a query.
-pub fn encoded(part: &str) -> String {
-    utf8_percent_encode(part, UNRESERVED).to_string()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{encoded, with_query};
+    use super::with_query;
 
     #[test]
     fn a_query_has_what_is_given() {
@@ -461,11 +450,5 @@ mod tests {
         );
         assert_eq!(path, "/x?server=a%26b&after=3");
         assert_eq!(with_query("/x", &[("kind", None)]), "/x");
-    }
-
-    #[test]
-    fn path_parts_are_percent_encoded() {
-        assert_eq!(encoded("my-server_1.2~"), "my-server_1.2~");
-        assert_eq!(encoded("a:b/c d?é"), "a%3Ab%2Fc%20d%3F%C3%A9");
     }
 }

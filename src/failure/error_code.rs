@@ -293,8 +293,16 @@ impl Failure {
         self.or_meant(step)
     }
 
-    /// The next step of whoever uses the REST API.
-    pub fn rest_step(&self) -> String {
+    /// With the hint of whoever uses the REST API.
+    #[must_use]
+    pub fn over_rest(self) -> Self {
+        Self {
+            hint: capital(self.rest_step()),
+            ..self
+        }
+    }
+
+    fn rest_step(&self) -> String {
         let server = self.server.as_deref().unwrap_or_default();
         let step = self.step.as_ref().and_then(|step| step.over_rest(server));
         self.or_meant(step)

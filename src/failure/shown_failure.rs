@@ -30,10 +30,7 @@ impl RestFailure {
     pub fn of(failure: Failure) -> Self {
         Self {
             step: failure.step.clone(),
-            failure: Failure {
-                hint: failure.rest_step(),
-                ..failure
-            },
+            failure: failure.over_rest(),
         }
     }
 }

@@ -1,10 +1,9 @@
 //! What a person does next, as data: the terminal, the page and REST each word it for themselves.
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::text::names::as_argument;
+use crate::text::{names::as_argument, percent::encoded};
 
 /// What a person does next. Without a name it concerns the server beside which it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,10 +63,13 @@ pub enum NextStep {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         how: Option<String>,
     },
-    /// Something that mcpproxy cannot do.
+    /// Something else.
     Act {
         /// What, in words.
         how: String,
+        /// The same over REST, if it has other words there.
+        #[serde(skip)]
+        request: Option<String>,
     },
     /// Nothing: it is tried again.
     Wait,
@@ -84,9 +86,20 @@ impl NextStep {
         }
     }
 
-    /// Something that mcpproxy cannot do.
+    /// Something else, in the words of a terminal.
     pub fn act(how: impl Into<String>) -> Self {
-        Self::Act { how: how.into() }
+        Self::Act {
+            how: how.into(),
+            request: None,
+        }
+    }
+
+    /// The same, in other words over REST.
+    pub fn act_or(how: impl Into<String>, request: impl Into<String>) -> Self {
+        Self::Act {
+            how: how.into(),
+            request: Some(request.into()),
+        }
     }
 
     /// With its words passed through this.
@@ -94,7 +107,10 @@ impl NextStep {
     pub fn shown(self, show: impl Fn(&str) -> String) -> Self {
         match self {
             Self::FixEntry { how: Some(how) } => Self::fix(&show(&how)),
-            Self::Act { how } => Self::act(show(&how)),
+            Self::Act { how, request } => Self::Act {
+                how: show(&how),
+                request,
+            },
             step => step,
         }
     }
@@ -136,7 +152,7 @@ impl NextStep {
                 "correct that, then try again; `mcpproxy config schema` describes every key"
                     .to_owned()
             }
-            Self::FixEntry { how: Some(how) } | Self::Act { how } => how.clone(),
+            Self::FixEntry { how: Some(how) } | Self::Act { how, .. } => how.clone(),
             Self::FixEntry { how: None } => "correct its entry: `mcpproxy config edit`".to_owned(),
             Self::Wait => "nothing to do: mcpproxy keeps trying".to_owned(),
             Self::Unknown => format!("`mcpproxy upstream show {server}`"),
@@ -145,7 +161,7 @@ impl NextStep {
 
     /// As a request of the REST API, where one does it.
     pub fn over_rest(&self, server: &str) -> Option<String> {
-        let server = utf8_percent_encode(server, NON_ALPHANUMERIC);
+        let server = encoded(server);
         Some(match self {
             Self::ReadLog => format!("GET /api/v1/servers/{server}/logs says why."),
             Self::LogIn => format!("POST /api/v1/servers/{server}/login begins a login."),
@@ -154,7 +170,7 @@ impl NextStep {
             Self::Restart => format!("POST /api/v1/servers/{server}/restart"),
             Self::Remove => format!("DELETE /api/v1/servers/{server}"),
             Self::SetSecret { name } => {
-                let name = utf8_percent_encode(name, NON_ALPHANUMERIC);
+                let name = encoded(name);
                 format!("PUT /api/v1/secrets/{name} stores it.")
             }
             Self::ShowServer => format!("GET /api/v1/servers/{server} shows it."),
@@ -170,6 +186,10 @@ impl NextStep {
                 "Correct that, then try again; GET /api/v1/config/schema describes every key."
                     .to_owned()
             }
+            Self::Act {
+                request: Some(request),
+                ..
+            } => request.clone(),
             _ => return None,
         })
     }

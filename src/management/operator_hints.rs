@@ -11,7 +11,10 @@ use crate::{
         error_code::{ErrorCode, Failure},
         step::NextStep,
     },
-    text::names::{self, ServerName, as_argument},
+    text::{
+        names::{self, ServerName, as_argument},
+        percent::encoded,
+    },
 };
 
 impl Management {
@@ -31,6 +34,7 @@ impl Management {
             step,
             ..failure
         }
+        .over_rest()
     }
 
     /// With the server or tool that may have been meant.
@@ -71,19 +75,26 @@ impl Management {
                     _ => "SERVER:TOOL".to_owned(),
                 };
                 let thing = as_argument(&thing);
-                Some(NextStep::act(format!(
-                    "`mcpproxy access check operator {thing}` names the rule in {file}"
-                )))
+                let command =
+                    format!("`mcpproxy access check operator {thing}` names the rule in {file}");
+                let request = "POST /api/v1/access/check names the rule.";
+                Some(NextStep::act_or(command, request))
             }
             // The only tool of ours that is switched off.
-            (ErrorCode::ToolDisabled, None) => Some(NextStep::act(
-                "`mcpproxy config set enable_code_execution true`",
-            )),
+            (ErrorCode::ToolDisabled, None) => {
+                let command = "`mcpproxy config set enable_code_execution true`";
+                let request = "PATCH /api/v1/config sets `enable_code_execution` to true.";
+                Some(NextStep::act_or(command, request))
+            }
             (ErrorCode::ToolDisabled, Some(server)) => {
                 let tool = failure.tool.as_deref().unwrap_or("TOOL");
                 let thing = format!("{server}:{tool}");
                 let command = format!("`mcpproxy tools enable {}`", as_argument(&thing));
-                Some(NextStep::act(command))
+                let request = format!(
+                    "PATCH /api/v1/servers/{} changes its `disabled_tools`.",
+                    encoded(server)
+                );
+                Some(NextStep::act_or(command, request))
             }
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(_)) => Some(NextStep::LogIn),
@@ -121,7 +132,8 @@ impl Management {
         let thing = format!("{server}:{tool}");
         let thing = as_argument(&thing);
         let step = format!("if you want that: `mcpproxy call {variant} {thing} …`");
-        Some(NextStep::act(step))
+        let request = format!("If you want that, send `\"variant\": \"{variant}\"`.");
+        Some(NextStep::act_or(step, request))
     }
 
     fn why_unavailable(&self, server: &str) -> Option<String> {

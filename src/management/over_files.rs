@@ -344,11 +344,8 @@ fn rewrite(
 
 /// The file cannot be used as it stands, for this reason.
 fn as_it_stands(why: String) -> Failure {
-    let failure = Failure::new(
-        ErrorCode::ConfigUnusable,
-        why,
-        "Correct the configuration file.",
-    );
+    let hint = "Correct the file.";
+    let failure = Failure::new(ErrorCode::ConfigUnusable, why, hint);
     failure.with_step(NextStep::CheckConfig)
 }
 

@@ -3,6 +3,7 @@
 
 pub mod moment;
 pub mod names;
+pub mod percent;
 pub mod redact;
 pub mod secret;
 pub mod visible;

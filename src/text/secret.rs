@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, collections::BTreeSet, fmt, sync::Arc};
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
+
+use super::percent::encoded;
 
 /// Holds a secret. `Debug` and `Display` show `***`; there is no `Serialize`. The value leaves through [`Secret::reveal`] only,
 /// so a search for that word finds every place where it does.
@@ -39,13 +41,6 @@ impl fmt::Display for Secret {
 /// Shorter texts are no secrets, and would be found in any text.
 const SHORTEST: usize = 6;
 
-/// What stands as it is in the parameters of a URL.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
-
 /// Secrets to be redacted in whatever a server or a library says. Clones share one list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Arc<[Secret]>);
@@ -60,7 +55,7 @@ impl Secrets {
                 forms.insert(bare.to_owned());
             }
             forms.extend(text.lines().map(|line| line.trim().to_owned()));
-            let encoded = utf8_percent_encode(&text, ENCODED).to_string();
+            let encoded = encoded(&text);
             forms.insert(encoded.replace("%2F", "/"));
             forms.insert(encoded.replace("%20", "+"));
             forms.insert(encoded);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jsonc_parser::ast;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::{
@@ -29,6 +29,7 @@ use crate::{
     },
     text::{
         names::ServerName,
+        percent::UNRESERVED,
         secret::{Secret, Secrets},
     },
 };
@@ -303,12 +304,7 @@ fn root(at: usize, written: RawRoot) -> Result<Root, ConfigFinding> {
 }
 
 /// What stands in the path of a URI as it is (RFC 3986, 2.3 and 3.3).
-const PATH: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'/')
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const PATH: &AsciiSet = &UNRESERVED.remove(b'/');
 
 /// The URI of a root written as a URI or as an absolute path.
 fn root_uri(written: &str) -> Option<String> {

@@ -45,7 +45,7 @@ async fn check(habits: Habits, said: &str) {
     let refused = refused.json();
     assert_eq!(refused["code"], "login_required");
     has!(refused["error"], said, "{said}");
-    let hint = refused["hint"].as_str().expect("a hint");
+    let hint = refused["step"]["how"].as_str().expect("a step");
     let step = if said.contains("client_id") {
         "`mcpproxy upstream patch up oauth.client_id=ID`"
     } else if said.contains("`headers`") || said.contains("S256") {

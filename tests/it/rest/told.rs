@@ -71,7 +71,9 @@ async fn people_and_scripts_are_told_in_their_own_words_and_rules_are_named() {
     for name in ["up:echo", "held:echo", "nowhere:echo"] {
         let call = json!({ "variant": "read", "name": name, "args": {} });
         let answered = post(&daemon, "/api/v1/call", &call).await.json();
-        has!(answered["hint"].to_string(), "mcpproxy ", "{answered}");
+        let mut answered = answered;
+        let step = answered.as_object_mut().and_then(|it| it.remove("step"));
+        has!(answered["hint"].to_string(), "/api/v1/", "{answered}");
         let [record] = &of_last(&daemon, 1).await[..] else {
             panic!("one record");
         };
@@ -79,7 +81,9 @@ async fn people_and_scripts_are_told_in_their_own_words_and_rules_are_named() {
         assert_eq!(record["caller"], "operator");
         let hint = answered["hint"].as_str().expect("a step");
         if name == "up:echo" {
-            has!(hint, "access check operator up:echo`");
+            has!(hint, "/api/v1/access/check");
+            let how = step.expect("a step as data")["how"].to_string();
+            has!(how, "access check operator up:echo`");
         }
     }
     let code = json!({ "code": "const told = call_tool('up', 'echo', {}); told.error.code" });

@@ -3,16 +3,9 @@
 
 use std::collections::HashSet;
 
-use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-use crate::wire::Raw;
-
-/// What may stand in a URI as it is in any place.
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+use crate::{text::percent::UNRESERVED, wire::Raw};
 
 /// What may stand nowhere in a URI: the characters that are neither reserved nor unreserved.
 const IN_NO_URI: &AsciiSet = &CONTROLS
