@@ -39,6 +39,7 @@ impl Warning {
     }
 
     /// With the key that it concerns.
+    #[must_use]
     pub fn at(self, key: impl Into<String>) -> Self {
         Self {
             key: Some(key.into()),
