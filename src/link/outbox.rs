@@ -1,14 +1,16 @@
 //! What waits to be written to a pipe. Callers append whole frames and leave; one task writes, so a caller that is
 //! cancelled never leaves half a frame behind.
 
-use bytes::Bytes;
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
     sync::Notify,
 };
 
 use super::LinkError;
-use crate::{runtime::sync::Guarded, wire::lines};
+use crate::{
+    runtime::sync::Guarded,
+    wire::{MessageFrame, lines},
+};
 
 /// Limit: bytes that may wait for an upstream which does not read. Two of the largest requests a client may send.
 const MAX_WAITING: usize = 64 << 20;
@@ -28,19 +30,24 @@ struct Waiting {
 
 impl Outbox {
     /// Appends one frame as one line.
-    pub(super) fn push(&self, frame: &Bytes) -> Result<(), LinkError> {
+    pub(super) fn push(&self, frame: impl Into<MessageFrame>) -> Result<(), LinkError> {
+        let mut frame = frame.into();
         let mut waiting = self.waiting.lock();
         if waiting.closed {
             return Err(LinkError::NotDelivered(
                 "the connection is closed".to_owned(),
             ));
         }
-        if !waiting.text.is_empty() && waiting.text.len() + frame.len() > MAX_WAITING {
+        if !waiting.text.is_empty() && waiting.text.len() + frame.size() > MAX_WAITING {
             return Err(LinkError::NotDelivered(
                 "the server does not read its input".to_owned(),
             ));
         }
-        lines::append(frame, &mut waiting.text);
+        waiting.text.reserve(frame.size() + 1);
+        while let Some(piece) = frame.next_piece() {
+            lines::append_piece(&piece, &mut waiting.text);
+        }
+        waiting.text.push(b'\n');
         drop(waiting);
         self.news.notify_one();
         Ok(())

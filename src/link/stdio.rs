@@ -96,7 +96,7 @@ impl StdioLink {
     ) -> Result<StdioExchange, LinkError> {
         let slot = self.0.in_flight.insert(number, purpose)?;
         let frame = request_frame(&Id::ours(number), method, params);
-        let sent = self.0.outbox.push(&frame.joined());
+        let sent = self.0.outbox.push(frame);
         sent.inspect_err(|_| _ = self.0.in_flight.forget(number))?;
         Ok(StdioExchange {
             link: self.clone(),
@@ -108,7 +108,7 @@ impl StdioLink {
 
     /// Sends a notification.
     pub fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
-        self.0.outbox.push(&notification_frame(method, params))
+        self.0.outbox.push(notification_frame(method, params))
     }
 
     pub(super) fn in_flight(&self) -> &RequestsInFlight {
@@ -117,7 +117,7 @@ impl StdioLink {
 
     /// Answers a question.
     pub fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
-        self.0.outbox.push(&response_frame(id, outcome))
+        self.0.outbox.push(response_frame(id, outcome))
     }
 
     /// Writes what waits, then closes the child's input.
@@ -151,7 +151,7 @@ impl Drop for StdioExchange {
         // A request that was answered, or has failed, is not in the table any more.
         if self.link.0.in_flight.leave(self.number, &self.slot) && !self.quiet {
             // An error says that the link is over, and the request with it.
-            let _ = self.link.0.outbox.push(&withdrawal_frame(self.number));
+            let _ = self.link.0.outbox.push(withdrawal_frame(self.number));
         }
     }
 }

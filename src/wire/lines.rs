@@ -147,19 +147,24 @@ pub async fn write(
     Ok(())
 }
 
-/// Appends a frame as one line. Line breaks in valid JSON stand between tokens only, so a blank says the same.
+/// Appends a frame as one line.
 pub fn append(frame: &[u8], batch: &mut Vec<u8>) {
-    let from = batch.len();
     batch.reserve(frame.len() + 1);
-    batch.extend_from_slice(frame);
-    if memchr::memchr2(b'\n', b'\r', frame).is_some() {
+    append_piece(frame, batch);
+    batch.push(b'\n');
+}
+
+/// Appends a piece of a frame to its line. Line breaks in valid JSON stand between tokens only, so a blank says the same.
+pub fn append_piece(piece: &[u8], batch: &mut Vec<u8>) {
+    let from = batch.len();
+    batch.extend_from_slice(piece);
+    if memchr::memchr2(b'\n', b'\r', piece).is_some() {
         for byte in &mut batch[from..] {
             if matches!(byte, b'\n' | b'\r') {
                 *byte = b' ';
             }
         }
     }
-    batch.push(b'\n');
 }
 
 #[cfg(test)]
