@@ -108,14 +108,14 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
 pub(super) fn report<T>(started: Result<T, ServeError>) -> Result<Option<T>, ServeError> {
     let line = match &started {
         Ok(_) => READY.to_owned(),
-        Err(ServeError::Taken(_)) => TAKEN.to_owned(),
-        Err(error) => format!("{error}{STEP}{}", error.next_step()).replace('\n', " "),
+        Err(error) if error.is_taken() => TAKEN.to_owned(),
+        Err(error) => format!("{}{STEP}{}", error.what(), error.next_step()).replace('\n', " "),
     };
     // Nobody may be listening any more.
     let _ = output::exactly(&line);
     match started {
         Ok(running) => Ok(Some(running)),
-        Err(ServeError::Taken(_)) => Ok(None),
+        Err(error) if error.is_taken() => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -146,11 +146,8 @@ impl Starter {
     /// Daemons of this data folder, which end on a signal.
     pub(super) fn lasting(places: Places, data_dir: PathBuf, out: Output) -> Self {
         Self {
-            out,
-            places,
-            data_dir,
             idle_exit: None,
-            more: Vec::new(),
+            ..Self::new(places, data_dir, Duration::ZERO, out)
         }
     }
 
@@ -159,9 +156,7 @@ impl Starter {
         self.more.extend(more);
         self
     }
-}
 
-impl Starter {
     /// Returns when the daemon, or another one, has the data folder.
     pub(super) async fn begin(&self) -> Result<(), CommandFailure> {
         let mut command = tokio::process::Command::new(program()?);
@@ -205,8 +200,10 @@ impl BridgeHost for Starter {
     }
 }
 
+const DOCTOR: &str = "`mcpproxy doctor`";
+
 fn failed(why: &str) -> CommandFailure {
-    CommandFailure::failed(format!("the daemon was not started: {why}")).next("`mcpproxy doctor`")
+    CommandFailure::failed(format!("the daemon was not started: {why}")).next(DOCTOR)
 }
 
 /// What the process that was to start it says with `-o json`.
@@ -217,11 +214,7 @@ fn why(stdout: &[u8]) -> CommandFailure {
         hint: Option<String>,
     }
     match serde_json::from_slice(stdout) {
-        Ok(Failed {
-            error,
-            hint: Some(hint),
-        }) => failed(&error).next(hint),
-        Ok(Failed { error, hint: None }) => failed(&error),
+        Ok(Failed { error, hint }) => failed(&error).next(hint.unwrap_or(DOCTOR.to_owned())),
         Err(_) => failed("it ended without a word"),
     }
 }

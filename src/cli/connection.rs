@@ -29,7 +29,10 @@ pub(super) async fn open(
     let daemon = match connected.and_then(|daemon| of_file(files, daemon)) {
         Err(absent) if absent.is_absence() => {
             let found = in_other_folder(files, out).await;
-            found.ok_or(absent)?
+            found.ok_or_else(|| match (absent, files.missing_file()) {
+                (DaemonError::NotRunning(_), missing) => DaemonError::NotRunning(missing),
+                (absent, _) => absent,
+            })?
         }
         connected => connected?,
     };

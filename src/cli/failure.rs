@@ -77,8 +77,10 @@ impl From<DaemonError> for CommandFailure {
     fn from(error: DaemonError) -> Self {
         let what = error.to_string();
         match error {
-            DaemonError::NotRunning(_) => Self::not_reachable(what)
+            DaemonError::NotRunning(None) => Self::not_reachable(what)
                 .next("`mcpproxy start`"),
+            DaemonError::NotRunning(Some(_)) => Self::not_reachable(what)
+                .next("correct the name, or create the file: `mcpproxy setup`"),
             DaemonError::OtherConfiguration { .. } => Self::not_reachable(what)
                 .next("leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose one with --data-dir"),
             DaemonError::NoFolder(_) => Self::failed(what).next("name a folder with --data-dir"),

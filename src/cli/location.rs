@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::failure::CommandFailure;
 use crate::{
     config::{self, Places, RequestedPlaces},
+    daemon_client::DaemonError,
     management::{Management, OverFiles},
 };
 
@@ -34,6 +35,13 @@ impl Location {
         let variables = config::process_environment();
         let places = Places::find(&requested, &*variables)
             .map_err(|error| CommandFailure::failed(error.to_string()))?;
-        Ok(Management::over_files(places, variables))
+        let files = Management::over_files(places, variables);
+        if self.data_dir.is_some() && files.data_dir().is_file() {
+            return Err(DaemonError::NoFolder(files.data_dir().to_owned()).into());
+        }
+        if files.config_file().is_dir() {
+            files.written_config()?;
+        }
+        Ok(files)
     }
 }

@@ -30,7 +30,7 @@ use crate::{
 pub(super) struct ServeCommand {
     #[command(flatten)]
     carried: CarriedOptions,
-    /// Serve HTTP, at this address if given; the default
+    /// Serve HTTP, at ADDR if given; only needed with --stdio
     #[arg(long, value_name = "ADDR", num_args = 0..=1, conflicts_with_all = ["listen", "port"])]
     #[expect(
         clippy::option_option,
@@ -212,10 +212,10 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> 
             })?;
             match started(options, &mut signals).await {
                 Some(Ok(running)) => running.serve_client(input, output, signals).await?,
-                Some(Err(ServeError::Taken(_))) => tokio::select! {
+                Some(Err(error)) if error.is_taken() => tokio::select! {
                     carried = bridge::carry(socket, starter, input, output) => {
                         carried.map_err(|error| {
-                            ServeError::failed(error.to_string(), "`mcpproxy doctor` says what is wrong")
+                            ServeError::ended(error.to_string(), "`mcpproxy doctor` says what is wrong")
                         })?;
                     }
                     () = signals.next() => (),

@@ -68,9 +68,7 @@ impl DataLock {
                 };
                 let folder = data_dir.display();
                 Err(ServeError::taken(
-                    format!(
-                        "the daemon was not started: another one{holder} uses the data folder {folder}"
-                    ),
+                    format!("another one{holder} uses the data folder {folder}"),
                     "use that one, or stop it first: `mcpproxy stop`",
                 ))
             }

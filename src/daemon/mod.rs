@@ -194,7 +194,8 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     .map_err(|error| ServeError::failed(error.to_string(), error.next_step()))?;
     let settings = keeper.settings();
     if options.tcp == Tcp::Always {
-        check_listen(&settings, &options)?;
+        check_listen(&settings, &options)
+            .map_err(|error| ServeError::failed(error.what(), NotLoopback::STEP))?;
     }
     let lock_file = settings.lock_file.as_deref().map(lock_file).transpose()?;
     let data_dir = options.places.data_folder(&settings).to_owned();
@@ -244,7 +245,7 @@ fn lock_file(file: &Path) -> Result<Lock, ServeError> {
     let lock = Lock::load(file).map_err(|error| {
         let file = file.display();
         ServeError::failed(
-            format!("the daemon was not started: the lock file {file} cannot be used: {error}"),
+            format!("the lock file {file} cannot be used: {error}"),
             format!(
                 "name a lock file; `mcpproxy upstream lock {file}` writes what is approved into one"
             ),
@@ -269,7 +270,7 @@ async fn listen(
                 Ok(()) => http::bind(&settings.listen)
                     .await
                     .map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(error.what()),
             };
             Ok(listened.unwrap_or_else(|error| {
                 tracing::warn!(error, "only the local socket is served");
@@ -279,12 +280,11 @@ async fn listen(
     }
 }
 
-fn check_listen(settings: &Settings, options: &ServeOptions) -> Result<(), ServeError> {
+fn check_listen(settings: &Settings, options: &ServeOptions) -> Result<(), NotLoopback> {
     if options.insecure {
         return Ok(());
     }
-    let checked = settings.listen.for_this_machine();
-    checked.map_err(|error| ServeError::failed(error.what(), NotLoopback::STEP))
+    settings.listen.for_this_machine()
 }
 
 /// Who has the port is looked for here alone: it takes a moment, which a daemon that serves its local socket is not to lose.
@@ -299,13 +299,13 @@ async fn not_bound(listen: Listen, error: &NotBound) -> ServeError {
         let step = taken.step(&format!("`--listen {}`", taken.free));
         return ServeError::failed(what, step);
     }
-    match error.reason.kind() {
-        io::ErrorKind::PermissionDenied => ServeError::failed(
-            error.to_string(),
-            "choose another port with --port: those below 1024 need privileges",
-        ),
-        _ => ServeError::failed(error.to_string(), "choose another address with --listen"),
-    }
+    let step = match error.reason.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "choose another port with --port: those below 1024 need privileges"
+        }
+        _ => "choose another address with --listen",
+    };
+    ServeError::failed(error.to_string(), step)
 }
 
 fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
@@ -315,34 +315,27 @@ fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
         .map(str::parse::<Listen>)
         .transpose()
         .map_err(|BadListen(text)| {
-            let what =
-                format!("the daemon was not started: {text:?} is not an address to listen on");
+            let what = format!("{text:?} is not an address to listen on");
             ServeError::usage(what, BadListen::STEP)
         })?;
     let routing_mode = match options.mode.as_deref() {
         None => None,
         Some(text) => Some(RoutingMode::parse(text).ok_or_else(|| {
-            let what = format!("the daemon was not started: {text:?} is not a routing mode");
+            let what = format!("{text:?} is not a routing mode");
             ServeError::usage(what, "leave --mode out")
         })?),
     };
     // Relative to where the command was typed, not to the file of the configuration.
     let lock_file = options.locked.as_deref().map(std::path::absolute);
     let lock_file = lock_file.transpose().map_err(|error| {
-        let what = format!(
-            "the daemon was not started: --locked: {}",
-            storage::in_words(&error)
-        );
+        let what = format!("--locked: {}", storage::in_words(&error));
         ServeError::usage(what, "name a lock file")
     })?;
     let demo = if options.demo {
         let program = std::env::current_exe();
         Some(program.map_err(|error| {
-            let what = format!(
-                "the demo server cannot be found: {}",
-                storage::in_words(&error)
-            );
-            ServeError::failed(what, "leave --demo out")
+            let why = storage::in_words(&error);
+            ServeError::failed(format!("no demo server: {why}"), "leave --demo out")
         })?)
     } else {
         None

@@ -1,68 +1,81 @@
 //! Why a daemon does not serve: what failed, and what to do about it.
 
-use std::{error::Error, fmt, io};
+use std::{error::Error, io};
 
 use crate::storage;
 
 /// Why the daemon does not run.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// A flag makes no sense.
-    #[error("{0}")]
-    Usage(Unserved),
-    /// Another daemon has the data folder.
-    #[error("{0}")]
-    Taken(Unserved),
-    /// Everything else.
-    #[error("{0}")]
-    Failed(Unserved),
-}
-
-/// What keeps a daemon from serving.
-#[derive(Debug)]
-pub struct Unserved {
+#[error("{}{what}", self.outcome())]
+pub struct ServeError {
+    kind: Kind,
     what: String,
     step: String,
 }
 
-impl fmt::Display for Unserved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A flag makes no sense.
+    Usage,
+    /// Another daemon has the data folder.
+    Taken,
+    /// Everything else that keeps it from starting.
+    Failed,
+    /// It served, and serves no more.
+    Ended,
 }
 
 impl ServeError {
     /// The exit code of the command line.
     pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Usage(_) => 2,
-            Self::Taken(_) | Self::Failed(_) => 1,
-        }
+        if self.kind == Kind::Usage { 2 } else { 1 }
+    }
+
+    /// Whether another daemon has the data folder.
+    pub fn is_taken(&self) -> bool {
+        self.kind == Kind::Taken
+    }
+
+    /// What failed, without what became of the daemon.
+    pub fn what(&self) -> &str {
+        &self.what
     }
 
     /// What to do about it.
     pub fn next_step(&self) -> &str {
-        match self {
-            Self::Usage(why) | Self::Taken(why) | Self::Failed(why) => &why.step,
+        &self.step
+    }
+
+    fn outcome(&self) -> &'static str {
+        match self.kind {
+            Kind::Ended => "",
+            Kind::Usage | Kind::Taken | Kind::Failed => "the daemon was not started: ",
         }
+    }
+
+    fn new(kind: Kind, what: impl Into<String>, step: impl Into<String>) -> Self {
+        let (what, step) = (what.into(), step.into());
+        Self { kind, what, step }
     }
 
     /// A flag makes no sense, and what would.
     pub fn usage(what: impl Into<String>, step: impl Into<String>) -> Self {
-        let (what, step) = (what.into(), step.into());
-        Self::Usage(Unserved { what, step })
+        Self::new(Kind::Usage, what, step)
     }
 
     /// Another daemon has the data folder, and what can be done instead.
     pub fn taken(what: impl Into<String>, step: impl Into<String>) -> Self {
-        let (what, step) = (what.into(), step.into());
-        Self::Taken(Unserved { what, step })
+        Self::new(Kind::Taken, what, step)
     }
 
     /// What failed, and what to do about it.
     pub fn failed(what: impl Into<String>, step: impl Into<String>) -> Self {
-        let (what, step) = (what.into(), step.into());
-        Self::Failed(Unserved { what, step })
+        Self::new(Kind::Failed, what, step)
+    }
+
+    /// What ended one that served, and what to do about it.
+    pub fn ended(what: impl Into<String>, step: impl Into<String>) -> Self {
+        Self::new(Kind::Ended, what, step)
     }
 
     /// Something that has to be done with the data folder failed.

@@ -55,7 +55,7 @@ pub(super) async fn until(
         }
     }
     if lost.is_cancelled() {
-        return Err(ServeError::failed(LOST, LOST_STEP));
+        return Err(ServeError::ended(LOST, LOST_STEP));
     }
     Ok(())
 }

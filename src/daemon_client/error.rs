@@ -8,11 +8,11 @@ use crate::failure::error_code::ErrorCode;
 /// Why a request to the daemon failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// Nobody listens. Some commands can go on without.
-    #[error("the daemon is not running")]
-    NotRunning(PathBuf),
+    /// Nobody listens, and why no daemon could start, where that is known. Some commands can go on without.
+    #[error("the daemon is not running{}", .0.as_ref().map_or(String::new(), |why| format!(", and {why}")))]
+    NotRunning(Option<String>),
     /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
-    #[error("no daemon of {} runs: the one in {} serves {served}", requested.display(), data_dir.display())]
+    #[error("no daemon runs with {}: the one of the data folder {} uses {served}", requested.display(), data_dir.display())]
     OtherConfiguration {
         /// Its data folder.
         data_dir: PathBuf,

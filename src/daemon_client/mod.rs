@@ -171,7 +171,7 @@ impl DaemonClient {
             .await
             .map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                    DaemonError::NotRunning(socket.to_owned())
+                    DaemonError::NotRunning(None)
                 }
                 io::ErrorKind::PermissionDenied => DaemonError::OtherUser(socket.to_owned()),
                 io::ErrorKind::NotADirectory => {

@@ -94,7 +94,7 @@ impl ConfigReport {
         let lacking: Vec<BrokenEntry> = lacking.collect();
         self.servers += lacking.len();
         self.warnings.extend(lacking.into_iter().map(|broken| {
-            let what = "for this command; the daemon that runs has it and uses the entry";
+            let what = "here; the running daemon has it and uses the entry";
             Warning {
                 server: Some(broken.name),
                 ..Warning::new(format!("{} {what}", broken.reason))
@@ -104,7 +104,7 @@ impl ConfigReport {
             self.error = None;
             let missing = std::mem::take(&mut self.missing_variables);
             self.warnings.push(Warning::new(format!(
-                "the file refers to {}, which this command has not; the daemon that runs has it and uses the file",
+                "the file refers to {}, not set here; the running daemon has it and uses the file",
                 missing.join(", ")
             )));
         }
@@ -226,7 +226,7 @@ impl Management<OverFiles> {
                 .cloned()
                 .map(BrokenEntry::with_places)
                 .collect(),
-            warnings: settings.all_warnings(),
+            warnings: (self.missing_file()).map_or_else(|| settings.all_warnings(), |_| Vec::new()),
         }
     }
 
@@ -298,7 +298,7 @@ impl Management<OverFiles> {
         let listen = listen.map(|error| format!("`listen`: {error}"));
         let folder = self.data_dir();
         let folder = (folder.exists() && !folder.is_dir())
-            .then(|| format!("{} is not a folder", folder.display()));
+            .then(|| format!("`data_dir`: {} is not a folder", folder.display()));
         let lock = settings.lock_file.as_deref().and_then(|file| {
             let error = Lock::load(file).err()?;
             Some(format!(

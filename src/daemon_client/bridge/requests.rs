@@ -271,7 +271,7 @@ pub(super) fn unreachable(request: &ClientRequest, absent: &NoDaemon) -> Bytes {
             "Correct the --token that mcpproxy was started with, or $MCPPROXY_TOKEN."
         }
         ErrorCode::ServerMisconfigured => {
-            "Take it out of the configuration: a server behind itself would never end."
+            "Remove that server from the configuration: it would call itself without end."
         }
         _ => {
             "Correct the --endpoint that mcpproxy was started with. `mcpproxy upstream list` and `mcpproxy config get profiles` in a terminal have the names."
