@@ -173,7 +173,7 @@ impl NextStep {
                 let name = encoded(name);
                 format!("PUT /api/v1/secrets/{name} stores it.")
             }
-            Self::ShowServer => format!("GET /api/v1/servers/{server} shows it."),
+            Self::ShowServer => format!("GET /api/v1/servers/{server} shows the server."),
             Self::ShowTools => "GET /api/v1/tools lists the tools.".to_owned(),
             Self::ShowServers => "GET /api/v1/servers lists the servers.".to_owned(),
             Self::ShowProfiles => "GET /api/v1/config shows the profiles.".to_owned(),

@@ -224,8 +224,12 @@ impl AgentRequest<'_> {
             .map_err(for_agent)?
             .is_none()
         {
-            let error = format!("{name} is a remote server and keeps its own log");
-            let hint = "Ask the user to read it where that server runs.";
+            let mut error = format!("{name} is a remote server and keeps its own log");
+            let mut hint = "Ask the user to read it where that server runs.";
+            if self.now.settings().broken_entry(name).is_some() {
+                error = format!("{name} has written no log: its entry cannot be used");
+                hint = "See what it lacks with the operation \"list\".";
+            }
             return Err(Failure::new(ErrorCode::NoLog, error, hint).of_server(name));
         }
         if has_other_callers(self.now.settings(), self.caller) {
