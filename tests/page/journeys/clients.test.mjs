@@ -60,7 +60,7 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await eventually("the undo", async () => (await names()).length === 0);
   await page.getByRole("checkbox", { name: "rooms" }).waitFor();
   // Their file is left without them, and gets them back.
-  const move = page.getByRole("checkbox", { name: /^move: take them out of the file of Cursor/ });
+  const move = page.getByRole("checkbox", { name: /^move: remove them from the file of Cursor/ });
   assert.equal(await move.count(), 0, "it would take along what is not chosen");
   await page.getByText("To move the servers of Cursor, choose all of them.").waitFor();
   await page.getByRole("checkbox", { name: "my-notes" }).check();

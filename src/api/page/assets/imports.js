@@ -20,7 +20,7 @@ export function offers(frame, found) {
     boxes: ticks(frame, { has: (name) => !left.has(name), set: (name, is) => (is ? left.delete(name) : left.add(name)), keys: () => open().map((one) => one.name) }),
     held: () => tick("isHeld", "hold for review: tools are listed, none is offered"),
     stored: () => tick("keeps", `store secrets in ${vault()}`),
-    moved: (files) => tick("moves", `move: take them out of ${files}; else each also starts there`),
+    moved: (files) => tick("moves", `move: remove them from ${files}; else each also starts there`),
   };
   return it;
 }
@@ -162,7 +162,7 @@ export function imports(frame, done = () => {}) {
     const out = from.length ? offer.moved(`the ${from.length === 1 ? "file" : "files"} of ${from.join(", ")}`) : null;
     const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${goes === n && n ? "Move" : "Import"} ${count(n, "server")}${goes && goes < n ? `, move ${goes}` : ""}`, take), out, parts.length ? h("span.hint", `To move the servers of ${parts.join(", ")}, choose all of them.`) : null, offer.held(), stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
     return box(where, faults, it.failure ? failed(it.failure) : null, outcome(),
-      table("fold", [["Take", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
+      table("fold", [["Import", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
       h("div.bar.sec", act));
   }
 

@@ -258,7 +258,7 @@ export function review(wanted, frame) {
       return [confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "Every client gets it at once, and models read its text.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later"), off ? h("p.acts", off) : null];
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
-    return h("div.decide", h("p.small.dim", thing.fingerprint ? ["Approving pins ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
+    return h("div.decide", h("p.small.dim", thing.fingerprint ? ["You approve ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
       off, button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 

@@ -129,7 +129,7 @@ export function server(name, frame, first) {
       it.failure ? failed(it.failure) : null,
       fix,
       why(one, fix !== null),
-      one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the file, so it cannot be edited, disabled or held. ", endOf[one.demo]]) : null,
+      one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the file, so it cannot be edited, disabled or quarantined. ", endOf[one.demo]]) : null,
       strip([
         ["Tools", one.tools ? `${number(one.tools)}, ${one.held ? `${one.held} held` : "none held"}` : "none known"],
         ["Calls, 24 h", `${counted(all.calls, calls)}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`],
@@ -168,6 +168,7 @@ export function server(name, frame, first) {
     if (!one.enabled) return "It starts when you enable it.";
     if (one.quarantined) return "It starts when you approve it.";
     if (details.missing?.length) return `It starts when its ${details.missing[0].kind} is set.`;
+    if (one.unusable) return "It starts when its entry is corrected.";
     return details.entry?.start === "eager" ? "It starts with the daemon." : "The first call starts it.";
   }
 
