@@ -53,9 +53,7 @@ impl CountedRecord {
             caller: self.caller.as_deref(),
         }
     }
-}
 
-impl CountedRecord {
     pub(super) fn has_failed(&self) -> bool {
         is_failure(&self.outcome)
     }

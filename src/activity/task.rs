@@ -172,9 +172,7 @@ impl ActivityTask {
             }
         });
     }
-}
 
-impl ActivityTask {
     /// Waits for the disk. What waits meanwhile keeps whole messages alive by parts of them, so those are copied here: callers have no
     /// time for it.
     async fn detaching_while<T>(&self, working: JoinHandle<T>) -> Result<T, JoinError> {

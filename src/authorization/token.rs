@@ -62,9 +62,7 @@ impl AccessToken {
                 now >= self.received.saturating_add(due)
             })
     }
-}
 
-impl AccessToken {
     fn is_worth_renewing(&self, now: u64) -> bool {
         now >= self.received.saturating_add(YOUNGEST)
     }

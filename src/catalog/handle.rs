@@ -211,9 +211,7 @@ impl Catalog {
     pub fn own_differences(&self) -> broadcast::Receiver<OwnDifference> {
         self.own_differences.subscribe()
     }
-}
 
-impl Catalog {
     /// What this caller sees: where its client has connections of its own to servers, what they list there.
     pub fn seen_by(&self, caller: &Caller) -> SeenSnapshot {
         let shared = self.glance();

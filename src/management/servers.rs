@@ -189,9 +189,7 @@ impl ServerRow {
         let is_down = matches!(self.state, ServerState::Error | ServerState::Authenticating);
         self.standing().is_usable() && (is_down || is_trying)
     }
-}
 
-impl ServerRow {
     /// Whether a person has to look at it.
     pub(super) fn needs_a_person(&self) -> bool {
         let waits = self.standing() == Standing::Quarantined;

@@ -105,9 +105,7 @@ impl Router {
             )),
         }
     }
-}
 
-impl Router {
     /// A result of a server with the URIs in it that its resources are offered under. What it names and no list has can be read by this
     /// client from now on.
     pub(super) fn with_offered_uris(

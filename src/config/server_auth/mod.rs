@@ -102,9 +102,7 @@ impl TokenHash {
     pub fn of(token: &str) -> Self {
         Self(blake3::hash(token.as_bytes()))
     }
-}
 
-impl TokenHash {
     /// As text.
     pub fn to_hex(self) -> String {
         self.0.to_hex().to_string()
