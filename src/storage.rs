@@ -31,7 +31,7 @@ pub fn disk_step(error: &io::Error) -> &'static str {
         // What we found ourselves is not what it should be.
         _ if error.get_ref().is_some() => "replace it with one that is yours alone, then try again",
         io::ErrorKind::PermissionDenied => {
-            "let your user write there (`chmod u+w`, or `chown`), then try again"
+            "let your user read and write there (`chmod u+rw`, or `chown`), then try again"
         }
         _ => "check that the file and its folder may be written, then try again",
     }

@@ -92,7 +92,7 @@ fn line_of(
         ("change", _) => {
             let (action, error) = (record.action.as_deref(), record.error.as_deref());
             let detail = record.detail.as_deref();
-            tracing::info!(target: TARGET, kind, caller, action, server, detail, outcome, error, "server changed");
+            tracing::info!(target: TARGET, kind, caller, action, server, detail, outcome, error, "a change ended");
         }
         (_, "refused") => {
             tracing::info!(target: TARGET, kind, id, parent, caller, client, endpoint, method, server, tool, prompt, resource, task, outcome, code, duration_us, times, "request refused");

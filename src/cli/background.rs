@@ -38,6 +38,7 @@ const TAKEN: &str = "taken";
 
 /// What stands between why it does not serve and what to do about it.
 const STEP: char = '\t';
+const DOCTOR: &str = "`mcpproxy doctor`";
 
 /// The two processes it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -199,8 +200,6 @@ impl BridgeHost for Starter {
         self.out.note(text);
     }
 }
-
-const DOCTOR: &str = "`mcpproxy doctor`";
 
 fn failed(why: &str) -> CommandFailure {
     CommandFailure::failed(format!("the daemon was not started: {why}")).next(DOCTOR)

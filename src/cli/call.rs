@@ -111,9 +111,7 @@ impl CallCommand {
         let body = send(&mut daemon, "/api/v1/call", body, out).await?;
         show(&target, &body, out)
     }
-}
 
-impl CallCommand {
     fn target(self) -> Result<CallTarget, CommandFailure> {
         let mut words = self.words.into_iter().peekable();
         let variant = words.next_if(|word| KINDS.contains(&word.as_str()));
@@ -147,7 +145,7 @@ fn from_pairs(pairs: &[String]) -> Result<Box<RawValue>, CommandFailure> {
     for pair in pairs {
         let (key, text) = pair.split_once('=').ok_or_else(|| {
             CommandFailure::usage(format!(
-                "nothing was called: {pair:?} is neither KEY=VALUE nor a JSON object"
+                "nothing was called: {pair:?} is not KEY=VALUE, nor are the arguments one JSON object"
             ))
             .next(EXAMPLE)
         })?;

@@ -70,7 +70,7 @@ pub(super) struct ConfigHistoryList {
 
 /// Undo a change to the configuration, a token or an approval
 ///
-/// Restores the file byte for byte if nothing changed since, else value by value. To undo the
+/// Restores the file byte for byte if nothing changed since, else value by value. Undoing the
 /// issue of a token revokes it. Secrets are not in the history: the removal of one can be undone only until the daemon restarts.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\

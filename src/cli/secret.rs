@@ -86,8 +86,8 @@ impl SetSecret {
         out.note(&format!("{name} is kept in {place}{instead}"));
         let daemon = put_in_force(files, out).await;
         if row.used_by.is_empty() {
-            out.note(&format!(
-                "next: write ${{keyring:{name}}} into the entry of a server"
+            out.next(&format!(
+                "write ${{keyring:{name}}} into the entry of a server"
             ));
         } else {
             out.note(&format!("used by {}", row.used_by.join(", ")));

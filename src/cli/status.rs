@@ -140,13 +140,14 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
 /// How many records there are, and what is wrong with the log.
 fn activity(status: &ActivityStatus) -> Vec<(&'static str, String)> {
     let size = status.size_bytes.div_ceil(1 << 20);
+    let records = usize::try_from(status.records).unwrap_or(usize::MAX);
     let lost = match status.not_kept {
         0 => String::new(),
         count => format!("; {count} were not kept"),
     };
     let mut facts = vec![(
         "activity log",
-        format!("{} records, {size} MB{lost}", status.records),
+        format!("{}, {size} MB{lost}", output::count(records, "record")),
     )];
     let set_aside = status.set_aside.as_ref();
     facts.extend(set_aside.map(|file| {

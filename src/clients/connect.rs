@@ -221,7 +221,7 @@ pub fn check_endpoint(
     let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
     let step = match (kind, known.is_empty()) {
         ("server", true) => "no server is configured; `mcpproxy upstream add` adds one".to_owned(),
-        (_, true) => "no profile is configured (docs/access.md)".to_owned(),
+        (_, true) => "add it to `profiles` in the configuration file".to_owned(),
         (_, false) => format!("known are {}", known.join(", ")),
     };
     let what = format!("no endpoint {endpoint}: no {kind} {name:?} is configured{meant}");
@@ -344,7 +344,7 @@ pub(super) fn not_written(error: &ReplaceError) -> Failure {
             "try again; end the client first if it writes its file often"
         }
         ReplaceError::ReadOnly(_) => {
-            "make the file writable (`chmod u+w`), or change the one that generates it"
+            "make the file writable (`chmod u+w`), or change it where it is generated"
         }
         ReplaceError::Io { reason, .. } => storage::disk_step(reason),
     };

@@ -44,7 +44,7 @@ impl FileFault {
         match self.line {
             Some(line) => format!("correct line {line} of {file}, then try again"),
             None if path.is_dir() => {
-                format!("name a file instead of the folder {file}, or move it away")
+                format!("name a file; if {file} is meant to be one, move the folder away")
             }
             None if self.is_unread => format!("make {file} a file that your user can read"),
             None => format!("correct or reformat {file}, then try again"),

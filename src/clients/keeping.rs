@@ -39,7 +39,7 @@ pub fn to_keyring(
     })?;
     let parts = place.split_once('.');
     let parts = parts.filter(|(list, _)| ["env", "headers"].contains(list));
-    let (list, key) = parts.ok_or_else(|| wrong(format!("{place:?} is no such place")))?;
+    let (list, key) = parts.ok_or_else(|| wrong(format!("{place:?} cannot be moved")))?;
     let value = entry.get(list).and_then(|members| members.get(key));
     let value = value.and_then(Value::as_str);
     let value = value.filter(|value| !value.is_empty() && !has_reference(value));

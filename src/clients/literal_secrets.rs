@@ -53,7 +53,7 @@ impl LiteralSecret {
         }
         let behind = match self.scheme.trim() {
             "" => String::new(),
-            scheme => format!(" (the secret is what stands behind {scheme:?})"),
+            scheme => format!(" (the secret is what follows {scheme:?})"),
         };
         format!(
             "{store}`mcpproxy upstream patch {server} '{place}={}${{keyring:{name}}}'`{behind}",

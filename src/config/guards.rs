@@ -127,7 +127,7 @@ pub(super) fn repeated_guard(repeated: &[String]) -> Option<String> {
     let guards = |path: &&String| GUARDS.contains(&path.split(['.', '[']).next().unwrap_or(path));
     let twice = repeated.iter().find(guards)?;
     Some(format!(
-        "`{twice}` appears twice, and the server would be guarded by the last one only; take one out"
+        "`{twice}` appears twice, and the server would be guarded by the last one only; remove one"
     ))
 }
 

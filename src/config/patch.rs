@@ -72,7 +72,7 @@ impl ServerPatch {
             let read = proper(&key, value).and_then(|(name, value)| {
                 check_shape(name, &value)?;
                 if patch.contains_key(name) {
-                    return Err(wrong(&key, "says again what another key says"));
+                    return Err(wrong(&key, "means the same as another key that is given"));
                 }
                 patch.insert(name.to_owned(), value);
                 Ok(())

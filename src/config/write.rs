@@ -78,7 +78,7 @@ pub fn rewrite(
     let is_readable = read_text(real).is_ok();
     if is_readable && fs::metadata(real).is_ok_and(|found| found.permissions().readonly()) {
         // Replacing it would work, but somebody does not want that.
-        let error = io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only");
+        let error = io::Error::from(io::ErrorKind::PermissionDenied);
         return Err(failed("write", real)(error));
     }
     let variables = process_environment();

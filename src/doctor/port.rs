@@ -81,7 +81,7 @@ async fn free(listen: Listen) -> DoctorFinding {
         .at(address),
         Err(error) => DoctorFinding::fail(
             PORT,
-            format!("it cannot be listened on: {}", storage::in_words(&error)),
+            format!("it cannot be used: {}", storage::in_words(&error)),
             "set another `listen` in the configuration",
         )
         .at(address),

@@ -115,7 +115,7 @@ pub async fn read_body(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, U
         if size <= MAX_MESSAGE {
             let missing = size.saturating_sub(UNCOUNTED + share.bytes());
             if missing > 0 && !deadline.room(share.grow(missing, ROOM_TIMEOUT)).await? {
-                tracing::warn!("request refused: clients make us hold all that is allowed");
+                tracing::warn!("request refused: memory for requests is full");
                 return Err(UnreadBody::NoRoom);
             }
             text.extend_from_slice(&data);

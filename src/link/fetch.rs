@@ -35,8 +35,8 @@ impl Fetching {
         let fetching = Box::pin(self.fetch_within(request, reach));
         match tokio::time::timeout(self.deadline, fetching).await {
             Ok(fetched) => fetched,
-            Err(_) => Err(LinkError::Lost(format!(
-                "there was no answer within {} s",
+            Err(_) => Err(LinkError::NotDelivered(format!(
+                "no answer within {} s",
                 self.deadline.as_secs()
             ))),
         }

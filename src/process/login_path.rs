@@ -62,7 +62,7 @@ async fn ask() -> Option<OsString> {
     if path.is_none() {
         tracing::warn!(
             shell = %shell.display(),
-            "the login shell did not tell its PATH; commands are searched on our own"
+            "the login shell did not print its PATH; the daemon's own is used"
         );
     }
     path

@@ -163,7 +163,7 @@ impl Default for Metrics {
         let calls = Family::default();
         registry.register(
             "mcpproxy_calls",
-            "Calls that ended, by server, tool, method and outcome; server and tool are empty where none was found or it is one of ours",
+            "Calls that ended, by server, tool, method and outcome; server and tool are empty where none was found or it is built in",
             calls.clone(),
         );
         let durations = Family::new_with_constructor(make_histogram as fn() -> Histogram);

@@ -39,11 +39,11 @@ pub(super) enum UpstreamCommand {
     Logs(logs::ShowLogs),
     Inspect(inspect::InspectServer),
     Approve(approve::ApproveServer),
-    /// Hold servers until you approve them
+    /// Quarantine servers until you approve them
     Quarantine(change::NamedServers),
     Lock(lock::WriteLock),
     Login(login::LogIn),
-    /// Log out of servers
+    /// Log out of a server
     Logout(login::LogOut),
 }
 

@@ -146,7 +146,7 @@ fn isolate(
             "is not the name of an image".to_owned()
         } else {
             let program = redacted(program, TextKind::Word);
-            format!("is needed: there is no image for the command {program:?} to fall back on")
+            format!("is needed: mcpproxy has no image for the command {program:?}")
         };
         return Err(ConfigFinding::new("isolation.image", problem));
     };

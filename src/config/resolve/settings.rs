@@ -43,15 +43,14 @@ impl Settings {
         let api_key = file.api_key.as_ref().map(|key| &key.value);
         if api_key.is_some_and(|key| !is_long(key)) {
             let what = format!(
-                "is ignored: shorter than {SHORTEST_API_KEY} characters; the file `api_key` in the data folder counts"
+                "is ignored: shorter than {SHORTEST_API_KEY} characters; the file `api_key` in the data folder is used instead"
             );
             warnings.push(Warning::of_key("api_key", what));
         }
         let limit = file.tool_response_limit.0;
         let is_small = (1..SHORTEST_RESPONSE).contains(&limit);
         if is_small {
-            let what =
-                format!("is {limit}; {SHORTEST_RESPONSE} counts, which is the least (0: off)");
+            let what = format!("is {limit}; the least, {SHORTEST_RESPONSE}, is used (0: off)");
             warnings.push(Warning::of_key("tool_response_limit", what));
         }
         let key = session_keys(file.session_key.as_ref(), surroundings.lookup);

@@ -71,7 +71,7 @@ fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Result<Option<
     match given.find(|(_, other)| *other != value) {
         Some((key, _)) => Err(ConfigFinding::new(
             *key,
-            format_args!("says something else than `{first}`"),
+            format_args!("contradicts `{first}`"),
         )),
         None => Ok(Some(value)),
     }

@@ -141,7 +141,7 @@ impl TryFrom<RawAuth> for ServerAuth {
     fn try_from(raw: RawAuth) -> Result<Self, String> {
         let providers = match (raw.provider, raw.providers) {
             (Some(_), Some(_)) => {
-                return Err("has `providers` beside `provider`: give one of both".to_owned());
+                return Err("has both `providers` and `provider`: give only one of them".to_owned());
             }
             (Some(provider), None) => vec![provider],
             (None, Some(providers)) => providers,
@@ -155,7 +155,7 @@ impl TryFrom<RawAuth> for ServerAuth {
         for (key, provider, is_there) in sections {
             if is_there && !has(provider) {
                 return Err(format!(
-                    "has `{key}`, which has no effect: add `\"provider\": \"{key}\"`, or take it out"
+                    "has `{key}`, which has no effect: add `\"provider\": \"{key}\"`, or remove it"
                 ));
             }
         }

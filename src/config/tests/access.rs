@@ -152,7 +152,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             &format!(r#"{{"provider": "bearer", "providers": ["bearer"], {tokens}}}"#),
-            "beside `provider`",
+            "both `providers` and `provider`",
         ),
         (
             &format!(r#"{{"providers": ["bearer", "bearer"], {tokens}}}"#),

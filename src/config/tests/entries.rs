@@ -192,7 +192,7 @@ fn a_broken_entry_disables_only_itself() {
     );
     check_fault(
         r#"{"type": "sse", "transport": "http", "url": "http://h"}"#,
-        "`transport` says something else than `type`",
+        "`transport` contradicts `type`",
     );
     check_fault(
         r#"{"command": "x", "args": "a b"}"#,

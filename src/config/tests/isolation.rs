@@ -68,7 +68,7 @@ fn the_image_follows_the_command() {
     }
     check_fault(
         r#"{"command": "github-mcp", "isolation": {"enabled": true}}"#,
-        "`isolation.image` is needed: there is no image for the command \"github-mcp\"",
+        "`isolation.image` is needed: mcpproxy has no image for the command \"github-mcp\"",
     );
 }
 

@@ -339,15 +339,15 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     );
     check(
         json!({ "env": {}, "env_json": "{}" }),
-        "`env_json` says again",
+        "`env_json` means the same",
     );
     check(
         json!({ "cwd": "/a", "working_dir": "/a" }),
-        "`working_dir` says again",
+        "`working_dir` means the same",
     );
     check(
         json!({ "enabled": true, "disabled": false }),
-        "`disabled` says again",
+        "`disabled` means the same",
     );
     let deep = format!("{}{}", "{\"a\":".repeat(500), "}".repeat(500));
     check(json!({ "oauth_json": deep }), "`oauth_json` takes JSON");

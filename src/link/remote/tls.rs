@@ -43,7 +43,7 @@ pub(super) fn settings(endpoint: &Endpoint) -> Result<Arc<ClientConfig>, Endpoin
     let key = PrivateKeyDer::from_pem_file(path).map_err(|error| bad(in_words(&error)))?;
     let settings = builder.with_client_auth_cert(chain, key);
     Ok(Arc::new(settings.map_err(|_| {
-        bad("its key and its certificate do not go together".to_owned())
+        bad("its key and its certificate do not match".to_owned())
     })?))
 }
 

@@ -73,8 +73,8 @@ fn define(settings: &Settings) -> Value {
         "title": "Manage MCP servers",
         "description": "Lists the MCP servers behind mcpproxy with their state, and changes them. update and patch are the same: only \
             the given fields change, env and headers are merged (null deletes a key), lists are replaced, isolation and oauth are merged \
-            deeply, null removes a field. A server that is added, or of which another command, address or secret is used, is held until \
-            the user approves it; nothing here can approve.",
+            deeply, null removes a field. A server that is added, or of which another command, address or secret is used, is \
+            quarantined until the user approves it; nothing here can approve.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -91,9 +91,9 @@ fn define(settings: &Settings) -> Value {
                 "url": text("The address of a remote server"),
                 "headers": map("Headers for a remote server"),
                 "headers_json": as_json("headers"),
-                "type": text("stdio, http, sse or auto; the rest tells it, too"),
+                "type": text("stdio, http, sse or auto; if absent, command or url decides"),
                 "enabled": { "type": "boolean" },
-                "quarantined": { "type": "boolean", "description": "true holds the server" },
+                "quarantined": { "type": "boolean", "description": "true quarantines the server" },
                 "idle_timeout": text("adaptive, never, or a duration such as 2m"),
                 "init_timeout": text("A duration"),
                 "call_tool_timeout": text("A duration"),

@@ -132,8 +132,7 @@ impl Writer {
     fn end(&mut self, session: RecordedSession, records: &SessionRecords) {
         records.0.kept.lock().remove(session.digest);
         if let Err(error) = self.files.end(session) {
-            let what =
-                "it cannot be kept that a session has ended: it may be continued after a restart";
+            let what = "the end of a session cannot be stored: it may continue after a restart";
             self.log_failure(&error, what);
         }
     }

@@ -102,7 +102,7 @@ impl HoldReason {
     pub fn explained(self, kind: ThingKind) -> &'static str {
         match self {
             Self::Changed if kind == ThingKind::Instructions => {
-                "what the server says of itself changed since it was approved"
+                "its instructions changed since they were approved"
             }
             Self::Changed => "its definition changed since it was approved",
             Self::Objected => "its definition looks dangerous and was never approved",

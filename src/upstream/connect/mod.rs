@@ -250,6 +250,9 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
         OpenError::Link(LinkError::Status { status: 500.., .. }) => {
             NextStep::act("read that server's log, or tell whoever runs it")
         }
+        OpenError::Link(LinkError::Lost(_)) if matches!(entry.transport, Transport::Remote(_)) => {
+            NextStep::fix("read that server's log, or correct its `url`")
+        }
         OpenError::Link(LinkError::Broken(_)) => NextStep::fix(
             "check the path of its `url` (most end in /mcp or /sse), or read that server's log",
         ),
@@ -266,7 +269,7 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
             "correct that variable where the daemon runs, or name the server's host in NO_PROXY, then `mcpproxy restart`",
         ),
         OpenError::Link(LinkError::NotHttp) => {
-            NextStep::fix("write https:// instead of http:// in its `url`")
+            NextStep::fix("correct the port in its `url`, or write https:// if it speaks TLS")
         }
         _ => logs_step(entry),
     }
