@@ -67,9 +67,6 @@ pub enum NextStep {
     Act {
         /// What, in words.
         how: String,
-        /// The same over REST, if it has other words there.
-        #[serde(skip)]
-        request: Option<String>,
     },
     /// Nothing: it is tried again.
     Wait,
@@ -88,18 +85,7 @@ impl NextStep {
 
     /// Something else, in the words of a terminal.
     pub fn act(how: impl Into<String>) -> Self {
-        Self::Act {
-            how: how.into(),
-            request: None,
-        }
-    }
-
-    /// The same, in other words over REST.
-    pub fn act_or(how: impl Into<String>, request: impl Into<String>) -> Self {
-        Self::Act {
-            how: how.into(),
-            request: Some(request.into()),
-        }
+        Self::Act { how: how.into() }
     }
 
     /// With its words passed through this.
@@ -107,10 +93,7 @@ impl NextStep {
     pub fn shown(self, show: impl Fn(&str) -> String) -> Self {
         match self {
             Self::FixEntry { how: Some(how) } => Self::fix(&show(&how)),
-            Self::Act { how, request } => Self::Act {
-                how: show(&how),
-                request,
-            },
+            Self::Act { how } => Self::act(show(&how)),
             step => step,
         }
     }
@@ -152,7 +135,7 @@ impl NextStep {
                 "correct that, then try again; `mcpproxy config schema` describes every key"
                     .to_owned()
             }
-            Self::FixEntry { how: Some(how) } | Self::Act { how, .. } => how.clone(),
+            Self::FixEntry { how: Some(how) } | Self::Act { how } => how.clone(),
             Self::FixEntry { how: None } => "correct its entry: `mcpproxy config edit`".to_owned(),
             Self::Wait => "nothing to do: mcpproxy keeps trying".to_owned(),
             Self::Unknown => format!("`mcpproxy upstream show {server}`"),
@@ -186,10 +169,6 @@ impl NextStep {
                 "Correct that, then try again; GET /api/v1/config/schema describes every key."
                     .to_owned()
             }
-            Self::Act {
-                request: Some(request),
-                ..
-            } => request.clone(),
             _ => return None,
         })
     }

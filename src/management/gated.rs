@@ -13,10 +13,7 @@ use crate::{
         step::NextStep,
     },
     gate::Rules,
-    text::{
-        names::{ServerName, as_argument},
-        percent::encoded,
-    },
+    text::names::{ServerName, as_argument},
     trust::approvals::{HoldReason, Lock, ThingKind},
     upstream::ConnectError,
     wire::{Target, method},
@@ -98,7 +95,7 @@ fn refusal(
 pub(super) fn next_step(code: ErrorCode, server: &str, lists: &Snapshot) -> Option<NextStep> {
     match (code, lists.lock.as_deref()) {
         (ErrorCode::ServerDisabled, _) => Some(NextStep::Enable),
-        (ErrorCode::ServerQuarantined, None) => Some(approve(server, lists)),
+        (ErrorCode::ServerQuarantined, None) => Some(NextStep::act(approve(server, lists))),
         (ErrorCode::ServerQuarantined, Some(lock)) => Some(NextStep::act(lift(server, lock))),
         (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => Some(NextStep::Review),
         (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(lock)) => {
@@ -137,17 +134,12 @@ pub(super) fn wants_more(missing: &[String]) -> Option<String> {
 }
 
 /// What a person does about a server that is held. One that an agent added has not been started, so nobody knows its tools.
-fn approve(server: &str, lists: &Snapshot) -> NextStep {
+fn approve(server: &str, lists: &Snapshot) -> String {
     let is_known = lists.servers.contains_key(server);
     let connects = if is_known { "" } else { " --connect" };
-    let path = format!("/api/v1/servers/{}", encoded(server));
     let server = as_argument(server);
-    let step = format!(
+    format!(
         "`mcpproxy upstream inspect {server}{connects}`, then `mcpproxy upstream approve {server}`"
-    );
-    NextStep::act_or(
-        step,
-        format!("GET {path}/inspect shows it, then POST {path}/approve."),
     )
 }
 

@@ -29,8 +29,10 @@ impl Management {
             (ErrorCode::ServerUnavailable, Some(server)) => self.why_unavailable(server),
             _ => None,
         };
+        let request = request_of(&failure);
         Failure {
             error: error.unwrap_or(failure.error),
+            hint: request.unwrap_or(failure.hint),
             step,
             ..failure
         }
@@ -75,26 +77,20 @@ impl Management {
                     _ => "SERVER:TOOL".to_owned(),
                 };
                 let thing = as_argument(&thing);
-                let command =
-                    format!("`mcpproxy access check operator {thing}` names the rule in {file}");
-                let request = "POST /api/v1/access/check names the rule.";
-                Some(NextStep::act_or(command, request))
+                Some(NextStep::act(format!(
+                    "`mcpproxy access check operator {thing}` names the rule in {file}"
+                )))
             }
             // The only tool of ours that is switched off.
             (ErrorCode::ToolDisabled, None) => {
                 let command = "`mcpproxy config set enable_code_execution true`";
-                let request = "PATCH /api/v1/config sets `enable_code_execution` to true.";
-                Some(NextStep::act_or(command, request))
+                Some(NextStep::act(command))
             }
             (ErrorCode::ToolDisabled, Some(server)) => {
                 let tool = failure.tool.as_deref().unwrap_or("TOOL");
                 let thing = format!("{server}:{tool}");
                 let command = format!("`mcpproxy tools enable {}`", as_argument(&thing));
-                let request = format!(
-                    "PATCH /api/v1/servers/{} changes its `disabled_tools`.",
-                    encoded(server)
-                );
-                Some(NextStep::act_or(command, request))
+                Some(NextStep::act(command))
             }
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(_)) => Some(NextStep::LogIn),
@@ -132,8 +128,7 @@ impl Management {
         let thing = format!("{server}:{tool}");
         let thing = as_argument(&thing);
         let step = format!("if you want that: `mcpproxy call {variant} {thing} …`");
-        let request = format!("If you want that, send `\"variant\": \"{variant}\"`.");
-        Some(NextStep::act_or(step, request))
+        Some(NextStep::act(step))
     }
 
     fn why_unavailable(&self, server: &str) -> Option<String> {
@@ -167,6 +162,29 @@ pub(super) fn closest_server<'a>(settings: &'a Settings, wanted: &str) -> Option
         wanted,
         known.chain(settings.broken.iter().map(|broken| &*broken.name)),
     )
+}
+
+/// What helps over REST where the step is in the words of a terminal.
+fn request_of(failure: &Failure) -> Option<String> {
+    let server = encoded(failure.server.as_deref().unwrap_or_default());
+    let tool = encoded(failure.tool.as_deref().unwrap_or_default());
+    let request = match failure.code {
+        ErrorCode::AccessDenied => "POST /api/v1/access/check names the rule.".to_owned(),
+        ErrorCode::ToolDisabled if server.is_empty() => {
+            "PATCH /api/v1/config sets `enable_code_execution` to true.".to_owned()
+        }
+        ErrorCode::ToolDisabled => {
+            format!("PATCH /api/v1/servers/{server} changes its `disabled_tools`.")
+        }
+        ErrorCode::WrongVariant => format!(
+            "If you want that, send the variant that GET /api/v1/tools/show?name={server}:{tool} names."
+        ),
+        ErrorCode::ServerQuarantined => format!(
+            "GET /api/v1/servers/{server}/inspect shows it, then POST /api/v1/servers/{server}/approve."
+        ),
+        _ => return None,
+    };
+    Some(request)
 }
 
 /// The names of the tools that a server lists.
