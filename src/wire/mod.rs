@@ -15,6 +15,7 @@ pub mod input_required;
 pub mod instance;
 pub mod lines;
 mod log_level;
+mod message_frame;
 pub mod meta;
 pub mod method;
 pub mod named_uris;
@@ -32,13 +33,13 @@ pub mod tool_result;
 mod trace_parent;
 mod window;
 
-pub use frame::{
-    FrameError, Message, MessageFrame, Notification, Outcome, Request, Response, error_frame,
-    notification_frame, parse_client, request_frame, response_frame, result_frame,
-};
+pub use frame::{FrameError, Message, Notification, Outcome, Request, Response, parse_client};
 pub use id::{Id, RequestNumbers};
 pub use id_finder::IdFinder;
 pub use log_level::LogLevel;
+pub use message_frame::{
+    MessageFrame, error_frame, notification_frame, request_frame, response_frame, result_frame,
+};
 pub use raw::{Lookup, NotJson, Raw, json_fault};
 pub use request_meta::{RequestMeta, is_modern, unsupported};
 pub use revision::Revision;
