@@ -11,11 +11,7 @@ use super::{
     failure::CommandFailure,
     output::{self, Output},
 };
-use crate::{
-    config::json_mistake,
-    daemon_client::{self, DaemonError},
-    storage,
-};
+use crate::{config::json_mistake, daemon_client, storage};
 
 /// Run a JavaScript file that calls tools
 ///
@@ -104,7 +100,7 @@ impl CodeCommand {
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
         let answered = call::send(&mut daemon, "/api/v1/code", body, out).await;
-        show(&answered.map_err(in_own_words)?, out)
+        show(&answered?, out)
     }
 
     fn code(&self) -> Result<String, CommandFailure> {
@@ -121,17 +117,6 @@ impl CodeCommand {
         })?;
         call::read_all(file, "the script", &name.to_string())
     }
-}
-
-/// What is wrong with the request, by the names that its parts have on the command line.
-fn in_own_words(error: DaemonError) -> CommandFailure {
-    const SERVERS: &str = "`options.allowed_servers`";
-    let mut failure = CommandFailure::from(error);
-    if failure.what.contains(SERVERS) {
-        failure.what = failure.what.replace(SERVERS, "`--allow-server`");
-        failure = failure.next("`mcpproxy upstream list` shows the configured servers");
-    }
-    failure
 }
 
 /// Reads `--input`, kept as it is written.

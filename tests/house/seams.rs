@@ -147,14 +147,13 @@ const SPAWNS: &[Exception] = &[
     ("telemetry/spans/mod.rs", 1, "waited for at once"),
 ];
 
-/// Where the words of a failure decide because their writer gives nothing else; and where a field is still missing.
+/// Where the words of a failure decide because their writer gives nothing else.
 const WORDS_OF_FAILURES: &[Exception] = &[
     (
         "cli/background.rs",
         1,
         "the output of another process of this program",
     ),
-    ("cli/code.rs", 1, "a field is missing: what a script lacks"),
     (
         "code_execution/engine/mod.rs",
         1,

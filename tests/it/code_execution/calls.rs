@@ -225,7 +225,7 @@ async fn what_a_script_may_not_call_has_its_codes() {
     for name in ["shut", "absent"] {
         let reply = run_with(&client, "1", json!({ "allowed_servers": ["free", name] })).await;
         let error = reply.failure()["error"].to_string();
-        has!(error, "there is no such server");
+        has!(error, "is not configured");
     }
     let allowed = json!({ "allowed_servers": ["held"] });
     let code = "call_tool('free', 'echo').error.code";

@@ -17,7 +17,10 @@ use crate::{
     access::Caller,
     code_execution::{NotStarted, Script, limits},
     config::Settings,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     gate::Moment,
     router::{Reply, RequestError},
     text::names::{self, ServerName},
@@ -130,7 +133,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     }
     let request = ScriptRequest::read(&call.arguments, settings.code_execution);
     let request = request.map_err(|why| call.wrong(why))?;
-    check_servers(call, &request.allowed_servers).map_err(|why| call.wrong(why))?;
+    check_servers(call, &request.allowed_servers)?;
     let script = Script {
         code: request.code.clone(),
         input: request.input.clone(),
@@ -143,7 +146,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
 
 /// A name that is no server's is a mistake: the script would be refused every call that it was written for. One that the caller may not
 /// know of is none, either.
-fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), String> {
+fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), Failure> {
     let now = call.now();
     let rules = now.rules();
     let is_known = |name: &str| rules.shows(&call.context.caller, name);
@@ -153,10 +156,13 @@ fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), String> {
     let known = now.settings().servers.keys().map(ServerName::as_str);
     let close = names::closest_allowed(unknown, known, is_known);
     let close = close.map(|close| format!("; did you mean {close:?}?"));
-    Err(format!(
-        "`options.allowed_servers` names {unknown:?}, and there is no such server{}",
+    let error = format!(
+        "code_execution: of the allowed servers, {unknown:?} is not configured{}",
         close.unwrap_or_default()
-    ))
+    );
+    let hint = "Nothing ran. Name configured servers, or leave `allowed_servers` out.";
+    let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+    Err(failure.with_step(NextStep::ShowServers))
 }
 
 fn not_started(error: NotStarted) -> Failure {
