@@ -36,7 +36,7 @@ pub(super) fn telling<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Op
     let lines = lines.rev().take(LOOKED_AT).map(visible);
     let lines: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).collect();
     let names_a_mistake = |line: &&&str| {
-        let lower = line.to_lowercase();
+        let lower = without_level(line).to_lowercase();
         !line.starts_with([' ', '\t']) && MISTAKES.iter().any(|word| lower.contains(word))
     };
     let line = lines
@@ -49,6 +49,13 @@ pub(super) fn telling<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Op
         shown.push('…');
     }
     Some(shown)
+}
+
+/// What npm says without the level that it begins every line of a failure with, whatever the line is about.
+fn without_level(line: &str) -> &str {
+    let levels = ["npm error ", "npm ERR! "];
+    let rest = levels.iter().find_map(|level| line.strip_prefix(level));
+    rest.unwrap_or(line)
 }
 
 /// A line without what a progress bar has overwritten.
@@ -86,6 +93,11 @@ mod tests {
         check(python, Some("ModuleNotFoundError: No module named 'mcp'"));
         let node = "node:internal/modules/cjs/loader:1228\n  throw err;\n  ^\n\nError: Cannot find module '/x.js'\n    at Module._load (node:internal/loader:1)\n    at error (x.js) {\n  code: 'MODULE_NOT_FOUND'\n}\n\nNode.js v20.11.0";
         check(node, Some("Error: Cannot find module '/x.js'"));
+        let npm = "npm error code E404\nnpm error 404 Not Found - GET https://r/nope - Not found\nnpm error 404\nnpm error 404  'nope@*' is not in this registry.\nnpm error A complete log of this run can be found in: /l";
+        check(
+            npm,
+            Some("npm error 404 Not Found - GET https://r/nope - Not found"),
+        );
         let docker = "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\nSee 'docker run --help'.";
         let line = telling(docker.lines()).expect("a line");
         assert_eq!(engine_is_down(&line), Some("Docker"));
