@@ -16,7 +16,6 @@ use crate::{
     clients::{client_rows, home_places, our_address},
     config::{self, ChangeWay, ChangedValue, Needs},
     daemon_client::{self, AnswerDeadline},
-    failure::error_code::ErrorCode,
     management::{
         ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, DaemonLocation, EditPath, Management,
         OverFiles, UndoRequest,
@@ -182,22 +181,16 @@ async fn change(
 ) -> Result<(), CommandFailure> {
     let mut daemon = connection::open_or_files(files, out).await?;
     let sending = daemon.send(method, path, output::as_json(body)?, AnswerDeadline::Daemon);
-    let body = sending.await.map_err(|error| {
-        let failure = CommandFailure::from(error);
-        if failure.code != Some(ErrorCode::InvalidArguments) {
-            return failure;
-        }
-        CommandFailure {
-            what: format!("nothing was changed: {}", failure.what),
-            ..failure
-        }
-    })?;
+    let body = sending.await?;
     let change: ConfigChange = daemon_client::read(path, &body)?;
     for warning in &change.warnings {
         out.warning(&warning.to_string());
     }
     if change.changes.iter().any(requires_tokens) {
         warn_of_clients(files, import::location_of(&daemon).as_ref(), out);
+    }
+    if change.id.is_some() && change.changes.iter().any(|one| one.path == ["listen"]) {
+        warn_of_new_address(files, import::location_of(&daemon).as_ref(), out);
     }
     say_put_back(&daemon_client::read::<Undone>(path, &body)?, dry_run, out);
     match (change.id, change.changes.is_empty()) {
@@ -276,6 +269,27 @@ fn warn_of_clients(files: &Management<OverFiles>, location: Option<&DaemonLocati
                 "{} sends no token and gets 401; next: `mcpproxy connect {} --token`",
                 row.title,
                 row.client.id()
+            ));
+        }
+    }
+}
+
+/// Names the clients of this machine that know only the address at which the daemon still listens.
+fn warn_of_new_address(
+    files: &Management<OverFiles>,
+    location: Option<&DaemonLocation>,
+    out: Output,
+) {
+    let Ok(places) = home_places() else {
+        return;
+    };
+    let rows = |location| client_rows(&places, &our_address(files, location), true);
+    for (now, then) in rows(location).iter().zip(rows(None)) {
+        if now.connected && !then.connected {
+            out.warning(&format!(
+                "{} connects to the old address; next, after the restart: `mcpproxy connect {}`",
+                now.title,
+                now.client.id()
             ));
         }
     }

@@ -83,8 +83,8 @@ pub enum EditError {
     /// The server's entry is no object, so it has no keys.
     #[error("the entry of the server {0:?} is not an object")]
     NotAnEntry(String),
-    /// No key was named.
-    #[error("no key was named")]
+    /// No key was named, or that of all servers.
+    #[error("the path names no single value; of the servers, name one: `mcpServers.NAME`")]
     NoKey,
     /// A server cannot have this name.
     #[error(transparent)]

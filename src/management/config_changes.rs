@@ -149,7 +149,7 @@ impl TextChange for ShownChange {
             Wanted::Patch(_) => {
                 let judged = judged(outcome, &self.issued);
                 if !judged.problems.is_empty() {
-                    let error = judged.problems.join("; ");
+                    let error = format!("nothing was changed: {}", judged.problems.join("; "));
                     let hint = "Correct that, then try again.";
                     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
                     let failure = failure.with_step(NextStep::DescribeConfig);
@@ -176,7 +176,8 @@ impl<B: Backing> Management<B> {
     /// Changes values of the configuration, or says what would change.
     pub async fn change_config(&self, patch: ConfigPatch) -> Result<ConfigChange, Failure> {
         if patch.changes.is_empty() || patch.changes.len() > MOST_EDITS {
-            let error = format!("`changes` has to have 1 to {MOST_EDITS} values");
+            let error =
+                format!("nothing was changed: `changes` has to have 1 to {MOST_EDITS} values");
             let hint = "GET /api/v1/openapi.json says what this request takes.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         }
@@ -313,7 +314,7 @@ impl EditPath {
 }
 
 fn changed_meanwhile() -> Failure {
-    let error = "the configuration has changed since you looked at it";
-    let hint = "Nothing was changed. Look at the difference again.";
+    let error = "nothing was changed: the configuration has changed since you looked at it";
+    let hint = "Look at the difference again.";
     Failure::new(ErrorCode::InvalidArguments, error, hint)
 }

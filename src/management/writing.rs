@@ -97,7 +97,11 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             let failure = failure(ErrorCode::NotUndone, "Choose another change.");
             failure.with_step(NextStep::ShowChanges)
         }
-        WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),
+        WriteError::Edit(_) => Failure::new(
+            ErrorCode::InvalidArguments,
+            format!("nothing was changed: {}", with_source(error)),
+            "Correct the request.",
+        ),
         WriteError::Accident(_) => failure(
             ErrorCode::ConfigUnusable,
             "Put the file back, or write `{}` into it.",
