@@ -329,9 +329,9 @@ impl Uninstalled {
                 }
             }
             for copy in &self.copies {
+                let copy = self.short(copy);
                 out.done(&format!(
-                    "stays: {}, the file before mcpproxy",
-                    self.short(copy)
+                    "stays: {copy}, a copy of the file before mcpproxy changed it"
                 ));
             }
             for step in &self.next_steps {

@@ -114,7 +114,9 @@ fn text(path: &Path) -> String {
 
 fn needs_token(settings: &Settings) -> bool {
     let auth = settings.server_auth.as_ref();
-    auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer))
+    auth.is_some_and(|auth| {
+        auth.required == Some(true) || auth.providers.contains(&Provider::Bearer)
+    })
 }
 
 /// The address of a daemon that would be started.

@@ -60,7 +60,7 @@ impl ClientServer {
     }
 
     /// Whether it shows a token, as far as the file says.
-    pub(super) fn shows_token(&self) -> bool {
+    pub fn shows_token(&self) -> bool {
         let headers = ["headers", "http_headers"].iter();
         let mut headers = headers.filter_map(|key| self.entry.get(key)?.as_object());
         self.text("bearer_token_env_var").is_some()

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{DoctorFinding, servers};
 use crate::{
     clients::{
-        ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, FoundServer, SecretNames,
-        plan,
+        Client, ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, FoundServer,
+        SecretNames, plan,
     },
     config::{OurAddress, Settings},
 };
@@ -40,7 +40,7 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
                     .iter()
                     .any(|entry| served.us.is_us(entry) || served.us.is_us_elsewhere(entry));
                 let place = file.path.display().to_string();
-                let mut of_file = served.judge(client.name(), &found.servers);
+                let mut of_file = served.judge(client, &found.servers);
                 of_file.extend(served.doubled(file, found));
                 findings.extend(of_file.into_iter().map(|finding| finding.at(&place)));
             }
@@ -63,8 +63,8 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
 
 impl ServedHere<'_> {
     /// What is to be said of one file.
-    fn judge(&self, client: &str, entries: &[ClientServer]) -> Vec<DoctorFinding> {
-        let mut findings = Vec::new();
+    fn judge(&self, of: Client, entries: &[ClientServer]) -> Vec<DoctorFinding> {
+        let (client, mut findings) = (of.name(), Vec::new());
         let leads =
             |entry: &&ClientServer| self.us.is_us(entry) && missing_program(entry).is_none();
         let ours = entries.iter().find(leads);
@@ -94,10 +94,14 @@ impl ServedHere<'_> {
         let Some(ours) = ours else {
             return findings;
         };
-        findings.push(DoctorFinding::ok(
-            CLIENT,
-            format!("{client} is connected as {:?}", ours.name),
-        ));
+        let needs_token = self.settings.requires_credentials() && ours.command().is_none();
+        findings.push(if needs_token && !ours.shows_token() {
+            let what = format!("{client} sends no token and gets 401");
+            let fix = format!("`mcpproxy connect {} --token`", of.id());
+            DoctorFinding::fail(CLIENT, what, fix)
+        } else {
+            DoctorFinding::ok(CLIENT, format!("{client} is connected as {:?}", ours.name))
+        });
         findings
     }
 

@@ -1,12 +1,16 @@
 //! The report on a client that was connected, or was not.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 use super::super::{
     failure::CommandFailure,
     output::{self, Output},
 };
-use crate::clients::{Client, ClientPlaces, ConnectOutcome, Connected, Reaching, TOKEN_VARIABLE};
+use crate::clients::{
+    Client, ClientPlaces, ConnectOutcome, Connected, Reaching, TOKEN_VARIABLE, moved_from,
+};
 
 /// Says to people what was done with one client.
 pub(super) fn say_done(
@@ -45,6 +49,12 @@ pub(super) fn say_done(
                 "removed {name:?} from {file}{}",
                 copy.unwrap_or_default()
             ));
+            if moved_from(places).contains(&PathBuf::from(&done.file)) {
+                out.next(&format!(
+                    "the servers that were moved from that file are still in mcpproxy; `mcpproxy import {} --undo` puts them back",
+                    done.client.id()
+                ));
+            }
         }
         ConnectOutcome::PutBack => out.done(&format!(
             "restored {file}, which has an older {name:?}; `mcpproxy connect {} --undo` removes that, too",
@@ -123,13 +133,13 @@ pub(in crate::cli) fn say_token(reaching: &Reaching, clients: &[Client], out: Ou
     };
     if !refers.is_empty() {
         out.note(&format!(
-            "clients need a token (`serverAuth`): set {TOKEN_VARIABLE} for {}",
+            "clients need a token (`serverAuth`): set {TOKEN_VARIABLE} for {}, or issue one: `mcpproxy connect CLIENT --token`",
             names(&refers)
         ));
     }
     if !others.is_empty() {
         out.note(&format!(
-            "clients need a token (`serverAuth`): write it into the entry of {}",
+            "clients need a token (`serverAuth`): write it into the entry of {}, or issue one: `mcpproxy connect CLIENT --token`",
             names(&others)
         ));
     }

@@ -53,7 +53,7 @@ pub(super) fn print(
         out.note(&format!("not found here: {}", absent.join(", ")));
     }
     if !is_running {
-        out.note("no daemon runs; next: `mcpproxy serve`, or `mcpproxy service install`");
+        out.note("no daemon runs; next: `mcpproxy start`");
     }
     Ok(())
 }

@@ -13,8 +13,7 @@ function fed(record) {
   const kind = outcomeKind(record);
   const looks = LOOKS[kind] ?? "other";
   const word = record.outcome.replace("_", " ");
-  const asked = record.arguments?.query;
-  const why = looks ? [word, detail(record)].filter(Boolean).join(": ") : typeof asked === "string" && !record.server ? `“${asked.slice(0, 80)}”` : "";
+  const why = looks ? [word, detail(record)].filter(Boolean).join(": ") : record.server ? "" : detail(record);
   return h("li", { class: looks, "data-key": `r${record.id}` },
     at(record.time),
     icon(`s-${kind}`),

@@ -151,7 +151,7 @@ export function imports(frame, done = () => {}) {
     }
     const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} below ` : "looked below ", h("code", said(found.home)));
     if (!found.servers.length) {
-      return box(where, faults, h("div.empty", h("b", "No servers found."), "Your clients have none, or belong to another user. Paste the content of any other file above."));
+      return box(where, faults, outcome(), h("div.empty", h("b", "Nothing to import."), "The files of your clients have no servers of their own. Paste the content of any other file above."));
     }
     const n = picked().length;
     const stored = picked().some((one) => one.literal_secrets?.length) ? offer.stored() : null;

@@ -59,7 +59,9 @@ function deniedBy({ gate, error }) {
 export function detail(record) {
   const text = (record.code === "access_denied" ? deniedBy(record) : REFUSED[record.code]) ?? record.error ?? record.detail ?? record.code;
   if (text) return record.times > 1 ? `${text}, ${number(record.times)} times` : text;
-  return record.missing ? `${count(record.missing, "record is", "records are")} missing` : "";
+  if (record.missing) return `${count(record.missing, "record is", "records are")} missing`;
+  const query = record.server ? undefined : record.arguments?.query;
+  return typeof query === "string" ? `“${query.slice(0, 80)}”` : "";
 }
 
 export const isFailed = (record) => ["failed", "tool_error", "rpc_error", "invalid"].includes(record.outcome);

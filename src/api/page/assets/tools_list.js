@@ -97,7 +97,7 @@ export function toolsList(frame, asked, change) {
     const more = rows.length - most;
     const step = Math.min(more, STEP);
     return h("section", { "aria-labelledby": "all-h" },
-      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), others.length ? h("span.small.dim", `${number(others.length)} more are hidden from agents (below).`) : null),
+      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), others.length ? h("span.small.dim", `${number(others.length)} more ${others.length === 1 ? "is" : "are"} hidden from agents (below).`) : null),
       filters(), several(),
       it.failure ? failed(it.failure) : null,
       rows.length ? null : empty("No tool fits these filters.", "", go("All tools", "/ui/tools")),
