@@ -323,7 +323,7 @@ fn show_rpc_error(target: &CallTarget, raw: &RawValue, out: Output) -> Result<()
         output::exact_json(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
     }
     Err(CommandFailure::failed(format!(
-        "the server refused the call of {}: {message} ({code})",
+        "the server answered {} with an error: {message} ({code})",
         target.name
     ))
     .shown()

@@ -63,7 +63,7 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
                 (format!("no option {argument}"), step)
             } else {
                 let step = if line == "mcpproxy config check" {
-                    format!("to check that file: `mcpproxy --config {argument} config check`")
+                    format!("name that file with `--config {argument}` instead")
                 } else {
                     example()
                 };

@@ -333,7 +333,9 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
     let step = match error {
         ClientFileError::Fault(fault) => fault.step(&file.path),
         ClientFileError::NameTaken(_) => "choose another name with --name".to_owned(),
-        ClientFileError::NotThere => "`mcpproxy connect` lists where it is".to_owned(),
+        ClientFileError::NotThere => {
+            "`mcpproxy connect` shows which clients are connected".to_owned()
+        }
     };
     left_alone(what, step)
 }

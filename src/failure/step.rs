@@ -117,7 +117,7 @@ impl NextStep {
                 "check the path of its `url` (/mcp or /sse), or `mcpproxy upstream patch {server} type=auto`"
             ),
             Self::AllowLongerCalls => format!(
-                "the call was cancelled; for longer ones: `mcpproxy upstream patch {server} call_tool_timeout=10m`"
+                "it may have run: check before you call again; for longer calls: `mcpproxy upstream patch {server} call_tool_timeout=10m`"
             ),
             Self::ShowServer => format!("`mcpproxy upstream show {server}` shows its entry"),
             Self::ShowTools if server.is_empty() => "`mcpproxy tools list` lists all".to_owned(),

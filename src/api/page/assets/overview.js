@@ -243,7 +243,7 @@ function stepWords({ step, next_step: told }) {
     case "restart": return "restart it";
     case "remove": return "remove it";
     case "find_type": return "check the path of its URL, or let it find the transport";
-    case "allow_longer_calls": return "the call was cancelled; let its calls take longer";
+    case "allow_longer_calls": return "the call may have run; let its calls take longer";
     case "fix_entry": return step.how ? sentence(step.how) : "correct its entry";
     default: return sentence(told);
   }

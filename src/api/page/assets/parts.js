@@ -100,7 +100,7 @@ export function failed(failure, ...buttons) {
 }
 
 /** What helps, unless the page has it: then the daemon says it as data, too. */
-const stepOf = ({ step, closest, hint }) => (step ? closest && `Did you mean ${closest}?` : hint);
+const stepOf = ({ step, closest, hint }) => (step && step.do !== "allow_longer_calls" ? closest && `Did you mean ${closest}?` : hint);
 
 /** A failure without the step of the command line, since what helps is on the page. */
 export const wrong = (failure, ...buttons) => note("err", [h("b", ended(failure.message)), " ", codeOf(failure)], ...buttons);
