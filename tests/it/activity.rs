@@ -131,38 +131,6 @@ async fn of_an_error_the_same_is_kept_whoever_says_it() {
 }
 
 #[tokio::test]
-async fn what_a_caller_declares_is_recorded_with_the_inner_call() {
-    let upstream = upstream().await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let client = ready(&daemon).await;
-    let intent =
-        json!({ "operation_type": "write", "data_sensitivity": "private", "reason": "to see" });
-    let arguments = json!({ "name": "up:echo", "args": { "a": [1, 2] }, "intent": intent });
-    client.call("call_tool_write", &arguments.to_string()).await;
-    let found = daemon.home().activity("tool=up:echo").await;
-    let inner = &found[0];
-    for (key, value) in [
-        ("variant", "write"),
-        ("data_sensitivity", "private"),
-        ("reason", "to see"),
-    ] {
-        assert_eq!(inner[key], value, "{inner}");
-    }
-    assert_eq!(inner["arguments"], json!({ "a": [1, 2] }));
-    let id = inner["call"].as_str().expect("an id");
-    let parent = inner["parent"].as_str().expect("a parent");
-    assert_eq!(
-        daemon
-            .home()
-            .activity(&format!("call={parent}"))
-            .await
-            .len(),
-        2
-    );
-    assert_eq!(daemon.home().activity(&format!("call={id}")).await.len(), 1);
-}
-
-#[tokio::test]
 async fn no_secret_stands_in_the_file() {
     let upstream = upstream().await;
     let settings = json!({ "activity": { "results": "redacted" }, "api_key": REFERRED });
@@ -182,7 +150,7 @@ async fn no_secret_stands_in_the_file() {
     client
         .request(
             "resources/read",
-            &json!({ "uri": format!("lib://a?token={IN_URL}") }).to_string(),
+            json!({ "uri": format!("lib://a?token={IN_URL}") }),
         )
         .await;
     let intent =
@@ -191,7 +159,7 @@ async fn no_secret_stands_in_the_file() {
     client.call("call_tool_read", &inner.to_string()).await;
     let native = daemon.client("/mcp/server/up").await;
     native
-        .request("resources/read", &json!({ "uri": url }).to_string())
+        .request("resources/read", json!({ "uri": url }))
         .await;
     let found = daemon.home().activity("kind=call").await;
     assert_eq!(found.len(), 7, "{found:?}");
@@ -274,11 +242,11 @@ async fn arguments_are_kept_as_the_setting_says_and_an_edit_counts_at_once() {
     call(Value::Null).await;
     daemon
         .home()
-        .write_config(&configured(json!({ "arguments": "full" })).text());
+        .write_config(configured(json!({ "arguments": "full" })).text());
     call(json!({ "token": "short", "a": 1 })).await;
     daemon
         .home()
-        .write_config(&configured(json!({ "arguments": "redacted" })).text());
+        .write_config(configured(json!({ "arguments": "redacted" })).text());
     call(json!({ "token": "***", "a": 1 })).await;
     let reloads = daemon.home().activity("kind=change").await;
     assert_eq!(
@@ -286,76 +254,6 @@ async fn arguments_are_kept_as_the_setting_says_and_an_edit_counts_at_once() {
         (2, &json!("reload"), &json!("daemon")),
         "{reloads:?}"
     );
-}
-
-#[tokio::test]
-async fn a_name_that_no_list_has_is_recorded_with_the_server_it_begins_with() {
-    let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .upstream_with("off", &upstream, json!({ "enabled": false }))
-        .upstream_with("held", &upstream, json!({ "quarantined": true }))
-        .await;
-    let client = ready(&daemon).await;
-    for name in ["off__echo", "held__nothing", "up__nothing", "stranger__x"] {
-        client.call(name, "{}").await;
-    }
-    client
-        .request("prompts/get", r#"{"name":"off__ask"}"#)
-        .await;
-    let found = daemon.home().activity("kind=call").await;
-    let parts = found.iter().rev().map(|record| {
-        let thing = ["tool", "prompt"].map(|key| record[key].as_str().unwrap_or_default());
-        (record["server"].as_str().unwrap_or("-"), thing.concat())
-    });
-    let expected = [
-        ("off", "echo"),
-        ("held", "nothing"),
-        ("up", "nothing"),
-        ("-", "stranger__x"),
-        ("off", "ask"),
-    ];
-    let expected = expected.map(|(server, name)| (server, name.to_owned()));
-    assert_eq!(parts.collect::<Vec<_>>(), expected);
-    assert_eq!(daemon.home().activity("server=off").await.len(), 2);
-}
-
-#[tokio::test]
-async fn what_the_operator_does_is_recorded() {
-    let upstream = upstream().await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    ready(&daemon).await;
-    let entry = json!({ "name": "other", "command": "true", "enabled": false }).to_string();
-    daemon.rest("POST", "/api/v1/servers", &entry).await;
-    daemon.rest("POST", "/api/v1/servers", &entry).await;
-    for verb in ["disable", "enable", "restart"] {
-        daemon
-            .rest("POST", &format!("/api/v1/servers/up/{verb}"), "")
-            .await;
-    }
-    daemon.rest("DELETE", "/api/v1/servers/other", "").await;
-    let found = daemon.home().activity("kind=change&caller=operator").await;
-    let done: Vec<_> = found
-        .iter()
-        .rev()
-        .filter(|record| record["action"] != "reload")
-        .map(|r| {
-            (
-                r["action"].as_str().expect("a verb"),
-                r["server"].as_str().expect("a name"),
-                r["outcome"].as_str().expect("an outcome"),
-            )
-        })
-        .collect();
-    let expected = [
-        ("add", "other", "ok"),
-        ("add", "other", "failed"),
-        ("disable", "up", "ok"),
-        ("enable", "up", "ok"),
-        ("restart", "up", "ok"),
-        ("remove", "other", "ok"),
-    ];
-    assert_eq!(done, expected);
 }
 
 #[tokio::test]

@@ -2,7 +2,6 @@
 
 mod evidence;
 mod figures;
-mod told;
 
 use std::{collections::BTreeSet, fs, io::Write, path::Path};
 

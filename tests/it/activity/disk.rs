@@ -53,11 +53,7 @@ async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
     let said = log.matches("activity log was removed").count();
     assert_eq!(said, 1, "{log}");
     has!(log, "the socket of the command line was removed");
-    until_async(
-        "what the daemon is found by to be there again",
-        async || (by_which_it_is_found() == before).then_some(()),
-    )
-    .await;
+    until!(by_which_it_is_found() == before);
     let (ended, said) = daemon.spawn_rival().await;
     assert!(
         !ended.success() && said.contains("another one (pid"),
@@ -81,18 +77,15 @@ async fn without_records_nothing_of_those_before_stays_on_disk() {
     assert!(file.exists());
     daemon
         .home()
-        .write_config(&with(json!({ "max_records": 0 })).text());
-    until_async("the file to be removed", async || {
-        (!file.exists()).then_some(())
-    })
-    .await;
+        .write_config(with(json!({ "max_records": 0 })).text());
+    until!(!file.exists());
     client.call("up__echo", "{}").await.result();
     let now = status(&daemon).await.expect("it is served");
     is_like!(now, { "records": 0, "problem": null });
     assert_eq!(daemon.home().activity("").await, [Value::Null; 0]);
     assert!(!file.exists());
     // What comes after that is kept again.
-    daemon.home().write_config(&with(json!({})).text());
+    daemon.home().write_config(with(json!({})).text());
     until_async("calls to be kept again", async || {
         client.call("up__echo", "{}").await.result();
         let found = daemon.home().activity("tool=echo").await;
@@ -101,13 +94,10 @@ async fn without_records_nothing_of_those_before_stays_on_disk() {
     .await;
     // A daemon that starts so removes what an earlier one kept.
     let home = daemon.kill().await;
-    home.write_config(&with(json!({ "max_records": 0 })).text());
+    home.write_config(with(json!({ "max_records": 0 })).text());
     assert!(file.exists());
     let _daemon = DaemonProcess::spawn_in(home).await;
-    until_async("the file to be removed at the start", async || {
-        (!file.exists()).then_some(())
-    })
-    .await;
+    until!(!file.exists());
 }
 
 /// A file of the daemon may be so large, in blocks of 512 bytes.
@@ -127,7 +117,7 @@ async fn where_the_file_cannot_grow_calls_go_on_and_what_is_missing_is_counted()
         .await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
-    let arguments = json!({ "a": "ab ".repeat(20_000), "b": "b" }).to_string();
+    let arguments = json!({ "a": "ab ".repeat(20_000), "b": "b" });
     let full = until_async("records to be counted only", async || {
         for _ in 0..20 {
             client.call("up__echo", &arguments).await.result();

@@ -50,7 +50,7 @@ async fn what_is_held_approved_and_quarantined_is_recorded() {
         .rest("POST", "/api/v1/servers/up/quarantine", "")
         .await;
     approve(&daemon, "up", &[]).await;
-    let stale = json!({ "seen": "0000", "all": true }).to_string();
+    let stale = json!({ "seen": "0000", "all": true });
     daemon
         .rest("POST", "/api/v1/servers/up/approve", &stale)
         .await;
@@ -96,7 +96,7 @@ async fn a_reload_says_what_of_the_rules_changed() {
             "profiles changed",
         ),
     ] {
-        daemon.home().write_config(&with(settings).text());
+        daemon.home().write_config(with(settings).text());
         until_async(expected, async || {
             let found = daemon.home().activity("kind=change&limit=1").await;
             let newest = found.first()?;
@@ -142,72 +142,4 @@ async fn refusals_that_anybody_can_cause_are_recorded_once_a_minute() {
     let hasty = daemon.home().activity("outcome=rate_limited").await;
     assert_eq!(hasty.len(), 1, "{hasty:?}");
     is_like!(hasty[0], { "kind": "refusal", "caller": "ada", "method": "tools/list" });
-}
-
-#[tokio::test]
-async fn what_is_asked_for_wrongly_is_said_and_no_file_is_lost() {
-    let upstream = upstream().await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let client = ready(&daemon).await;
-    let arguments = json!({ "name": "up:echo", "args": {} }).to_string();
-    client.call("call_tool_read", &arguments).await;
-    let home = daemon.home();
-    for wrong in [
-        ["--kind", "calls"],
-        ["--outcome", "denied"],
-        ["--since", "soon"],
-    ] {
-        let asked = [&["activity", "list"][..], &wrong[..]].concat();
-        assert_eq!(home.cli(&asked).await.0, 2, "{wrong:?}");
-    }
-    let list = ["activity", "list", "--since", "yesterday", "--kind", "call"];
-    let (code, table, _) = home.cli(&list).await;
-    assert_eq!(code, 0);
-    assert_eq!(
-        table.matches("call_tool_read → up:echo").count(),
-        1,
-        "{table}"
-    );
-    let (_, whole, _) = home.cli(&[&list[..], &["-v"]].concat()).await;
-    assert_eq!(
-        whole.matches("call_tool_read → up:echo").count(),
-        2,
-        "{whole}"
-    );
-    let three = json!({ "server": "up", "tool": "echo" }).to_string();
-    for _ in 0..3 {
-        client.call("call_tool", &three).await;
-    }
-    for (most, rows) in [("2", 2), ("4", 4)] {
-        let asked = [&list[..], &["-n", most]].concat();
-        let (_, table, _) = home.cli(&asked).await;
-        assert_eq!(table.lines().count(), 1 + rows, "{table}");
-        has!(table, "call_tool → up:echo");
-    }
-    let file = home.folder().join("kept.jsonl");
-    std::fs::write(&file, "mine").expect("writable");
-    let file_name = file.to_str().expect("text");
-    assert_eq!(home.cli(&["activity", "export", file_name]).await.0, 2);
-    assert_eq!(std::fs::read_to_string(&file).expect("there"), "mine");
-    let forced = ["activity", "export", file_name, "--force"];
-    assert_eq!(home.cli(&forced).await.0, 0);
-    let (_, told, _) = home.cli(&[&forced[..], &["-o", "json"]].concat()).await;
-    let told: Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(told["file"], file_name);
-    assert!(
-        told["records"].as_u64().is_some_and(|count| count > 0),
-        "{told}"
-    );
-    has!(std::fs::read_to_string(&file).expect("there"), "up");
-}
-
-#[tokio::test]
-async fn a_damaged_file_without_a_daemon_says_what_to_do() {
-    let home = TestDaemon::builder().home();
-    std::fs::create_dir_all(home.data_dir()).expect("writable");
-    let file = home.data_dir().join("activity.redb");
-    std::fs::write(file, "no database".repeat(1000)).expect("writable");
-    let (code, _, said) = home.cli(&["activity", "list"]).await;
-    assert_eq!(code, 1, "{said}");
-    has!(said, "`mcpproxy restart` sets a damaged file aside");
 }

@@ -1,8 +1,9 @@
 //! Transcripts of the command line, below `transcripts/`: what commands print and leave. A line `# NAME` begins a case in a home of
 //! its own, `@ FILE` writes the lines below it into a file, `$ COMMAND` runs in a shell; below it stand its stdout, its stderr behind
 //! `!`, its exit code behind `?` unless it is 0, and behind `>` what it asked of a daemon that `= ANSWER` plays.
-//! Below `% METHOD PATH BODY` stands what REST answers, and below `& TOOL ARGUMENTS`, perhaps with an endpoint before them, what an agent
-//! is told. `[..]` is any text; other lines are remarks. Runs of blanks count as two.
+//! Below `% METHOD PATH BODY` stands what REST answers, and below `& TOOL ARGUMENTS` what an agent is told: the text of the result, or
+//! the result. Instead of a tool there may be a method and its params; before them may stand an endpoint, or `TOKEN@ENDPOINT`.
+//! Behind ` | ` at the end stand the members that are shown of an answer, instead of all. `[..]` is any text; other lines are remarks. Runs of blanks count as two.
 //! With `UPDATE_TRANSCRIPTS=1` what differs is written down instead of failing.
 
 use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt, path::Path, process::Command};
@@ -15,6 +16,7 @@ const SHELL: &str = r#"
 mcpproxy() { "$PROGRAM" --config "$HOME/mcp_config.json" --data-dir "$HOME/data" "$@"; }
 daemon() { [ -e mcp_config.json ] || echo "{}" > mcp_config.json; mcpproxy serve --background=start --port 0 "$@"; }
 wrong() { mcpproxy "$@" 2> wrong.txt; code=$?; head -n 1 wrong.txt >&2; return $code; }
+found() { until mcpproxy tools search "$1" -o json 2>&1 | grep -q '"score"'; do sleep 0.05; done; }
 furnish() { mkdir -p "$(dirname "$2")" bin; ln -sf "$PROGRAM" bin/notes; sed "s|@HOME@|$HOME|g; s|@PORT@|8080|g" "$FILES/$1" > "$2"; }
 "#;
 
@@ -90,15 +92,18 @@ impl Case {
 
     /// What REST answers.
     async fn rest(&self, request: &str) -> Vec<String> {
+        let (request, members) = with_members(request);
         let mut words = request.splitn(3, ' ').chain(std::iter::repeat(""));
         let mut next = || words.next().expect("there is always one");
         let (method, path, body) = (next(), next(), next());
         let answer = self.0.rest(method, path, body).await.expect("a daemon");
-        vec![format!("  {} {}", answer.status, self.plain(answer.text()))]
+        let text = picked(answer.text(), members);
+        vec![format!("  {} {}", answer.status, self.plain(&text))]
     }
 
     /// What an agent is told.
     async fn agent(&self, call: &str) -> Vec<String> {
+        let (call, members) = with_members(call);
         let status = self.0.rest("GET", "/api/v1/status", "").await;
         let status = status.expect("a daemon").json();
         let address: SocketAddr = status["listen"][0]
@@ -106,24 +111,36 @@ impl Case {
             .expect("it listens")
             .parse()
             .expect("an address");
-        let (path, call) = match call.split_once(' ') {
-            Some((path, call)) if path.starts_with('/') => (path, call),
+        let (who, call) = match call.split_once(' ') {
+            Some((who, call)) if who.contains('/') && !call.starts_with('{') => (who, call),
             _ => ("/mcp", call),
         };
+        let (token, path) = who.split_once('@').unwrap_or(("", who));
         let (tool, arguments) = call.split_once(' ').expect("a tool and its arguments");
-        let (client, arguments) = (TestClient::stateless(&address, path), self.full(arguments));
+        let mut client = TestClient::stateless(&address, path);
+        if !token.is_empty() {
+            client = client.showing("authorization", &format!("Bearer {token}"));
+        }
+        let (method, params) = match self.full(arguments) {
+            params if tool.contains('/') => (tool, params),
+            arguments => ("tools/call", call_params(tool, arguments)),
+        };
         // They change the file a few times a second.
         let reply = until_async("room for a change", async || {
-            let reply = client.call(tool, &arguments).await;
+            let reply = client.request(method, &params).await;
             (!reply.frame.contains("too many changes by agents")).then_some(reply)
         })
         .await;
         let frame: Value = serde_json::from_str(&reply.frame).expect("JSON");
-        let told = match &frame["error"] {
-            Value::Null => reply.text(),
-            error => error.to_string(),
+        let told = match (
+            &frame["error"],
+            frame["result"]["content"][0]["text"].as_str(),
+        ) {
+            (Value::Null, Some(text)) => text.to_owned(),
+            (Value::Null, None) => reply.result().to_owned(),
+            (error, _) => error.to_string(),
         };
-        let told = self.plain(&told);
+        let told = self.plain(&picked(&told, members));
         told.lines().map(|line| format!("  {line}")).collect()
     }
 
@@ -168,6 +185,44 @@ impl Drop for Case {
         let _ = self
             .shell(r#"mcpproxy stop; "$PROGRAM" stop; "$PROGRAM" --config mcp_config.json stop"#);
     }
+}
+
+/// A request, and the members behind a bar that are shown of its answer.
+fn with_members(asked: &str) -> (&str, &str) {
+    let is_members = |text: &str| {
+        text.chars()
+            .all(|c| c.is_alphanumeric() || "_ ".contains(c))
+    };
+    let split = asked.rsplit_once(" | ");
+    split
+        .filter(|(_, members)| is_members(members))
+        .unwrap_or((asked, ""))
+}
+
+/// Of a text that is JSON the members of these names, wherever they stand; without names all of it.
+fn picked(text: &str, names: &str) -> String {
+    fn pick(value: &Value, names: &[&str], found: &mut Vec<String>) {
+        for (name, value) in value.as_object().into_iter().flatten() {
+            if names.contains(&&**name) {
+                found.push(format!("{name}={value}"));
+            } else {
+                pick(value, names, found);
+            }
+        }
+        for value in value.as_array().into_iter().flatten() {
+            pick(value, names, found);
+        }
+    }
+    let names: Vec<&str> = names.split_whitespace().collect();
+    if names.is_empty() {
+        return text.to_owned();
+    }
+    let Ok(read) = serde_json::from_str(text) else {
+        return text.to_owned();
+    };
+    let mut found = Vec::new();
+    pick(&read, &names, &mut found);
+    found.join(" ")
 }
 
 /// Runs of blanks behind the first two signs, which have no more to tell than that a column ends.
@@ -278,4 +333,4 @@ macro_rules! transcripts {
     };
 }
 
-transcripts! { access agents changes checks code connect demo doctor files import lock logs moving outcomes pasted played rest review running secrets service setup starting uninstall usage }
+transcripts! { access agents changes checks code connect demo doctor files import lock logs moving outcomes pasted played records rest review running search secrets service setup starting uninstall usage }

@@ -1,43 +1,7 @@
 //! What calls add up to, and that time which passes is no news.
 
-use super::{daemon, get, post, stream, until};
+use super::{daemon, post, stream, until};
 use crate::support::prelude::*;
-
-#[tokio::test]
-async fn calls_are_added_up_for_all_a_server_and_a_tool() {
-    let (_upstream, daemon) = daemon().await;
-    let call = json!({ "variant": "write", "name": "up:echo", "args": { "n": 1 } });
-    for _ in 0..3 {
-        assert_eq!(post(&daemon, "/api/v1/call", &call).await.status, 200);
-    }
-    let refused = json!({ "variant": "write", "name": "up:nothing", "args": {} });
-    assert_eq!(post(&daemon, "/api/v1/call", &refused).await.status, 404);
-    let figures =
-        async |query: &str| get(&daemon, &format!("/api/v1/activity/figures{query}")).await;
-    for period in ["", "?since=1h", "?since=24h"] {
-        let found = figures(period).await;
-        assert_eq!(found["all"]["calls"], 4, "{found}");
-        assert_eq!(found["all"]["failed"], 1, "{found}");
-        assert_eq!(found["complete"], true, "the file was empty: {found}");
-        assert_eq!(found["tools"], json!([]));
-        assert!(found["all"]["median_us"].is_u64(), "{found}");
-    }
-    let server = figures("?since=24h&server=up").await;
-    let tools = server["tools"].as_array().expect("a list");
-    let echo = tools
-        .iter()
-        .find(|one| one["tool"] == "echo")
-        .expect("called");
-    assert_eq!((&echo["calls"], &echo["failed"]), (&json!(3), &json!(0)));
-    for query in ["?tool=up:echo", "?tool=echo&server=up"] {
-        assert_eq!(figures(query).await["all"]["calls"], 3, "{query}");
-    }
-    assert_eq!(figures("?server=nobody").await["all"]["calls"], 0);
-    for wrong in ["since=2h", "tool=echo", "limit=3"] {
-        let path = format!("/api/v1/activity/figures?{wrong}");
-        assert_eq!(daemon.rest("GET", &path, "").await.status, 400, "{wrong}");
-    }
-}
 
 #[tokio::test]
 async fn a_server_that_waits_for_its_next_attempt_is_no_news() {
