@@ -222,7 +222,7 @@ async fn a_proxy_names_its_users_if_it_is_trusted() {
     // The same headers from an address that is not trusted.
     daemon
         .home()
-        .write_config(&with(&upstream, &auth("192.0.2.1")).text());
+        .write_config(with(&upstream, &auth("192.0.2.1")).text());
     until_async("the proxy to lose its trust", async || {
         let answer = send(
             &daemon,
@@ -285,9 +285,7 @@ async fn roles_are_those_of_the_settings_in_force() {
     pipe.wait_for_tool("up__wave").await;
     let mut demoted = auth();
     demoted["bearer"]["tokens"]["token-of-ada-0123456789"] = "ada".into();
-    daemon
-        .home()
-        .write_config(&with(&upstream, &demoted).text());
+    daemon.home().write_config(with(&upstream, &demoted).text());
     // The list of this client changed, and it hears of that.
     stream.next_frame("notifications/tools/list_changed").await;
     pipe.notice("notifications/tools/list_changed").await;
@@ -321,7 +319,7 @@ async fn a_token_that_is_withdrawn_ends_everything_at_once() {
     tokens.remove("token-of-ada-0123456789");
     daemon
         .home()
-        .write_config(&with(&upstream, &withdrawn).text());
+        .write_config(with(&upstream, &withdrawn).text());
     within("the streams to end", async {
         while stream.next().await.is_some() {}
         while news.next().await.is_some() {}
@@ -362,7 +360,7 @@ async fn access_control_that_is_broken_lets_nobody_in() {
     let daemon = with(&upstream, &auth()).await;
     let mut broken = auth();
     broken["acl"]["rules"][0]["rolls"] = json!([]);
-    daemon.home().write_config(&with(&upstream, &broken).text());
+    daemon.home().write_config(with(&upstream, &broken).text());
     until_async("the mistake to be seen", async || {
         let status = daemon.rest("GET", "/api/v1/status", "").await;
         status.text().contains("rolls").then_some(())

@@ -192,7 +192,7 @@ async fn what_a_server_does_is_remembered_over_a_restart_with_its_configuration(
     let builder =
         TestDaemon::builder().upstream_with("up", &upstream, json!({ "env": { "EDITED": "1" } }));
     let initialized = upstream.received("initialize").len();
-    daemon.home().write_config(&builder.text());
+    daemon.home().write_config(builder.text());
     upstream.wait_for_count("initialize", initialized + 1).await;
     let shared = until_async("both to share the new process", async || {
         let pids = [pid_for(&a, "itself").await, pid_for(&b, "itself").await];
@@ -200,7 +200,7 @@ async fn what_a_server_does_is_remembered_over_a_restart_with_its_configuration(
     });
     shared.await;
     // What is taken out of the configuration leaves nothing running.
-    daemon.home().write_config(&TestDaemon::builder().text());
+    daemon.home().write_config(TestDaemon::builder().text());
     upstream.wait_for_children(0).await;
 }
 
@@ -236,10 +236,7 @@ async fn a_server_may_offer_more_to_clients_that_can_answer() {
     let others = [("/mcp/server/up", "more"), ("/mcp/all", "up__more")];
     for (path, more) in others {
         let unable = daemon.client(path).await;
-        until_async("what it cannot use not to be listed", async || {
-            (!unable.tool_names().await.contains(&more.to_owned())).then_some(())
-        })
-        .await;
+        until!(!unable.tool_names().await.contains(&more.to_owned()));
     }
     let found = daemon.client("/mcp").await;
     let found = found.call("retrieve_tools", r#"{"query":"more"}"#).await;

@@ -67,8 +67,7 @@ async fn tools_of_mcpproxy_are_called_directly() {
 async fn letters_that_nobody_sees_are_escaped_in_what_is_refused() {
     let (_upstream, _daemon, client) = with_tool().await;
     let name = "up:fr\u{200b}ob\u{202e}x";
-    let arguments = json!({ "name": name }).to_string();
-    let reply = client.call("call_tool_read", &arguments).await;
+    let reply = client.call("call_tool_read", json!({ "name": name })).await;
     let failure = reply.failure();
     assert_eq!(failure["tool"], "fr\u{200b}ob\u{202e}x", "{failure}");
     let text = reply.text();

@@ -11,13 +11,10 @@ fn annotated(name: &str, annotations: &str) -> String {
 
 async fn with_tools() -> (Upstream, TestDaemon, TestClient) {
     let upstream = FakeUpstream::stdio()
-        .raw_tool(&annotated("look", r#"{"readOnlyHint":true}"#), reply(ODD))
+        .raw_tool(annotated("look", r#"{"readOnlyHint":true}"#), reply(ODD))
+        .raw_tool(annotated("change", r#"{"readOnlyHint":false}"#), reply(ODD))
         .raw_tool(
-            &annotated("change", r#"{"readOnlyHint":false}"#),
-            reply(ODD),
-        )
-        .raw_tool(
-            &annotated("wreck", r#"{"destructiveHint":true}"#),
+            annotated("wreck", r#"{"destructiveHint":true}"#),
             reply(ODD),
         )
         .tool("delete_repo", reply(ODD))
@@ -174,7 +171,7 @@ async fn a_fitting_intent_is_accepted_in_both_spellings() {
         let reply = client.call("call_tool_read", &arguments.to_string()).await;
         assert_eq!(reply.result(), ODD, "{arguments}");
     }
-    let long = json!({"name": "up:look", "intent_reason": "x".repeat(1001)}).to_string();
+    let long = json!({"name": "up:look", "intent_reason": "x".repeat(1001)});
     let failure = client.call("call_tool_read", &long).await.failure();
     has!(failure["error"], "reason");
 }

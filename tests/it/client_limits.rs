@@ -51,7 +51,7 @@ async fn resources_to_be_told_of_have_bounds() {
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("echo").await;
     let subscribe = async |uri: &str| {
-        let params = json!({ "uri": uri }).to_string();
+        let params = json!({ "uri": uri });
         client.request("resources/subscribe", &params).await
     };
     assert_eq!(subscribe("mem:a").await.result(), "{}");
@@ -89,7 +89,7 @@ async fn nobody_looks_for_a_name_that_is_too_long() {
             has!(error, format!("longer than {most}"), "{error:.300}");
             assert!(error.len() < 1000, "{path} {method} repeats it");
         }
-        let fits = json!({ "name": "x".repeat(8 << 10) }).to_string();
+        let fits = json!({ "name": "x".repeat(8 << 10) });
         let unknown = client.request("tools/call", &fits).await;
         lacks!(unknown.frame, "longer than", "{path}");
     }
@@ -113,7 +113,7 @@ async fn nobody_looks_for_a_name_that_is_too_long() {
         ),
         ("retrieve_tools", json!({ "query": "echo", "server": name })),
     ] {
-        let params = json!({ "name": tool, "arguments": arguments }).to_string();
+        let params = json!({ "name": tool, "arguments": arguments });
         let refused = client.request("tools/call", &params).await.value();
         assert_eq!(refused["isError"], true, "{tool}");
         let text = refused["content"][0]["text"].as_str().expect("a text");
@@ -200,8 +200,5 @@ async fn the_limit_of_open_files_is_raised_for_us_and_not_for_children() {
     daemon.client_of("up__echo").await;
     assert!(soft_limit(daemon.pid()) > Some(250));
     let child = upstream.pids()[0];
-    until("the child to have its own limit", || {
-        (soft_limit(child) == Some(250)).then_some(())
-    })
-    .await;
+    until!(soft_limit(child) == Some(250));
 }

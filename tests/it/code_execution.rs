@@ -30,7 +30,7 @@ async fn ready(daemon: &TestDaemon, tool: &str) -> TestClient {
 
 /// Runs a script with these options.
 async fn run_with(client: &TestClient, code: &str, options: Value) -> Reply {
-    let arguments = json!({ "code": code, "options": options }).to_string();
+    let arguments = json!({ "code": code, "options": options });
     client.call("code_execution", &arguments).await
 }
 

@@ -71,11 +71,7 @@ async fn a_value_is_shown_before_it_is_changed_and_undone_to_the_byte() {
     is_like!(entries[0], { "undoes": done["id"], "by": "operator" });
     is_like!(entries[1], { "undone_by": undone["id"], "needs": "nothing" });
     let again = daemon
-        .rest(
-            "POST",
-            "/api/v1/config/undo",
-            &json!({ "id": done["id"] }).to_string(),
-        )
+        .rest("POST", "/api/v1/config/undo", json!({ "id": done["id"] }))
         .await;
     is_like!(again.json(), { "code": "not_undone" });
 }
@@ -119,7 +115,7 @@ async fn tokens_are_in_the_history_and_undoing_one_revokes_it() {
         daemon.rest("POST", path, &body.to_string()).await.json()
     };
     let issue = async || {
-        let body = json!({ "name": "ben", "calls": "write" }).to_string();
+        let body = json!({ "name": "ben", "calls": "write" });
         let issued = daemon.rest("POST", "/api/v1/tokens", &body).await.json();
         issued["token"].as_str().expect("a token").to_owned()
     };

@@ -39,12 +39,9 @@ async fn a_server_that_is_switched_off_and_on_never_runs_twice() {
     let daemon = on().await;
     let client = daemon.client_of("up__echo").await;
     for config in [off, on()] {
-        daemon.home().write_config(&config.text());
+        daemon.home().write_config(config.text());
         let wanted = config.text().contains("enabled");
-        until_async("the edit to count", async || {
-            (daemon.row("up").await["enabled"] == !wanted).then_some(())
-        })
-        .await;
+        until!(daemon.row("up").await["enabled"] == !wanted);
     }
     let call = client.call("up__echo", "{}");
     let watch = until("the second child", || {
@@ -69,7 +66,7 @@ async fn what_an_edit_hides_or_shows_is_announced() {
         (json!({}), 1),
     ];
     for (entry, shown) in edits {
-        daemon.home().write_config(&with(entry).text());
+        daemon.home().write_config(with(entry).text());
         stream.next_frame("notifications/tools/list_changed").await;
         assert_eq!(client.tool_names().await.len(), shown);
     }
@@ -93,7 +90,7 @@ async fn timeouts_that_are_edited_count_at_the_next_start() {
     let daemon = TestDaemon::start_in(home).await;
     let client = daemon.client("/mcp/all").await;
     let edited = with("1s").entry("sign", json!({"command": "x", "enabled": false}));
-    daemon.home().write_config(&edited.text());
+    daemon.home().write_config(edited.text());
     until_async("the edit to count", async || {
         let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
         (rows["servers"].as_array()?.len() == 2).then_some(())
@@ -127,7 +124,7 @@ async fn a_request_is_sent_again_when_its_server_has_gone_deaf() {
         )
         .await;
     let client = daemon.client_of("up__t").await;
-    until("the child to be deaf", || mark.exists().then_some(())).await;
+    until!(mark.exists());
     // Whether the first call is lost or sent again depends on when the closed pipe is noticed; the second one must pass.
     let first = client.call("up__t", "{}").await;
     if !first.result().contains("connection_lost") {
@@ -250,7 +247,7 @@ async fn a_program_that_talks_on_its_output_is_diagnosed_with_its_first_line() {
 
     let home = daemon.home();
     home.write_config(
-        &TestDaemon::builder()
+        TestDaemon::builder()
             .entry("up", entry("printf '%s\\n' \"$KEY\"; exec sleep 600"))
             .text(),
     );

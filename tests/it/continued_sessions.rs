@@ -59,7 +59,7 @@ async fn restarted(mut daemon: DaemonProcess, ending: Ending) -> DaemonProcess {
 }
 
 async fn subscribe(client: &TestClient, uri: &str) {
-    let params = json!({ "uri": uri }).to_string();
+    let params = json!({ "uri": uri });
     assert_eq!(client.request(SUBSCRIBE, &params).await.result(), "{}");
 }
 

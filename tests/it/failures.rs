@@ -100,7 +100,7 @@ async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
     // Its tools are not unknown, whichever name is close to theirs.
     for name in ["dead", "absent"] {
         let by_offered_name = client.call(&format!("{name}__echo"), "{}").await;
-        let declared = json!({ "name": format!("{name}:echo") }).to_string();
+        let declared = json!({ "name": format!("{name}:echo") });
         let by_own_name = client.call("call_tool_read", &declared).await;
         let failure = by_offered_name.failure();
         assert_eq!(failure["code"], "server_unavailable", "{failure}");

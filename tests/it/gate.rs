@@ -356,7 +356,7 @@ async fn searches_find_what_may_be_called_and_say_what_is_held_back() {
     for path in ["/mcp", "/mcp/all", "/mcp/call"] {
         let client = house.daemon.client(path).await;
         let search = async |query: &str| {
-            let arguments = json!({ "query": query, "limit": 20 }).to_string();
+            let arguments = json!({ "query": query, "limit": 20 });
             let found = client.call("retrieve_tools", &arguments).await.value();
             found["structuredContent"].clone()
         };
@@ -395,7 +395,7 @@ async fn descriptions_and_the_operators_lists_say_why_a_tool_is_refused() {
         ("rest:echo", "tool_disabled", "is disabled"),
         ("wrong:echo", "server_misconfigured", "configuration"),
     ];
-    let asked = json!({ "names": reasons.map(|(name, _, _)| name) }).to_string();
+    let asked = json!({ "names": reasons.map(|(name, _, _)| name) });
     let described = house.all.call("describe_tool", &asked).await.value();
     let answer = &described["structuredContent"];
     assert_eq!(names(answer), [""; 0]);

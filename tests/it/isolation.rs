@@ -79,10 +79,7 @@ async fn a_container_whose_client_is_killed_is_removed_and_the_next_call_starts_
     let first = docker.containers();
     let within = upstream.pids()[0];
     processes::kill(docker.client());
-    until("the first container to be gone", || {
-        (!processes::runs(within) && docker.containers() != first).then_some(())
-    })
-    .await;
+    until!(!processes::runs(within) && docker.containers() != first);
     until_async("a call that works again", async || {
         let reply = client.call("up__echo", "{}").await;
         (reply.value()["isError"] != true).then_some(())
@@ -105,13 +102,7 @@ async fn the_container_that_a_killed_daemon_leaves_the_next_one_removes() {
     // An engine that cannot be reached keeps its container, and it is not forgotten.
     docker.reachable(false);
     let mut daemon = DaemonProcess::spawn_in(home).await;
-    until("the log to say so", || {
-        daemon
-            .log()
-            .contains("cannot connect to the engine")
-            .then_some(())
-    })
-    .await;
+    until!(daemon.log().contains("cannot connect to the engine"));
     daemon.terminate();
     daemon.wait().await;
     assert!(processes::runs(within));
@@ -119,10 +110,7 @@ async fn the_container_that_a_killed_daemon_leaves_the_next_one_removes() {
     docker.reachable(true);
 
     let daemon = DaemonProcess::spawn_in(daemon.into_home()).await;
-    until("the container to be gone", || {
-        (!processes::runs(within)).then_some(())
-    })
-    .await;
+    until!(!processes::runs(within));
     until("what was left to be removed", || {
         let found = docker.containers();
         (!left.iter().any(|name| found.contains(name))).then_some(())

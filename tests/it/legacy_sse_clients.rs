@@ -27,10 +27,7 @@ async fn active_clients(daemon: &TestDaemon) -> u64 {
 }
 
 async fn wait_for_clients(daemon: &TestDaemon, count: u64) {
-    until_async(&format!("{count} clients"), async || {
-        (active_clients(daemon).await == count).then_some(())
-    })
-    .await;
+    until!(active_clients(daemon).await == count, "{count} clients");
 }
 
 #[tokio::test]

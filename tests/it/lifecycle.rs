@@ -56,12 +56,7 @@ async fn sigterm_lets_a_call_in_flight_finish() {
     let end = async {
         stubborn.wait_for_count("tools/call", 2).await;
         daemon.terminate();
-        until("the daemon to stop accepting", || {
-            std::net::TcpStream::connect(Reachable::address(&daemon))
-                .is_err()
-                .then_some(())
-        })
-        .await;
+        until!(std::net::TcpStream::connect(Reachable::address(&daemon)).is_err());
         stubborn.open("go").await;
     };
     let (reply, ()) = tokio::join!(call, end);
@@ -79,10 +74,7 @@ async fn what_a_killed_daemon_leaves_the_next_one_sweeps() {
     assert!(processes::runs(orphans[0]), "the stubborn one lives on");
 
     let mut daemon = DaemonProcess::spawn_in(home).await;
-    until("the orphans to be gone", || {
-        (!processes::runs(orphans[0])).then_some(())
-    })
-    .await;
+    until!(!processes::runs(orphans[0]));
     let client = daemon.client("/mcp/all").await;
     let names = client.tool_names().await;
     assert_eq!(names, ["meek__echo", "stubborn__echo", "stubborn__late"]);
@@ -90,10 +82,7 @@ async fn what_a_killed_daemon_leaves_the_next_one_sweeps() {
     assert_eq!(stubborn.spawn_count(), 2);
     daemon.terminate();
     assert!(daemon.wait().await.success());
-    until("every child to be gone", || {
-        processes::marked(MARK, &mark).is_empty().then_some(())
-    })
-    .await;
+    until!(processes::marked(MARK, &mark).is_empty());
 }
 
 #[tokio::test]

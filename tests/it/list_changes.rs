@@ -84,16 +84,16 @@ async fn an_edit_of_the_settings_is_heard_where_it_shows() {
     let endpoints = ["/mcp", "/mcp/all", "/mcp/server/a", "/mcp/server/b"];
     let mut listeners = Listeners::on(&daemon, &endpoints).await;
     let narrowed = plain().upstream_with("a", &a, json!({"disabled_tools": ["echo"]}));
-    daemon.home().write_config(&narrowed.text());
+    daemon.home().write_config(narrowed.text());
     listeners
         .hear_next(&[("/mcp/all", TOOLS), ("/mcp/server/a", TOOLS)])
         .await;
     let direct = narrowed.config(json!({"routing_mode": "direct"}));
-    daemon.home().write_config(&direct.text());
+    daemon.home().write_config(direct.text());
     listeners.hear_next(&[("/mcp", TOOLS)]).await;
     let without = plain().config(json!({"routing_mode": "direct"}));
     let held = without.upstream_with("a", &a, json!({"quarantined": true}));
-    daemon.home().write_config(&held.text());
+    daemon.home().write_config(held.text());
     b.offer_more("prompts", r#"{"name":"new"}"#).await;
     listeners
         .hear_next(&[("/mcp", PROMPTS), ("/mcp/server/b", PROMPTS)])

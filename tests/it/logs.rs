@@ -18,8 +18,7 @@ fn talkative(upstream: FakeUpstream) -> FakeUpstream {
 }
 
 async fn wish(client: &TestClient, level: &str) -> Reply {
-    let params = json!({ "level": level }).to_string();
-    client.request(SET_LEVEL, &params).await
+    client.request(SET_LEVEL, json!({ "level": level })).await
 }
 
 /// The levels that the upstream was told, after `count` of them.

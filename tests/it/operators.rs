@@ -298,7 +298,7 @@ async fn a_login_outlives_the_daemon_unless_it_ended_or_the_key_is_another() {
         assert_eq!(status, expected);
     }
     let home = daemon.shutdown().await;
-    home.write_config(&json!({ "api_key": KEY }).to_string());
+    home.write_config(json!({ "api_key": KEY }));
     let daemon = TestDaemon::start_in(home).await;
     let cookie = after(&daemon, &kept);
     assert_eq!(status_with(&daemon, &[("cookie", &cookie)]).await, 401);
@@ -312,7 +312,7 @@ type Hostile<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [u16]);
 async fn no_route_is_open_to_clients_to_their_tokens_or_to_pages_of_others() {
     let daemon = daemon().await;
     let document = daemon.get("/api/v1/openapi.json").await.json();
-    let token = json!({ "name": "eve", "calls": "all" }).to_string();
+    let token = json!({ "name": "eve", "calls": "all" });
     let issued = daemon.rest("POST", "/api/v1/tokens", &token).await.json();
     let token = issued["token"].as_str().expect("a token");
     let bearer = format!("Bearer {token}");

@@ -18,10 +18,10 @@ async fn library(name: &str) -> Upstream {
             reply(contents("lib://common")),
         )
         .resource(
-            &format!(r#"{{"uri":"{own}","name":"o"}}"#),
+            format!(r#"{{"uri":"{own}","name":"o"}}"#),
             reply(contents(&own)),
         )
-        .template(&format!(
+        .template(format!(
             r#"{{"uriTemplate":"tpl://{name}/{{id}}","name":"t","x":1.0}}"#
         ))
         .on(
@@ -88,9 +88,7 @@ async fn resources_keep_their_uris_unless_two_servers_share_one() {
         ("lib://b/common", "b"),
         ("lib://b/own", "b"),
     ] {
-        let read = client
-            .request("resources/read", &json!({"uri": uri}).to_string())
-            .await;
+        let read = client.request("resources/read", json!({"uri": uri})).await;
         assert_eq!(read.value()["contents"][0]["text"], text, "{uri}");
     }
     // What is offered under another URI is read under that; the rest stays as it came.
@@ -241,9 +239,9 @@ async fn icons_titles_and_schemas_stay_as_they_are() {
     );
     let upstream = FakeUpstream::stdio()
         .raw_tool(&tool, echo())
-        .prompt(&format!(r#"{{"name":"p",{rest}}}"#), reply(GREETING))
-        .resource(&format!(r#"{{"uri":"lib://r",{rest}}}"#), reply("{}"))
-        .template(&format!(r#"{{"uriTemplate":"lib://{{t}}",{rest}}}"#))
+        .prompt(format!(r#"{{"name":"p",{rest}}}"#), reply(GREETING))
+        .resource(format!(r#"{{"uri":"lib://r",{rest}}}"#), reply("{}"))
+        .template(format!(r#"{{"uriTemplate":"lib://{{t}}",{rest}}}"#))
         .await;
     let (_daemon, client) = TestDaemon::before(&upstream, "t").await;
     for (list, key) in [
@@ -291,7 +289,7 @@ async fn equal_templates_of_two_servers_lead_to_both() {
     ];
     assert_eq!(entries(list.result(), "resourceTemplates"), expected);
     let read = async |uri: &str| {
-        let params = json!({ "uri": uri }).to_string();
+        let params = json!({ "uri": uri });
         let read = client.request("resources/read", &params).await;
         read.result().to_owned()
     };
@@ -319,7 +317,7 @@ async fn an_alias_cannot_be_taken_over_by_listing_it() {
         let mut server = FakeUpstream::stdio();
         for uri in uris {
             let read = format!(r#"{{"contents":[{{"uri":"{uri}","text":"{name}"}}]}}"#);
-            server = server.resource(&format!(r#"{{"uri":"{uri}","name":"r"}}"#), reply(read));
+            server = server.resource(format!(r#"{{"uri":"{uri}","name":"r"}}"#), reply(read));
         }
         server.await
     };
@@ -345,7 +343,7 @@ async fn an_alias_cannot_be_taken_over_by_listing_it() {
     .await;
     assert_eq!(uris, ["lib://b/x", "lib://c/b/x", "lib://x"]);
     for (uri, owner) in [("lib://x", "a"), ("lib://b/x", "b"), ("lib://c/b/x", "c")] {
-        let params = json!({ "uri": uri }).to_string();
+        let params = json!({ "uri": uri });
         let read = client.request("resources/read", &params).await;
         let read: Value = serde_json::from_str(read.result()).expect("JSON");
         assert_eq!(read["contents"][0]["text"], owner, "{uri}");

@@ -21,12 +21,12 @@ async fn ready(daemon: &TestDaemon, tool: &str) -> TestClient {
 }
 
 async fn list(client: &TestClient, kind: &str) -> Reply {
-    let arguments = json!({ "action": "list", "type": kind }).to_string();
+    let arguments = json!({ "action": "list", "type": kind });
     client.call("proxy", &arguments).await
 }
 
 async fn info(client: &TestClient, kind: &str, path: &str) -> Reply {
-    let arguments = json!({ "action": "info", "type": kind, "path": path }).to_string();
+    let arguments = json!({ "action": "info", "type": kind, "path": path });
     client.call("proxy", &arguments).await
 }
 

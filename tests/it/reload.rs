@@ -36,7 +36,7 @@ async fn an_edit_touches_only_the_servers_that_changed() {
         &changed,
         json!({"env": {"NEW": "value"}}),
     );
-    daemon.home().write_config(&edited.text());
+    daemon.home().write_config(edited.text());
     stream.next_frame("notifications/tools/list_changed").await;
     client.wait_for_tool("fresh__f").await;
     gone.wait_for_children(0).await;
@@ -101,7 +101,7 @@ async fn a_call_that_waits_for_its_server_goes_to_the_one_in_its_place() {
             upstream
                 .change(|script| drop(script.answers.remove("initialize")))
                 .await;
-            daemon.home().write_config(&entry("after").text());
+            daemon.home().write_config(entry("after").text());
         };
         let (reply, ()) = tokio::join!(client.call("up__t", r#"{"n":1.10}"#), replaced);
         has!(reply.result(), r#"{"n":1.10}"#, "{scope}");
@@ -127,7 +127,7 @@ async fn a_broken_edit_leaves_the_last_good_one_in_force() {
 
     daemon
         .home()
-        .write_config(&with(&[("up", &up), ("more", &more)]).text());
+        .write_config(with(&[("up", &up), ("more", &more)]).text());
     client.wait_for_tool("more__more").await;
     assert_eq!(up.spawn_count(), 1);
 }
@@ -167,6 +167,6 @@ async fn a_disabled_server_is_neither_started_nor_listed() {
     assert_eq!(off.spawn_count(), 0);
     daemon
         .home()
-        .write_config(&with(&[("on", &on), ("off", &off)]).text());
+        .write_config(with(&[("on", &on), ("off", &off)]).text());
     client.wait_for_tool("off__echo").await;
 }

@@ -122,10 +122,7 @@ async fn nothing_is_written_from_a_file_that_is_empty_or_gone() {
         assert_eq!(stranger(&daemon).await, 401, "{text:?}");
         // It is back, and everything is as before.
         fs::write(&file, &good).expect("it is ours");
-        until_async("the file to count again", async || {
-            config_error(&daemon).await.is_none().then_some(())
-        })
-        .await;
+        until!(config_error(&daemon).await.is_none());
     }
 }
 
@@ -206,10 +203,7 @@ async fn what_a_person_saves_stays_while_others_change_the_file() {
             }
             // Those under way have ended then, and one that began later.
             let later = ended.load(Ordering::Relaxed) + 5;
-            until_async("more changes", async || {
-                (ended.load(Ordering::Relaxed) >= later).then_some(())
-            })
-            .await;
+            until!(ended.load(Ordering::Relaxed) >= later);
             let found = fs::read_to_string(&file).expect("it is there");
             assert!(found.contains(&mark), "{n}: {found}");
         }
@@ -225,7 +219,7 @@ async fn agents_change_the_file_a_few_times_a_second() {
         .entry("up", json!({ "command": "nothing-here", "enabled": false }))
         .await;
     let client = daemon.client("/mcp").await;
-    let patch = json!({ "operation": "patch", "name": "up", "idle_timeout": "2m" }).to_string();
+    let patch = json!({ "operation": "patch", "name": "up", "idle_timeout": "2m" });
     let calls = (0..50).map(|_| client.call("upstream_servers", &patch));
     let replies = join_all(calls).await;
     let failures: Vec<Value> = replies

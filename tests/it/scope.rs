@@ -179,13 +179,13 @@ async fn an_edit_ends_the_processes_of_all_sessions_and_their_next_calls_start_o
     let (pid, _, _) = told(&client, "itself").await;
     let edited = json!({ "session_scope": "client", "env": { "EDITED": "1" } });
     let builder = TestDaemon::builder().upstream_with("up", &upstream, edited);
-    daemon.home().write_config(&builder.text());
+    daemon.home().write_config(builder.text());
     // The one that lists under the new entry, and none besides.
     upstream.wait_for_count("initialize", 3).await;
     upstream.wait_for_children(0).await;
     assert_ne!(told(&client, "itself").await.0, pid);
     let builder = TestDaemon::builder();
-    daemon.home().write_config(&builder.text());
+    daemon.home().write_config(builder.text());
     upstream.wait_for_children(0).await;
 }
 

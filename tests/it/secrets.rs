@@ -35,7 +35,7 @@ async fn run(home: &Home, bus: &str, arguments: &[&str], input: &str) -> Ran {
 
 fn written(config: &Value) -> Home {
     let home = Home::new();
-    home.write_config(&config.to_string());
+    home.write_config(config.to_string());
     home
 }
 
@@ -71,8 +71,8 @@ async fn a_missing_secret_disables_its_server_until_it_is_stored() {
     // Clients and strangers read no path of this machine.
     let folder = daemon.home().folder().to_str().expect("text");
     let agent = daemon.client("/mcp").await;
-    let list = json!({"operation": "list"}).to_string();
-    let patch = json!({"operation": "patch", "name": "up", "call_tool_timeout": "1m"}).to_string();
+    let list = json!({"operation": "list"});
+    let patch = json!({"operation": "patch", "name": "up", "call_tool_timeout": "1m"});
     let native = TestClient::stateless(&daemon, "/mcp/server/up");
     for said in [
         daemon.get("/health").await.text().to_owned(),
@@ -177,10 +177,7 @@ async fn a_changed_secret_counts_from_the_next_start_on() {
     assert_eq!(variable(&up, "TOKEN").as_deref(), Some("first-value"));
 
     daemon.rest("POST", "/api/v1/servers/up/restart", "").await;
-    until("the second value to be in force", || {
-        (variable(&up, "TOKEN").as_deref() == Some("second-value")).then_some(())
-    })
-    .await;
+    until!(variable(&up, "TOKEN").as_deref() == Some("second-value"));
 }
 
 /// Replaces what is in the private file, as another program would.
@@ -245,10 +242,7 @@ async fn a_secret_is_looked_up_when_its_server_is_started() {
     // Nobody tells the daemon.
     overwrite(daemon.home(), "up", "second-value");
     up.crash().await;
-    until("the second value to be in force", || {
-        (variable(&up, "TOKEN").as_deref() == Some("second-value")).then_some(())
-    })
-    .await;
+    until!(variable(&up, "TOKEN").as_deref() == Some("second-value"));
     assert_eq!(up.spawn_count(), 2);
 }
 
@@ -343,8 +337,5 @@ async fn what_a_killed_daemon_was_writing_is_removed_by_the_next_one() {
         std::fs::write(file, "s3cret-value").expect("it is ours");
     }
     let _daemon = TestDaemon::start_in(home).await;
-    until("it to be gone", || {
-        (!files.iter().any(|file| file.exists())).then_some(())
-    })
-    .await;
+    until!(!files.iter().any(|file| file.exists()));
 }

@@ -98,10 +98,7 @@ async fn nineteen_servers_do_not_wait_for_one_that_hangs() {
         let arguments = r#"{"query":"echo","limit":15}"#;
         model.call("retrieve_tools", arguments).await.text()
     };
-    until_async("what is listed to be found", async || {
-        search().await.contains(":echo").then_some(())
-    })
-    .await;
+    until!(search().await.contains(":echo"));
     // If any of them waited for the server, or for as long as first lists wait, this would not end in time.
     within("twenty rounds of everything", async {
         for round in 0..20 {

@@ -20,13 +20,13 @@ async fn app(name: &str, lists_its_view: bool) -> Upstream {
     };
     let views = r#","_meta":{"ui":{"resourceUri":"ui://app/chart.html","n":1.10},"ui/resourceUri":"ui:\/\/app/chart.html"}"#;
     let app = FakeUpstream::stdio()
-        .raw_tool(&tool("chart", views), reply(RESULT))
-        .raw_tool(&tool("own", ""), reply(OWN))
+        .raw_tool(tool("chart", views), reply(RESULT))
+        .raw_tool(tool("own", ""), reply(OWN))
         .tool("long", reply(LONG.replace("TEXT", &"word ".repeat(500))))
         .prompt(r#"{"name":"show"}"#, reply(MESSAGES));
     let read = format!(r#"{{"contents":[{{"uri":"{SHARED}","text":"{name}"}}]}}"#);
     let app = if lists_its_view {
-        app.resource(&format!(r#"{{"uri":"{SHARED}","name":"r"}}"#), reply(read))
+        app.resource(format!(r#"{{"uri":"{SHARED}","name":"r"}}"#), reply(read))
     } else {
         app.on("resources/read", reply(read))
     };
@@ -66,7 +66,7 @@ fn of_z(text: &str) -> String {
 }
 
 async fn read(client: &TestClient, uri: &Value) -> Value {
-    let params = json!({ "uri": uri }).to_string();
+    let params = json!({ "uri": uri });
     let reply = client.request("resources/read", &params).await;
     let mut contents = reply.value()["contents"].take();
     assert_eq!(contents[0]["uri"], *uri);
@@ -89,7 +89,7 @@ async fn a_view_of_a_tool_is_that_of_its_server() {
             let names_it = format!(r#""name":"{offered}""#);
             let listed = listed.into_iter().find(|one| one.contains(&names_it));
             let listed = listed.expect("it is listed");
-            let names = json!({ "names": [format!("{server}:chart")] }).to_string();
+            let names = json!({ "names": [format!("{server}:chart")] });
             let described = search.call("describe_tool", &names).await.value();
             let described = described["structuredContent"]["tools"][0].clone();
             let info = json!({ "action": "info", "type": "tool", "path": offered }).to_string();
@@ -125,7 +125,7 @@ async fn results_and_prompts_name_the_uri_that_leads_back() {
             let expected = expected(result);
             let called = all.call(&format!("{server}__{tool}"), "{}").await;
             assert_eq!(called.result(), expected);
-            let named = json!({ "name": format!("{server}:{tool}") }).to_string();
+            let named = json!({ "name": format!("{server}:{tool}") });
             let called = search.call("call_tool_read", &named).await;
             assert_eq!(called.result(), expected);
             let body = format!(r#"{{"name":"{server}:{tool}","variant":"read"}}"#);
@@ -140,13 +140,12 @@ async fn results_and_prompts_name_the_uri_that_leads_back() {
         assert_eq!(named == RENAMED, server == "z", "{named}");
 
         let name = format!("{server}__show");
-        let named = json!({ "name": name }).to_string();
-        let got = all.request("prompts/get", &named).await;
+        let got = all.request("prompts/get", json!({ "name": name })).await;
         assert_eq!(got.result(), expected(MESSAGES));
         let uri = &got.value()["messages"][0]["content"]["resource"]["uri"];
         assert_eq!(read(&all, uri).await, server);
         for (kind, path) in [("tool", format!("{server}__chart")), ("prompt", name)] {
-            let call = json!({ "action": "call", "type": kind, "path": path }).to_string();
+            let call = json!({ "action": "call", "type": kind, "path": path });
             let called = proxy.call("proxy", &call).await;
             assert_eq!(called.result().contains(RENAMED), server == "z", "{path}");
         }

@@ -313,24 +313,18 @@ async fn an_edit_turns_it_on_and_off() {
         meta_of_last(&upstream, count).await != Value::Null
     };
     let with = without().config(json!({ "otlp_endpoint": collector.url() }));
-    daemon.home().write_config(&with.text());
-    until_async("the edit to count", async || {
-        is_traced().await.then_some(())
-    })
-    .await;
+    daemon.home().write_config(with.text());
+    until!(is_traced().await);
     collector.wait_for(1, is_kind("client")).await;
-    daemon.home().write_config(&without().text());
-    until_async("the edit to count", async || {
-        (!is_traced().await).then_some(())
-    })
-    .await;
+    daemon.home().write_config(without().text());
+    until!(!is_traced().await);
 }
 
 #[tokio::test]
 async fn a_bad_address_is_refused_without_its_password() {
     let daemon = TestDaemon::builder().await;
     let bad = json!({ "otlp_endpoint": "grpc://me:hunter2222@h:4317", "mcpServers": {} });
-    daemon.home().write_config(&bad.to_string());
+    daemon.home().write_config(bad.to_string());
     let said = until_async("the edit to be refused", async || {
         let status = daemon.rest("GET", "/api/v1/status", "").await;
         let text = status.text().to_owned();
@@ -382,10 +376,7 @@ async fn check_in_vain(url: &str, why: &str) {
     let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     if !why.is_empty() {
-        until("a word in the log", || {
-            daemon.log().contains(why).then_some(())
-        })
-        .await;
+        until!(daemon.log().contains(why));
     }
     for _ in 0..20 {
         client.call("up__echo", "{}").await.result();

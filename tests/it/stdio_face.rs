@@ -33,7 +33,7 @@ async fn daemon_pid(home: &Home) -> u32 {
 }
 
 async fn until_ended(pid: u32) {
-    until("a process to end", || (!processes::runs(pid)).then_some(())).await;
+    until!(!processes::runs(pid));
 }
 
 /// Waits until the daemon counts so many sessions.

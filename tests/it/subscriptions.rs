@@ -38,8 +38,7 @@ async fn ready(daemon: &TestDaemon, path: &str) -> (TestClient, EventStream) {
 }
 
 async fn subscribe(client: &TestClient, uri: &str) {
-    let params = json!({ "uri": uri }).to_string();
-    let reply = client.request(SUBSCRIBE, &params).await;
+    let reply = client.request(SUBSCRIBE, json!({ "uri": uri })).await;
     assert_eq!(reply.result(), "{}");
 }
 
@@ -139,7 +138,7 @@ async fn a_subscription_outlives_connections_of_its_server() {
     upstream.push(&update("lib://note")).await;
     stream.next_frame(UPDATED).await;
     let edited = TestDaemon::builder().upstream_with("up", &upstream, json!({"env": {"A": "1"}}));
-    daemon.home().write_config(&edited.text());
+    daemon.home().write_config(edited.text());
     upstream.wait_for_count(SUBSCRIBE, 3).await;
     upstream.push(&update("lib://note")).await;
     stream.next_frame(UPDATED).await;
@@ -202,10 +201,7 @@ async fn a_sleeping_server_is_woken_for_a_subscription() {
     assert_eq!(upstream.alive().len(), 0);
     let (client, _stream) = ready(&daemon, "/mcp/server/up").await;
     subscribe(&client, "lib://note").await;
-    until("the server to run", || {
-        (upstream.alive().len() == 1).then_some(())
-    })
-    .await;
+    until!(upstream.alive().len() == 1);
 }
 
 #[tokio::test]

@@ -99,10 +99,7 @@ async fn a_call_that_runs_when_its_token_is_revoked_is_refused_and_withdrawn() {
     let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"up__hang","arguments":{}}}"#;
     let calling = http::send(daemon.address(), "POST", "/mcp/all", &headers, call);
     let revoking = async {
-        until("the call to arrive", || {
-            (!upstream.received("tools/call").is_empty()).then_some(())
-        })
-        .await;
+        until!(!upstream.received("tools/call").is_empty());
         let revoked = daemon.rest("DELETE", "/api/v1/tokens/ben", "").await;
         assert_eq!(revoked.status, 200, "{}", revoked.text());
     };
@@ -147,7 +144,7 @@ async fn where_a_token_is_required_nobody_else_comes_in() {
     // What the file loses counts after a restart only.
     daemon
         .home()
-        .write_config(&TestDaemon::builder().upstream("up", &upstream).text());
+        .write_config(TestDaemon::builder().upstream("up", &upstream).text());
     until_async("the file to be read", async || {
         let status = daemon.rest("GET", "/api/v1/status", "").await;
         status.text().contains("serverAuth").then_some(())

@@ -67,7 +67,7 @@ async fn nothing_reaches_a_stranger_in_whatever_order_it_comes() {
         for (name, server) in scenes.iter().flat_map(|scene| &scene.servers) {
             builder = builder.upstream(name, server);
         }
-        daemon.home().write_config(&builder.text());
+        daemon.home().write_config(builder.text());
         join_all(scenes.iter().map(Scene::play)).await;
     }
 }

@@ -211,7 +211,7 @@ async fn what_a_script_may_not_call_has_its_codes() {
         ["absent", "x"],
         ["free", "echo"]
     ]);
-    let arguments = json!({ "code": code, "input": asked }).to_string();
+    let arguments = json!({ "code": code, "input": asked });
     let found = answer(&client.call("code_execution", &arguments).await);
     let expected = json!([
         ["UNKNOWN_TOOL", "unknown_tool"],
@@ -266,7 +266,7 @@ async fn a_client_hears_the_progress_of_the_calls_under_its_own_token() {
     let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__work").await;
     let code = "call_tool('up', 'work'); call_tools([{server: 'up', tool: 'work'}, {server: 'up', tool: 'work'}]).length";
-    let arguments = json!({ "code": code }).to_string();
+    let arguments = json!({ "code": code });
     let reply = client
         .call_with_progress("code_execution", &arguments, r#""mine""#)
         .await;
@@ -320,10 +320,7 @@ async fn calls_of_a_script_have_the_rights_of_its_caller() {
     };
     let (ada, bob) = (connect("ada").await, connect("bob").await);
     let code = "call_tool('up', 'echo', {}).error?.code ?? 'passed'";
-    until_async("ada's call to pass", async || {
-        (value(&ada, code).await == "passed").then_some(())
-    })
-    .await;
+    until!(value(&ada, code).await == "passed");
     assert_eq!(value(&bob, code).await, "ACCESS_DENIED");
     let list = bob.request("tools/list", "{}").await;
     lacks!(list.frame, "echo");

@@ -34,7 +34,7 @@ async fn a_client_that_leaves_or_cancels_ends_its_script_and_the_calls_in_it() {
     let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__hang").await;
     let arguments = json!({ "code": "call_tools([{server: 'up', tool: 'hang'}, {server: 'up', tool: 'hang'}])" });
-    let params = call_params("code_execution", &arguments.to_string());
+    let params = call_params("code_execution", arguments.to_string());
     // The process of another test's script may run beside it; this one's is there while its calls are.
     tokio::select! {
         reply = client.request("tools/call", &params) => panic!("{reply:?}"),
@@ -68,16 +68,12 @@ async fn a_client_that_leaves_or_cancels_ends_its_script_and_the_calls_in_it() {
 #[tokio::test]
 async fn no_process_is_left_of_scripts_that_were_ended() {
     let (_upstream, daemon, client) = with_echo().await;
-    let arguments = json!({ "code": "for (;;) {}" }).to_string();
-    let params = call_params("code_execution", &arguments);
+    let params = call_params("code_execution", json!({ "code": "for (;;) {}" }));
     let began = tokio::select! {
         reply = client.request("tools/call", &params) => panic!("{reply:?}"),
         found = until_running(std::process::id()) => found,
     };
-    until("its process to end", || {
-        began.iter().all(|pid| !runs_a_script(*pid)).then_some(())
-    })
-    .await;
+    until!(began.iter().all(|pid| !runs_a_script(*pid)));
     daemon.shutdown().await;
 }
 
@@ -86,8 +82,7 @@ async fn no_process_is_left_of_scripts_that_were_ended() {
 async fn a_script_that_computes_ends_with_a_daemon_that_is_killed() {
     let daemon = builder().spawn().await;
     let client = daemon.client("/mcp/code").await;
-    let arguments = json!({ "code": "for (;;) {}" }).to_string();
-    let params = call_params("code_execution", &arguments);
+    let params = call_params("code_execution", json!({ "code": "for (;;) {}" }));
     let mut request = pin!(client.request("tools/call", &params));
     let began = tokio::select! {
         reply = &mut request => panic!("{reply:?}"),
@@ -153,7 +148,7 @@ async fn without_being_switched_on_it_says_how_to() {
     let on = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(json!({ "enable_code_execution": true }));
-    daemon.home().write_config(&on.text());
+    daemon.home().write_config(on.text());
     until_async("scripts to run", async || {
         let reply = client.call("code_execution", r#"{"code":"1"}"#).await;
         (reply.value()["structuredContent"]["value"] == 1).then_some(())
@@ -177,9 +172,7 @@ async fn a_question_within_a_script_reaches_a_client_that_can_be_asked_and_is_re
     let able = json!({ "elicitation": { "form": {} } });
     let modern = ModernClient::able_to(&daemon, "/mcp/code", &able);
     let code = "const a = call_tool('up', 'ask'); [a.ok, call_tool('up', 'echo', {n: 1}).value]";
-    let reply = modern
-        .call("code_execution", &json!({ "code": code }).to_string())
-        .await;
+    let reply = modern.call("code_execution", json!({ "code": code })).await;
     // No result that asks: a script cannot be run again from where it was.
     let found: Value = serde_json::from_str(&reply.text()).expect("JSON");
     assert_eq!(found["ok"], true, "{found}");

@@ -41,7 +41,7 @@ async fn a_denied_tool_is_refused_on_every_way_in() {
 async fn a_denied_call_says_the_same_on_every_way_in() {
     let house = house().await;
     let modern = ModernClient::new(&house.daemon, "/mcp/all");
-    let by_name = json!({ "name": "part:echo" }).to_string();
+    let by_name = json!({ "name": "part:echo" });
     let mut texts = vec![
         house.all.call("part__echo", "{}").await.failure(),
         modern.call("part__echo", "{}").await.failure(),
@@ -58,7 +58,7 @@ async fn a_denied_call_says_the_same_on_every_way_in() {
             .await
             .failure(),
     ];
-    let body = json!({ "variant": "read", "name": "part:echo" }).to_string();
+    let body = json!({ "variant": "read", "name": "part:echo" });
     texts.push(
         house
             .daemon
@@ -194,7 +194,7 @@ async fn no_list_no_search_and_no_suggestion_shows_what_is_denied() {
             .is_empty()
     );
 
-    let arguments = json!({ "query": "echo wave", "limit": 20 }).to_string();
+    let arguments = json!({ "query": "echo wave", "limit": 20 });
     let found = until_async("all to be found", async || {
         let found = all.call("retrieve_tools", &arguments).await.value();
         (names(&found["structuredContent"]).len() == 3).then_some(found)
@@ -330,7 +330,7 @@ async fn a_tool_of_ours_that_is_denied_is_neither_listed_nor_run() {
         let reply = house.proxied(action, "tool", "describe_tool").await;
         assert_eq!(Outcome::of(&reply), refused("access_denied"), "{action}");
     }
-    let arguments = json!({ "action": "list", "type": "tool" }).to_string();
+    let arguments = json!({ "action": "list", "type": "tool" });
     let listed = house.all.call("proxy", &arguments).await;
     lacks!(listed.frame, r#"\"name\":\"describe_tool\""#);
     let close = call.call("call_tool_destructiv", "{}").await;
@@ -369,7 +369,7 @@ async fn a_profile_shows_its_servers_and_tools_and_nothing_else_is_there() {
             let error = client.call(offered, "{}").await;
             assert_eq!(error.error_code(), -32602, "{}", error.frame);
             has!(error.error(), "Unknown tool", "{}", error.frame);
-            let by_name = json!({ "name": name }).to_string();
+            let by_name = json!({ "name": name });
             let failure = client.call("call_tool_read", &by_name).await.failure();
             let expected = if name == "shut:echo" {
                 "unknown_server"

@@ -132,7 +132,7 @@ async fn no_answer_to_an_agent_has_the_text_of_what_is_held() {
     }
     // Findings have their spans escaped, and no more of the text than that.
     for server in ["fish", "held"] {
-        let arguments = json!({ "operation": "inspect", "name": server }).to_string();
+        let arguments = json!({ "operation": "inspect", "name": server });
         let said = house.all.call("quarantine_security", &arguments).await;
         lacks!(said.frame, "secretword");
         let found = said.value()["structuredContent"].clone();
@@ -148,7 +148,7 @@ async fn no_answer_to_an_agent_has_the_text_of_what_is_held() {
         "\"the secretword tool\" house",
         "fish: secretword",
     ] {
-        let arguments = json!({ "query": query }).to_string();
+        let arguments = json!({ "query": query });
         let said = house.all.call("retrieve_tools", &arguments).await.value();
         let found = &said["structuredContent"];
         assert!(!names(found).contains(&"fish:echo"), "{query}: {said}");
@@ -156,7 +156,7 @@ async fn no_answer_to_an_agent_has_the_text_of_what_is_held() {
         lacks!(notice, "is held", "{query}: {said}");
     }
     for query in ["echo", "fish:echo"] {
-        let arguments = json!({ "query": query }).to_string();
+        let arguments = json!({ "query": query });
         let said = house.all.call("retrieve_tools", &arguments).await.value();
         has!(said["structuredContent"]["notice"], "is held", "{query}");
     }

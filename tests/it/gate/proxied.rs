@@ -12,7 +12,7 @@ impl House {
 }
 
 pub(super) async fn ask(client: &TestClient, action: &str, kind: &str, path: &str) -> Reply {
-    let arguments = json!({ "action": action, "type": kind, "path": path }).to_string();
+    let arguments = json!({ "action": action, "type": kind, "path": path });
     client.call("proxy", &arguments).await
 }
 
@@ -24,7 +24,7 @@ pub(super) async fn listed(client: &TestClient) -> Vec<String> {
         ("prompt", &["name"]),
         ("resource", &["uri", "uriTemplate"]),
     ] {
-        let arguments = json!({ "action": "list", "type": kind }).to_string();
+        let arguments = json!({ "action": "list", "type": kind });
         let reply = client.call("proxy", &arguments).await.value();
         let text = reply["content"][0]["resource"]["text"].as_str();
         let entries: Value = serde_json::from_str(text.expect("a text")).expect("JSON");

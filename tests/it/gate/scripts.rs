@@ -14,8 +14,7 @@ impl House {
             "code": code,
             "input": { "server": server, "tool": tool },
             "options": { "allow_destructive": true },
-        })
-        .to_string();
+        });
         let answer = if way == Way::ScriptRest {
             let answer = self.daemon.rest("POST", "/api/v1/code", &arguments);
             answer.await.json()

@@ -228,7 +228,7 @@ async fn a_token_learns_no_name_from_the_filters_of_a_search_and_changes_no_serv
         let (client, _) = limited(&house, name, limits).await;
         // The beginning of a name outside of it narrows nothing.
         for query in ["in:wave", "ou:wave"] {
-            let search = json!({ "query": query }).to_string();
+            let search = json!({ "query": query });
             // The index follows the lists.
             let found = until_async("a tool to be found", async || {
                 let found = client.call("retrieve_tools", &search).await.value();

@@ -68,8 +68,8 @@ pub(super) fn suspicious(name: &str) -> FakeUpstream {
         .raw_tool(&tool, echo())
         .tool("wave", echo())
         .prompt(&prompt, reply(r#"{"messages":[]}"#))
-        .resource(&define("uri", &format!("lib://{name}")), contents.clone())
-        .template(&define("uriTemplate", &format!("page://{name}/{{n}}")))
+        .resource(define("uri", &format!("lib://{name}")), contents.clone())
+        .template(define("uriTemplate", &format!("page://{name}/{{n}}")))
         .on("resources/read", contents)
         .on(
             "completion/complete",
@@ -205,7 +205,7 @@ impl House {
 
     async fn write(&self, edited: Builder) {
         let edited = edited.config(json!({ "routing_mode": "direct" }));
-        self.daemon.home().write_config(&edited.text());
+        self.daemon.home().write_config(edited.text());
         // Read with everything else, and to be seen.
         until_async("the edit to be in force", async || {
             let status = self.daemon.rest("GET", "/api/v1/status", "").await.json();
@@ -259,12 +259,12 @@ impl House {
             Way::Offered => self.all.call(&offered, "{}").await,
             Way::OfferedModern => self.modern("/mcp/all").call(&offered, "{}").await,
             Way::Variant(variant) => {
-                let arguments = json!({ "name": name }).to_string();
+                let arguments = json!({ "name": name });
                 let built_in = format!("call_tool_{variant}");
                 self.all.call(&built_in, &arguments).await
             }
             Way::CallTool => {
-                let arguments = json!({ "server": server, "tool": tool }).to_string();
+                let arguments = json!({ "server": server, "tool": tool });
                 self.all.call("call_tool", &arguments).await
             }
             Way::Script | Way::ScriptBatch | Way::ScriptRest => {
@@ -281,7 +281,7 @@ impl House {
     }
 
     pub(super) async fn rest_call(&self, variant: &str, name: &str) -> Outcome {
-        let body = json!({ "variant": variant, "name": name }).to_string();
+        let body = json!({ "variant": variant, "name": name });
         let answer = self.daemon.rest("POST", "/api/v1/call", &body).await.json();
         if let Some(code) = answer["code"].as_str() {
             return refused(code);
@@ -409,9 +409,9 @@ fn annotated(name: &str, annotations: &str) -> String {
 /// What each tool does, by its annotations or else by its name.
 pub(super) fn effects() -> Vec<(String, FakeUpstream)> {
     let server = FakeUpstream::stdio()
-        .raw_tool(&annotated("look", r#"{"readOnlyHint":true}"#), echo())
-        .raw_tool(&annotated("change", r#"{"readOnlyHint":false}"#), echo())
-        .raw_tool(&annotated("wreck", r#"{"destructiveHint":true}"#), echo())
+        .raw_tool(annotated("look", r#"{"readOnlyHint":true}"#), echo())
+        .raw_tool(annotated("change", r#"{"readOnlyHint":false}"#), echo())
+        .raw_tool(annotated("wreck", r#"{"destructiveHint":true}"#), echo())
         .tool("delete_repo", echo())
         .tool("create_issue", echo())
         .tool("frobnicate", echo());

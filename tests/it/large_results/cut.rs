@@ -54,14 +54,14 @@ async fn every_way_of_a_model_is_cut_and_no_other() {
 
     let native = daemon.client("/mcp/server/up").await;
     assert_eq!(native.call("long", "{}").await.text(), text);
-    let body = json!({ "variant": "write", "name": "up:long" }).to_string();
+    let body = json!({ "variant": "write", "name": "up:long" });
     let rest = daemon.rest("POST", "/api/v1/call", &body).await;
     lacks!(rest.text(), "read_cache");
     has!(rest.text(), "149 äöü");
     // Our own words are not cut.
     let found = all.call("describe_tool", r#"{"names":["up:long"]}"#).await;
     assert!(found.value()["structuredContent"]["tools"][0].is_object());
-    let list = json!({ "action": "list", "type": "tool" }).to_string();
+    let list = json!({ "action": "list", "type": "tool" });
     let listed = all.call("proxy", &list).await.value();
     let content = listed["content"].as_array().expect("content");
     let text = content[0]["resource"]["text"].as_str().expect("a text");
@@ -231,10 +231,7 @@ async fn scripts_get_everything_and_what_they_end_with_is_cut() {
         .await;
     daemon.wait_for_tool("up__long").await;
     let client = daemon.client("/mcp/code").await;
-    let run = async |code: &str| {
-        let arguments = json!({ "code": code }).to_string();
-        client.call("code_execution", &arguments).await
-    };
+    let run = async |code: &str| client.call("code_execution", json!({ "code": code })).await;
     let length = run("call_tool('up', 'long').result.content[0].text.length").await;
     let units = text.encode_utf16().count();
     assert_eq!(length.value()["structuredContent"]["value"], units);

@@ -26,7 +26,7 @@ async fn read_back(tool: &str, text: &str) -> (TestDaemon, Vec<Shown>) {
     let upstream = FakeUpstream::stdio().tool(tool, reply_text(text)).await;
     let daemon = builder(LIMIT).upstream("up", &upstream).await;
     let client = daemon.client("/mcp/call").await;
-    let arguments = json!({ "name": format!("up:{tool}") }).to_string();
+    let arguments = json!({ "name": format!("up:{tool}") });
     let reply = client.call("call_tool_write", &arguments).await;
     let first = Shown::of_reply(&reply);
     assert!(first.chars <= LIMIT && first.start == 0);

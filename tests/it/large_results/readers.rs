@@ -155,7 +155,7 @@ async fn prompts_and_resources_got_through_proxy_are_read_on_by_whom_may_have_th
     let ada = as_subject(&daemon, "/mcp/proxy", ADA).await;
     let mut keys = Vec::new();
     for (kind, path) in [("resource", "doc://a"), ("prompt", "up__ask")] {
-        let arguments = json!({ "action": "call", "type": kind, "path": path }).to_string();
+        let arguments = json!({ "action": "call", "type": kind, "path": path });
         let first = Shown::of_reply(&ada.call("proxy", &arguments).await);
         keys.push(first.key().to_owned());
         let pages = pages_after(&ada, first, 2000).await;
@@ -166,7 +166,7 @@ async fn prompts_and_resources_got_through_proxy_are_read_on_by_whom_may_have_th
     }]);
     daemon
         .home()
-        .write_config(&with_rules(&upstream, &denied).text());
+        .write_config(with_rules(&upstream, &denied).text());
     for key in keys {
         until_async("a refusal", async || {
             let reply = read(&ada, &json!({ "key": key })).await.value();
@@ -199,11 +199,11 @@ async fn an_edit_of_the_limit_takes_effect_at_once_and_loses_nothing() {
     let client = daemon.client_of("up__long").await;
     assert_eq!(client.call("up__long", "{}").await.text(), lines());
     let mut events = client.listen().await;
-    daemon.home().write_config(&with(2000).text());
+    daemon.home().write_config(with(2000).text());
     events.next_frame("notifications/tools/list_changed").await;
     client.wait_for_tool("read_cache").await;
     let first = Shown::of_reply(&client.call("up__long", "{}").await);
-    daemon.home().write_config(&with(0).text());
+    daemon.home().write_config(with(0).text());
     until_async("the whole text", async || {
         let text = client.call("up__long", "{}").await.text();
         (text == lines()).then_some(())

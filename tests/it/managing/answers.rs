@@ -50,7 +50,7 @@ async fn the_answer_to_a_patch_is_of_the_server_as_it_was_patched() {
     let (_up, daemon, client) = house(json!({})).await;
     let command = entry(&daemon, "up")["command"].clone();
     let patched = async |command: &Value| {
-        let patch = json!({ "command": command }).to_string();
+        let patch = json!({ "command": command });
         let answer = daemon.rest("PATCH", "/api/v1/servers/up", &patch).await;
         let row = answer.json()["server"].clone();
         (row["state"].clone(), row["last_error"].clone())

@@ -155,7 +155,7 @@ async fn no_attempt_runs_contacts_or_reveals_anything() {
             }
         }
         // By now the change has gone everywhere.
-        let restart = json!({ "operation": "restart", "name": "well" }).to_string();
+        let restart = json!({ "operation": "restart", "name": "well" });
         client.call("upstream_servers", &restart).await;
         assert!(!canary.exists(), "{shown}");
         assert_eq!(trap.everything().len(), 0, "{shown}");
@@ -181,7 +181,7 @@ async fn what_is_approved_is_what_was_seen_however_fast_it_is_changed() {
     let add = json!({ "operation": "add", "name": "new", "command": "seen" });
     done(&client, &add).await;
     let shown = daemon.rest("GET", "/api/v1/servers/new/inspect", "").await;
-    let body = json!({ "seen": shown.json()["seen"], "all": true }).to_string();
+    let body = json!({ "seen": shown.json()["seen"], "all": true });
     // The file says something else already, which is not in force yet.
     let text = written(&daemon).replace("\"seen\"", "\"another\"");
     daemon.home().write_config(&text);

@@ -60,7 +60,7 @@ async fn a_definition_that_wants_another_header_now_is_read_again() {
     for (policy, works) in [("allow", true), ("hold", false)] {
         let upstream = FakeUpstream::http()
             .speaking(modern::REVISION)
-            .raw_tool(&plain_tool("where"), echo())
+            .raw_tool(plain_tool("where"), echo())
             .await;
         let daemon = TestDaemon::builder()
             .upstream_with("up", &upstream, json!({"tool_changes": policy}))

@@ -72,7 +72,7 @@ async fn a_token_is_for_the_address_that_it_was_given_for() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let (daemon, _) = logged_in(&server).await;
     let thief = AuthorizationServer::start(Habits::default()).await;
-    daemon.home().write_config(&before(&thief).text());
+    daemon.home().write_config(before(&thief).text());
     wait_for_state(&daemon, "Authenticating").await;
     let asked = thief.asked("/mcp");
     assert!(!asked.is_empty());

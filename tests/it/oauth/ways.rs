@@ -208,7 +208,7 @@ async fn a_pasted_address_ends_a_login() {
     assert_eq!(begun["listens"], false);
     let back = browse(begun["url"].as_str().expect("an address")).await;
     let paste = async |address: &str| {
-        let body = json!({"redirect_url": address}).to_string();
+        let body = json!({"redirect_url": address});
         daemon.rest("POST", "/api/v1/servers/up/login", &body).await
     };
     let wrong = paste("https://elsewhere.example/back?code=x&state=y").await;

@@ -99,7 +99,7 @@ async fn errors_of_servers_pass_as_they_are() {
         ("prompt", "up__refuse"),
         ("resource", "doc://no"),
     ] {
-        let arguments = json!({ "action": "call", "type": kind, "path": path }).to_string();
+        let arguments = json!({ "action": "call", "type": kind, "path": path });
         let reply = client.call("proxy", &arguments).await;
         assert_eq!(reply.error(), NO, "{kind}");
     }
@@ -199,7 +199,7 @@ async fn results_reach_modern_clients_with_what_such_results_have() {
     let (_upstream, daemon, _client) = with(server, "up__echo").await;
     let client = ModernClient::new(&daemon, "/mcp/proxy");
     for (kind, path) in [("tool", "up__echo"), ("resource", "doc://a")] {
-        let arguments = json!({ "action": "call", "type": kind, "path": path }).to_string();
+        let arguments = json!({ "action": "call", "type": kind, "path": path });
         let result = client.call("proxy", &arguments).await.value();
         assert_eq!(result["resultType"], "complete", "{result}");
         assert_eq!(result["content"][0]["annotations"]["proxyPath"], path);

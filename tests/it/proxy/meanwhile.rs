@@ -21,7 +21,7 @@ async fn progress_comes_under_the_clients_own_token() {
         ("prompt", "up__work"),
         ("resource", "doc://work"),
     ] {
-        let arguments = json!({ "action": "call", "type": kind, "path": path }).to_string();
+        let arguments = json!({ "action": "call", "type": kind, "path": path });
         let reply = client
             .call_with_progress("proxy", &arguments, r#""mine""#)
             .await;
@@ -38,12 +38,12 @@ async fn progress_comes_under_the_clients_own_token() {
 async fn a_call_that_is_withdrawn_is_withdrawn_from_its_server() {
     let (upstream, _daemon, client) =
         with(FakeUpstream::stdio().tool("hang", hang()), "up__hang").await;
-    let arguments = json!({ "action": "call", "type": "tool", "path": "up__hang" }).to_string();
+    let arguments = json!({ "action": "call", "type": "tool", "path": "up__hang" });
     let params = call_params("proxy", &arguments);
     let calling = client.start("tools/call", &params);
     let withdrawing = async {
         upstream.wait_for("tools/call").await;
-        let params = json!({ "requestId": client.last_id() }).to_string();
+        let params = json!({ "requestId": client.last_id() });
         client.notify("notifications/cancelled", &params).await;
         upstream.wait_for("notifications/cancelled").await;
     };
@@ -71,7 +71,7 @@ async fn a_client_with_a_handshake_is_asked_on_the_stream_of_its_call() {
         .connect(&daemon, "/mcp/proxy")
         .await;
     for (kind, answer) in [("tool", "accept"), ("prompt", "asked")] {
-        let arguments = json!({ "action": "call", "type": kind, "path": "up__form" }).to_string();
+        let arguments = json!({ "action": "call", "type": kind, "path": "up__form" });
         let mut exchange = client
             .start("tools/call", &call_params("proxy", &arguments))
             .await;

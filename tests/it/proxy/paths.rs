@@ -15,7 +15,7 @@ fn listing(name: &str, resources: &[(&str, &str)]) -> FakeUpstream {
 }
 
 async fn read(client: &TestClient, path: &str) -> Result<Value, Value> {
-    let arguments = json!({ "action": "call", "type": "resource", "path": path }).to_string();
+    let arguments = json!({ "action": "call", "type": "resource", "path": path });
     let reply = client.call("proxy", &arguments).await;
     if reply.value()["isError"] == true {
         return Err(reply.failure());

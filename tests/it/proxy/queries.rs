@@ -171,7 +171,7 @@ async fn what_is_not_there_is_named() {
             _ => &["info", "call"],
         };
         for action in actions {
-            let arguments = json!({ "action": action, "type": kind, "path": path }).to_string();
+            let arguments = json!({ "action": action, "type": kind, "path": path });
             let failure = client.call("proxy", &arguments).await.failure();
             assert_eq!(failure["code"], code, "{action} {kind} {path}: {failure}");
             let error = failure["error"].as_str().expect("an error");
@@ -249,7 +249,7 @@ async fn the_mode_lists_the_one_tool_and_the_endpoint_is_always_there() {
 async fn a_list_of_five_thousand_tools_is_whole_and_in_nobodys_way() {
     let mut upstream = FakeUpstream::stdio();
     for n in 0..5_000 {
-        upstream = upstream.raw_tool(&plain_tool(&format!("tool_{n:04}")), echo());
+        upstream = upstream.raw_tool(plain_tool(&format!("tool_{n:04}")), echo());
     }
     let (_upstream, daemon, client) = with(upstream, "up__tool_4999").await;
     let neighbour = daemon.client("/mcp/all").await;

@@ -207,7 +207,7 @@ async fn a_client_that_leaves_while_it_is_asked_leaves_nothing_running() {
 #[tokio::test]
 async fn the_operator_is_asked_nothing() {
     let (_upstream, daemon) = asker().await;
-    let body = json!({ "name": "up:form", "variant": "destructive" }).to_string();
+    let body = json!({ "name": "up:form", "variant": "destructive" });
     let answer = daemon.rest("POST", "/api/v1/call", &body).await;
     has!(answer.text(), "cannot be answered: the client cannot");
 }

@@ -328,16 +328,8 @@ async fn a_refused_retry_ends_its_call() {
     )
     .expect("JSON");
     config["mcpServers"]["up"]["disabled_tools"] = json!(["form"]);
-    daemon.home().write_config(&config.to_string());
-    until_async("the tool to be hidden", async || {
-        client
-            .tool_names()
-            .await
-            .iter()
-            .all(|name| name != "form")
-            .then_some(())
-    })
-    .await;
+    daemon.home().write_config(config.to_string());
+    until!(client.tool_names().await.iter().all(|name| name != "form"));
     let reply = accept(&client, "form", &result).await;
     assert_eq!(reply.failure()["code"], "tool_disabled");
     upstream.wait_for("notifications/cancelled").await;

@@ -214,10 +214,7 @@ async fn the_keyring_of_gnome_keeps_secrets() {
         let list = secret(bus, &home, &["list", "-o", "json"], "").await;
         serde_json::from_str::<Value>(&list.stdout).expect("JSON")
     };
-    until_async("the keyring to be on the bus", async || {
-        (list().await["store"] == "the Secret Service").then_some(())
-    })
-    .await;
+    until!(list().await["store"] == "the Secret Service");
     for value in ["first-value", "sécond-value\nwith lines"] {
         let set = secret(bus, &home, &["set", "gh"], value).await;
         has!(set.stderr, "the Secret Service");

@@ -25,7 +25,7 @@ async fn records_of_failures_in_a_row_say_how_many_they_stand_for() {
     let entry = json!({ "command": "/bin/sh", "args": words });
     let daemon = TestDaemon::builder().entry("up", entry).await;
     let client = daemon.client("/mcp/call").await;
-    let call = json!({ "name": "up:echo", "args": {} }).to_string();
+    let call = json!({ "name": "up:echo", "args": {} });
     let ask = async || daemon.rest("GET", "/api/v1/servers/up", "").await.json();
     let details = until_async("it to fail more often than is recorded", async || {
         let failed = client.call("call_tool_write", &call).await.failure();

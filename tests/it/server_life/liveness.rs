@@ -21,10 +21,7 @@ async fn a_server_that_hangs_is_found_out_and_started_anew() {
         upstream.wait_for_count(sign, signs + 2).await;
         assert_eq!(upstream.spawn_count(), 1, "{sign}");
         processes::stop(upstream.pids()[0]);
-        until("the next child", || {
-            (upstream.spawn_count() == 2).then_some(())
-        })
-        .await;
+        until!(upstream.spawn_count() == 2);
         client.call("up__echo", r#"{"n":1}"#).await.result();
         assert!(!processes::runs(upstream.pids()[0]));
     }

@@ -65,7 +65,7 @@ async fn what_the_client_wants_to_be_told_survives_its_daemon() {
     client.request("logging/setLevel", level).await.result();
     // A daemon that knows the resource finds whose it is.
     let lists = home.data_dir().join("catalog/up.json");
-    until("the lists to be kept", || lists.exists().then_some(())).await;
+    until!(lists.exists());
     kill(daemon_pid(&home).await);
 
     client.wait_for_tool("up__talk").await;
@@ -105,10 +105,7 @@ async fn every_client_of_a_killed_daemon_finds_the_same_new_one() {
         }
     }
     assert_eq!(upstream.spawn_count(), 2);
-    until("the child of the killed daemon to be gone", || {
-        (!first.iter().any(|pid| processes::runs(*pid))).then_some(())
-    })
-    .await;
+    until!(!first.iter().any(|pid| processes::runs(*pid)));
 }
 
 #[tokio::test]

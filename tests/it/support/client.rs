@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::VecDeque,
+    fmt::Display,
     net::SocketAddr,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -73,7 +74,7 @@ impl Speaking {
             r#"{{"protocolVersion":"{}","capabilities":{},"clientInfo":{{"name":"test","version":"1"}}}}"#,
             self.revision, self.capabilities
         );
-        let reply = client.request("initialize", &params).await;
+        let reply = client.request("initialize", params).await;
         reply.result().clone_into(&mut client.initialized);
         // From here on it says what was agreed, not what it asked for.
         let agreed: Value = serde_json::from_str(&client.initialized).expect("JSON");
@@ -112,23 +113,34 @@ impl TestClient {
         }
     }
 
+    /// Sends this header with every request.
+    pub fn showing(mut self, name: &str, value: &str) -> Self {
+        self.shown.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     pub fn session(&self) -> &str {
         self.session.as_deref().expect("a client with a session")
     }
 
     /// Calls a tool with raw arguments.
-    pub async fn call(&self, tool: &str, arguments: &str) -> Reply {
-        self.request("tools/call", &call_params(tool, arguments))
+    pub async fn call(&self, tool: &str, arguments: impl Display) -> Reply {
+        self.request("tools/call", call_params(tool, arguments))
             .await
     }
 
     /// Calls a tool and asks for progress under this raw token.
-    pub async fn call_with_progress(&self, tool: &str, arguments: &str, token: &str) -> Reply {
+    pub async fn call_with_progress(
+        &self,
+        tool: &str,
+        arguments: impl Display,
+        token: &str,
+    ) -> Reply {
         let tool = Value::from(tool);
         let params = format!(
             r#"{{"name":{tool},"arguments":{arguments},"_meta":{{"progressToken":{token}}}}}"#
         );
-        self.request("tools/call", &params).await
+        self.request("tools/call", params).await
     }
 
     /// The names that `tools/list` gives.
@@ -154,12 +166,12 @@ impl TestClient {
     }
 
     /// Sends a request and waits for its answer.
-    pub async fn request(&self, method: &str, params: &str) -> Reply {
+    pub async fn request(&self, method: &str, params: impl Display) -> Reply {
         self.start(method, params).await.finish().await
     }
 
     /// Sends a request and waits for the head of its answer only. Dropping the exchange leaves the server alone with it.
-    pub async fn start(&self, method: &str, params: &str) -> Exchange {
+    pub async fn start(&self, method: &str, params: impl Display) -> Exchange {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let frame =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
@@ -176,7 +188,7 @@ impl TestClient {
         self.last_id.load(Ordering::Relaxed)
     }
 
-    pub async fn notify(&self, method: &str, params: &str) -> HttpAnswer {
+    pub async fn notify(&self, method: &str, params: impl Display) -> HttpAnswer {
         let frame = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
         self.open("POST", &frame).await.whole().await
     }
@@ -216,7 +228,7 @@ impl TestClient {
     }
 
     /// Sends a request whose answer comes as a stream, and gives the stream.
-    pub async fn stream(&self, method: &str, params: &str) -> EventStream {
+    pub async fn stream(&self, method: &str, params: impl Display) -> EventStream {
         let exchange = self.start(method, params).await;
         assert!(exchange.streamed, "an answer to {method} as JSON");
         EventStream::new(exchange.answer)
@@ -249,7 +261,7 @@ impl TestClient {
 }
 
 /// The `params` of a `tools/call`.
-pub fn call_params(tool: &str, arguments: &str) -> String {
+pub fn call_params(tool: &str, arguments: impl Display) -> String {
     format!(
         r#"{{"name":{},"arguments":{arguments}}}"#,
         Value::from(tool)

@@ -1,6 +1,7 @@
 //! The daemon under test: inside the test's own process, or as the real program.
 
 use std::{
+    fmt::Display,
     net::SocketAddr,
     path::{Path, PathBuf},
     pin::Pin,
@@ -61,16 +62,16 @@ impl Home {
     }
 
     /// Replaces the configuration, as an editor does that writes in place.
-    pub fn write_config(&self, text: &str) {
-        std::fs::write(self.config_file(), text).expect("the folder is ours");
+    pub fn write_config(&self, text: impl Display) {
+        std::fs::write(self.config_file(), text.to_string()).expect("the folder is ours");
     }
 
     /// A request on the local socket; nothing while nobody listens there.
-    pub async fn rest(&self, method: &str, path: &str, body: &str) -> Option<HttpAnswer> {
+    pub async fn rest(&self, method: &str, path: &str, body: impl Display) -> Option<HttpAnswer> {
         let socket = self.data_dir().join("mcpproxy.sock");
         let stream = UnixStream::connect(socket).await.ok()?;
         let headers = [("host", "mcpproxy"), ("content-type", "application/json")];
-        let answer = http::open_on(stream, method, path, &headers, body.to_owned()).await;
+        let answer = http::open_on(stream, method, path, &headers, body.to_string()).await;
         Some(answer.whole().await)
     }
 
@@ -132,7 +133,7 @@ impl Builder {
     /// A home with this configuration in which nothing runs yet.
     pub fn home(&self) -> Home {
         let home = Home::new();
-        home.write_config(&self.text());
+        home.write_config(self.text());
         home
     }
 
@@ -303,7 +304,7 @@ impl TestDaemon {
     }
 
     /// A request on the local socket.
-    pub async fn rest(&self, method: &str, path: &str, body: &str) -> HttpAnswer {
+    pub async fn rest(&self, method: &str, path: &str, body: impl Display) -> HttpAnswer {
         let answer = self.home().rest(method, path, body).await;
         answer.expect("the local socket is open while it serves")
     }

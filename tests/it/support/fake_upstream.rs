@@ -5,7 +5,9 @@ mod program;
 mod trouble;
 mod waiting;
 
-use std::{collections::HashMap, net::SocketAddr, path::PathBuf, pin::Pin, sync::Mutex};
+use std::{
+    collections::HashMap, fmt::Display, net::SocketAddr, path::PathBuf, pin::Pin, sync::Mutex,
+};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json, value::RawValue};
@@ -74,26 +76,26 @@ impl FakeUpstream {
     }
 
     /// Offers a tool with a definition that is served as it stands.
-    pub fn raw_tool(mut self, definition: &str, behaviour: Behaviour) -> Self {
+    pub fn raw_tool(mut self, definition: impl Display, behaviour: Behaviour) -> Self {
         self.script.tools.push(offer("name", definition, behaviour));
         self
     }
 
-    pub fn prompt(mut self, definition: &str, behaviour: Behaviour) -> Self {
+    pub fn prompt(mut self, definition: impl Display, behaviour: Behaviour) -> Self {
         self.script
             .prompts
             .push(offer("name", definition, behaviour));
         self
     }
 
-    pub fn resource(mut self, definition: &str, behaviour: Behaviour) -> Self {
+    pub fn resource(mut self, definition: impl Display, behaviour: Behaviour) -> Self {
         self.script
             .resources
             .push(offer("uri", definition, behaviour));
         self
     }
 
-    pub fn template(mut self, definition: &str) -> Self {
+    pub fn template(mut self, definition: impl Display) -> Self {
         let template = offer("uriTemplate", definition, Behaviour::default());
         self.script.templates.push(template);
         self
@@ -214,15 +216,17 @@ pub fn plain_tool(name: &str) -> String {
     )
 }
 
-fn offer(key: &str, definition: &str, behaviour: Behaviour) -> Offer {
+fn offer(key: &str, definition: impl Display, behaviour: Behaviour) -> Offer {
+    let definition = definition.to_string();
     assert!(!definition.contains('\n'), "a frame is one line");
     // Not a tree: a definition may hold numbers that no tree can.
     let fields: HashMap<String, &RawValue> =
-        serde_json::from_str(definition).expect("a definition is an object");
+        serde_json::from_str(&definition).expect("a definition is an object");
     let value = fields.get(key).map_or("null", |raw| raw.get());
+    let key = serde_json::from_str(value).unwrap_or_default();
     Offer {
-        key: serde_json::from_str(value).unwrap_or_default(),
-        definition: definition.to_owned(),
+        key,
+        definition,
         behaviour,
     }
 }

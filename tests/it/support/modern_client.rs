@@ -2,6 +2,7 @@
 //! headers repeat what its body says.
 
 use std::{
+    fmt::Display,
     net::SocketAddr,
     sync::atomic::{AtomicI64, Ordering},
 };
@@ -81,19 +82,19 @@ impl ModernClient {
         self
     }
 
-    pub async fn call(&self, tool: &str, arguments: &str) -> Reply {
-        self.request("tools/call", &call_params(tool, arguments))
+    pub async fn call(&self, tool: &str, arguments: impl Display) -> Reply {
+        self.request("tools/call", call_params(tool, arguments))
             .await
     }
 
     /// Sends a request and waits for its answer.
-    pub async fn request(&self, method: &str, params: &str) -> Reply {
+    pub async fn request(&self, method: &str, params: impl Display) -> Reply {
         self.start(method, params).await.finish().await
     }
 
     /// Sends a request and waits for the head of its answer only. Dropping the exchange withdraws the request.
-    pub async fn start(&self, method: &str, params: &str) -> Exchange {
-        let (id, answer) = self.send(method, params, &[]).await;
+    pub async fn start(&self, method: &str, params: impl Display) -> Exchange {
+        let (id, answer) = self.send(method, &params.to_string(), &[]).await;
         Exchange::new(id, answer, None)
     }
 
@@ -101,10 +102,10 @@ impl ModernClient {
     pub async fn start_with(
         &self,
         method: &str,
-        params: &str,
+        params: impl Display,
         headers: &[(&str, &str)],
     ) -> Exchange {
-        let (id, answer) = self.send(method, params, headers).await;
+        let (id, answer) = self.send(method, &params.to_string(), headers).await;
         Exchange::new(id, answer, None)
     }
 

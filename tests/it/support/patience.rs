@@ -7,6 +7,17 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// What another process does cannot be awaited, so it is looked at this often.
 pub const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// Waits until this is true. Words about the circumstances may follow, as in `assert!`.
+macro_rules! until_true {
+    ($condition:expr $(,)?) => { until!($condition, "") };
+    ($condition:expr, $($words:tt)+) => {
+        let what = format!("{} {}", stringify!($condition), format_args!($($words)+));
+        $crate::support::patience::until_async(&what, async || ($condition).then_some(())).await
+    };
+}
+
+pub(crate) use until_true as until;
+
 /// Waits for the future, and fails the test by saying what never came.
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     let outcome = tokio::time::timeout(DEADLINE, future).await;

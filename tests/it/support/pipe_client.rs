@@ -1,6 +1,9 @@
 //! An MCP client that starts our program and speaks raw lines with it, so that tests see every byte of its stdout.
 
-use std::process::{ExitStatus, Stdio};
+use std::{
+    fmt::Display,
+    process::{ExitStatus, Stdio},
+};
 
 use serde_json::{Value, value::RawValue};
 use tokio::{
@@ -79,13 +82,13 @@ impl PipeClient {
         let params = format!(
             r#"{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}"#
         );
-        let answer = self.request("initialize", &params).await;
+        let answer = self.request("initialize", params).await;
         self.notify("notifications/initialized", "{}").await;
         answer
     }
 
     /// Sends a request and gives its id.
-    pub async fn ask(&mut self, method: &str, params: &str) -> String {
+    pub async fn ask(&mut self, method: &str, params: impl Display) -> String {
         self.last_id += 1;
         let id = self.last_id;
         let line =
@@ -96,21 +99,21 @@ impl PipeClient {
 
     /// Calls a tool without arguments and gives the id.
     pub async fn ask_to_call(&mut self, tool: &str) -> String {
-        self.ask("tools/call", &call_params(tool, "{}")).await
+        self.ask("tools/call", call_params(tool, "{}")).await
     }
 
     /// Withdraws the request of this raw id.
     pub async fn withdraw(&mut self, id: &str) {
         let params = format!(r#"{{"requestId":{id}}}"#);
-        self.notify("notifications/cancelled", &params).await;
+        self.notify("notifications/cancelled", params).await;
     }
 
-    pub async fn request(&mut self, method: &str, params: &str) -> Reply {
+    pub async fn request(&mut self, method: &str, params: impl Display) -> Reply {
         let id = self.ask(method, params).await;
         self.answer(&id).await
     }
 
-    pub async fn notify(&mut self, method: &str, params: &str) {
+    pub async fn notify(&mut self, method: &str, params: impl Display) {
         let line = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
         self.send(&line).await;
     }
@@ -128,9 +131,9 @@ impl PipeClient {
     }
 
     /// Calls a tool with raw arguments.
-    pub async fn call(&mut self, tool: &str, arguments: &str) -> Reply {
+    pub async fn call(&mut self, tool: &str, arguments: impl Display) -> Reply {
         let params = call_params(tool, arguments);
-        self.request("tools/call", &params).await
+        self.request("tools/call", params).await
     }
 
     /// The names that `tools/list` gives.

@@ -9,11 +9,11 @@ async fn what_a_held_resource_or_template_stands_for_is_held_by_every_spelling()
     let server = FakeUpstream::stdio()
         .tool("echo", echo())
         .resource(
-            &json!({ "uri": "note://x", "name": poison }).to_string(),
+            json!({ "uri": "note://x", "name": poison }),
             reply(contents),
         )
         .resource(r#"{"uri":"note://t/free","name":"f"}"#, reply(contents))
-        .template(&json!({ "uriTemplate": "note://t/{n}", "name": poison }).to_string())
+        .template(json!({ "uriTemplate": "note://t/{n}", "name": poison }))
         .template(r#"{"uriTemplate":"note://t/open/{n}","name":"o"}"#)
         .await;
     let daemon = TestDaemon::with_upstream(&server).await;
@@ -29,14 +29,13 @@ async fn what_a_held_resource_or_template_stands_for_is_held_by_every_spelling()
             "Note://t/7",
         ] {
             let read = client
-                .request("resources/read", &json!({ "uri": uri }).to_string())
+                .request("resources/read", json!({ "uri": uri }))
                 .await;
             lacks!(read.frame, "contents", "{path} {uri}");
         }
         for uri in ["note://x", "note://t/7"] {
-            let params = json!({ "uri": uri }).to_string();
             for method in ["resources/read", "resources/subscribe"] {
-                let refused = client.request(method, &params).await;
+                let refused = client.request(method, json!({ "uri": uri })).await;
                 has!(
                     refused.error(),
                     "tool_held",
@@ -63,11 +62,11 @@ async fn a_prompt_or_uri_that_no_list_has_is_not_another_name_of_what_is_held() 
         FakeUpstream::stdio()
             .tool("echo", echo())
             .prompt(
-                &json!({ "name": "ask", "description": words }).to_string(),
+                json!({ "name": "ask", "description": words }),
                 reply(r#"{"messages":[]}"#),
             )
             .resource(
-                &json!({ "uri": "note://doc/one", "name": words }).to_string(),
+                json!({ "uri": "note://doc/one", "name": words }),
                 reply(r#"{"contents":[]}"#),
             )
             .on("prompts/get", reply(r#"{"messages":[]}"#))
@@ -112,7 +111,7 @@ async fn a_prompt_or_uri_that_no_list_has_is_not_another_name_of_what_is_held() 
             }
         }
         for uri in uris {
-            let params = json!({ "uri": uri }).to_string();
+            let params = json!({ "uri": uri });
             let said = client.request("resources/read", &params).await;
             let is_held = said.frame.contains("tool_held");
             assert_eq!(is_held, name == "bad", "{name} {uri}: {}", said.frame);
@@ -158,8 +157,7 @@ async fn what_may_not_be_used_takes_no_uri_from_what_is_in_use() {
         all.wait_for_tool(tool).await;
     }
     let read = async |uri: &str| {
-        let params = json!({ "uri": uri }).to_string();
-        let answer = all.request("resources/read", &params).await;
+        let answer = all.request("resources/read", json!({ "uri": uri })).await;
         ["first", "second", "server_quarantined", "server_disabled"]
             .into_iter()
             .find(|who| answer.frame.contains(who))
@@ -201,7 +199,7 @@ async fn what_may_not_be_used_takes_no_uri_from_what_is_in_use() {
     let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
     let again = daemon.client("/mcp/all").await;
     until_async("the same after a restart", async || {
-        let plan = json!({ "uri": "doc://plan" }).to_string();
+        let plan = json!({ "uri": "doc://plan" });
         let answer = again.request("resources/read", &plan).await;
         answer.frame.contains("first").then_some(())
     })

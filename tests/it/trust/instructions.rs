@@ -43,10 +43,7 @@ async fn shown(daemon: &TestDaemon, kind: &str) -> Value {
 async fn say(server: &Upstream, daemon: &TestDaemon, words: &str) {
     server.instruct_silently(words).await;
     daemon.rest("POST", "/api/v1/servers/up/restart", "").await;
-    until_async("it to be known", async || {
-        (shown(daemon, "instructions").await["description"] == words).then_some(())
-    })
-    .await;
+    until!(shown(daemon, "instructions").await["description"] == words);
 }
 
 #[tokio::test]
@@ -116,12 +113,7 @@ async fn a_review_shows_that_a_resource_says_something_else_and_nothing_is_held_
     let resource = r#"{"uri":"note://x","name":"another","size":7}"#;
     server.describe_silently("note://x", resource).await;
     say(&server, &daemon, "").await;
-    until_async("the change to be shown", async || {
-        shown(&daemon, "resource").await["changed_since"]
-            .is_string()
-            .then_some(())
-    })
-    .await;
+    until!(shown(&daemon, "resource").await["changed_since"].is_string());
     assert_eq!(held(&daemon, "up").await, []);
     let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
     let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;

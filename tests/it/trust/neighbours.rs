@@ -21,10 +21,7 @@ async fn house(tool: &str) -> (Upstream, TestDaemon, TestClient) {
     let builder = TestDaemon::builder().upstream("calc", &calc);
     let daemon = builder.upstream("books", &books).await;
     let client = daemon.client_of("books__hello").await;
-    until_async("both to be listed", async || {
-        (client.tool_names().await.len() == 3).then_some(())
-    })
-    .await;
+    until!(client.tool_names().await.len() == 3);
     (books, daemon, client)
 }
 
@@ -32,10 +29,7 @@ async fn house(tool: &str) -> (Upstream, TestDaemon, TestClient) {
 async fn comes(books: &Upstream, client: &TestClient, expected: &[&str]) {
     let offers = ["hello", "send_invoice"].map(|name| (plain_tool(name), echo()));
     books.offer(&offers).await;
-    until_async("the tools to be listed", async || {
-        (client.tool_names().await == expected).then_some(())
-    })
-    .await;
+    until!(client.tool_names().await == expected);
 }
 
 #[tokio::test]
@@ -74,9 +68,6 @@ async fn nobody_takes_the_tools_of_another_out_of_use_by_imitating_their_names()
     let (books, daemon, _client) = house(&plain_tool("send_invoices")).await;
     let imitation = ["hello", "send_inv0ices"].map(|name| (plain_tool(name), echo()));
     books.offer(&imitation).await;
-    until_async("the imitation to be held", async || {
-        (held(&daemon, "books").await.len() == 1).then_some(())
-    })
-    .await;
+    until!(held(&daemon, "books").await.len() == 1);
     assert_eq!(held(&daemon, "calc").await, []);
 }

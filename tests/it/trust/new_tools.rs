@@ -67,15 +67,12 @@ async fn what_waits_is_usable_once_new_tools_are_taken_and_stays_so() {
         // What was taken meanwhile is no news any more.
         (json!("hold"), &["up__echo", "up__wave"]),
     ] {
-        let patch = json!({ "new_tools": value }).to_string();
+        let patch = json!({ "new_tools": value });
         let done = daemon.rest("PATCH", "/api/v1/servers/up", &patch).await;
         assert_eq!(done.status, 200, "{}", done.text());
-        until_async("the tools to be listed", async || {
-            (client.tool_names().await == expected).then_some(())
-        })
-        .await;
+        until!(client.tool_names().await == expected);
     }
-    let wrong = json!({ "changes": [{ "path": "new_tools", "value": "ask" }] }).to_string();
+    let wrong = json!({ "changes": [{ "path": "new_tools", "value": "ask" }] });
     let refused = daemon.rest("PATCH", "/api/v1/config", &wrong).await;
     is_like!(refused.json(), { "code": "invalid_arguments" });
 }

@@ -19,10 +19,7 @@ async fn house() -> (Upstream, TestDaemon, TestClient) {
 
 /// Waits until exactly these are listed.
 async fn wait_for_tools(client: &TestClient, expected: &[&str]) {
-    until_async("the tools to be listed", async || {
-        (client.tool_names().await == expected).then_some(())
-    })
-    .await;
+    until!(client.tool_names().await == expected);
 }
 
 #[tokio::test]
@@ -208,7 +205,7 @@ async fn what_is_not_what_was_seen_is_not_approved() {
         (now != seen).then_some(())
     })
     .await;
-    let body = json!({ "seen": seen, "names": ["echo"] }).to_string();
+    let body = json!({ "seen": seen, "names": ["echo"] });
     let refused = daemon
         .rest("POST", "/api/v1/servers/up/approve", &body)
         .await

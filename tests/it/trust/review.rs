@@ -65,7 +65,7 @@ async fn what_a_server_repeats_of_its_references_is_not_shown_to_its_reviewer() 
         },
     });
     let server = FakeUpstream::stdio()
-        .raw_tool(&tool.to_string(), echo())
+        .raw_tool(tool.to_string(), echo())
         .await;
     let entry = json!({ "quarantined": true, "env": { "PLACE": "${MCPPROXY_TEST_VALUE}" } });
     let daemon = TestDaemon::builder()

@@ -140,7 +140,7 @@ async fn what_lacks_its_secret_can_be_approved_as_it_stands() {
     let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::start_in(lacking(&up).await).await;
     let seen = inspected(&daemon, "up").await["seen"].clone();
-    let body = json!({ "seen": seen }).to_string();
+    let body = json!({ "seen": seen });
     let path = "/api/v1/servers/up/approve";
     let approved = daemon.rest("POST", path, &body).await;
     assert_eq!(approved.status, 200, "{}", approved.text());

@@ -35,10 +35,7 @@ async fn the_approval_of_a_changed_tool_is_undone_to_what_was_held_and_pinned() 
     let offers = ["echo", "wave"].map(|name| (saying(name, "Another tool"), echo()));
     server.offer(&offers).await;
     let both = ["echo", "wave"].map(|name| (name.to_owned(), "changed".to_owned()));
-    until_async("both to be held", async || {
-        (held(&daemon, "up").await == both).then_some(())
-    })
-    .await;
+    until!(held(&daemon, "up").await == both);
     let shown = inspected(&daemon, "up").await;
     let matters = &shown["things"][0]["what_matters"];
     is_like!(matters["changes"][0], { "kind": "description" });
@@ -80,10 +77,7 @@ async fn the_approval_of_a_changed_tool_is_undone_to_what_was_held_and_pinned() 
     let first = history(&daemon).await[0]["id"].clone();
     let third = ["echo", "wave"].map(|name| (saying(name, "A third"), echo()));
     server.offer(&third).await;
-    until_async("both to be held again", async || {
-        (held(&daemon, "up").await == both).then_some(())
-    })
-    .await;
+    until!(held(&daemon, "up").await == both);
     approve(&daemon, "up", &["echo"]).await;
     let later = undo(&daemon, json!({ "id": first })).await;
     has!(later["error"], "changed again");

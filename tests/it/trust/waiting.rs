@@ -142,7 +142,7 @@ async fn what_waits_for_a_place_is_decided_anew_when_it_has_one() {
                     "prompts/list"
                 } else {
                     let deny = json!([{ "tools": ["up__echo", "up__ask"], "policy": "deny" }]);
-                    daemon.home().write_config(&ruled(&server, deny).text());
+                    daemon.home().write_config(ruled(&server, deny).text());
                     "tools/list"
                 };
                 let other = daemon.client("/mcp/all").await;

@@ -58,7 +58,7 @@ async fn a_review_shows_all_that_agents_read_of_a_server() {
     let contents = reply(r#"{"contents":[]}"#);
     let server = FakeUpstream::stdio()
         .instructions("SAYS-T: be brief.\nAnd polite.")
-        .raw_tool(&wordy().to_string(), echo())
+        .raw_tool(wordy().to_string(), echo())
         .prompt(
             r#"{"name":"ask","description":"PROMPT-T","arguments":[{"name":"a","description":"ARGUMENT-T"}]}"#,
             reply(r#"{"messages":[]}"#),
