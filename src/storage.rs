@@ -2,6 +2,7 @@
 //! another user may have put it there; links in place of files are not followed.
 
 mod atomic;
+mod words;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -13,60 +14,7 @@ pub use atomic::{
     keep_reserves, remove, remove_unfinished, take_reserve, write_atomically,
     write_despite_full_disk,
 };
-
-/// The next step where the disk failed.
-pub fn disk_step(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room on the disk, then try again"
-        }
-        io::ErrorKind::FileTooLarge => {
-            "have the system allow larger files (`ulimit -f`), then try again"
-        }
-        io::ErrorKind::ReadOnlyFilesystem => "make the disk writable, then try again",
-        io::ErrorKind::NotFound => "create the folder that it is in, then try again",
-        io::ErrorKind::AlreadyExists
-        | io::ErrorKind::IsADirectory
-        | io::ErrorKind::NotADirectory => "move what is in its place away, then try again",
-        // What we found ourselves is not what it should be.
-        _ if error.get_ref().is_some() => "replace it with one that is yours alone, then try again",
-        io::ErrorKind::PermissionDenied => {
-            "let your user read and write there (`chmod u+rw`, or `chown`), then try again"
-        }
-        _ => "check that the file and its folder may be written, then try again",
-    }
-}
-
-/// What the system says, in words and without its number; what we say ourselves stays.
-pub fn in_words(error: &io::Error) -> String {
-    if error.get_ref().is_some() {
-        return error.to_string();
-    }
-    let known = match error.kind() {
-        io::ErrorKind::NotFound => "no such file or folder",
-        io::ErrorKind::PermissionDenied => "permission denied",
-        io::ErrorKind::AlreadyExists => "a file of that name is in the way",
-        io::ErrorKind::IsADirectory => "it is a folder",
-        io::ErrorKind::NotADirectory => "a part of the path is not a folder",
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full",
-        io::ErrorKind::ReadOnlyFilesystem => "the disk is read-only",
-        io::ErrorKind::InvalidData => "it is not UTF-8 text",
-        io::ErrorKind::ConnectionReset
-        | io::ErrorKind::ConnectionAborted
-        | io::ErrorKind::BrokenPipe => "the other side closed the connection",
-        io::ErrorKind::UnexpectedEof => "it ends too early",
-        io::ErrorKind::TimedOut => "no answer in time",
-        io::ErrorKind::AddrInUse => "the address is in use",
-        io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
-        _ => {
-            let whole = error.to_string();
-            let number = error.raw_os_error().unwrap_or_default();
-            let words = whole.strip_suffix(&format!(" (os error {number})"));
-            return words.unwrap_or(&whole).to_ascii_lowercase();
-        }
-    };
-    known.to_owned()
-}
+pub use words::{disk_remedy, disk_step, in_words, nearest};
 
 /// Makes what these options create a file that only its owner can read (0600).
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -88,7 +36,11 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
+    builder.create(path).map_err(|error| match error.kind() {
+        // What leads to it would have been created.
+        io::ErrorKind::NotFound => io::ErrorKind::Unsupported.into(),
+        _ => error,
+    })?;
     ownership::secure_folder(path)
 }
 
@@ -355,22 +307,6 @@ mod tests {
 
     fn set_mode(path: &Path, mode: u32) {
         fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
-    }
-
-    #[test]
-    fn what_the_system_says_is_in_words_without_its_number() {
-        for (number, words) in [
-            (2, "no such file or folder"),
-            (13, "permission denied"),
-            (17, "a file of that name is in the way"),
-            (20, "a part of the path is not a folder"),
-            (21, "it is a folder"),
-            (24, "too many open files"),
-            (28, "the disk is full"),
-        ] {
-            assert_eq!(in_words(&io::Error::from_raw_os_error(number)), words);
-        }
-        assert_eq!(in_words(&io::Error::other("It is Ours")), "It is Ours");
     }
 
     #[test]

@@ -66,6 +66,12 @@ impl CommandFailure {
         self
     }
 
+    /// It kept the daemon from starting.
+    pub(super) fn not_started(mut self) -> Self {
+        self.what.insert_str(0, "the daemon was not started: ");
+        self
+    }
+
     /// Adds what the person can do about it.
     pub(super) fn next(mut self, step: impl Into<String>) -> Self {
         self.next_step = Some(as_step(&step.into()));

@@ -46,7 +46,7 @@ struct StartReport<'a> {
 
 impl StartCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let files = location.files()?;
+        let files = location.files().map_err(CommandFailure::not_started)?;
         let running = connection::open_if_running(&files, out).await?;
         let is_new = running.is_none();
         let daemon = match running {

@@ -348,7 +348,7 @@ pub(super) fn not_written(error: &ReplaceError) -> Failure {
         ReplaceError::ReadOnly(_) => {
             "make the file writable (`chmod u+w`), or change it where it is generated"
         }
-        ReplaceError::Io { reason, .. } => storage::disk_step(reason),
+        ReplaceError::Io { file, reason, .. } => &storage::disk_step(file, reason),
     };
     left_alone(format!("nothing was changed: {error}"), step)
 }

@@ -1,7 +1,13 @@
 //! Tokens that a person issued to clients: in a file of the data folder, by their hashes, and part of the settings in force. A file that
 //! cannot be read has none: nobody comes in by a slip.
 
-use std::{fs::File, io, path::Path, sync::Arc, time::SystemTime};
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -142,6 +148,11 @@ pub enum TokenError {
 }
 
 impl IssuedTokens {
+    /// Where those of a data folder are.
+    pub fn file_in(data_dir: &Path) -> PathBuf {
+        data_dir.join(FILE)
+    }
+
     /// Those in this data folder. Blocks.
     pub fn read(data_dir: &Path) -> io::Result<Self> {
         read(data_dir).map(|tokens| Self(tokens.into()))
@@ -193,9 +204,16 @@ impl IssuedTokens {
 }
 
 fn read(data_dir: &Path) -> io::Result<Vec<IssuedToken>> {
-    let text = match storage::read_text(&data_dir.join(FILE), LARGEST) {
+    let text = match storage::read_text(&IssuedTokens::file_in(data_dir), LARGEST) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(Vec::new());
+        }
         Err(error) => return Err(error),
     };
     let stored: Stored = serde_json::from_str(&text)?;
@@ -226,7 +244,7 @@ fn change<T>(
     let changed = change(&mut tokens)?;
     let stored = serde_json::to_vec_pretty(&Stored { version: 1, tokens });
     let stored = stored.map_err(io::Error::from)?;
-    storage::write_despite_full_disk(&data_dir.join(FILE), &stored)?;
+    storage::write_despite_full_disk(&IssuedTokens::file_in(data_dir), &stored)?;
     Ok(changed)
 }
 

@@ -48,6 +48,7 @@ impl DataLock {
         let cannot = |error: io::Error| {
             ServeError::in_folder(
                 &format!("the lock {} cannot be taken", path.display()),
+                &path,
                 &error,
             )
         };

@@ -103,7 +103,7 @@ pub(super) struct DaemonTasks {
 
 fn open_ledger(data_dir: &Path) -> Result<ChildLedger, ServeError> {
     ChildLedger::open(data_dir)
-        .map_err(|error| ServeError::in_folder("the ledger cannot be opened", &error))
+        .map_err(|error| ServeError::in_folder("the ledger cannot be opened", data_dir, &error))
 }
 
 /// Puts everything together and serves.
@@ -317,15 +317,16 @@ fn session_key(
     if let Some(secret) = &settings.session_key {
         return Ok((SealingKey::of(secret), None));
     }
-    let kept = KeptKey::of_folder(data_dir, KEY_FILE)
-        .map_err(|error| ServeError::in_folder("the key of session ids cannot be kept", &error))?;
+    let kept = KeptKey::of_folder(data_dir, KEY_FILE).map_err(|error| {
+        ServeError::in_folder("the key of session ids cannot be kept", data_dir, &error)
+    })?;
     Ok((kept.key(), Some(kept)))
 }
 
 /// The key of operators that counts where the settings have none.
 fn api_key(data_dir: &Path) -> Result<KeptKey, ServeError> {
     KeptKey::of_folder(data_dir, API_KEY_FILE)
-        .map_err(|error| ServeError::in_folder("the API key cannot be kept", &error))
+        .map_err(|error| ServeError::in_folder("the API key cannot be kept", data_dir, &error))
 }
 
 /// The table of sessions, with what is kept of them in this data folder.
@@ -335,7 +336,7 @@ fn sessions(
     memory: &MemoryBudget,
 ) -> Result<(Sessions, SessionRecordsTask), ServeError> {
     let (records, records_task) = SessionRecords::open(data_dir).map_err(|error| {
-        ServeError::in_folder("the records of sessions cannot be opened", &error)
+        ServeError::in_folder("the records of sessions cannot be opened", data_dir, &error)
     })?;
     let sessions = Sessions::new(SessionIds::new(key), records, memory.clone());
     Ok((sessions, records_task))

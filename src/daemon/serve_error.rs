@@ -1,6 +1,6 @@
 //! Why a daemon does not serve: what failed, and what to do about it.
 
-use std::{error::Error, io};
+use std::{error::Error, io, path::Path};
 
 use crate::storage;
 
@@ -78,24 +78,29 @@ impl ServeError {
         Self::new(Kind::Ended, what, step)
     }
 
-    /// Something that has to be done with the data folder failed.
-    pub(super) fn in_folder(doing: &str, error: &(dyn Error + 'static)) -> Self {
+    /// Something that has to be done with the data folder, at this path, failed.
+    pub(super) fn in_folder(doing: &str, path: &Path, error: &(dyn Error + 'static)) -> Self {
         let own = (!error.is::<io::Error>()).then(|| error.to_string());
         let system = match own {
             Some(_) => error.source(),
             None => Some(error),
         };
         let system = system.and_then(|error| error.downcast_ref());
-        let step = system
-            .map_or("try again", storage::disk_step)
-            .trim_end_matches(", then try again");
+        let remedy = system.map(|error| storage::disk_remedy(path, error));
+        let step = match remedy {
+            None => "try again, or choose another data folder with --data-dir".to_owned(),
+            Some(Some(remedy)) => {
+                format!("{remedy}, or choose another data folder with --data-dir")
+            }
+            Some(None) => {
+                let place = storage::nearest(path).display();
+                format!("choose a data folder outside of {place} with --data-dir")
+            }
+        };
         let words: Vec<String> = own
             .into_iter()
             .chain(system.map(storage::in_words))
             .collect();
-        Self::failed(
-            format!("{doing}: {}", words.join(": ")),
-            format!("{step}, or choose another with --data-dir"),
-        )
+        Self::failed(format!("{doing}: {}", words.join(": ")), step)
     }
 }

@@ -61,7 +61,9 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
             "the data folder cannot be written: {}",
             storage::in_words(&error)
         );
-        return Some(DoctorFinding::fail(FILES, what, storage::disk_step(&error)).at(place));
+        return Some(
+            DoctorFinding::fail(FILES, what, storage::disk_step(&probe, &error)).at(place),
+        );
     }
     if access.mode & OPEN != 0 {
         let what = format!(

@@ -28,7 +28,7 @@ pub enum KeyringError {
     Damaged(String),
     /// The private file could not be read or written, and this may help.
     #[error("{0}")]
-    Disk(String, &'static str),
+    Disk(String, String),
     /// Anything else.
     #[error("{0}")]
     Failed(String),
@@ -88,7 +88,7 @@ mod tests {
             KeyringError::Absent(path.clone()),
             KeyringError::Failed(path.clone()),
             KeyringError::Damaged(path.clone()),
-            KeyringError::Disk(path.clone(), "try again"),
+            KeyringError::Disk(path.clone(), "try again".to_owned()),
             KeyringError::Locked,
             KeyringError::Silent,
         ] {

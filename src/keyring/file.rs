@@ -142,7 +142,7 @@ impl SecretsFile {
             self.path.display(),
             storage::in_words(error)
         );
-        KeyringError::Disk(what, storage::disk_step(error))
+        KeyringError::Disk(what, storage::disk_step(&self.path, error))
     }
 
     fn damaged(&self, why: &str) -> KeyringError {

@@ -1,6 +1,6 @@
 //! Tokens that a person issues to clients: made, listed with their last use, revoked. The token itself is shown once.
 
-use std::time::SystemTime;
+use std::{path::Path, time::SystemTime};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,8 @@ pub struct TokenList {
 impl<B: Backing> Management<B> {
     /// The tokens. Blocks.
     pub fn tokens(&self) -> Result<TokenList, Failure> {
-        let issued = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
+        let issued = IssuedTokens::read(self.data_dir())
+            .map_err(|error| failed(self.data_dir(), &error.into()))?;
         let uses = last_uses(self.data_dir());
         let row = |token: &IssuedToken| row_of(token, uses.get(&token.hash.to_hex()).copied());
         let mut tokens: Vec<TokenRow> = issued.iter().map(row).collect();
@@ -154,7 +155,8 @@ impl<B: Backing> Management<B> {
     /// Issues a token to a client of this machine, under its own name or, where that is taken, that with a number. It may do all that it
     /// could before.
     pub async fn issue_token_to_client(&self, client: &str) -> Result<NewlyIssued, Failure> {
-        let known = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
+        let known = IssuedTokens::read(self.data_dir())
+            .map_err(|error| failed(self.data_dir(), &error.into()))?;
         let is_free = |name: &String| {
             known
                 .iter()
@@ -181,7 +183,8 @@ impl<B: Backing> Management<B> {
         token: &Secret,
         client: Option<&str>,
     ) -> Result<Option<String>, Failure> {
-        let known = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
+        let known = IssuedTokens::read(self.data_dir())
+            .map_err(|error| failed(self.data_dir(), &error.into()))?;
         let found = known.find(&TokenHash::of(token.reveal()));
         let name = found.map(|token| token.name.clone());
         Ok(name.filter(|name| client.is_none_or(|client| is_of_client(name, client))))
@@ -216,7 +219,8 @@ impl<B: Backing> Management<B> {
         dry_run: bool,
     ) -> Result<ConfigChange, Failure> {
         let name = issued.path.last().cloned().unwrap_or_default();
-        let known = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
+        let known = IssuedTokens::read(self.data_dir())
+            .map_err(|error| failed(self.data_dir(), &error.into()))?;
         let is_there = known
             .iter()
             .any(|token| token.name == name && Some(noted(token)) == issued.after);
@@ -268,9 +272,9 @@ impl<B: Backing> Management<B> {
         let changed = changed.map_err(|error| match &error {
             TokenError::Io(_) => Failure {
                 error: format!("nothing was changed: {error}"),
-                ..failed(&error)
+                ..failed(self.data_dir(), &error)
             },
-            _ => failed(&error),
+            _ => failed(self.data_dir(), &error),
         });
         self.backing().reread().await;
         self.backing().note(OperatorChange {
@@ -413,10 +417,11 @@ fn row_of(token: &IssuedToken, last_used: Option<u64>) -> TokenRow {
     }
 }
 
-fn failed(error: &TokenError) -> Failure {
-    let failure = |code, hint| Failure::new(code, error.to_string(), hint);
+fn failed(data_dir: &Path, error: &TokenError) -> Failure {
+    let file = IssuedTokens::file_in(data_dir);
+    let failure = |code, hint: &str| Failure::new(code, error.to_string(), hint);
     match error {
-        TokenError::Io(error) => failure(ErrorCode::Internal, storage::disk_step(error)),
+        TokenError::Io(error) => failure(ErrorCode::Internal, &storage::disk_step(&file, error)),
         TokenError::Exists(name) => failure(
             ErrorCode::TokenExists,
             "Choose another name, or revoke that one first.",

@@ -111,10 +111,10 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             ErrorCode::ConfigUnusable,
             "Check that the file and its folder may be written, then try again.",
         ),
-        WriteError::Io { reason, .. } => Failure::new(
+        WriteError::Io { file, reason, .. } => Failure::new(
             ErrorCode::ConfigUnusable,
             format!("nothing was changed: {error}"),
-            storage::disk_step(reason),
+            storage::disk_step(file, reason),
         ),
     }
 }

@@ -115,7 +115,7 @@ impl InstallService {
                     folder.display(),
                     storage::in_words(&error)
                 );
-                CommandFailure::failed(what).next(storage::disk_step(&error))
+                CommandFailure::failed(what).next(storage::disk_step(folder, &error))
             })?;
         }
         let mut report = InstallReport {

@@ -142,7 +142,7 @@ impl ServiceFile {
             self.path.display(),
             storage::in_words(error)
         );
-        CommandFailure::failed(what).next(storage::disk_step(error))
+        CommandFailure::failed(what).next(storage::disk_step(&self.path, error))
     }
 
     fn foreign(&self) -> CommandFailure {

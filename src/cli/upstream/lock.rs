@@ -60,7 +60,7 @@ impl WriteLock {
                 file.display(),
                 storage::in_words(&error)
             ))
-            .next(storage::disk_step(&error))
+            .next(storage::disk_step(&file, &error))
         })?;
         if out.is_json() {
             return output::json(&output::as_json(&written(&file, &text, &changes))?);

@@ -1,0 +1,183 @@
+//! What the system says of files, in words for people, and what they can do about it.
+
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt;
+use std::{fs, io, path::Path};
+
+#[cfg(unix)]
+use rustix::fs::{Access, access};
+
+/// The next step where the disk failed with this path.
+pub fn disk_step(path: &Path, error: &io::Error) -> String {
+    disk_remedy(path, error)
+        .unwrap_or_else(|| format!("choose a place outside of {}", nearest(path).display()))
+}
+
+/// What helps where the disk failed with this path, if something does.
+pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
+    let place = nearest(path);
+    Some(match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("make room on the disk of {}", place.display())
+        }
+        io::ErrorKind::FileTooLarge => {
+            "have the system allow larger files (`ulimit -f`), then try again".to_owned()
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            format!("make the disk of {} writable", place.display())
+        }
+        io::ErrorKind::NotFound => match path.parent() {
+            Some(folder) if folder != place => format!("create the folder {}", folder.display()),
+            _ => return None,
+        },
+        io::ErrorKind::AlreadyExists
+        | io::ErrorKind::IsADirectory
+        | io::ErrorKind::NotADirectory => format!("move {} away", place.display()),
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            format!("correct {place}, or move it away", place = place.display())
+        }
+        // What we found ourselves is not what it should be.
+        _ if error.get_ref().is_some() => "replace it with one that is yours alone".to_owned(),
+        io::ErrorKind::PermissionDenied => allow(place)?,
+        io::ErrorKind::Unsupported => return None,
+        _ => format!("check that {} may be written", place.display()),
+    })
+}
+
+/// What of a path is there: it, or its nearest folder.
+pub fn nearest(path: &Path) -> &Path {
+    let mut parts = path.ancestors();
+    parts
+        .find(|part| fs::symlink_metadata(part).is_ok())
+        .unwrap_or(path)
+}
+
+/// What the system says, in words and without its number; what we say ourselves stays.
+pub fn in_words(error: &io::Error) -> String {
+    if error.get_ref().is_some() {
+        return error.to_string();
+    }
+    let known = match error.kind() {
+        io::ErrorKind::NotFound => "no such file or folder",
+        io::ErrorKind::PermissionDenied => "permission denied",
+        io::ErrorKind::AlreadyExists => "a file of that name is in the way",
+        io::ErrorKind::IsADirectory => "it is a folder",
+        io::ErrorKind::NotADirectory => "a part of the path is not a folder",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full",
+        io::ErrorKind::ReadOnlyFilesystem => "the disk is read-only",
+        io::ErrorKind::Unsupported => "nothing can be created there",
+        io::ErrorKind::InvalidData => "it is not UTF-8 text",
+        io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe => "the other side closed the connection",
+        io::ErrorKind::UnexpectedEof => "it ends too early",
+        io::ErrorKind::TimedOut => "no answer in time",
+        io::ErrorKind::AddrInUse => "the address is in use",
+        io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
+        _ => {
+            let whole = error.to_string();
+            let number = error.raw_os_error().unwrap_or_default();
+            let words = whole.strip_suffix(&format!(" (os error {number})"));
+            return words.unwrap_or(&whole).to_ascii_lowercase();
+        }
+    };
+    known.to_owned()
+}
+
+/// The step that lets us write in a place, if it or its folder forbids that.
+#[cfg(unix)]
+fn allow(place: &Path) -> Option<String> {
+    if rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let mut both = place.ancestors().take(2);
+    let closed = both.find(|part| {
+        let needed = if part.is_dir() {
+            Access::all()
+        } else {
+            Access::READ_OK | Access::WRITE_OK
+        };
+        access(*part, needed).is_err()
+    })?;
+    let name = closed.display();
+    let owner = fs::metadata(closed).ok().map(|found| found.uid());
+    Some(if owner == Some(rustix::process::geteuid().as_raw()) {
+        format!("`chmod u+rwX {name}`")
+    } else {
+        format!("have the owner of {name} let your user write there")
+    })
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
+fn allow(place: &Path) -> Option<String> {
+    Some(format!("let your user write in {}", place.display()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs::Permissions, os::unix::fs::PermissionsExt};
+
+    use super::*;
+
+    #[test]
+    fn a_step_names_what_is_there_and_can_be_done() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let here = folder.path().display();
+        fs::write(folder.path().join("file"), "").expect("ours");
+        for (path, kind, expected) in [
+            ("new", io::ErrorKind::NotFound, None),
+            (
+                "a/b/c",
+                io::ErrorKind::NotFound,
+                Some(format!("create the folder {here}/a/b")),
+            ),
+            ("a/b/c", io::ErrorKind::Unsupported, None),
+            (
+                "a/b",
+                io::ErrorKind::ReadOnlyFilesystem,
+                Some(format!("make the disk of {here} writable")),
+            ),
+            (
+                "file/b",
+                io::ErrorKind::NotADirectory,
+                Some(format!("move {here}/file away")),
+            ),
+            (
+                "file",
+                io::ErrorKind::InvalidData,
+                Some(format!("correct {here}/file, or move it away")),
+            ),
+            // Neither the folder nor its parent forbids it.
+            ("a/b", io::ErrorKind::PermissionDenied, None),
+        ] {
+            let remedy = disk_remedy(&folder.path().join(path), &kind.into());
+            assert_eq!(remedy, expected, "{path} {kind:?}");
+        }
+        if rustix::process::geteuid().is_root() {
+            return;
+        }
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o500)).expect("ours");
+        let remedy = disk_remedy(
+            &folder.path().join("a/b"),
+            &io::ErrorKind::PermissionDenied.into(),
+        );
+        assert_eq!(remedy, Some(format!("`chmod u+rwX {here}`")));
+    }
+
+    #[test]
+    fn what_the_system_says_is_in_words_without_its_number() {
+        for (number, words) in [
+            (2, "no such file or folder"),
+            (13, "permission denied"),
+            (17, "a file of that name is in the way"),
+            (20, "a part of the path is not a folder"),
+            (21, "it is a folder"),
+            (24, "too many open files"),
+            (28, "the disk is full"),
+        ] {
+            assert_eq!(in_words(&io::Error::from_raw_os_error(number)), words);
+        }
+        assert_eq!(in_words(&io::Error::other("It is Ours")), "It is Ours");
+    }
+}
