@@ -104,7 +104,12 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
         (
             "url",
             location.url.clone().unwrap_or_else(|| {
-                "none: its port was taken when it started; next: `mcpproxy doctor`".to_owned()
+                let why = if location.local_only {
+                    "none: `serve --stdio` listens only with --http"
+                } else {
+                    "none: its port was taken when it started; next: `mcpproxy doctor`"
+                };
+                why.to_owned()
             }),
         ),
         ("listens on", listens),

@@ -175,10 +175,17 @@ pub fn start_logging(options: &ServeOptions) -> Result<(), ServeError> {
             error.to_string(),
             "correct --log-level, or $MCPPROXY_LOG where it is not given",
         ),
-        logging::LoggingError::File { error: ref why, .. } => {
-            let step = storage::disk_step(why);
-            ServeError::failed(error.to_string(), step)
-        }
+        logging::LoggingError::File {
+            ref path,
+            error: ref why,
+        } => match options.tcp {
+            // It logs into its data folder.
+            Tcp::IfFree => {
+                let what = format!("the log file {} cannot be opened", path.display());
+                ServeError::in_folder(&what, path, why)
+            }
+            _ => ServeError::failed(error.to_string(), storage::disk_step(path, why)),
+        },
     })
 }
 
@@ -202,6 +209,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     data_folder::prepare(&data_dir).map_err(|error| {
         ServeError::in_folder(
             &format!("the data folder {} cannot be used", data_dir.display()),
+            &data_dir,
             &error,
         )
     })?;
@@ -225,6 +233,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         local,
         background: DaemonLocation {
             log_file: options.log_file,
+            local_only: options.tcp == Tcp::Never,
             lock_file: settings.lock_file.clone(),
             serve_options: options.arguments,
             ends_after_idle_seconds: idle_exit.map(|time| time.as_secs()),

@@ -41,6 +41,10 @@ pub(super) async fn check(
         let place = status.location.listen.join(", ");
         return Some(DoctorFinding::ok(PORT, "the daemon listens").at(place));
     }
+    if status.is_some_and(|status| status.location.local_only) {
+        let what = "the daemon listens nowhere: `serve --stdio` needs --http for that";
+        return Some(DoctorFinding::ok(PORT, what));
+    }
     let listen = listen?;
     Some(match status {
         Some(status) => {

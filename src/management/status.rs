@@ -106,6 +106,9 @@ pub struct DaemonLocation {
     /// The log of a daemon that was started in the background for clients; others log to stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_file: Option<PathBuf>,
+    /// Whether it serves no address on purpose: `serve --stdio` without `--http`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub local_only: bool,
     /// The lock file that is served: exactly what it has is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_file: Option<PathBuf>,
