@@ -14,6 +14,7 @@ use crate::{
     failure::error_code::ErrorCode,
     management::{AccessQuestion, AccessVerdict, AskedKind},
     router,
+    text::names::{self, BUILT_IN_TOOLS},
 };
 
 /// Check who may use a tool, and which rule decides
@@ -72,9 +73,13 @@ impl CheckAccess {
         let asking = daemon.send(Method::POST, path, body, AnswerDeadline::Daemon);
         let body = asking.await?;
         let verdict: AccessVerdict = daemon_client::read(path, &body)?;
+        let (is_allowed, step) = (verdict.allowed, next_step(&verdict));
         out.answer(path, &body, print)?;
-        if verdict.allowed {
+        if is_allowed {
             return Ok(());
+        }
+        if let Some(step) = step {
+            out.next(&step);
         }
         let code = verdict.code.as_deref().and_then(ErrorCode::parse);
         // The verdict says it already, with the reason.
@@ -103,7 +108,10 @@ impl CheckAccess {
                     "{:?} is neither SERVER:NAME nor a built-in tool",
                     self.thing
                 );
+                let close = names::closest(&self.thing, BUILT_IN_TOOLS.iter().copied());
+                let meant = close.map(|close| format!("did you mean {close}? "));
                 let step = "`mcpproxy tools list` shows the names of tools";
+                let step = meant.unwrap_or_default() + step;
                 return Err(CommandFailure::usage(what).next(step));
             }
         };
@@ -121,7 +129,16 @@ impl CheckAccess {
 /// The exit code of what policy refuses.
 const REFUSED: u8 = 4;
 
+fn next_step(verdict: &AccessVerdict) -> Option<String> {
+    let server = verdict.server.as_deref().unwrap_or_default();
+    let step = verdict.step.as_ref()?.at_terminal(server);
+    let meant = verdict.closest.as_ref();
+    let meant = meant.map(|closest| format!("did you mean {closest}? "));
+    Some(meant.unwrap_or_default() + &step)
+}
+
 fn print(verdict: AccessVerdict) -> Result<(), CommandFailure> {
+    let is_unknown = verdict.is_unknown();
     let roles = match &verdict.roles[..] {
         [] => "none".to_owned(),
         roles => roles.join(", "),
@@ -130,7 +147,11 @@ fn print(verdict: AccessVerdict) -> Result<(), CommandFailure> {
         Some(server) => format!("{server}:{}", verdict.name),
         None => verdict.name,
     };
-    let word = if verdict.allowed { "allowed" } else { "denied" };
+    let word = match (verdict.allowed, is_unknown) {
+        (true, _) => "allowed",
+        (_, true) => "not found",
+        _ => "denied",
+    };
     let mut facts = vec![
         ("caller", verdict.subject),
         ("roles", roles),

@@ -98,6 +98,12 @@ pub struct AccessVerdict {
     pub code: Option<String>,
     /// All of it in a sentence.
     pub reason: String,
+    /// The name that there is, and that may be meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closest: Option<String>,
+    /// The next step, where a guard decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<NextStep>,
     /// What else should be known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -113,6 +119,13 @@ pub struct KnownCallers {
     /// How many tools each profile has that can be called now.
     #[serde(default)]
     pub profile_tools: BTreeMap<String, usize>,
+}
+
+impl AccessVerdict {
+    /// Whether mcpproxy knows the server or the tool; access rules say nothing of others.
+    pub fn is_unknown(&self) -> bool {
+        self.step.as_ref().is_some_and(notes::is_search)
+    }
 }
 
 impl<B: Backing> Management<B> {
@@ -134,7 +147,7 @@ impl<B: Backing> Management<B> {
         });
         let refusal = judged.refusal.as_ref();
         let notes = notes::notes(question, &settings, &lists, &caller, refusal);
-        let verdict = verdict(question, roles, &settings, judged, &notes);
+        let verdict = verdict(question, roles, &settings, &lists, judged, &notes);
         Ok(under_lock(verdict, question, &lists))
     }
 
@@ -207,12 +220,7 @@ impl AccessQuestion {
         if self.kind != AskedKind::BuiltIn || BUILT_IN_TOOLS.contains(&&**name) {
             return None;
         }
-        let close = names::closest(name, BUILT_IN_TOOLS.iter().copied());
-        let close = close.map(|close| format!("; did you mean {close:?}?"));
-        let error = format!(
-            "mcpproxy has no tool {name:?}{}; a server's is SERVER:TOOL",
-            close.unwrap_or_default()
-        );
+        let error = format!("mcpproxy has no tool {name:?}; a server's is SERVER:TOOL");
         Some(Failure::new(
             ErrorCode::UnknownTool,
             error,
@@ -285,6 +293,8 @@ fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller
         error,
         "Name a configured profile.",
     );
+    let known = settings.profiles.keys().map(AsRef::as_ref);
+    let failure = failure.with_closest(names::closest(name, known));
     Err(failure.with_step(NextStep::ShowProfiles))
 }
 
@@ -314,6 +324,7 @@ fn verdict(
     question: &AccessQuestion,
     roles: Vec<String>,
     settings: &Settings,
+    lists: &Snapshot,
     judged: Judged,
     notes: &[String],
 ) -> AccessVerdict {
@@ -336,12 +347,20 @@ fn verdict(
     let by_token = !is_guard && refusal.is_some() && !decision.is_some_and(is_denied);
     let token = token_of(&question.subject, settings).filter(|_| by_token);
     let allowed = refusal.is_none();
+    let hidden = notes::hidden_by(token_of(&question.subject, settings), question, settings);
+    let guard = refusal
+        .as_ref()
+        .filter(|_| is_guard && hidden.is_none())
+        .map(|refusal| refusal.code);
+    let server = question.server.as_deref().unwrap_or_default();
+    let step = guard.and_then(|code| match (code, question.kind) {
+        (ErrorCode::UnknownServer, _) => Some(NextStep::ShowServers),
+        (ErrorCode::UnknownTool, _) => Some(NextStep::ShowTools),
+        (ErrorCode::UnknownPrompt, _) => Some(NextStep::ShowServer),
+        _ => gated::next_step(code, server, lists),
+    });
     let reason = match (&refusal, by_rules, rule, &rule_text) {
-        (Some(refusal), ..) if is_guard => {
-            let token = token_of(&question.subject, settings);
-            let hidden = notes::hidden_by(token, question, settings);
-            hidden.unwrap_or_else(|| refusal.error.clone())
-        }
+        (Some(refusal), ..) if is_guard => hidden.unwrap_or_else(|| refusal.error.clone()),
         _ if token.is_some() => token.map_or_else(String::new, beyond_token),
         (_, "rule", Some(place), Some(text)) => {
             format!("serverAuth.acl.rules[{place}] says so: {text}")
@@ -367,6 +386,10 @@ fn verdict(
         rule_text: rule_text.filter(|_| !is_guard && token.is_none()),
         code: refusal.map(|refusal| refusal.code.to_string()),
         reason,
+        closest: step
+            .as_ref()
+            .and_then(|step| notes::closest(question, step, settings, lists)),
+        step,
         note: (!notes.is_empty()).then(|| notes.join("; ")),
     }
 }

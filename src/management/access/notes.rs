@@ -5,9 +5,9 @@ use crate::{
     access::{Caller, acl::Asked},
     catalog::Snapshot,
     config::{ANONYMOUS, IssuedToken, OPERATOR, Provider, RoutingMode, Settings},
-    failure::error_code::{ErrorCode, Failure},
-    management::gated,
-    text::names,
+    failure::{error_code::Failure, step::NextStep},
+    management::{gated, operator_hints},
+    text::names::{self, BUILT_IN_TOOLS},
 };
 
 /// The tools that call others, the mildest first.
@@ -37,26 +37,17 @@ pub(super) fn notes(
     notes.into_iter().flatten().collect()
 }
 
-/// What is said of a tool that no list has: that there is no list yet, or the closest name in it.
+/// What is said of a tool of a server that has no list yet.
 fn unlisted(
     question: &AccessQuestion,
     lists: &Snapshot,
     refusal: Option<&Failure>,
 ) -> Option<String> {
     let server = question.server.as_deref()?;
-    if question.kind != AskedKind::Tool {
-        return None;
-    }
-    let Some(known) = lists.servers.get(server) else {
-        return refusal
-            .is_none()
-            .then(|| format!("the tools of {server:?} are not known yet"));
-    };
-    refusal
-        .filter(|refusal| refusal.code == ErrorCode::UnknownTool && question.profile.is_none())?;
-    let listed = known.tools.iter().map(|tool| &*tool.name);
-    let close = names::closest(&question.name, listed)?;
-    Some(format!("did you mean {server}:{close}?"))
+    let is_unlisted = refusal.is_none()
+        && question.kind == AskedKind::Tool
+        && !lists.servers.contains_key(server);
+    is_unlisted.then(|| format!("the tools of {server:?} are not known yet"))
 }
 
 /// What is said of a subject that no token has, where only tokens say who somebody is.
@@ -153,4 +144,37 @@ pub(super) fn hidden_by(
     let shows = question.kind != AskedKind::Tool || profile.has_tool(server, &question.name);
     let tool = &question.name;
     (!shows).then(|| format!("the profile {name:?} does not show the tool {tool:?} of {server:?}"))
+}
+
+/// Whether a step finds the right name.
+pub(super) fn is_search(step: &NextStep) -> bool {
+    matches!(
+        step,
+        NextStep::ShowServers | NextStep::ShowTools | NextStep::ShowServer
+    )
+}
+
+/// The name that may be meant by one that there is not, where the step finds it.
+pub(super) fn closest(
+    question: &AccessQuestion,
+    step: &NextStep,
+    settings: &Settings,
+    lists: &Snapshot,
+) -> Option<String> {
+    let name = &question.name;
+    let Some(server) = question.server.as_deref() else {
+        return names::closest(name, BUILT_IN_TOOLS.iter().copied()).map(str::to_owned);
+    };
+    match step {
+        NextStep::ShowServers => {
+            let close = operator_hints::closest_server(settings, server)?;
+            Some(format!("{close}:{name}"))
+        }
+        NextStep::ShowTools => {
+            let known = lists.servers.get(server)?;
+            let close = names::closest(name, known.tools.iter().map(|tool| &*tool.name))?;
+            Some(format!("{server}:{close}"))
+        }
+        _ => None,
+    }
 }

@@ -23,7 +23,7 @@ export function accessCheck() {
     }
     try {
       const told = await post("access/check", { subject: who.value.trim() || "anonymous", ...question });
-      fill(verdict, told.allowed ? state("ready", "Yes") : state("held", "No"), " ", because(told), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
+      fill(verdict, told.allowed ? state("ready", "Yes") : told.closest ? state("err", "Not found") : state("held", "No"), " ", because(told), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
       fill(verdict, state("err", said(failure.message)));
