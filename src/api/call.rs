@@ -7,6 +7,8 @@ use axum::{
 use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     Answer, Api, json_response, notices, raw_object,
@@ -58,6 +60,9 @@ fn answer(_: &mut SchemaGenerator) -> Schema {
             "called_as": { "enum": ["read", "write", "destructive"], "description": "The variant, where the request has none." },
             "result": { "description": "The tool's result." },
             "rpc_error": { "description": "The JSON-RPC error of the server." },
+            "server": { "type": "string", "description": "The server, with an error." },
+            "tool": { "type": "string", "description": "Its tool, with an error." },
+            "step": { "description": "The next step, with an error." },
         },
     })
 }
@@ -106,6 +111,13 @@ struct DeclaredTool {
     args: Option<Raw>,
 }
 
+/// The code of a server's error.
+#[derive(Default, Deserialize)]
+struct Coded {
+    #[serde(default)]
+    code: i64,
+}
+
 /// Makes the call. Requests progress even where nobody reads it: it keeps the call alive.
 async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<Bytes, Failure> {
     let DeclaredTool {
@@ -124,13 +136,30 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
     let answering = router.call_for_operator(context, variant, &server, &tool, args, params);
     let answer = answering.logged_in(context.logged_as.clone()).await;
     let answer = answer?;
-    let (key, payload) = match answer {
-        Outcome::Result(result) => ("result", result),
-        Outcome::Error(error) => ("rpc_error", error),
-    };
     // Put together by hand: what the upstream answered stays as it is.
     let called_as = called_as.map(|variant| format!("\"called_as\":\"{}\",", variant.as_str()));
-    let head = format!("{{{}\"{key}\":", called_as.unwrap_or_default());
-    let text = [head.as_bytes(), payload.as_bytes(), b"}"].concat();
+    let called_as = called_as.unwrap_or_default();
+    let text = match answer {
+        Outcome::Result(result) => [
+            format!("{{{called_as}\"result\":").as_bytes(),
+            result.as_bytes(),
+            b"}",
+        ]
+        .concat(),
+        Outcome::Error(error) => {
+            let management = &api.0.management;
+            let coded: Coded = serde_json::from_slice(error.as_bytes()).unwrap_or_default();
+            let step = management.after_rpc_error(&server, &tool, coded.code);
+            let more = json!({ "server": server, "tool": tool, "step": step }).to_string();
+            let more = more.trim_start_matches('{');
+            [
+                format!("{{{called_as}\"rpc_error\":").as_bytes(),
+                error.as_bytes(),
+                b",",
+                more.as_bytes(),
+            ]
+            .concat()
+        }
+    };
     Ok(text.into())
 }

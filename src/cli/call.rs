@@ -3,13 +3,14 @@
 use std::{
     fs::File,
     io::{self, Read},
+    slice,
 };
 
 use bytes::Bytes;
 use clap::Args;
 use http::Method;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 
 use super::{
     Location, connection,
@@ -20,7 +21,8 @@ use super::{
 use crate::{
     config::json_mistake,
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
-    storage, wire,
+    failure::step::NextStep,
+    storage,
 };
 
 /// Call a tool
@@ -57,7 +59,12 @@ struct CallTarget {
     variant: Option<String>,
     name: String,
     args: Box<RawValue>,
+    /// The keys and values, as they are written, that are JSON and may be meant as texts.
+    loose: Written,
 }
+
+/// Keys and values as they are written.
+type Written = Vec<(String, String)>;
 
 /// What the daemon accepts as one request.
 const LARGEST_ARGUMENTS: u64 = 32 * 1024 * 1024;
@@ -78,6 +85,7 @@ struct Answer<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     rpc_error: Option<&'a RawValue>,
+    step: Option<NextStep>,
 }
 
 #[derive(Deserialize)]
@@ -99,15 +107,18 @@ struct ToolResult<'a> {
 
 impl CallCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let target = self.target()?;
+        let files = location.files()?;
+        let mut target = self.target()?;
+        let mut daemon = connection::open(&files, out).await?;
+        if !target.loose.is_empty() {
+            target.args = as_declared(&mut daemon, &target).await?;
+        }
         let body = serde_json::to_vec(&Request {
             variant: target.variant.as_deref(),
             name: &target.name,
             args: &target.args,
         })
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
-        let files = location.files()?;
-        let mut daemon = connection::open(&files, out).await?;
         let body = send(&mut daemon, "/api/v1/call", body, out).await?;
         show(&target, &body, out)
     }
@@ -120,28 +131,32 @@ impl CallCommand {
         let name = name.ok_or_else(|| usage("nothing was called: no tool is named".to_owned()))?;
         let name = tools_switch::tool_name(&name)?;
         let words: Vec<String> = words.collect();
-        let args = match (&words[..], self.args) {
-            ([], given) => arguments(given.as_deref().unwrap_or("{}"))?,
+        let (args, loose) = match (&words[..], self.args) {
+            ([], given) => (arguments(given.as_deref().unwrap_or("{}"))?, Vec::new()),
             ([..], Some(_)) => {
                 let what =
                     "nothing was called: its arguments are given twice, by --args and without"
                         .to_owned();
                 return Err(usage(what));
             }
-            ([json], None) if json.starts_with(['{', '[', '@']) || json == "-" => arguments(json)?,
+            ([json], None) if json.starts_with(['{', '[', '@']) || json == "-" => {
+                (arguments(json)?, Vec::new())
+            }
             (pairs, None) => from_pairs(pairs)?,
         };
         Ok(CallTarget {
             variant,
             name,
             args,
+            loose,
         })
     }
 }
 
-/// `KEY=VALUE`: a value that is JSON is that, any other is a text.
-fn from_pairs(pairs: &[String]) -> Result<Box<RawValue>, CommandFailure> {
-    let mut object = serde_json::Map::new();
+/// `KEY=VALUE`: a value that is JSON is that, any other is a text. Gives those that are JSON and no text, too, as they are written.
+fn from_pairs(pairs: &[String]) -> Result<(Box<RawValue>, Written), CommandFailure> {
+    let mut object = Map::new();
+    let mut loose = Vec::new();
     for pair in pairs {
         let (key, text) = pair.split_once('=').ok_or_else(|| {
             CommandFailure::usage(format!(
@@ -149,11 +164,59 @@ fn from_pairs(pairs: &[String]) -> Result<Box<RawValue>, CommandFailure> {
             ))
             .next(EXAMPLE)
         })?;
-        let value = serde_json::from_str(text).unwrap_or_else(|_| text.into());
+        let value: Value = serde_json::from_str(text).unwrap_or_else(|_| text.into());
+        if !value.is_string() {
+            loose.push((key.to_owned(), text.to_owned()));
+        }
         object.insert(key.to_owned(), value);
     }
-    serde_json::value::to_raw_value(&object)
+    Ok((raw(&object)?, loose))
+}
+
+fn raw(object: &Map<String, Value>) -> Result<Box<RawValue>, CommandFailure> {
+    serde_json::value::to_raw_value(object)
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))
+}
+
+/// The arguments, in which the tool's schema decides what is a text. Where it is not known, the call says why.
+async fn as_declared(
+    daemon: &mut DaemonClient,
+    target: &CallTarget,
+) -> Result<Box<RawValue>, CommandFailure> {
+    let name = [("name", Some(target.name.clone()))];
+    let path = daemon_client::with_query("/api/v1/tools/show", &name);
+    let shown = daemon.get(&path).await.ok();
+    let shown = shown.and_then(|body| serde_json::from_slice::<Value>(&body).ok());
+    let shown = shown.unwrap_or_default();
+    let properties = &shown["definition"]["inputSchema"]["properties"];
+    let mut object: Map<String, Value> =
+        serde_json::from_str(target.args.get()).unwrap_or_default();
+    for (key, text) in &target.loose {
+        let value = object.entry(key).or_insert(Value::Null);
+        if is_meant_as_text(&properties[key]["type"], value) {
+            *value = text.as_str().into();
+        }
+    }
+    raw(&object)
+}
+
+/// Whether a schema of this type takes a text, and no such value.
+fn is_meant_as_text(declared: &Value, value: &Value) -> bool {
+    let kinds = declared
+        .as_array()
+        .map_or(slice::from_ref(declared), Vec::as_slice);
+    let is_taken = kinds
+        .iter()
+        .filter_map(Value::as_str)
+        .any(|kind| match kind {
+            "null" => value.is_null(),
+            "boolean" => value.is_boolean(),
+            "number" | "integer" => value.is_number(),
+            "array" => value.is_array(),
+            "object" => value.is_object(),
+            _ => false,
+        });
+    !is_taken && kinds.iter().any(|kind| kind == "string")
 }
 
 /// A server's progress of a call.
@@ -277,7 +340,7 @@ fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFail
     }
     match (answer.result, answer.rpc_error) {
         (Some(result), _) => show_result(target, result, out),
-        (None, Some(error)) => show_rpc_error(target, error, out),
+        (None, Some(error)) => show_rpc_error(target, error, answer.step, out),
         (None, None) => Err(CommandFailure::failed(
             "the daemon's answer has neither result nor error",
         )
@@ -316,24 +379,24 @@ fn show_content(result: &ToolResult<'_>) -> Result<(), CommandFailure> {
     }
 }
 
-fn show_rpc_error(target: &CallTarget, raw: &RawValue, out: Output) -> Result<(), CommandFailure> {
+fn show_rpc_error(
+    target: &CallTarget,
+    raw: &RawValue,
+    step: Option<NextStep>,
+    out: Output,
+) -> Result<(), CommandFailure> {
     let RpcError { code, message } =
         daemon_client::read("POST /api/v1/call", raw.get().as_bytes())?;
     if out.is_json() {
         output::exact_json(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
     }
-    Err(CommandFailure::failed(format!(
+    let (server, _) = target.name.split_once(':').unwrap_or_default();
+    let failure = CommandFailure::failed(format!(
         "the server answered {} with an error: {message} ({code})",
         target.name
-    ))
-    .shown()
-    .next(match (code, target.name.split_once(':')) {
-        (wire::RpcError::INVALID_PARAMS, _) | (_, None) => format!(
-            "compare the arguments with `mcpproxy tools show {}`",
-            target.name
-        ),
-        (_, Some((server, _))) => format!("`mcpproxy upstream logs {server}` may say more"),
-    }))
+    ));
+    let step = step.unwrap_or(NextStep::ReadLog).at_terminal(server);
+    Err(failure.next(step).shown())
 }
 
 /// A content block of any kind, in one line.

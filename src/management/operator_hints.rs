@@ -15,6 +15,7 @@ use crate::{
         names::{self, ServerName, as_argument},
         percent::encoded,
     },
+    wire::RpcError,
 };
 
 impl Management {
@@ -116,7 +117,9 @@ impl Management {
             return NextStep::act(step);
         }
         match known.find(|name| *name == wanted) {
-            Some(_) => NextStep::act("the server offers it to other clients, not to this one"),
+            Some(_) => NextStep::act(
+                "call it from an AI client with more abilities, such as sampling or elicitation: the server offers it only there",
+            ),
             None => NextStep::ShowTools,
         }
     }
@@ -134,6 +137,22 @@ impl Management {
     fn why_unavailable(&self, server: &str) -> Option<String> {
         let reason = self.server(server).ok()?.last_error?;
         Some(format!("the server {server:?} is not available: {reason}"))
+    }
+
+    /// What helps where a server answered a call with an error of its own.
+    pub fn after_rpc_error(&self, server: &str, tool: &str, code: i64) -> NextStep {
+        if code == RpcError::INVALID_PARAMS {
+            let thing = format!("{server}:{tool}");
+            let thing = as_argument(&thing);
+            return NextStep::act(format!("`mcpproxy tools show {thing}` shows what it takes"));
+        }
+        let row = self.server(server).ok();
+        let is_remote = row.is_some_and(|row| row.transport.as_deref() != Some("stdio"));
+        if is_remote {
+            NextStep::act("read that server's log, or tell whoever runs it")
+        } else {
+            NextStep::ReadLog
+        }
     }
 
     /// The call may have been done: to call again at once may do it twice.
