@@ -11,7 +11,7 @@ use super::{
     failure::CommandFailure,
     output::{self, Output},
 };
-use crate::{config::json_mistake, daemon_client, storage};
+use crate::{code_execution::calls_before, config::json_mistake, daemon_client, storage};
 
 /// Run a JavaScript file that calls tools
 ///
@@ -71,6 +71,8 @@ struct Ended<'a> {
     error: Option<ScriptError>,
     #[serde(default)]
     logs: Vec<String>,
+    #[serde(default)]
+    tool_calls: usize,
 }
 
 #[derive(Deserialize)]
@@ -143,7 +145,8 @@ fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
 }
 
 /// What helps a script that took too long; a model gives the time otherwise.
-const LONGER: &str = "do less in one script, make independent calls with call_tools, or give a larger --timeout. Calls before it did run.";
+const LONGER: &str =
+    "do less in one script, make independent calls with call_tools, or give a larger --timeout.";
 
 fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let ended: Ended<'_> = daemon_client::read("POST /api/v1/code", body)?;
@@ -168,7 +171,7 @@ fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let (what, step) = match &*error.code {
         "SYNTAX_ERROR" => (Some("the script has a syntax error"), error.hint),
         "RUNTIME_ERROR" => (Some("the script failed"), error.hint),
-        "TIMEOUT" => (None, LONGER.to_owned()),
+        "TIMEOUT" => (None, format!("{LONGER} {}", calls_before(ended.tool_calls))),
         _ => (None, error.hint),
     };
     let place = error.line.zip(error.column);

@@ -47,40 +47,25 @@ impl ScriptCode {
         match self {
             Self::SyntaxError => (
                 "SYNTAX_ERROR",
-                "Nothing ran. Correct the script: plain JavaScript, no types, no modules.",
+                "Correct the script: plain JavaScript, no types, no modules.",
             ),
-            Self::RuntimeError => (
-                "RUNTIME_ERROR",
-                "Correct the script. Calls before the failure did run.",
-            ),
+            Self::RuntimeError => ("RUNTIME_ERROR", "Correct the script."),
             Self::Timeout => (
                 "TIMEOUT",
-                "Do less in one script, make independent calls with call_tools, or give a larger timeout_ms. Calls before it did run.",
+                "Do less in one script, make independent calls with call_tools, or give a larger timeout_ms.",
             ),
-            Self::OutOfMemory => (
-                "OUT_OF_MEMORY",
-                "Keep only what you need of each result. Calls before it did run.",
-            ),
-            Self::StackOverflow => (
-                "STACK_OVERFLOW",
-                "Use a loop instead of recursion. Calls before it did run.",
-            ),
-            Self::MaxToolCallsExceeded => (
-                "MAX_TOOL_CALLS_EXCEEDED",
-                "Make fewer calls. Those before it did run.",
-            ),
+            Self::OutOfMemory => ("OUT_OF_MEMORY", "Keep only what you need of each result."),
+            Self::StackOverflow => ("STACK_OVERFLOW", "Use a loop instead of recursion."),
+            Self::MaxToolCallsExceeded => ("MAX_TOOL_CALLS_EXCEEDED", "Make fewer calls."),
             Self::OutputLimitExceeded => (
                 "OUTPUT_LIMIT_EXCEEDED",
-                "Log less, and return only what you need. Calls of the script did run.",
+                "Log less, and return only what you need.",
             ),
             Self::SerializationError => (
                 "SERIALIZATION_ERROR",
-                "Return plain data: objects, arrays, texts, numbers. Calls of the script did run.",
+                "Return plain data: objects, arrays, texts, numbers.",
             ),
-            Self::EngineFailed => (
-                "ENGINE_FAILED",
-                "Keep less in memory at once. Calls before it did run.",
-            ),
+            Self::EngineFailed => ("ENGINE_FAILED", "Keep less in memory at once."),
         }
     }
 
@@ -89,9 +74,17 @@ impl ScriptCode {
         self.row().0
     }
 
-    /// What to do next.
-    pub fn hint(self) -> &'static str {
-        self.row().1
+    /// What to do next, after a script that made so many calls.
+    pub fn hint(self, calls: usize) -> String {
+        format!("{} {}", self.row().1, calls_before(calls))
+    }
+}
+
+/// What became of the calls of a script that failed.
+pub fn calls_before(calls: usize) -> &'static str {
+    match calls {
+        0 => "No call ran.",
+        _ => "Calls before that may have run.",
     }
 }
 
@@ -153,7 +146,7 @@ mod tests {
         for code in ScriptCode::ALL {
             let written = serde_json::to_value(code).expect("a text");
             assert_eq!(written, code.as_str());
-            assert!(!code.hint().is_empty());
+            assert!(!code.hint(0).is_empty());
         }
     }
 

@@ -37,18 +37,18 @@ struct ShownFailure<'a> {
     line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<u32>,
-    hint: &'static str,
+    hint: String,
 }
 
-impl<'a> From<&'a ScriptFailure> for ShownFailure<'a> {
-    fn from(failure: &'a ScriptFailure) -> Self {
+impl<'a> ShownFailure<'a> {
+    fn after(failure: &'a ScriptFailure, calls: usize) -> Self {
         Self {
             code: failure.code.as_str(),
             message: &failure.message,
             stack: &failure.stack,
             line: failure.position.map(|(line, _)| line),
             column: failure.position.map(|(_, column)| column),
-            hint: failure.code.hint(),
+            hint: failure.code.hint(calls),
         }
     }
 }
@@ -57,7 +57,9 @@ impl<'a> ScriptAnswer<'a> {
     pub(super) fn of(ended: &'a EndedScript) -> Self {
         let (value, error) = match &ended.end {
             ScriptEnd::Value(value) => (Some(&**value), None),
-            ScriptEnd::Failed(failure) => (None, Some(failure.into())),
+            ScriptEnd::Failed(failure) => {
+                (None, Some(ShownFailure::after(failure, ended.tool_calls)))
+            }
         };
         Self {
             ok: error.is_none(),
