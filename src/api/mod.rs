@@ -287,7 +287,7 @@ async fn health(State(api): State<Api>) -> Response {
 
 /// The answer to a body that is too large.
 pub fn too_large() -> Response {
-    let error = "the request is larger than 32 MiB";
+    let error = "nothing was done: the request is larger than 32 MiB";
     let hint = "Send less at a time.";
     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
     answer(StatusCode::PAYLOAD_TOO_LARGE, &failure)

@@ -462,5 +462,5 @@ pub(super) fn id_of(message: &Message) -> Option<&Id> {
 
 /// The answer to a message above [`MAX_MESSAGE`].
 pub(super) fn too_large() -> RpcError {
-    RpcError::invalid_request("the request is larger than 32 MiB")
+    RpcError::too_large()
 }

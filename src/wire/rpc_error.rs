@@ -72,6 +72,11 @@ impl RpcError {
         Self::new(Self::INVALID_REQUEST, format!("Invalid Request: {why}"))
     }
 
+    /// A request of more bytes than one may have.
+    pub fn too_large() -> Self {
+        Self::invalid_request("nothing ran: the request is larger than 32 MiB; send less at a time")
+    }
+
     /// An unknown method, by name.
     pub fn method_not_found(method: &str) -> Self {
         Self::new(

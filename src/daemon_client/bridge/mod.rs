@@ -153,7 +153,7 @@ impl<H: BridgeHost> Bridge<H> {
                 line = heard.recv() => match line {
                     Some(Line::Text(line)) => self.take(line, false).await?,
                     Some(Line::TooLarge(id)) => {
-                        let error = crate::wire::RpcError::invalid_request("the request is larger than 32 MiB");
+                        let error = crate::wire::RpcError::too_large();
                         self.shared.tell(error_frame(id.as_ref(), &error.to_raw())).await;
                     }
                     None => {
