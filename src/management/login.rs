@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Management, ServerChange, gated::server_refusal};
+use super::{Management, ServerChange, ServerRow, gated::server_refusal};
 use crate::{
     authorization::{LoginError, ServerLogin},
     config::{Settings, Transport},
@@ -106,6 +106,26 @@ impl Management {
     }
 
     fn login_failed(&self, name: &str, error: &LoginError) -> Failure {
+        // A server that fails for another reason needs no key for that.
+        let row = self.server(name).ok().filter(ServerRow::is_failing);
+        let other = row.filter(|row| {
+            row.step
+                .as_ref()
+                .is_some_and(|step| *step != NextStep::LogIn)
+        });
+        if let (
+            LoginError::NoPlace(_),
+            Some(ServerRow {
+                reason: Some(why),
+                step: Some(step),
+                ..
+            }),
+        ) = (error, other)
+        {
+            let text = format!("not logged in to {name}: {why}");
+            let failure = Failure::new(ErrorCode::LoginRequired, text, "Correct its entry.");
+            return failure.with_step(step).of_server(name);
+        }
         let text = format!("not logged in to {name}: {error}");
         let log_in = NextStep::LogIn.at_terminal(name);
         let (hint, step) = match error {

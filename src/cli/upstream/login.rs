@@ -61,7 +61,7 @@ impl LogIn {
             let mut second = DaemonClient::connect(&data_dir).await?;
             tokio::select! {
                 finished = waited_for(&mut daemon, &path) => finished?,
-                finished = self.pasted(&mut second, &path, out) => finished?,
+                finished = self.pasted(&mut second, &path, &started, out) => finished?,
             }
         } else {
             waited_for(&mut daemon, &path).await?
@@ -126,6 +126,7 @@ impl LogIn {
         &self,
         daemon: &mut DaemonClient,
         path: &str,
+        started: &LoginStarted,
         out: Output,
     ) -> Result<LoginProgress, CommandFailure> {
         let mut lines = BufReader::new(tokio::io::stdin());
@@ -134,6 +135,12 @@ impl LogIn {
             let mut limited = tokio::io::AsyncReadExt::take(&mut lines, LONGEST_LINE);
             let read = limited.read_line(&mut line).await;
             if !matches!(read, Ok(1..)) {
+                if !started.listens {
+                    let what = format!("not logged in to {}: stdin is closed", self.name);
+                    let step = format!("`mcpproxy upstream login {}` in a terminal", self.name);
+                    return Err(CommandFailure::failed(what).next(step));
+                }
+                out.note("stdin is closed: only a browser on this machine can end this login");
                 return std::future::pending().await;
             }
             if line.trim().is_empty() {
