@@ -65,7 +65,13 @@ fn each_name(value: &Value, note: &mut dyn FnMut(String)) {
     match value {
         Value::String(text) => secret_names(text).map(str::to_owned).for_each(note),
         Value::Array(elements) => elements.iter().for_each(|value| each_name(value, note)),
-        Value::Object(members) => members.values().for_each(|value| each_name(value, note)),
+        // A token of `serverAuth` is a key.
+        Value::Object(members) => {
+            for (key, value) in members {
+                secret_names(key).map(str::to_owned).for_each(&mut *note);
+                each_name(value, note);
+            }
+        }
         _ => (),
     }
 }
@@ -77,6 +83,7 @@ mod tests {
     const TEXT: &str = r#"{
         // Not in comments: ${keyring:comment}
         "api_key": "${keyring:ours}",
+        "serverAuth": {"bearer": {"tokens": {"${keyring:team}": "ada"}}},
         "mcpServers": {
             "a": {"command": "x", "env": {"T": "Bearer ${keyring:gh} ${keyring:gh}"}},
             "b": {"url": "http://h/${keyring:gh}", "enabled": false, "headers": {"A": "$${keyring:literal} ${keyring:off}"}},
@@ -99,6 +106,7 @@ mod tests {
             ("held", "d"),
             ("off", "b"),
             ("ours", "`api_key`"),
+            ("team", "`serverAuth`"),
         ];
         assert_eq!(uses, expected.map(|(name, users)| (name, users.to_owned())));
     }
@@ -106,6 +114,6 @@ mod tests {
     #[test]
     fn nothing_is_looked_up_for_servers_that_are_off_or_an_agents() {
         let names = wanted(&document::read(TEXT).expect("good JSON"));
-        assert_eq!(Vec::from_iter(names), ["gh", "held", "ours"]);
+        assert_eq!(Vec::from_iter(names), ["gh", "held", "ours", "team"]);
     }
 }
