@@ -17,7 +17,7 @@ test("a form for objects within objects, by keyboard", async () => {
   await page.getByRole("button", { name: "Call as write" }).focus();
   await page.keyboard.press("Enter");
   await page.getByText("Required: 1 to 80 characters").waitFor();
-  await page.getByText(/^To correct: title/).waitFor();
+  await page.getByText(/^Nothing ran. Correct title/).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.labels?.[0]?.textContent), "title");
   await page.keyboard.type("Planning");
   await page.getByLabel("date").fill("2026-11-22");

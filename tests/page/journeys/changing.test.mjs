@@ -123,6 +123,23 @@ test("the secret of an OAuth client goes into the keyring, and is shown nowhere"
   await close();
 });
 
+test("a whole configuration as JSON and a command line as a command become an entry", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/add/form");
+  const preview = page.getByRole("region", { name: "The new entry" });
+  await page.getByLabel("Command", { exact: true }).fill("npx -y '@scope/some server' --fast");
+  await page.getByLabel("Command", { exact: true }).blur();
+  await page.getByRole("button", { name: "Split it" }).click();
+  assert.match(await preview.innerText(), /"command": "npx",\s+"args": \[\s*"-y",\s+"@scope\/some server",\s+"--fast"/);
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
+  await page.getByLabel("Entry as JSON").fill(JSON.stringify({ mcpServers: { pasted: { command: "node", args: ["x.js"] } } }));
+  assert.match(await page.getByLabel("Entry as JSON").inputValue(), /^\{\s+"command": "node"/);
+  assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "pasted");
+  await page.getByLabel("Entry as JSON").fill(JSON.stringify({ a: { command: "a" }, b: { url: "http://b/mcp" } }));
+  await page.getByRole("link", { name: "paste all" }).waitFor();
+  await close();
+});
+
 test("a server with a URL, headers and a login of its own", async () => {
   const { page, go, title, close } = await visitor(here);
   await go("/ui/add/form");

@@ -57,6 +57,12 @@ test("a filter that there is not stays where it can be changed", async () => {
   await go("/ui/activity?result=refusd");
   await page.getByRole("button", { name: "Use “refused”" }).click();
   await page.waitForURL(/result=refused$/);
+  await go("/ui/activity?servr=rooms");
+  await page.getByRole("button", { name: "Use “server”" }).click();
+  await page.waitForURL(/\?server=rooms$/);
+  await go("/ui/?nonsense=1");
+  await page.getByRole("button", { name: "Without it" }).click();
+  await page.getByText("There is no filter").waitFor({ state: "detached" });
   for (const place of ["/ui/tools?server=room", "/ui/tools?q=rooms&server=room"]) {
     await go(place);
     await page.getByText("No server \"room\" is configured.").waitFor();

@@ -44,7 +44,7 @@ export function activity(id, first, frame) {
   let isPaused = false;
   let failure = null;
 
-  const read = (now) => { asked = Object.fromEntries(KEYS.map((key) => [key, now.get(key) ?? ""])); };
+  const read = (now) => { asked = Object.fromEntries(KEYS.map((key) => [key, now.get(key) ?? ""])); asked.result ||= now.get("outcome") ?? ""; };
   read(first);
 
   const isCall = () => /^c\d+$/.test(asked.text);
@@ -237,7 +237,7 @@ export function activity(id, first, frame) {
   }
 
   return {
-    title: "Activity", tab: "activity", waiting: "Reading the last calls…", load, refresh, render,
+    title: "Activity", tab: "activity", filters: [...KEYS, "outcome"], waiting: "Reading the last calls…", load, refresh, render,
     escape: () => open !== null && frame.visit(closeHref()),
     /** Another address of the same place: a record opens beside the list, and the list stays. */
     async adopt(address) {

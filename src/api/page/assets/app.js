@@ -8,7 +8,7 @@ import { told } from "./notify.js";
 import { button, copy, note, needsYou, toast, unreadable, waiting } from "./parts.js";
 import { placeOf } from "./places.js";
 import { signedOut, signedOutNote } from "./signed_out.js";
-import { sentence, span, timeOf } from "./words.js";
+import { closest, said, sentence, span, timeOf } from "./words.js";
 
 const main = document.getElementById("main");
 
@@ -101,7 +101,7 @@ function paint() {
   const { place, failure } = shown;
   // The place says it.
   if (failure?.isGone) fill(document.getElementById("notices"));
-  const now = h("div", failure ? unreadable(failure, () => open(), place.ways?.(failure)) : place.render());
+  const now = h("div", strangeFilters(place.filters), failure ? unreadable(failure, () => open(), place.ways?.(failure)) : place.render());
   const hadFocus = main.contains(document.activeElement);
   if (main.firstElementChild && main.childNodes.length === 1) morph(main.firstElementChild, now);
   else fill(main, now);
@@ -109,6 +109,22 @@ function paint() {
   if (hadFocus && document.activeElement === document.body) (main.querySelector("[data-focus]") ?? main).focus({ preventScroll: true });
   named();
   place.painted?.(main);
+}
+
+/** Parameters of the address that this place does not know, each with the way out. */
+function strangeFilters(known) {
+  const { pathname, searchParams } = new URL(location.href);
+  const strange = known ? [...searchParams.keys()].filter((key) => key !== "theme" && !known.includes(key)) : [];
+  return strange.map((key) => {
+    const meant = closest(key, known);
+    const to = (name) => () => {
+      const asked = new URLSearchParams(searchParams);
+      if (name) asked.set(name, asked.get(key));
+      asked.delete(key);
+      visit(`${pathname}?${asked}`);
+    };
+    return note("err", ["There is no filter “", said(key), "” here."], meant ? button(["Use “", meant, "”"], to(meant), "btn small primary") : null, button("Without it", to(null), "btn small"));
+  });
 }
 
 /** The title of the tab says how many servers need a person. */

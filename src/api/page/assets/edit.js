@@ -3,7 +3,7 @@
 import { Failure, ask, part, patch as change, post } from "./api.js";
 import { between, diffTable } from "./diff.js";
 import { fill, h, kept } from "./dom.js";
-import { addCommand, inFile, inOrder, isMap, patchOf, patched, same, tidy } from "./entry.js";
+import { addCommand, asWritten, inFile, inOrder, isMap, patchOf, patched, same, tidy } from "./entry.js";
 import { entryForm } from "./entry_form.js";
 import { entrySecrets } from "./entry_secrets.js";
 import { write, written } from "./exact.js";
@@ -11,17 +11,15 @@ import { changed, removed, unusable } from "./meanwhile.js";
 import { button, coloured, command, crumbs, empty, failed, go, noServer, note, textBox } from "./parts.js";
 import { capital, count, said, sentence } from "./words.js";
 
-/** What entries are shown with although nobody wrote it. */
-const DEFAULTS = { enabled: true, quarantined: false, idle_timeout: ["adaptive", "never"], start: "on_demand", tool_changes: "hold", init_timeout: ["1m", "5m"], call_tool_timeout: "2m", session_scope: "auto", type: ["stdio", "http"], changed_by: "person" };
-
 /** Milliseconds that a server may take to be tried: the daemon gives up before. */
 const TRIAL = 600_000;
 
-/** An entry without its name and without defaults. */
-function asWritten(entry) {
-  const { name: _, ...rest } = entry;
-  const isDefault = (key, value) => [DEFAULTS[key]].flat().includes(value) && key in DEFAULTS;
-  return tidy(Object.fromEntries(Object.entries(rest).filter(([key, value]) => !isDefault(key, value))));
+/** The entries of a text, with their names where it has some: a configuration, its list of servers, or an entry alone. */
+function entriesIn(value) {
+  const list = ["mcpServers", "servers", "context_servers"].map((key) => value?.[key]).find(isMap);
+  const named = Object.entries(list ?? (isMap(value) ? value : {}));
+  const isList = named.length && named.every(([, one]) => isMap(one) && ("command" in one || "url" in one));
+  return isList ? named : [["", value]];
 }
 
 export function edit(name, frame) {
@@ -121,7 +119,14 @@ export function edit(name, frame) {
       buttons();
       if (entry === undefined) {
         fill(beside);
-        return;
+        // What is not written to its end is no mistake yet.
+        const fault = isJson && json().fault;
+        return Array.isArray(fault) ? tell(fault) : undefined;
+      }
+      const called = isJson && isNew && json().called;
+      if (called) {
+        show(entry, called);
+        return area.focus();
       }
       if (isJson) tellUnknown(entry);
       describe(entry);
@@ -175,7 +180,10 @@ export function edit(name, frame) {
   /** What is written as JSON, or what is wrong with it. */
   function json() {
     const { value, fault } = written(area.value);
-    return fault || isMap(value) ? { value, fault } : { fault: "An entry is a JSON object." };
+    if (fault) return { fault };
+    const [[called, entry], ...others] = entriesIn(value);
+    if (others.length) return { fault: ["Several servers. Give one, or ", h("a.u", { href: "/ui/add" }, "paste all"), "."] };
+    return isMap(entry) ? { value: entry, called } : { fault: "An entry is a JSON object." };
   }
 
   function parsed() {

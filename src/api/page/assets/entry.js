@@ -125,3 +125,13 @@ export function addCommand(name, entry) {
   if (url !== undefined) return `mcpproxy upstream add ${to}${held} --url ${quoted(url || "URL")}${named("--header", headers, ": ")}${said}`;
   return `mcpproxy upstream add ${to}${held}${named("--env", env, "=")} -- ${[command || "COMMAND", ...args].map(String).map(quoted).join(" ")}${said}`;
 }
+
+/** What entries are shown with although nobody wrote it. */
+const DEFAULTS = { enabled: true, quarantined: false, idle_timeout: ["adaptive", "never"], start: "on_demand", tool_changes: "hold", init_timeout: ["1m", "5m"], call_tool_timeout: "2m", session_scope: "auto", type: ["stdio", "http"], changed_by: "person" };
+
+/** An entry without its name and without defaults. */
+export function asWritten(entry) {
+  const { name: _, ...rest } = entry;
+  const isDefault = (key, value) => [DEFAULTS[key]].flat().includes(value) && key in DEFAULTS;
+  return tidy(Object.fromEntries(Object.entries(rest).filter(([key, value]) => !isDefault(key, value))));
+}

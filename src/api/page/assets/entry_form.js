@@ -157,7 +157,23 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const commandText = text(entry.command);
   const there = commandCheck(commandText, () => (isRemote || command.fault() ? null : { command: commandText.value.trim(), cwd: cwd.control.value.trim(), path: env.read().PATH }));
   const command = field("Command", commandText, {
-    hint: there.node, check: (value) => (value.trim() ? (/\s/.test(value.trim()) && !/[\\/]/.test(value) ? "The command alone; its arguments go below, one per line" : "") : "Required: a program, such as npx or uvx") });
+    hint: there.node,
+    check(value) {
+      const line = value.trim();
+      if (!line) return "Required: a program, such as npx or uvx";
+      // A path of a program may have blanks.
+      return /^[^\s\\/]+\s/.test(line) ? { fault: "The command alone; its arguments go below, one per line", mend: button("Split it", () => split(line), "link") } : "";
+    },
+  });
+  /** A command line as people type it: the program, and its arguments before those that are there. */
+  function split(line) {
+    const [program, ...rest] = line.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g).map((word) => word.replace(/^(["'])(.*)\1$/, "$2"));
+    commandText.value = program;
+    args.control.value = [...rest, ...linesOf(args.control.value)].join("\n");
+    command.check();
+    there.look();
+    changed();
+  }
   const args = field("Arguments", area((entry.args ?? []).join("\n"), 3), { aside: "one per line, never split by a shell" });
   const env = pairs("Environment", entry.env, { isHeader: false, serverName: () => nameField.control.value, takenSecrets, changed });
   const cwd = field("Working folder", text(entry.cwd), { aside: "the home folder if empty" });

@@ -201,7 +201,7 @@ export function overview(query, frame) {
     );
   }
 
-  return { title: "Servers", tab: "servers", waiting: "Reading the servers…", load, refresh: () => refresh(), navigate, render };
+  return { title: "Servers", tab: "servers", filters: ["state", "name"], waiting: "Reading the servers…", load, refresh: () => refresh(), navigate, render };
 }
 
 /** Why a server is as it is, and what to do. `held` says what of it is held. */

@@ -204,7 +204,7 @@ export function search(first, frame) {
       h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", record.found === 0 ? h("span.bad", "finds nothing ") : null, h("span.dim", said(asker(record)), ", ", at(record.time))))));
   }
 
-  return { get title() { return asked.q ? `${asked.q} · Tools` : "Tools"; }, tab: "tools", waiting: "Searching…", load, navigate, render };
+  return { get title() { return asked.q ? `${asked.q} · Tools` : "Tools"; }, tab: "tools", filters: Object.keys(asked), waiting: "Searching…", load, navigate, render };
 }
 
 const legend = (classes, word) => h("span", h(`i.${classes}`), word);

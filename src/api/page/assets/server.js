@@ -2,6 +2,7 @@
 
 import { ask, part, post, query, remove as take } from "./api.js";
 import { h } from "./dom.js";
+import { asWritten } from "./entry.js";
 import { absent, complaint, fixForm } from "./fix.js";
 import { live } from "./live.js";
 import { logView } from "./log.js";
@@ -210,13 +211,12 @@ export function server(name, frame, first) {
   function configuration(one) {
     const { entry } = details;
     if (!entry) return section("Configuration", null, h("div.empty", h("b", "The entry cannot be used."), capital(one.next_step ?? "")));
-    const { name: _, ...shown } = entry;
     const removing = asked === "remove"
       ? confirm(`Remove ${name}?`, `Deletes ${one.demo ? "" : "its entry, "}its ${count(one.tools ?? 0, "tool")} and its log.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
       : one.demo === "command_line" ? null : h("p.acts", button("Remove", () => { asked = "remove"; frame.paint(); }, "btn danger"));
-    return section("Configuration", [h("p", one.demo ? "as it was started; it is in no file" : "with defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
+    return section("Configuration", [h("p", one.demo ? "as it was started; it is in no file" : "without defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
       h("div.cols.even",
-        json(shown, "Entry"),
+        json(asWritten(entry), "Entry"),
         h("div", facts([
           ["Transport", said(one.transport)],
           ["Alone at", live.status?.url ? [h("code", `${live.status.url}/server/${part(name)}`), " ", copying("copy", `${live.status.url}/server/${part(name)}`, "link small")] : undefined],

@@ -55,7 +55,7 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
       if (!got.fault) return got.value;
       fields.first();
       const wrong = [...form.querySelectorAll("[aria-invalid='true']")].map((one) => form.querySelector(`label[for="${one.id}"]`)?.firstChild?.textContent).filter(Boolean);
-      tell(wrong.length ? `To correct: ${some(wrong, 3)}.` : "Something above is missing or wrong.");
+      tell(wrong.length ? `Nothing ran. Correct ${some(wrong, 3)}.` : "Nothing ran. Correct the fields in red.");
       return undefined;
     }
     const { value, fault } = written(area.value);

@@ -177,5 +177,5 @@ export function usage(first, frame) {
     ];
   }
 
-  return { title: "Usage", tab: "usage", waiting: "Adding up the log…", load, render, navigate: (now) => { read(now); return load(); } };
+  return { title: "Usage", tab: "usage", filters: Object.keys(asked), waiting: "Adding up the log…", load, render, navigate: (now) => { read(now); return load(); } };
 }
