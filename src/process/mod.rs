@@ -64,6 +64,9 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// needs it.
 const REAPING: Duration = Duration::from_secs(5);
 
+/// The code of `docker run` and `podman run` where the engine itself failed.
+const NO_CONTAINER: i32 = 125;
+
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -204,6 +207,8 @@ async fn remove(container: Option<ServerContainer>, exit: Exit, server: &ServerN
     };
     match container.removed(settled).await {
         Ok(()) => true,
+        // The engine failed before it had a container, which is the failure of the start.
+        Err(_) if exit == Exit::Code(NO_CONTAINER) => false,
         Err(reason) => {
             tracing::warn!(%server, %reason, "the server's container could not be removed; the next start of the daemon tries again");
             false
