@@ -11,6 +11,7 @@ pub fn in_words(rule: &str) -> &'static str {
         "orders.phishing" => "has the model ask you for a password",
         "orders.conversation" => "asks for the conversation or the system prompt",
         "orders.likely" => "reads like poisoned descriptions",
+        "command.temporary_folder" => "starts a program from a temporary folder",
         _ => of_family(rule.split_once('.').map_or(rule, |(family, _)| family)),
     }
 }
@@ -39,15 +40,14 @@ fn of_family(family: &str) -> &'static str {
 /// Why that matters, in a sentence for the person who decides about it.
 pub fn why(rule: &str) -> &'static str {
     match rule {
-        "orders.override" => {
-            "A description says what a tool does; this one overrides the model's instructions."
-        }
+        "orders.override" => "A description must not override the model's instructions.",
         "orders.persona" => "The model would keep that role with other tools, too.",
         "orders.frame" => "Models may obey it as if you had said it.",
         "orders.conceal" => "A tool has no reason to hide its work from you.",
         "orders.consent" => "Only you can agree to something.",
         "orders.phishing" => "A password you type for the model reaches the server.",
         "orders.likely" => "Its words are common in hidden orders and rare elsewhere.",
+        "command.temporary_folder" => "Other programs and users can often replace what is there.",
         "orders.conversation" => "Your conversation is none of this tool's business.",
         _ => why_family(rule.split_once('.').map_or(rule, |(family, _)| family)),
     }
