@@ -62,10 +62,17 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
                 };
                 (format!("no option {argument}"), step)
             } else {
-                let step = if line == "mcpproxy config check" {
-                    format!("name that file with `--config {argument}` instead")
-                } else {
-                    example()
+                let step = match &*line {
+                    "mcpproxy config check" => {
+                        format!("name that file with `--config {argument}` instead")
+                    }
+                    "mcpproxy tools list" => {
+                        format!("name that server with `--server {argument}` instead")
+                    }
+                    "mcpproxy upstream add" if argument.contains("://") => {
+                        format!("name that URL with `--url {argument}` instead")
+                    }
+                    _ => example(),
                 };
                 (format!("{argument:?} is one word too many"), step)
             }

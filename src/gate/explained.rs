@@ -48,10 +48,7 @@ impl Rules<'_> {
 
     fn no_entry(self, caller: &Caller, server: &str, broken: Option<&BrokenEntry>) -> Failure {
         if let Some(broken) = broken {
-            let error = format!(
-                "the configuration of server {server:?} is wrong: {}",
-                broken.reason
-            );
+            let error = format!("the server {server:?} cannot be used: {}", broken.reason);
             let hint = "Nothing ran. Tell the user; continue without this server.";
             return Failure::new(ErrorCode::ServerMisconfigured, error, hint);
         }

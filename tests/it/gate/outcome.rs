@@ -18,7 +18,7 @@ pub(super) fn refused(code: &str) -> Outcome {
 pub(super) const SAID: [(&str, &str); 10] = [
     ("access_denied", "access denied"),
     ("server_disabled", "the server \"off\" is disabled"),
-    ("server_misconfigured", "the configuration of server"),
+    ("server_misconfigured", "cannot be used"),
     ("server_quarantined", "is quarantined"),
     ("tool_changed", "its definition changed"),
     ("tool_disabled", "is disabled"),
