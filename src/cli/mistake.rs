@@ -156,7 +156,8 @@ where
 }
 
 /// Words of other programs, with what does that here.
-const OTHER_WORDS: [(&str, &str); 5] = [
+const OTHER_WORDS: [(&str, &str); 6] = [
+    ("config show", "config get"),
     ("config unset", "config set KEY null"),
     ("upstream edit", "upstream patch NAME KEY=VALUE"),
     ("disconnect", "connect CLIENT --undo"),
