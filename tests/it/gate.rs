@@ -393,7 +393,7 @@ async fn descriptions_and_the_operators_lists_say_why_a_tool_is_refused() {
         ("off:echo", "server_disabled", "disabled"),
         ("part:echo", "tool_disabled", "is disabled"),
         ("rest:echo", "tool_disabled", "is disabled"),
-        ("wrong:echo", "server_misconfigured", "configuration"),
+        ("wrong:echo", "server_misconfigured", "cannot be used"),
     ];
     let asked = json!({ "names": reasons.map(|(name, _, _)| name) });
     let described = house.all.call("describe_tool", &asked).await.value();

@@ -211,9 +211,9 @@ async fn the_command_logs_in_and_out() {
 async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let daemon = before(&server).await;
-    let mut command = daemon
-        .home()
-        .command(&["upstream", "login", "up", "--no-browser"]);
+    let login = ["upstream", "login", "up", "--no-browser"];
+    let mut command = daemon.home().command(&login);
+    command.stdin(std::process::Stdio::null());
     let mut running = command.spawn().expect("the program starts");
     let stdout = running.stdout.take().expect("a pipe");
     let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(stdout));
@@ -223,8 +223,18 @@ async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     let text = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{text}");
     has!(text, "this command's stdin");
+    has!(text, "stdin is closed: only a browser on this machine");
     has!(text, "ready, 2 tools");
     lacks!(text, "next:");
+    // Where no port of this machine listens, nothing could end it.
+    let elsewhere = r#"{"oauth":{"redirect_uri":"https://elsewhere.example/done"}}"#;
+    daemon.rest("PATCH", "/api/v1/servers/up", elsewhere).await;
+    let mut command = daemon.home().command(&login);
+    let refused = command.stdin(std::process::Stdio::null()).output().await;
+    let refused = refused.expect("the program starts");
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{text}");
+    has!(text, "not logged in to up: stdin is closed");
 }
 
 /// What the MCP server repeats of the token that it was sent is shown nowhere.
