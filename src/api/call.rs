@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{
     Answer, Api, json_response, notices, raw_object,
@@ -136,30 +136,28 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
     let answering = router.call_for_operator(context, variant, &server, &tool, args, params);
     let answer = answering.logged_in(context.logged_as.clone()).await;
     let answer = answer?;
-    // Put together by hand: what the upstream answered stays as it is.
-    let called_as = called_as.map(|variant| format!("\"called_as\":\"{}\",", variant.as_str()));
-    let called_as = called_as.unwrap_or_default();
-    let text = match answer {
-        Outcome::Result(result) => [
-            format!("{{{called_as}\"result\":").as_bytes(),
-            result.as_bytes(),
-            b"}",
-        ]
-        .concat(),
-        Outcome::Error(error) => {
-            let management = &api.0.management;
-            let coded: Coded = serde_json::from_slice(error.as_bytes()).unwrap_or_default();
-            let step = management.after_rpc_error(&server, &tool, coded.code);
-            let more = json!({ "server": server, "tool": tool, "step": step }).to_string();
-            let more = more.trim_start_matches('{');
-            [
-                format!("{{{called_as}\"rpc_error\":").as_bytes(),
-                error.as_bytes(),
-                b",",
-                more.as_bytes(),
-            ]
-            .concat()
-        }
+    let (key, payload) = match &answer {
+        Outcome::Result(result) => ("result", result),
+        Outcome::Error(error) => ("rpc_error", error),
     };
+    let mut around = Map::new();
+    around.extend(called_as.map(|variant| ("called_as".to_owned(), variant.as_str().into())));
+    if let Outcome::Error(error) = &answer {
+        let coded: Coded = serde_json::from_slice(error.as_bytes()).unwrap_or_default();
+        let management = &api.0.management;
+        let step = json!(management.after_rpc_error(&server, &tool, coded.code));
+        let more = [
+            ("server", server.into()),
+            ("tool", tool.into()),
+            ("step", step),
+        ];
+        around.extend(more.map(|(key, value)| (key.to_owned(), value)));
+    }
+    // Put together by hand: what the upstream answered stays as it is.
+    let mut head = Value::Object(around).to_string();
+    head.pop();
+    let comma = if head.len() > 1 { "," } else { "" };
+    let head = format!("{head}{comma}\"{key}\":");
+    let text = [head.as_bytes(), payload.as_bytes(), b"}"].concat();
     Ok(text.into())
 }

@@ -1,8 +1,9 @@
 // What came of a call: texts, images, resources, structured content, and what went wrong. All of it is a stranger's.
 
+import { part } from "./api.js";
 import { h } from "./dom.js";
 import { write, written } from "./exact.js";
-import { copying, failed, json, note, textBox } from "./parts.js";
+import { copying, failed, go, json, note, textBox } from "./parts.js";
 import { step } from "./record_drawer.js";
 import { bytes, count, said, timeOf, tokens, took } from "./words.js";
 
@@ -13,7 +14,7 @@ const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const LAID_OUT = 200_000;
 
 /** What stands around a result where it comes as JSON. */
-const AROUND = /^\{"(?:result|rpc_error)":/;
+const AROUND = /^\{(?:"server":.*?\},)?"(?:result|rpc_error)":/;
 
 /** The tokens of a result, counted as its record counts them: of its bytes, without what this page gets around it. */
 const tokensOf = (text) => tokens(new TextEncoder().encode(text.trim()).length - (AROUND.exec(text)?.[0].length ?? -1) - 1);
@@ -29,7 +30,10 @@ export function resultSection({ answer, text, failure, isWithdrawn, began, ms })
 }
 
 function shown(answer) {
-  if (answer.rpc_error) return [note("err", [h("b", "The server answered with an error. "), said(answer.rpc_error.message ?? "")]), json(answer.rpc_error, "Error")];
+  if (answer.rpc_error) {
+    const log = answer.step?.do === "read_log" ? go("Open log", `/ui/servers/${part(answer.server)}#log`, "btn small") : null;
+    return [note("err", [h("b", said(answer.server ?? "The server"), " answered with an error. "), said(answer.rpc_error.message ?? "")], log), json(answer.rpc_error, "Error")];
+  }
   const { result } = answer;
   if (!result || !Array.isArray(result.content)) return json(result ?? answer, "Result");
   return [
