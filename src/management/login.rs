@@ -123,7 +123,7 @@ impl Management {
         ) = (error, other)
         {
             let text = format!("not logged in to {name}: {why}");
-            let failure = Failure::new(ErrorCode::LoginRequired, text, "Correct its entry.");
+            let failure = Failure::new(ErrorCode::ServerUnavailable, text, "Correct its entry.");
             return failure.with_step(step).of_server(name);
         }
         let text = format!("not logged in to {name}: {error}");
