@@ -3,7 +3,7 @@
 import { Failure, ask, part, patch as change, post } from "./api.js";
 import { between, diffTable } from "./diff.js";
 import { fill, h, kept } from "./dom.js";
-import { addCommand, asWritten, inFile, inOrder, isMap, patchOf, patched, same, tidy } from "./entry.js";
+import { addCommand, asWritten, entriesIn, inFile, inOrder, isMap, patchOf, patched, same, tidy } from "./entry.js";
 import { entryForm } from "./entry_form.js";
 import { entrySecrets } from "./entry_secrets.js";
 import { write, written } from "./exact.js";
@@ -13,14 +13,6 @@ import { capital, count, said, sentence } from "./words.js";
 
 /** Milliseconds that a server may take to be tried: the daemon gives up before. */
 const TRIAL = 600_000;
-
-/** The entries of a text, with their names where it has some: a configuration, its list of servers, or an entry alone. */
-function entriesIn(value) {
-  const list = ["mcpServers", "servers", "context_servers"].map((key) => value?.[key]).find(isMap);
-  const named = Object.entries(list ?? (isMap(value) ? value : {}));
-  const isList = named.length && named.every(([, one]) => isMap(one) && ("command" in one || "url" in one));
-  return isList ? named : [["", value]];
-}
 
 export function edit(name, frame) {
   const isNew = name === null;

@@ -135,3 +135,11 @@ export function asWritten(entry) {
   const isDefault = (key, value) => [DEFAULTS[key]].flat().includes(value) && key in DEFAULTS;
   return tidy(Object.fromEntries(Object.entries(rest).filter(([key, value]) => !isDefault(key, value))));
 }
+
+/** The entries of a text, with their names where it has some: a configuration, its list of servers, or an entry alone. */
+export function entriesIn(value) {
+  const list = ["mcpServers", "servers", "context_servers"].map((key) => value?.[key]).find(isMap);
+  const named = Object.entries(list ?? (isMap(value) ? value : {}));
+  const isList = named.length && named.every(([, one]) => isMap(one) && ("command" in one || "url" in one));
+  return isList ? named : [["", value]];
+}
