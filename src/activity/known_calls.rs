@@ -82,10 +82,9 @@ mod tests {
         activity::{
             ActivityRecord, CallStage, StatedIntent,
             call_tallies::MINUTE,
-            copies::well_known,
             event::{ActivityEvent, EventKind},
             redaction::Redaction,
-            seen_call::{CallEnd, CallEntrance, SeenBody},
+            seen_call::{CallEnd, CallEntrance, SeenBody, well_known},
         },
         config::{ActivitySettings, Kept},
         text::secret::Secrets,

@@ -7,7 +7,6 @@ mod block;
 mod bounds;
 mod call_kind;
 mod call_tallies;
-mod copies;
 mod counting;
 mod course;
 mod difference;
@@ -198,7 +197,9 @@ impl Activity {
 
     /// Notes a request that was refused and was no call.
     pub fn note_refusal(&self, mut refusal: RefusedNotice) {
-        refusal.method = refusal.method.map(|method| copies::bounded(&method).into());
+        refusal.method = refusal
+            .method
+            .map(|method| seen_call::bounded(&method).into());
         self.note(EventKind::Refusal(Box::new(refusal)));
     }
 

@@ -4,12 +4,14 @@ use std::{sync::Arc, time::Instant};
 
 use super::{
     Activity,
-    copies::{bounded, kept_copy, small_client, small_error, well_known},
     course::CallCourse,
     event::EventKind,
     outcome::{is_failure, outcome_of_result},
     redaction::LARGEST_BODY,
-    seen_call::{CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled},
+    seen_call::{
+        CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled, bounded, kept_copy,
+        small_client, small_error, well_known,
+    },
 };
 use crate::{
     failure::error_code::Failure,
@@ -187,11 +189,8 @@ fn kept(activity: &Activity, raw: Option<&Raw>, body: fn(&Raw) -> SeenBody) -> (
 mod tests {
     use std::time::SystemTime;
 
-    use super::{
-        super::copies::{COPIED, LONGEST_TEXT},
-        super::event::ActivityEvent,
-        *,
-    };
+    use super::{super::event::ActivityEvent, *};
+    use crate::activity::seen_call::{COPIED, LONGEST_TEXT};
 
     #[test]
     fn what_waits_is_bounded_and_lets_go_of_the_messages_it_came_in() {

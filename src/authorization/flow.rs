@@ -11,13 +11,11 @@ use rmcp::transport::auth::{
 
 use super::{
     LoginError,
-    callback::Callback,
-    callback_listener::{CallbackListener, Redirect},
+    callback_listener::{Callback, CallbackListener, Redirect},
     login_file::{ClientRegistration, Grant, with_tokens},
-    login_state::LoginState,
+    login_state::{LoginState, now},
     oauth_http::{OAuthHttp, pair},
     terms::is_safe,
-    token::now,
 };
 use crate::text::secret::Secret;
 

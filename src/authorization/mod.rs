@@ -3,7 +3,6 @@
 //! to nobody but the server that they are for and the authorization server that issued them.
 
 mod bearer_challenge;
-mod callback;
 mod callback_listener;
 mod flow;
 mod login_file;
@@ -15,11 +14,10 @@ mod renewal;
 mod renewal_pauses;
 mod server_login;
 mod terms;
-mod token;
 
 pub use self::{
     bearer_challenge::BearerChallenge,
-    callback::Callback,
+    callback_listener::Callback,
     login_state::LoginStatus,
     logins::Logins,
     pending::{LoginProgress, LoginStarted},

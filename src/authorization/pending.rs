@@ -12,8 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     LoginError,
-    callback::Callback,
-    callback_listener::CallbackReceiver,
+    callback_listener::{Callback, CallbackReceiver},
     flow::{PreparedLogin, no_token},
     login_file::Grant,
     login_state::LoginState,

@@ -20,10 +20,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     LoginError,
     login_file::{Grant, with_tokens},
-    login_state::LoginState,
+    login_state::{AccessToken, LoginState, now},
     oauth_http::OAuthHttp,
     renewal_pauses::LoginTrouble,
-    token::{AccessToken, now},
 };
 use crate::{runtime::sync::Guarded, text::secret::Secret};
 

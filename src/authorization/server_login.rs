@@ -15,12 +15,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     LoginError,
     bearer_challenge::BearerChallenge,
-    login_state::{LoginState, LoginStatus},
+    login_state::{LoginState, LoginStatus, now},
     pending::{LoginProgress, LoginStarted, PendingLogins},
     renewal::{RenewalCause, Renewed, TokenRenewals},
     renewal_pauses::LoginTrouble,
     terms::Terms,
-    token::now,
 };
 use crate::{
     link::{Authorization, Challenge, LoginHeader},

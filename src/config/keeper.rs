@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 use super::{
     blank::{Blank, note_server_auth},
     edit::{Change, edit_all},
-    file_change::TextChange,
     history::{ChangeOf, History},
     issued::IssuedTokens,
     keyring::KeyringLookup,
@@ -26,7 +25,7 @@ use super::{
     settings::Settings,
     source::{DEMO, DemoSwitch, Fixed, LoadError, Overrides, Source, Variables, in_place_of_demo},
     watching::Watching,
-    write::{WriteError, rewrite},
+    write::{TextChange, WriteError, rewrite},
 };
 
 /// A handle on the settings in force. Cheap to clone.

@@ -7,16 +7,15 @@ use serde_json::Value;
 use super::{
     document::{self, Document, SERVERS},
     edit::{Change, EditError, edit_all},
-    file_change::EditedFile,
     finding::{ConfigError, ConfigFinding},
     issued::IssuedTokens,
     raw::{File, RawEntry},
+    references::Surroundings,
     resolve::{file_fault, parse_document},
     settings::Settings,
-    spanned,
-    surroundings::Surroundings,
-    unmask,
+    spanned, unmask,
     warning::Warning,
+    write::EditedFile,
 };
 use crate::text::names::ServerName;
 

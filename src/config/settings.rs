@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     activity::ActivitySettings,
+    credentials::is_safe_variable,
     finding::{ConfigFinding, listed},
     issued::IssuedTokens,
     keyring::KeyringChoice,
@@ -14,7 +15,6 @@ use super::{
     otlp::OtlpEndpoint,
     profiles::Profile,
     rate_limit::RateLimit,
-    safe_variables::is_safe_variable,
     server_auth::ServerAuth,
     server_entry::{NewTools, ServerEntry},
     tool_filter::Globs,

@@ -18,9 +18,9 @@ use super::{
     listen::Listen,
     ourselves::{Whereabouts, refuse_ourselves},
     places::Places,
+    references::Surroundings,
     resolve::{keyring_place, parse, parse_with_secrets},
     settings::{DemoOrigin, RoutingMode, Settings},
-    surroundings::Surroundings,
     warning::Warning,
 };
 use crate::{

@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use super::{
     guard::{self, Passed, RefusalLines},
-    revocation::{note_revoked, until_revoked},
+    response_body::{note_revoked, until_revoked},
 };
 use crate::{
     access::{

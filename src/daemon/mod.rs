@@ -11,13 +11,11 @@ mod local_socket;
 mod lock;
 mod operator_bodies;
 mod response_body;
-mod revocation;
 mod running;
 mod serve_error;
 mod shared_file;
 mod shutdown;
 mod span_export;
-mod watchdog;
 
 use std::{
     io,

@@ -13,10 +13,9 @@ use futures_util::{
 use tokio::time::Sleep;
 
 use super::{
-    instances, label,
-    log_lines::is_wanted,
-    page_retries::PageRetries,
-    parked::{self, CollectedQuestion, ParkedCall, ParkedCalls, RetryKey, SentCall},
+    instances,
+    label::{self, is_wanted},
+    parked::{self, CollectedQuestion, PageRetries, ParkedCall, ParkedCalls, RetryKey, SentCall},
     progress::ProgressTokens,
     questions,
     request::{EndpointKind, ForwardRequest, RequestError, RoundReplies},

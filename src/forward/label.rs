@@ -2,9 +2,10 @@
 
 use super::request::EndpointKind;
 use crate::{
+    call_context::CallContext,
     text::names::ServerName,
     wire::{
-        Edit, Raw,
+        Edit, LogLevel, Notification, Raw, Revision,
         input_required::{self, MAX_REQUESTS},
         method, splice,
     },
@@ -60,6 +61,21 @@ pub(super) fn result(server: &ServerName, result: &Raw) -> Option<Raw> {
     }))
 }
 
+/// Whether a notification within a request is for its client.
+pub(super) fn is_wanted(context: &CallContext, notice: &Notification) -> bool {
+    &*notice.method != method::LOG_MESSAGE
+        || is_grave_enough(context.revision, context.log_level, notice)
+}
+
+/// A legacy client that named no level sees everything, a modern one nothing (logging, "Message Filtering"). A line of an unknown
+/// level passes wherever lines do.
+fn is_grave_enough(revision: Revision, wanted: Option<LogLevel>, line: &Notification) -> bool {
+    let Some(wanted) = wanted else {
+        return revision.logs_by_default();
+    };
+    LogLevel::of_line(line).is_none_or(|level| level >= wanted)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,5 +109,34 @@ mod tests {
             result(&server, &raw(&asking)).is_some()
         };
         assert!(labelled(MAX_REQUESTS) && !labelled(MAX_REQUESTS + 1));
+    }
+}
+
+#[cfg(test)]
+mod log_lines_tests {
+    use super::*;
+    use crate::wire::Raw;
+
+    #[test]
+    fn lines_pass_from_the_wanted_level_on() {
+        let legacy = Revision::NEWEST_LEGACY;
+        let modern = Revision::without_handshake().next().expect("there is one");
+        let check = |revision, wanted: Option<&str>, level: &str, expected: bool| {
+            let line = Notification {
+                method: method::LOG_MESSAGE.into(),
+                params: Some(Raw::author(&serde_json::json!({ "level": level }))),
+            };
+            let wanted = wanted.and_then(LogLevel::parse);
+            let passes = is_grave_enough(revision, wanted, &line);
+            assert_eq!(passes, expected, "{revision} {wanted:?} {level}");
+        };
+        check(legacy, None, "debug", true);
+        check(modern, None, "emergency", false);
+        for revision in [legacy, modern] {
+            check(revision, Some("warning"), "info", false);
+            check(revision, Some("warning"), "warning", true);
+            check(revision, Some("warning"), "alert", true);
+            check(revision, Some("warning"), "loud", true);
+        }
     }
 }

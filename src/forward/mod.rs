@@ -8,8 +8,6 @@ mod budget;
 mod call;
 mod instances;
 mod label;
-mod log_lines;
-mod page_retries;
 mod parked;
 mod progress;
 mod questions;
@@ -20,8 +18,7 @@ use std::time::Instant;
 
 use self::{
     call::{ForwardedCall, Forwarding},
-    page_retries::PageRetries,
-    parked::ParkedCalls,
+    parked::{PageRetries, ParkedCalls},
     request::RoundReplies,
     state::{CallAction, CallState},
 };

@@ -2,20 +2,19 @@
 //! questions. The transports only frame and unframe. Knows no streams, no bodies and no status codes.
 
 mod subscribing;
-mod trace;
 
 use std::{future::ready, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::future::{Abortable, BoxFuture};
+use http::HeaderMap;
 
 use self::subscribing::is_subscription;
 use super::{
     Inbound,
-    agreed::Agreed,
     answering::{Answer, Answering},
     bounds,
-    session::{LegacySession, SessionKind},
+    session::{Agreed, LegacySession, SessionKind},
     stateless,
 };
 use crate::{
@@ -463,4 +462,20 @@ pub(super) fn id_of(message: &Message) -> Option<&Id> {
 /// The answer to a message above [`MAX_MESSAGE`].
 pub(super) fn too_large() -> RpcError {
     RpcError::too_large()
+}
+
+impl ServedClient {
+    /// The same for requests that came with these headers.
+    #[must_use]
+    pub(in crate::inbound) fn with_headers(self, headers: &HeaderMap) -> Self {
+        let trace = self.inbound.0.calls.trace_in(headers);
+        Self { trace, ..self }
+    }
+
+    /// A request with its place in a trace.
+    fn traced(&self, mut context: CallContext, request: &Request) -> CallContext {
+        let (id, params) = (Some(&request.id), request.params.as_ref());
+        context.begin_trace(id, params, self.trace.as_ref());
+        context
+    }
 }

@@ -1,7 +1,6 @@
 //! The faces that MCP clients connect to: from HTTP to calls and back. Knows sessions, streams and status codes, and nothing of
 //! servers or tools.
 
-mod agreed;
 mod answer;
 mod answering;
 mod attach;
@@ -23,7 +22,6 @@ mod resumable;
 mod resumable_streams;
 mod resumption;
 mod session;
-mod session_headers;
 mod session_stream;
 mod sessions;
 mod sse_event;

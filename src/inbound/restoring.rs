@@ -8,10 +8,9 @@ use http::HeaderValue;
 
 use super::{
     Inbound,
-    agreed::Agreed,
     dispatch::ServedClient,
     kept_session::KeptSession,
-    session::{LegacySession, SessionKind},
+    session::{Agreed, LegacySession, SessionKind},
     sessions::{Claimed, NoSession},
 };
 use crate::{

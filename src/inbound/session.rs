@@ -3,25 +3,24 @@
 
 mod interests;
 mod listening;
-mod running_request;
 
 use std::{
     sync::Arc,
     time::{Instant, SystemTime},
 };
 
-use futures_util::future::AbortHandle;
+use futures_util::future::{AbortHandle, AbortRegistration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(super) use self::listening::OwnStream;
 use self::{interests::Interests, listening::Listener};
 use super::{
-    agreed::Agreed, event_id::StreamOf, presence::Present, resumable::Resumable,
+    event_id::StreamOf, presence::Present, resumable::Resumable,
     resumable_streams::ResumableStreams,
 };
 use crate::{
     access::{Caller, ClientSeat},
-    call_context::{Binding, ClientSender, ClientSession, OpenSession},
+    call_context::{Binding, ClientIdentity, ClientSender, ClientSession, OpenSession},
     link::ClientKey,
     router::{LogSubscription, View},
     runtime::{
@@ -297,5 +296,87 @@ impl LegacySession {
         let interests = std::mem::take(&mut state.interests);
         drop(state);
         drop(interests);
+    }
+}
+
+/// The outcome of `initialize`.
+#[derive(Clone)]
+pub(super) struct Agreed {
+    pub(super) revision: Revision,
+    pub(super) client: Arc<ClientIdentity>,
+}
+
+/// Bytes of a client's declarations that need no place in the budget. Hardly any client has more.
+const UNCOUNTED: usize = 2 << 10;
+
+impl Agreed {
+    /// What of it needs a place in the budget.
+    pub(super) fn cost(&self) -> usize {
+        self.client.size().saturating_sub(UNCOUNTED)
+    }
+}
+
+impl Default for Agreed {
+    /// Before `initialize`.
+    fn default() -> Self {
+        Self {
+            revision: Revision::ASSUMED,
+            client: Arc::default(),
+        }
+    }
+}
+
+impl LegacySession {
+    /// Runs a request of a conversation.
+    pub(in crate::inbound) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(work);
+    }
+
+    /// How many of them run.
+    pub(in crate::inbound) fn in_flight(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Waits until none does.
+    pub(in crate::inbound) async fn wait_until_idle(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Notes a request that begins, so that the client can withdraw it by its id: then work that is bound to what is registered ends.
+    pub(in crate::inbound) fn begin(
+        self: &Arc<Self>,
+        id: &Id,
+    ) -> (RunningRequest, AbortRegistration) {
+        let (handle, registration) = AbortHandle::new_pair();
+        let mut state = self.state.lock();
+        state.begun += 1;
+        let number = state.begun;
+        // Some clients use an id again while its request still runs.
+        state.running.insert(number, (id.detached(), handle));
+        drop(state);
+        let session = self.clone();
+        (RunningRequest { session, number }, registration)
+    }
+
+    /// The client withdraws a request.
+    pub(in crate::inbound) fn cancel(&self, id: &Id) {
+        for (running, handle) in self.state.lock().running.values() {
+            if running == id {
+                handle.abort();
+            }
+        }
+    }
+}
+
+/// A request of a session while it runs.
+pub(in crate::inbound) struct RunningRequest {
+    session: Arc<LegacySession>,
+    number: u64,
+}
+
+impl Drop for RunningRequest {
+    fn drop(&mut self) {
+        self.session.state.lock().running.remove(&self.number);
     }
 }

@@ -10,9 +10,8 @@ use std::{
 use tokio::sync::OnceCell;
 
 use super::{
-    agreed::Agreed,
     presence::Presence,
-    session::{LegacySession, SessionIdentity, SessionKind, SessionOrigin},
+    session::{Agreed, LegacySession, SessionIdentity, SessionKind, SessionOrigin},
 };
 use crate::{
     access::Caller,

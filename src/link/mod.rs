@@ -9,8 +9,6 @@ mod in_flight;
 pub mod legacy_sse;
 mod link_error;
 mod news;
-mod noise;
-mod outbox;
 mod owner;
 pub mod remote;
 mod slot;
@@ -32,9 +30,9 @@ pub use self::{
     fetch::Fetching,
     link_error::LinkError,
     news::{NEWS_CAPACITY, News, NewsSender},
-    noise::Noise,
     owner::{ClientKey, ConnectionOwner, Entered, Unattributed},
     remote::{AddressReach, Endpoint, EndpointError, MessageBody},
+    sorter::Noise,
 };
 use self::{
     in_flight::{Purpose, RequestsInFlight},

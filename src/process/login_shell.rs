@@ -5,6 +5,7 @@ use std::{
     os::unix::ffi::OsStringExt,
     path::Path,
     process::Stdio,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -86,6 +87,65 @@ async fn read_between(mut input: impl AsyncRead + Unpin, mark: &[u8]) -> Option<
         }
     }
     None
+}
+
+/// Nothing yet, or the shell's answer.
+type Answer = Option<Option<OsString>>;
+
+/// Finds the login shell's `PATH` once, on first use. Clones share the answer.
+#[derive(Debug, Clone, Default)]
+pub struct LoginPath {
+    found: Arc<OnceLock<watch::Receiver<Answer>>>,
+}
+
+impl LoginPath {
+    /// One that asks nobody: for a daemon whose own `PATH` is the right one.
+    pub fn without_shell() -> Self {
+        let (answer, answered) = watch::channel(Some(None));
+        drop(answer);
+        Self {
+            found: Arc::new(OnceLock::from(answered)),
+        }
+    }
+
+    /// The `PATH`, or nothing if there is no login shell to ask, or it does not answer. The first call starts the shell, for at most
+    /// 5 s, and others wait for it; a daemon that calls it at its start, beside other things, has the answer when a child needs
+    /// it. The shell runs to its end even when nobody waits for the answer any more: a shell that is killed in the middle of its
+    /// start-up files leaves their locks behind.
+    pub async fn get(&self) -> Option<OsString> {
+        let ask_shell = || {
+            let (answer, answered) = watch::channel(None);
+            tokio::spawn(async move { answer.send_replace(Some(ask().await)) });
+            answered
+        };
+        let mut answered = self.found.get_or_init(ask_shell).clone();
+        // Gone without an answer: the runtime is ending.
+        let answer = answered.wait_for(Option::is_some).await.ok()?;
+        answer.clone().flatten()
+    }
+}
+
+#[cfg(not(unix))]
+async fn ask() -> Option<OsString> {
+    None
+}
+
+#[cfg(unix)]
+async fn ask() -> Option<OsString> {
+    // A daemon with a terminal was started from a shell and has its PATH already. And an interactive shell would stop at once:
+    // its group is not that terminal's foreground group.
+    if std::fs::File::open("/dev/tty").is_ok() {
+        return None;
+    }
+    let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty())?;
+    let path = path_of(&shell, None, SHELL_ANSWERS_WITHIN).await;
+    if path.is_none() {
+        tracing::warn!(
+            shell = %shell.display(),
+            "the login shell did not print its PATH; the daemon's own is used"
+        );
+    }
+    path
 }
 
 #[cfg(test)]

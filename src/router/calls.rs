@@ -7,12 +7,15 @@ use crate::{
     access::Caller,
     activity::OpenCall,
     call_context::CallContext,
-    config::Settings,
+    config::{RoutingMode, Settings},
     failure::error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     text::names::{self, ServerName},
     trust::approvals::ThingKind,
-    wire::{MemberSpan, Outcome, Raw, Request, RpcError, Target, Thing, method},
+    wire::{
+        MemberSpan, Outcome, Raw, Request, RpcError, Target, Thing, header_params::HeaderParam,
+        method,
+    },
 };
 
 impl Router {
@@ -299,4 +302,23 @@ fn parts<'a>(
         let own_name = names::tool_part(&server, offered)?;
         Some((server, own_name))
     })
+}
+
+impl Router {
+    /// The arguments that a client of this endpoint knows to repeat: those of a tool that is listed there. A definition whose
+    /// annotations are wrong asks for nothing, because clients leave such a tool out.
+    pub fn header_params(&self, view: &View, name: &str) -> Box<[HeaderParam]> {
+        let snapshot = self.0.catalog.glance();
+        let tool = match view {
+            View::Server(server) => snapshot.tool(server.as_str(), name),
+            View::Configured | View::Mode(_) | View::Profile(_) => {
+                match view.mode(&self.settings()) {
+                    RoutingMode::Direct => snapshot.offered_tool(name).map(|(_, tool)| tool),
+                    _ => None,
+                }
+            }
+        };
+        tool.map(|tool| tool.header_params.clone())
+            .unwrap_or_default()
+    }
 }

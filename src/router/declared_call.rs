@@ -1,6 +1,6 @@
 //! A call of a tool by server and own name, declared as a variant: records it, and sends it through the gate to its server.
 
-use super::{RequestError, Router, echoed_arguments::echoed, recording, tasks::NOT_AS_A_TASK};
+use super::{RequestError, Router, quarantine::echoed, recording, tasks::NOT_AS_A_TASK};
 use crate::{
     activity::{CallBody, CallEntrance, OpenCall, StatedIntent},
     call_context::CallContext,

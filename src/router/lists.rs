@@ -1,10 +1,13 @@
 //! Lists as clients see them: put together once for all who see the same and for a state of catalog and settings, then sent as they
 //! are.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
 use super::{
     FIRST_DISCOVERY, RequestError, Router, View, built_in,
@@ -229,7 +232,7 @@ impl Router {
             let mut pause = FIRST_DISCOVERY;
             // A lagging receiver has had a change all the same.
             while !matches!(
-                tokio::time::timeout(pause, differences.recv()).await,
+                timeout(pause, differences.recv()).await,
                 Err(_) | Ok(Err(RecvError::Closed))
             ) {
                 pause = FIRST_DISCOVERY / 10;
@@ -241,7 +244,7 @@ impl Router {
                 () = quiet => (),
             }
         };
-        if tokio::time::timeout(FIRST_DISCOVERY, enough).await.is_err() {
+        if timeout(FIRST_DISCOVERY, enough).await.is_err() {
             tracing::debug!("a list was asked for while the first discovery is still running");
         }
     }
@@ -331,4 +334,45 @@ fn list(key: &str, items: impl IntoIterator<Item = Raw>) -> Raw {
     let items: Vec<Raw> = items.into_iter().collect();
     let edits = [(key, Edit::Set(Raw::array(&items)))];
     splice(&Raw::empty_object(), &edits).expect("an object was given")
+}
+
+/// How long a client that opens a connection waits for what servers say in its instructions, and who asks for the status for its counts: a few
+/// thousand tools are read by then. What comes later is missing there.
+const MOMENT: Duration = Duration::from_millis(250);
+
+/// Limit: how long everything but lists waits. A name that nobody knows is refused then.
+const LONGEST: Duration = Duration::from_mins(1);
+
+impl Router {
+    /// Whether the last known lists are read and the servers are there: from then on nothing waits for that.
+    pub fn has_begun(&self) -> bool {
+        self.0.upstreams.have_begun()
+    }
+
+    /// Waits for that.
+    pub async fn begun(&self) {
+        self.begun_within(LONGEST).await;
+    }
+
+    /// The same for a moment only.
+    pub async fn begun_soon(&self) {
+        self.begun_within(MOMENT).await;
+    }
+
+    /// The same as long as a client's request may wait.
+    pub async fn begun_for(&self, view: &View, method: &str) {
+        match (view, method) {
+            (_, method::PING) => (),
+            (View::Server(_), _) => self.begun().await,
+            (_, method::INITIALIZE | method::DISCOVER) => self.begun_soon().await,
+            (_, method) if method::is_list(method) => self.begun_within(FIRST_DISCOVERY).await,
+            _ => self.begun().await,
+        }
+    }
+
+    async fn begun_within(&self, patience: Duration) {
+        if timeout(patience, self.0.upstreams.begun()).await.is_err() {
+            tracing::debug!("a request goes on before the last known lists are read");
+        }
+    }
 }

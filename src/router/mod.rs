@@ -8,18 +8,13 @@ mod changes;
 mod cutting;
 mod declared_call;
 mod definitions;
-mod discovery;
-mod echoed_arguments;
 mod forward;
-mod header_params;
 mod held_things;
 mod instructions;
 pub mod large_results;
-mod last_known;
 mod lists;
 mod opening;
 mod operator_calls;
-mod operator_scripts;
 mod quarantine;
 mod recording;
 mod resources;
@@ -27,7 +22,6 @@ pub mod search;
 mod subscriptions;
 mod tasks;
 mod things;
-mod tool_calls;
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Router, View};
+use super::{Reply, RequestError, Router, View};
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity},
     failure::{error_code::Failure, shown_failure::shown_failure},
     forward::EndpointKind,
     text::names::ServerName,
-    wire::{Edit, Raw, Revision, RpcError, Target, method, presentation, splice},
+    wire::{Edit, Outcome, Raw, Revision, RpcError, Target, bridge, method, presentation, splice},
 };
 
 /// The request of a client that opens a connection, and the answer.
@@ -126,4 +126,40 @@ pub(super) fn capabilities() -> serde_json::Value {
         "completions": {},
         "logging": {},
     })
+}
+
+impl Router {
+    pub(super) async fn discovered(
+        &self,
+        context: &CallContext,
+        view: &View,
+    ) -> Result<Reply, RequestError> {
+        let result = self.discover(&context.caller, view).await?;
+        Ok(Reply::Passed(Outcome::Result(result)))
+    }
+
+    /// The result of `server/discover`.
+    pub async fn discover(&self, caller: &Caller, view: &View) -> Result<Raw, Failure> {
+        let presented = match view {
+            View::Configured | View::Mode(_) | View::Profile(_) => None,
+            View::Server(server) => self.presentation(caller, server.as_str()).await?,
+        };
+        Ok(match presented {
+            Some(presented) => presentation::as_discovery(&presented),
+            None => self.own_discovery(caller, view),
+        })
+    }
+
+    fn own_discovery(&self, caller: &Caller, view: &View) -> Raw {
+        let mut capabilities = capabilities();
+        if self.some_server_has_tasks(caller) {
+            capabilities["extensions"] = json!({ (presentation::TASKS_EXTENSION): {} });
+        }
+        let result = Raw::author(&json!({
+            "supportedVersions": Revision::names_without_handshake(),
+            "capabilities": capabilities,
+            "instructions": self.prepared(caller).instructions(view),
+        }));
+        bridge::own_result_for(Revision::NEWEST, method::DISCOVER, result)
+    }
 }

@@ -1,7 +1,6 @@
 //! Upstream servers: their processes and connections, one worker task each, and the supervisor that keeps the set as the settings
 //! want it. Accepts requests only with the gate's ticket.
 
-mod call_history;
 mod calls;
 mod connect;
 mod connect_error;

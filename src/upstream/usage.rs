@@ -1,6 +1,7 @@
 //! How much one upstream is used, and when it has been idle long enough to be put to sleep.
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering, fence},
@@ -8,7 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::call_history::{CallHistory, Frequency, REMEMBERED};
 use crate::{config::IdleTimeout, runtime::sync::Guarded};
 
 /// More calls an hour than this make a server hot.
@@ -106,6 +106,57 @@ fn timeout(policy: &IdleTimeout, called: Frequency) -> Option<Duration> {
                 _ => minutes(1),
             };
             Some(time.clamp(*min, (*max).max(*min)))
+        }
+    }
+}
+
+/// The window in which calls are counted.
+const WINDOW: Duration = Duration::from_hours(1);
+
+/// Calls of which the moment is remembered. Busier servers are all alike.
+pub(super) const REMEMBERED: usize = 21;
+
+/// The calls of one server, over all its connections.
+#[derive(Debug, Default)]
+pub(in crate::upstream) struct CallHistory(Guarded<Calls>);
+
+#[derive(Debug, Default)]
+struct Calls {
+    total: u64,
+    /// When the last of them began, oldest first.
+    recent: VecDeque<Instant>,
+}
+
+/// How often a server is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::upstream) struct Frequency {
+    /// Calls in the last hour; of more than [`REMEMBERED`] only so many.
+    pub(in crate::upstream) last_hour: usize,
+    /// Calls in all.
+    pub(in crate::upstream) total: u64,
+}
+
+impl CallHistory {
+    /// Counts a call.
+    pub(in crate::upstream) fn note(&self, now: Instant) {
+        let mut calls = self.0.lock();
+        calls.total = calls.total.saturating_add(1);
+        if calls.recent.len() >= REMEMBERED {
+            calls.recent.pop_front();
+        }
+        calls.recent.push_back(now);
+    }
+
+    /// How often it was called, as seen at `now`.
+    pub(in crate::upstream) fn frequency(&self, now: Instant) -> Frequency {
+        let calls = self.0.lock();
+        let recent = calls.recent.iter();
+        let last_hour = recent
+            .filter(|at| now.saturating_duration_since(**at) < WINDOW)
+            .count();
+        Frequency {
+            last_hour,
+            total: calls.total,
         }
     }
 }
@@ -224,5 +275,27 @@ mod tests {
         let usual = adaptive(60, 300);
         assert!(!usage.is_idle(&usual, start + secs(30), start + secs(329)));
         assert!(usage.is_idle(&usual, start + secs(30), start + secs(330)));
+    }
+}
+
+#[cfg(test)]
+mod call_history_tests {
+    use super::*;
+
+    fn minutes(n: u64) -> Duration {
+        Duration::from_secs(60 * n)
+    }
+
+    #[test]
+    fn calls_count_for_an_hour() {
+        let (history, start) = (CallHistory::default(), Instant::now());
+        for n in 0..30 {
+            history.note(start + minutes(n));
+        }
+        let last_hour = |after| history.frequency(start + minutes(after)).last_hour;
+        assert_eq!(last_hour(30), REMEMBERED, "so many are told apart");
+        assert_eq!(last_hour(84), 5);
+        assert_eq!(last_hour(89), 0);
+        assert_eq!(history.frequency(start + minutes(89)).total, 30);
     }
 }

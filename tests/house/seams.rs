@@ -126,7 +126,7 @@ const SPAWNS: &[Exception] = &[
         "ends when nothing waits to be written; the runtime waits for it",
     ),
     (
-        "process/login_path.rs",
+        "process/login_shell.rs",
         1,
         "asks to its end, within 5 s, whoever still waits for the answer",
     ),

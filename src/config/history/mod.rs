@@ -5,7 +5,6 @@ mod author;
 mod difference;
 mod given_approvals;
 mod store;
-mod tokens;
 mod undoing;
 
 use std::{

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::{
     isolation::{self, ContainerDefaults},
-    noted::Noted,
     transport::{transport, without_effect},
 };
 use crate::{
@@ -19,14 +18,14 @@ use crate::{
         fingerprint::{fingerprint, fingerprint_as_written},
         guards,
         raw::{RawEntry, RawRoot},
-        references::{SecretLookup, ValueLookup},
+        references::{SecretLookup, Surroundings, ValueLookup},
         server_entry::{IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry, Transport},
         settings::Environment,
         spanned::{self, ReadValue},
-        surroundings::Surroundings,
         tool_filter::{Globs, ToolFilter},
         warning::Warning,
     },
+    runtime::sync::Guarded,
     text::{
         names::ServerName,
         percent::UNRESERVED,
@@ -315,4 +314,53 @@ fn root_uri(written: &str) -> Option<String> {
         return None;
     }
     Some(format!("file://{}", utf8_percent_encode(written, PATH)))
+}
+
+/// What lookups gave.
+#[derive(Default)]
+pub(super) struct Noted {
+    hidden: Guarded<Vec<String>>,
+    secrets: Guarded<Vec<(String, Secret)>>,
+}
+
+impl Noted {
+    /// Reads with these lookups, and notes what they give.
+    pub(super) fn reading<T>(
+        &self,
+        lookup: ValueLookup<'_>,
+        read: impl FnOnce(ValueLookup<'_>) -> T,
+    ) -> T {
+        let variables = |name: &str| {
+            let value = (lookup.variables)(name)?;
+            let credentials = credentials::in_variable(name, &value);
+            self.hidden.lock().extend(credentials);
+            Some(value)
+        };
+        let secrets = |name: &str| {
+            let value = (lookup.secrets)(name)?;
+            self.hide([&value]);
+            self.secrets.lock().push((name.to_owned(), value.clone()));
+            Ok(value)
+        };
+        read(ValueLookup {
+            variables: &variables,
+            secrets: &secrets,
+        })
+    }
+
+    /// Notes what must not show. Whatever a secret looks like, it is one.
+    pub(super) fn hide<'s>(&self, secrets: impl IntoIterator<Item = &'s Secret>) {
+        let values = secrets.into_iter().map(|secret| secret.reveal().to_owned());
+        self.hidden.lock().extend(values);
+    }
+
+    /// What must not show.
+    pub(super) fn take_hidden(&self) -> Vec<String> {
+        std::mem::take(&mut *self.hidden.lock())
+    }
+
+    /// The secrets that were given, each with its name.
+    pub(super) fn take_secrets(&self) -> Vec<(String, Secret)> {
+        std::mem::take(&mut *self.secrets.lock())
+    }
 }

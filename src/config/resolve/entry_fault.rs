@@ -12,9 +12,8 @@ use crate::{
         finding::listed,
         ourselves::{BEHIND_ITSELF, LeadsTo, OurAddress},
         raw::entry_keys,
-        references::ValueLookup,
+        references::{Surroundings, ValueLookup},
         settings::Environment,
-        surroundings::Surroundings,
     },
     text::names::ServerName,
 };

@@ -3,7 +3,6 @@
 mod entry;
 mod entry_fault;
 mod isolation;
-mod noted;
 mod settings;
 mod transport;
 
@@ -16,9 +15,8 @@ use jsonc_parser::{ast, common::Ranged};
 use serde_json::Value;
 
 use self::{
-    entry::{Context, Filling, read_entry},
+    entry::{Context, Filling, Noted, read_entry},
     isolation::ContainerDefaults,
-    noted::Noted,
     settings::{check, read_mcp_timeout},
 };
 pub use self::{
@@ -32,12 +30,11 @@ use super::{
     guards,
     keyring::{KeyringLookup, KeyringPlace, NoSecret},
     raw::{File, RawPlace},
-    references::ValueLookup,
+    references::{Surroundings, ValueLookup},
     secret_uses,
     server_entry::ServerEntry,
     settings::{BrokenEntry, Settings},
     spanned::{self, ReadValue},
-    surroundings::Surroundings,
     unknown_callers::unknown_callers,
     warning::Warning,
     warnings::warnings,

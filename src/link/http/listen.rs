@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use tokio::sync::oneshot;
 
-use super::{exchange::concerns_all, session::HttpSession, shared::HttpShared};
+use super::{exchange::concerns_all, server::HttpShared, session::HttpSession};
 use crate::{
     link::{
         News,

@@ -5,14 +5,12 @@
 //! notifications, renew the session and withdraw requests; all end with the link.
 
 mod exchange;
-mod headers;
 mod listen;
 mod post;
 mod pull;
 mod renewal;
 mod server;
 mod session;
-mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +21,11 @@ use hyper_util::client::proxy::matcher::Matcher;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::exchange::HttpExchange;
-use self::{exchange::Withdrawal, server::Server, session::HttpSession, shared::HttpShared};
+use self::{
+    exchange::Withdrawal,
+    server::{HttpShared, Server, of_request},
+    session::HttpSession,
+};
 use super::{
     Connection, Endpoint, EndpointError, GOODBYE, LinkError,
     in_flight::{Purpose, RequestsInFlight},
@@ -128,7 +130,7 @@ impl HttpLink {
         let frame = request_frame(&id, method, params);
         // Where requests are stateless, nothing comes but on their own streams.
         let (headers, slot) = if self.shared.session().is_stateless() {
-            (headers::of_request(method, params, mirrored), None)
+            (of_request(method, params, mirrored), None)
         } else {
             let slot = self.shared.in_flight.insert(number, purpose)?;
             (HeaderMap::new(), Some(slot))

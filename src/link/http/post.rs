@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::HeaderMap;
 
-use super::{pull::Pull, renewal::session_unknown, session::HttpSession, shared::HttpShared};
+use super::{pull::Pull, renewal::session_unknown, server::HttpShared, session::HttpSession};
 use crate::{
     link::{
         ACCEPTANCE, LinkError,

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 use bytes::Bytes;
 use http::Response;
 
-use super::{session::HttpSession, shared::HttpShared};
+use super::{server::HttpShared, session::HttpSession};
 use crate::{
     link::{
         Incoming, LinkError, TOO_LARGE,

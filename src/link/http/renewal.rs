@@ -8,8 +8,8 @@ use tokio::sync::watch;
 
 use super::{
     pull::Pull,
+    server::HttpShared,
     session::{HttpSession, Renewal},
-    shared::HttpShared,
 };
 use crate::{
     link::{

@@ -5,31 +5,37 @@
 //! only when the request is done. The stream is the session: when it ends, the link is over.
 
 mod address;
-mod exchange;
 mod post;
 mod reader;
-mod shared;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::AbortOnDropHandle,
+};
 
-pub use self::exchange::LegacySseExchange;
-use self::{reader::StreamReader, shared::LegacySseShared};
+use self::reader::StreamReader;
 use super::{
     Connection, Endpoint, EndpointError, LinkError,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
-    noise::Noise,
     remote::HttpClient,
-    sorter::Sorter,
+    sorter::{Noise, Sorter},
     tasks::LinkTasks,
 };
-use crate::wire::{Id, Outcome, Raw, RequestNumbers, notification_frame, response_frame};
+use crate::{
+    link::slot::Slot,
+    telemetry::log_context::LoggedWork,
+    wire::{Id, Outcome, Raw, RequestNumbers, notification_frame, request_frame, response_frame},
+};
 
 /// Limit: messages that came in responses to POSTs and wait for the reader.
 const POST_ANSWERS: usize = 64;
@@ -120,5 +126,123 @@ impl LegacySseLink {
     pub async fn close(&self) {
         self.shared.end("the link was closed");
         self.shared.tasks.idle().await;
+    }
+}
+
+struct LegacySseShared {
+    client: HttpClient,
+    /// Where the stream comes from.
+    uri: Uri,
+    /// Where messages are posted.
+    address: ArcSwap<Uri>,
+    in_flight: RequestsInFlight,
+    /// Messages that came in the response to a POST, on their way to the reader, which sorts them.
+    answered: mpsc::Sender<Bytes>,
+    tasks: LinkTasks,
+}
+
+impl LegacySseShared {
+    fn new(
+        client: HttpClient,
+        uri: Uri,
+        address: Uri,
+        answered: mpsc::Sender<Bytes>,
+        in_flight: RequestsInFlight,
+    ) -> Self {
+        Self {
+            client,
+            uri,
+            address: ArcSwap::from_pointee(address),
+            in_flight,
+            answered,
+            tasks: LinkTasks::new(CancellationToken::new()),
+        }
+    }
+
+    /// Ends the link: everything in flight fails, and nothing more is sent. The first reason counts.
+    fn end(&self, reason: &str) {
+        self.in_flight.close(reason);
+        self.tasks.end(reason);
+    }
+}
+
+/// A withdrawal waits so long for its request to arrive first. Not longer, because some servers take a request only when it is done.
+const HEAD_START: Duration = Duration::from_secs(1);
+
+/// How long a caller waits for the server to take the request. Later the request may still be answered, but it is too late to send it
+/// again elsewhere; longer than a connection may take.
+const TAKING: Duration = Duration::from_secs(15);
+
+/// The stream of one request. Dropping it before the answer cancels the request upstream.
+pub struct LegacySseExchange {
+    shared: Arc<LegacySseShared>,
+    number: u64,
+    slot: Arc<Slot>,
+    /// The server does not hear of a withdrawal.
+    quiet: bool,
+    /// Cancelled when the request has been posted.
+    delivered: CancellationToken,
+    /// Ends the posting when the request is over.
+    _settled: DropGuard,
+}
+
+impl LegacySseExchange {
+    async fn begin(
+        shared: &Arc<LegacySseShared>,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+        purpose: Purpose,
+    ) -> Result<Self, LinkError> {
+        let slot = shared.in_flight.insert(number, purpose)?;
+        let (delivered, settled) = (CancellationToken::new(), CancellationToken::new());
+        let exchange = Self {
+            shared: shared.clone(),
+            number,
+            slot,
+            quiet: false,
+            delivered: delivered.clone(),
+            _settled: settled.clone().drop_guard(),
+        };
+        let frame = request_frame(&Id::ours(number), method, params).joined();
+        let posting = shared
+            .clone()
+            .post_request(number, frame, delivered, settled);
+        shared.tasks.spawn(posting.logged_here());
+        tokio::select! {
+            biased;
+            () = exchange.slot.stirred() => (),
+            () = exchange.delivered.cancelled() => (),
+            () = tokio::time::sleep(TAKING) => (),
+        }
+        match exchange.slot.failure() {
+            None => Ok(exchange),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// See [`crate::link::Exchange::leave_quietly`].
+    pub(in crate::link) fn leave_quietly(&mut self) {
+        self.quiet = true;
+    }
+
+    pub(in crate::link) fn slot(&self) -> &Slot {
+        &self.slot
+    }
+}
+
+impl Drop for LegacySseExchange {
+    fn drop(&mut self) {
+        // A request that was answered, or has failed, is not in the table any more.
+        if !self.shared.in_flight.leave(self.number, &self.slot) || self.quiet {
+            return;
+        }
+        let (shared, number) = (self.shared.clone(), self.number);
+        let delivered = self.delivered.clone();
+        let withdrawal = async move {
+            let _ = tokio::time::timeout(HEAD_START, delivered.cancelled()).await;
+            shared.withdraw(number).await;
+        };
+        self.shared.tasks.spawn(withdrawal.logged_here());
     }
 }

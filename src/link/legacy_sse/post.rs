@@ -7,7 +7,7 @@ use http::{Response, StatusCode, header};
 
 use tokio_util::sync::CancellationToken;
 
-use super::shared::LegacySseShared;
+use super::LegacySseShared;
 use crate::{
     link::{
         ACCEPTANCE, LinkError, WITHDRAWAL,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Uri, header};
 use tokio::{sync::mpsc, time::Instant};
 
-use super::{address, shared::LegacySseShared};
+use super::{LegacySseShared, address};
 use crate::{
     link::{
         LinkError, News, TOO_LARGE,

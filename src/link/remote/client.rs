@@ -8,12 +8,10 @@ use hyper_util::client::proxy::matcher::Matcher;
 
 use super::{
     Endpoint, EndpointError, HttpRefusal, Posted, ServerBody,
-    connection::{Http1Connection, Unanswered},
+    connection::{Http1Connection, MessageBody, Pool, Unanswered},
     dial::Dialer,
-    excerpt::excerpt,
-    message_body::MessageBody,
-    pool::Pool,
     reach::AddressReach,
+    refusal::excerpt,
     reply::cause,
     unreached,
 };

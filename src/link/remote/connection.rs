@@ -5,20 +5,26 @@
 //! else's waker is left behind, and a task does not wake itself to run once more for nothing.
 
 use std::{
+    collections::VecDeque,
+    convert::Infallible,
     future::poll_fn,
     pin::{Pin, pin},
+    sync::{Arc, Weak},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
+use bytes::Bytes;
 use http::{Request, Response};
 use hyper::{
-    body::Incoming,
+    body::{Body, Frame, Incoming, SizeHint},
     client::conn::http1::{self, SendRequest},
 };
 use hyper_util::client::legacy::connect::Connection as _;
-use tokio::task::coop::unconstrained;
+use tokio::{runtime::Handle, task::coop::unconstrained, time::Instant};
 
-use super::{dial::Stream, message_body::MessageBody};
+use super::dial::Stream;
+use crate::{runtime::sync::Guarded, wire::MessageFrame};
 
 /// A connection that is open, as far as is known.
 pub(super) struct Http1Connection {
@@ -93,5 +99,173 @@ fn drive(driver: &mut Option<http1::Connection<Stream, MessageBody>>, context: &
         .is_some_and(|driver| Pin::new(driver).poll(context).is_ready());
     if ended {
         *driver = None;
+    }
+}
+
+/// A body.
+#[derive(Debug, Clone)]
+pub struct MessageBody(MessageFrame);
+
+impl From<MessageFrame> for MessageBody {
+    fn from(message: MessageFrame) -> Self {
+        Self(message)
+    }
+}
+
+impl Body for MessageBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = self.0.next_piece();
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.size() == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(u64::try_from(self.0.size()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Common servers close a connection that was idle for 5 s. Ours has to be the first to let go: a request that meets the close
+/// is lost, and must not be sent again.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// Idle connections that are kept after a burst.
+const SIZE: usize = 64;
+
+/// The idle connections to one server.
+#[derive(Default)]
+pub(super) struct Pool(Guarded<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    /// The one that was used last stands last.
+    idle: VecDeque<(Instant, Box<Http1Connection>)>,
+    /// A task sees to it that they do not stay.
+    is_swept: bool,
+}
+
+impl Pool {
+    /// The connection that was used last, if one is still good.
+    pub(super) fn take(&self) -> Option<Box<Http1Connection>> {
+        loop {
+            let (since, mut connection) = self.0.lock().idle.pop_back()?;
+            if since.elapsed() >= IDLE {
+                self.0.lock().idle.clear();
+                return None;
+            }
+            if connection.is_free() {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// Keeps a connection over which a whole response came. Whether it can take another request is looked at when one comes.
+    pub(super) fn put(self: &Arc<Self>, connection: Box<Http1Connection>) {
+        let mut kept = self.0.lock();
+        kept.idle.push_back((Instant::now(), connection));
+        if kept.idle.len() > SIZE {
+            kept.idle.pop_front();
+        }
+        if !kept.is_swept {
+            // Without a runtime, as when a program ends, there is nothing left to do.
+            let Ok(runtime) = Handle::try_current() else {
+                return;
+            };
+            kept.is_swept = true;
+            runtime.spawn(sweep(Arc::downgrade(self)));
+        }
+    }
+
+    /// Lets go of what was idle for too long. When the next may have been, if any is left.
+    fn sweep(&self) -> Option<Instant> {
+        let mut kept = self.0.lock();
+        while let Some((since, _)) = kept.idle.front() {
+            if since.elapsed() < IDLE {
+                return Some(*since + IDLE);
+            }
+            kept.idle.pop_front();
+        }
+        kept.is_swept = false;
+        None
+    }
+}
+
+/// Ends when nothing is idle, or the pool is gone.
+async fn sweep(pool: Weak<Pool>) {
+    let mut next = Instant::now() + IDLE;
+    loop {
+        tokio::time::sleep_until(next).await;
+        match pool.upgrade().and_then(|pool| pool.sweep()) {
+            Some(at) => next = at,
+            None => return,
+        }
+    }
+}
+
+/// What comes after the head of a response.
+pub(crate) struct ServerBody {
+    incoming: Incoming,
+    /// The connection, until the end has come.
+    over: Option<(Box<Http1Connection>, Arc<Pool>)>,
+}
+
+impl ServerBody {
+    pub(super) fn new(
+        incoming: Incoming,
+        connection: Box<Http1Connection>,
+        pool: Arc<Pool>,
+    ) -> Self {
+        Self {
+            incoming,
+            over: Some((connection, pool)),
+        }
+    }
+
+    fn release(&mut self) {
+        if let Some((connection, pool)) = self.over.take() {
+            pool.put(connection);
+        }
+    }
+}
+
+impl Body for ServerBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let body = self.get_mut();
+        // What comes, comes by driving.
+        let mut nobody = Context::from_waker(Waker::noop());
+        let mut frame = Pin::new(&mut body.incoming).poll_frame(&mut nobody);
+        if frame.is_pending()
+            && let Some((connection, _)) = &mut body.over
+        {
+            // Only what is polled is read.
+            connection.drive(context);
+            frame = Pin::new(&mut body.incoming).poll_frame(&mut nobody);
+        }
+        if matches!(frame, Poll::Ready(None)) {
+            body.release();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
     }
 }

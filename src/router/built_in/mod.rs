@@ -24,7 +24,10 @@ pub use self::{
     call_arguments::stated_intent,
 };
 use super::{
-    Reply, RequestError, Router, cutting::Cutting, recording, things::Things, tool_calls::ToolCalls,
+    Reply, RequestError, Router,
+    cutting::Cutting,
+    recording,
+    things::{Things, ToolCalls},
 };
 use crate::{
     activity::CallBody,

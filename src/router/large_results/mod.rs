@@ -5,13 +5,11 @@
 
 mod characters;
 mod cutting;
-mod embedded;
 mod items;
 mod long_text;
 mod notice;
 mod page;
 mod records;
-mod same_words;
 mod store;
 
 pub use self::{

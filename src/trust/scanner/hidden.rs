@@ -2,7 +2,6 @@
 
 use super::{
     Severity::{self, Hold, Remark},
-    characters::is_right_to_left,
     findings::Findings,
     passage::Passage,
 };
@@ -201,4 +200,8 @@ pub(super) mod tests {
             &[("hidden.far_text", Hold)],
         );
     }
+}
+
+pub(super) fn is_right_to_left(character: char) -> bool {
+    matches!(character, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}')
 }

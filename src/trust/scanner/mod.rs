@@ -5,7 +5,6 @@
 
 mod annotations;
 mod beyond;
-mod characters;
 mod encoded;
 mod entry;
 mod excerpt;
@@ -36,7 +35,6 @@ mod similar_names;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod topics;
 mod vocabulary;
 mod walk;
 mod word_table;

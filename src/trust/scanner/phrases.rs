@@ -8,11 +8,10 @@ use std::{
 };
 
 use super::{
-    families::TERMS,
+    families::{TERMS, TOPICS},
     pattern::Pattern,
     phrase::{Hint, Meaning, Phrase},
     signals::SIGNALS,
-    topics::TOPICS,
     vocabulary::DIRECT,
     word_table::{WordAt, WordTable, count},
 };

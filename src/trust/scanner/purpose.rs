@@ -4,11 +4,11 @@
 use std::{cell::RefCell, collections::BTreeSet, ops::Range};
 
 use super::{
+    families::PURPOSES,
     fold::{fold, words_of_name},
     kind::Kind,
     phrase::{Hint, Meaning, Topic},
     phrases::Match,
-    topics::PURPOSES,
     word_table::{WordTable, count},
 };
 use crate::wire::Raw;

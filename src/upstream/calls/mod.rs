@@ -7,7 +7,6 @@ pub(in crate::upstream) mod client_streams;
 pub(in crate::upstream) mod followed;
 pub(in crate::upstream) mod handle;
 pub(in crate::upstream) mod log_subscriptions;
-pub(in crate::upstream) mod own_answers;
 pub(in crate::upstream) mod questions;
 mod request_failures;
 pub(in crate::upstream) mod request_slots;

@@ -10,15 +10,12 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::{
-    handle::{Command, Live, UpstreamShared},
-    own_answers::own_answer,
-};
+use super::handle::{Command, Live, UpstreamShared};
 use crate::{
     config::{Root, SessionScope},
     link::{Link, NEWS_CAPACITY, News},
     upstream::instance_scope::{ClientReach, InstanceScope},
-    wire::{Id, Outcome, Request, Revision, RpcError, bridge, capabilities, method},
+    wire::{Id, Outcome, Raw, Request, Revision, RpcError, bridge, capabilities, method},
 };
 
 /// Limit: answers to a server's questions that are on their way at once. Further questions are passed over.
@@ -165,4 +162,24 @@ impl EarlyNews {
         let answering = deliver(link.clone(), question.id, outcome);
         self.answering.push(answering.boxed());
     }
+}
+
+/// The answer, if the question is ours to answer.
+pub(in crate::upstream) fn own_answer(question: &Request, roots: &[Root]) -> Option<Outcome> {
+    match &*question.method {
+        method::PING => Some(Outcome::Result(Raw::empty_object())),
+        method::ROOTS_LIST if !roots.is_empty() => Some(Outcome::Result(listed(roots))),
+        _ => None,
+    }
+}
+
+fn listed(roots: &[Root]) -> Raw {
+    let roots: Vec<_> = roots
+        .iter()
+        .map(|root| match &root.name {
+            Some(name) => serde_json::json!({ "uri": root.uri, "name": name }),
+            None => serde_json::json!({ "uri": root.uri }),
+        })
+        .collect();
+    Raw::author(&serde_json::json!({ "roots": roots }))
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, Maker},
-    upstream::calls::own_answers::own_answer,
+    upstream::calls::questions::own_answer,
     wire::{Edit, Outcome, Raw, Revision, RpcError, meta, presentation, splice},
 };
 

@@ -14,8 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     directory::PublishedInstances,
-    order::{Entering, NotEntered},
-    running::RunningWorker,
+    plan::{Entering, NotEntered, RunningWorker},
 };
 use crate::{
     access::InstanceUser,

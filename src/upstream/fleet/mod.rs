@@ -2,9 +2,7 @@
 
 mod directory;
 mod instances;
-mod order;
 mod plan;
-mod running;
 mod supervisor;
 
 pub use self::{directory::Upstreams, supervisor::Supervisor};

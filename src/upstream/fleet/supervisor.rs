@@ -19,9 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     directory::{Directory, Upstreams},
     instances::Instances,
-    order::{Entering, NotEntered, Order},
-    plan::{WorkerChange, plan},
-    running::RunningWorker,
+    plan::{Entering, NotEntered, Order, RunningWorker, WorkerChange, plan},
 };
 use crate::{
     catalog::Catalog,
@@ -31,7 +29,6 @@ use crate::{
     telemetry::log_throttle::LogThrottle,
     text::names::ServerName,
     upstream::{
-        call_history::CallHistory,
         calls::{
             client_streams::ClientStreams,
             followed::{AllSubscriptions, Followed},
@@ -42,7 +39,7 @@ use crate::{
         connect::ConnectContext,
         habits::Habits,
         instance_scope::InstanceScope,
-        usage::Usage,
+        usage::{CallHistory, Usage},
         wanted::{Identity, known, wanted},
         worker::{Life, Turns, Worker, WorkerContext},
     },

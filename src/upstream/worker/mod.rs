@@ -3,11 +3,8 @@
 
 mod attempt;
 mod disconnect;
-mod facts;
 mod failure_record;
-mod jitter;
 mod listing;
-mod liveness;
 mod log_level;
 mod login;
 mod news;
@@ -31,10 +28,9 @@ use tokio_util::sync::CancellationToken;
 
 pub(in crate::upstream) use self::turns::Turns;
 use self::{
-    jitter::jittered,
-    liveness::Liveness,
-    schedule::{Cadence, Schedule},
+    schedule::{Cadence, Schedule, jittered},
     subscriptions::SubscriptionAnswers,
+    upkeep::Liveness,
 };
 use crate::{
     activity::ServerStep,

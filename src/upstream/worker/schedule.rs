@@ -1,6 +1,9 @@
 //! When something falls due for a connected server. Pure: the worker owns the clock and does what is due.
 
-use std::time::{Duration, Instant};
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::{Duration, Instant},
+};
 
 /// Rapid `list_changed` notifications become one listing.
 const COALESCE: Duration = Duration::from_millis(250);
@@ -254,6 +257,12 @@ impl Schedule {
     }
 }
 
+/// At most a quarter more, so that servers which failed together do not come back together.
+pub(super) fn jittered(pause: Duration) -> Duration {
+    let percent = RandomState::new().hash_one(0_u8) % 26;
+    pause + pause * u32::try_from(percent).unwrap_or(0) / 100
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -430,5 +439,22 @@ mod tests {
         assert_eq!(schedule.next(quick), start + Duration::from_secs(1));
         schedule.ping_now(start, CADENCE);
         assert_eq!(schedule.take(start, CADENCE), Some(Due::Ping));
+    }
+}
+
+#[cfg(test)]
+mod jitter_tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_longer_at_random_but_not_by_much() {
+        let pause = Duration::from_secs(8);
+        let drawn: std::collections::BTreeSet<_> = (0..1_000).map(|_| jittered(pause)).collect();
+        assert!(drawn.len() > 10, "{drawn:?}");
+        assert!(
+            drawn
+                .iter()
+                .all(|drawn| (pause..=pause * 5 / 4).contains(drawn))
+        );
     }
 }
