@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::wire::{Elements, Members, Raw};
 
 /// A digest of what a model or a client acts on in a tool's definition: every member that [`counts`]. The order of keys and blanks do not
 /// matter; everything else does, number text included.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Fingerprint([u8; 32]);
 
 /// Whether a member of a definition counts: whatever a client may show to a model does, but not pictures and what programs say to each
@@ -65,6 +68,20 @@ impl Fingerprint {
     /// Hexadecimal text.
     pub fn to_hex(self) -> String {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
+    }
+}
+
+impl From<Fingerprint> for String {
+    fn from(fingerprint: Fingerprint) -> Self {
+        fingerprint.to_hex()
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| format!("{text:?} is not a fingerprint"))
     }
 }
 

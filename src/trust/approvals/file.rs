@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    kinds::{HoldReason, ThingKind},
+    kinds::ThingKind,
     ledger::{Approved, Baseline, FirstSeen, Held, Ledger},
 };
 use crate::{storage, text::names::ServerName, trust::fingerprint::Fingerprint};
@@ -34,19 +34,19 @@ const ABSENT: usize = 256;
 struct Stored<'a> {
     version: u32,
     server: String,
-    baseline: String,
+    baseline: Baseline,
     #[serde(borrow)]
     approved: Vec<StoredApproved<'a>>,
-    held: Vec<StoredHeld>,
+    held: Vec<Named<Held>>,
     #[serde(default)]
-    first_seen: Vec<StoredFirstSeen>,
+    first_seen: Vec<Named<FirstSeen>>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct StoredApproved<'a> {
-    kind: String,
-    name: String,
-    fingerprint: String,
+    kind: ThingKind,
+    name: Box<str>,
+    fingerprint: Fingerprint,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     by: Option<String>,
     at: u64,
@@ -54,21 +54,27 @@ struct StoredApproved<'a> {
     definition: Option<&'a RawValue>,
 }
 
+/// What a table has of one thing, with its key.
 #[derive(Serialize, Deserialize)]
-struct StoredFirstSeen {
-    kind: String,
-    name: String,
-    fingerprint: String,
-    at: u64,
+struct Named<T> {
+    kind: ThingKind,
+    name: Box<str>,
+    #[serde(flatten)]
+    noted: T,
 }
 
-#[derive(Serialize, Deserialize)]
-struct StoredHeld {
-    kind: String,
-    name: String,
-    fingerprint: String,
-    reason: String,
-    since: u64,
+impl<T: Copy> Named<T> {
+    fn of(((kind, name), noted): (&(ThingKind, Box<str>), &T)) -> Self {
+        Self {
+            kind: *kind,
+            name: name.clone(),
+            noted: *noted,
+        }
+    }
+
+    fn entry(self) -> ((ThingKind, Box<str>), T) {
+        ((self.kind, self.name), self.noted)
+    }
 }
 
 /// Reads a server's ledger. Blocks. One that makes no sense is set aside, under a name that the log says, and counts as lost. One that
@@ -121,56 +127,22 @@ pub(super) fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> 
     if stored.server != server.as_str() {
         return Err(format!("it is of the server {:?}", stored.server));
     }
-    let baseline = match &*stored.baseline {
-        "none" => Baseline::None,
-        "taken" => Baseline::Taken,
-        "lost" => Baseline::Lost,
-        other => return Err(format!("its baseline is {other:?}")),
-    };
-    let mut ledger = Ledger {
-        baseline,
-        ..Ledger::default()
-    };
-    for one in stored.approved {
+    let approved = stored.approved.into_iter().map(|one| {
         let approved = Approved {
-            fingerprint: fingerprint(&one.fingerprint)?,
+            fingerprint: one.fingerprint,
             definition: one.definition.map(|text| text.get().into()),
             by: one.by.map(Arc::from),
             at: one.at,
         };
-        ledger
-            .approved
-            .insert((kind(&one.kind)?, one.name.into()), approved);
-    }
-    for one in stored.held {
-        let reason = HoldReason::parse(&one.reason);
-        let held = Held {
-            fingerprint: fingerprint(&one.fingerprint)?,
-            reason: reason.ok_or_else(|| format!("{:?} is no reason", one.reason))?,
-            since: one.since,
-        };
-        ledger
-            .held
-            .insert((kind(&one.kind)?, one.name.into()), held);
-    }
-    for one in stored.first_seen {
-        let first = FirstSeen {
-            fingerprint: fingerprint(&one.fingerprint)?,
-            at: one.at,
-        };
-        ledger
-            .first_seen
-            .insert((kind(&one.kind)?, one.name.into()), first);
-    }
-    Ok(ledger)
-}
-
-fn kind(text: &str) -> Result<ThingKind, String> {
-    ThingKind::parse(text).ok_or_else(|| format!("{text:?} is not a kind of thing"))
-}
-
-fn fingerprint(text: &str) -> Result<Fingerprint, String> {
-    Fingerprint::parse(text).ok_or_else(|| format!("{text:?} is not a fingerprint"))
+        ((one.kind, one.name), approved)
+    });
+    Ok(Ledger {
+        baseline: stored.baseline,
+        approved: approved.collect(),
+        held: stored.held.into_iter().map(Named::entry).collect(),
+        first_seen: stored.first_seen.into_iter().map(Named::entry).collect(),
+        is_unread: false,
+    })
 }
 
 /// Writes a server's ledger. One that could not be read back is refused, and what was written before stays. Blocks.
@@ -193,9 +165,9 @@ pub(super) fn text_of(server: &ServerName, ledger: &Ledger) -> serde_json::Resul
     let approved = ledger.approved.iter().map(|((kind, name), approved)| {
         let text = approved.definition.as_deref();
         StoredApproved {
-            kind: kind.as_str().to_owned(),
-            name: name.to_string(),
-            fingerprint: approved.fingerprint.to_hex(),
+            kind: *kind,
+            name: name.clone(),
+            fingerprint: approved.fingerprint,
             by: approved.by.as_deref().map(str::to_owned),
             at: approved.at,
             definition: text.and_then(|text| serde_json::from_str(text).ok()),
@@ -206,32 +178,13 @@ pub(super) fn text_of(server: &ServerName, ledger: &Ledger) -> serde_json::Resul
         names += name.len();
         names <= HELD_NAMES
     });
-    let held = held.map(|((kind, name), held)| StoredHeld {
-        kind: kind.as_str().to_owned(),
-        name: name.to_string(),
-        fingerprint: held.fingerprint.to_hex(),
-        reason: held.reason.as_str().to_owned(),
-        since: held.since,
-    });
-    let first_seen = ledger.first_seen.iter();
-    let first_seen = first_seen.map(|((kind, name), first)| StoredFirstSeen {
-        kind: kind.as_str().to_owned(),
-        name: name.to_string(),
-        fingerprint: first.fingerprint.to_hex(),
-        at: first.at,
-    });
     let stored = Stored {
         version: VERSION,
         server: server.to_string(),
-        baseline: match ledger.baseline {
-            Baseline::None => "none",
-            Baseline::Taken => "taken",
-            Baseline::Lost => "lost",
-        }
-        .to_owned(),
+        baseline: ledger.baseline,
         approved: approved.collect(),
-        held: held.collect(),
-        first_seen: first_seen.collect(),
+        held: held.map(Named::of).collect(),
+        first_seen: ledger.first_seen.iter().map(Named::of).collect(),
     };
     serde_json::to_vec(&stored)
 }
@@ -277,7 +230,7 @@ fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
 mod tests {
     use super::*;
     use crate::{
-        trust::approvals::{Approval, Which},
+        trust::approvals::{Approval, HoldReason, Which},
         wire::Raw,
     };
 

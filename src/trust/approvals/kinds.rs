@@ -1,9 +1,12 @@
 //! What can be held, and why. Pure.
 
+use serde::{Deserialize, Serialize};
+
 use crate::trust::fingerprint::Fingerprint;
 
 /// What a definition is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ThingKind {
     /// A tool.
     Tool,
@@ -42,19 +45,16 @@ impl ThingKind {
     pub(super) fn is_pinned(self) -> bool {
         matches!(self, Self::Tool | Self::Instructions)
     }
-
-    /// Reads [`ThingKind::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
 }
 
 /// Why something is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum HoldReason {
     /// Its definition is another than the approved one.
     Changed,
     /// The scanner objects, and nobody has approved it.
+    #[serde(rename = "suspicious")]
     Objected,
     /// Which definitions were approved is lost.
     Unapproved,
@@ -69,17 +69,6 @@ pub enum HoldReason {
 }
 
 impl HoldReason {
-    /// Every reason there is.
-    pub const ALL: [Self; 7] = [
-        Self::Changed,
-        Self::Objected,
-        Self::Unapproved,
-        Self::New,
-        Self::Alike,
-        Self::TooMany,
-        Self::NotLocked,
-    ];
-
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -91,11 +80,6 @@ impl HoldReason {
             Self::TooMany => "too_many",
             Self::NotLocked => "not_locked",
         }
-    }
-
-    /// Reads [`HoldReason::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
     }
 
     /// The reason in words that follow "it is held: ".

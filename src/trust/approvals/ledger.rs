@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+
 use super::kinds::{HoldReason, ThingKind};
 use crate::trust::fingerprint::Fingerprint;
 
@@ -30,7 +32,8 @@ pub struct Ledger {
 }
 
 /// Whether a ledger can say what is new.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Baseline {
     /// The server was not listed yet while it was trusted: what it lists first counts as approved.
     #[default]
@@ -55,7 +58,7 @@ pub struct Approved {
 }
 
 /// The texts of a thing as they were once.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FirstSeen {
     /// Which ones.
     pub fingerprint: Fingerprint,
@@ -64,7 +67,7 @@ pub struct FirstSeen {
 }
 
 /// A definition that is held.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// Which one.
     pub fingerprint: Fingerprint,
