@@ -1,9 +1,12 @@
 //! The severity of a log line.
 
+use serde::{Deserialize, Serialize};
+
 use super::Notification;
 
 /// The severities of RFC 5424 as the protocol names them, the least severe first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// Details for debugging.
     Debug,

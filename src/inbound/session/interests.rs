@@ -116,6 +116,7 @@ impl LegacySession {
             capabilities: capabilities
                 .filter(|raw| Agreement::is_too_long(raw))
                 .cloned(),
+            ..KeptSession::default()
         }
     }
 }
