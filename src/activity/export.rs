@@ -80,43 +80,15 @@ impl ExportFormat {
     }
 }
 
+/// What a record has in each column, as its JSON says it.
 fn cells(record: &ActivityRecord) -> [String; COLUMNS.len()] {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let json = |value: &Option<Raw>| {
-        value
-            .as_ref()
-            .map_or_else(String::new, |json| json.as_str().to_owned())
-    };
-    let number = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
-    [
-        record.id.to_string(),
-        record.time.clone(),
-        record.kind.clone(),
-        record.run.to_string(),
-        text(&record.call),
-        text(&record.parent),
-        text(&record.caller),
-        text(&record.client),
-        text(&record.endpoint),
-        text(&record.method),
-        text(&record.server),
-        record.thing().unwrap_or_default(),
-        text(&record.variant),
-        text(&record.data_sensitivity),
-        text(&record.reason),
-        text(&record.action),
-        text(&record.detail),
-        record.outcome.clone(),
-        text(&record.code),
-        text(&record.error),
-        number(record.duration_us),
-        number(record.request_bytes),
-        number(record.answer_bytes),
-        json(&record.arguments),
-        json(&record.result),
-        number(record.missing),
-        number(record.times),
-    ]
+    let json = Raw::author(record);
+    COLUMNS.map(|column| match (column, json.get(column)) {
+        ("thing", _) => record.thing().unwrap_or_default(),
+        (_, None) => String::new(),
+        ("arguments" | "result", Some(value)) => value.as_str().to_owned(),
+        (_, Some(value)) => value.string().unwrap_or_else(|| value.as_str().to_owned()),
+    })
 }
 
 /// A cell on one line: what ends a line, steers a terminal or hides from the eye is escaped as in JSON.
