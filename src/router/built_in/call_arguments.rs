@@ -9,108 +9,55 @@ pub(super) const SENSITIVITIES: [&str; 4] = ["public", "internal", "private", "u
 /// Limit: characters of a reason. It is kept in the audit trail.
 pub(super) const REASON_MAX: usize = 1000;
 
-struct Declared {
-    intent: Option<Intent>,
-    data_sensitivity: Option<String>,
-    reason: Option<String>,
-}
-
-struct Intent {
-    operation_type: Option<String>,
-    data_sensitivity: Option<String>,
-    reason: Option<String>,
-}
-
-impl Declared {
-    fn read(arguments: &Raw) -> Result<Self, String> {
-        let intent = arguments.get("intent").filter(|intent| !intent.is_null());
-        let intent = intent.map(|intent| Intent::read(&intent)).transpose()?;
-        Ok(Self {
-            intent,
-            data_sensitivity: string(arguments, "intent_data_sensitivity")?,
-            reason: string(arguments, "intent_reason")?,
-        })
-    }
-
-    /// What it says that the call is for, in either spelling.
-    fn stated(&self) -> Option<StatedIntent> {
-        let intent = self.intent.as_ref();
-        let sensitivity = intent.and_then(|intent| intent.data_sensitivity.clone());
-        let reason = intent.and_then(|intent| intent.reason.clone());
-        let stated = StatedIntent {
-            data_sensitivity: sensitivity.or_else(|| self.data_sensitivity.clone()),
-            reason: reason.or_else(|| self.reason.clone()),
-        };
-        (stated != StatedIntent::default()).then_some(stated)
-    }
-}
-
-impl Intent {
-    fn read(intent: &Raw) -> Result<Self, String> {
-        if !intent.is_object() {
-            return Err("`intent` is not an object".to_owned());
-        }
-        let known = ["operation_type", "data_sensitivity", "reason"];
-        check_keys(intent, "in `intent`", &known, &[])?;
-        Ok(Self {
-            operation_type: string(intent, "operation_type")?,
-            data_sensitivity: string(intent, "data_sensitivity")?,
-            reason: string(intent, "reason")?,
-        })
-    }
-}
-
 /// What a call is for, as its arguments say in either spelling. The error says what is wrong with that.
 pub fn stated_intent(arguments: &Raw, variant: Variant) -> Result<Option<StatedIntent>, String> {
-    let declared = Declared::read(arguments)?;
-    check_intent(&declared, variant)?;
-    Ok(declared.stated())
-}
-
-/// The intent may be absent; what is there must make sense and match the variant.
-fn check_intent(declared: &Declared, variant: Variant) -> Result<(), String> {
-    let intent = declared.intent.as_ref();
-    if let Some(intent) = intent {
-        match intent.operation_type.as_deref() {
-            None => return Err("`intent.operation_type` is missing".to_owned()),
-            Some(stated) if stated == variant.as_str() => (),
-            Some(stated) => {
-                return Err(format!(
-                    "`intent.operation_type` is {stated:?}, but this tool is for {:?}",
-                    variant.as_str()
-                ));
-            }
-        }
+    let intent = arguments.get("intent").filter(|intent| !intent.is_null());
+    if let Some(intent) = &intent {
+        check_intent(intent, variant)?;
     }
-    let sensitivity = single_value(
-        "data_sensitivity",
-        intent.and_then(|i| i.data_sensitivity.as_deref()),
-        declared.data_sensitivity.as_deref(),
-    )?;
+    let stated = StatedIntent {
+        data_sensitivity: single_value(arguments, intent.as_ref(), "data_sensitivity")?,
+        reason: single_value(arguments, intent.as_ref(), "reason")?,
+    };
+    let sensitivity = stated.data_sensitivity.as_deref();
     if let Some(stated) = sensitivity.filter(|stated| !SENSITIVITIES.contains(stated)) {
         return Err(format!(
             "`data_sensitivity` is {stated:?}; it may be one of {}",
             SENSITIVITIES.join(", ")
         ));
     }
-    let reason = single_value(
-        "reason",
-        intent.and_then(|i| i.reason.as_deref()),
-        declared.reason.as_deref(),
-    )?;
+    let reason = stated.reason.as_deref();
     if reason.is_some_and(|reason| reason.chars().count() > REASON_MAX) {
         return Err(format!("`reason` is longer than {REASON_MAX} characters"));
     }
-    Ok(())
+    Ok((stated != StatedIntent::default()).then_some(stated))
+}
+
+/// The intent may be absent; what is there must make sense and match the variant.
+fn check_intent(intent: &Raw, variant: Variant) -> Result<(), String> {
+    if !intent.is_object() {
+        return Err("`intent` is not an object".to_owned());
+    }
+    let known = ["operation_type", "data_sensitivity", "reason"];
+    check_keys(intent, "in `intent`", &known, &[])?;
+    match string(intent, "operation_type")?.as_deref() {
+        None => Err("`intent.operation_type` is missing".to_owned()),
+        Some(stated) if stated == variant.as_str() => Ok(()),
+        Some(stated) => Err(format!(
+            "`intent.operation_type` is {stated:?}, but this tool is for {:?}",
+            variant.as_str()
+        )),
+    }
 }
 
 /// What both spellings say. Two that differ are not chosen from: both are kept for the audit, and only one can be meant.
-fn single_value<'a>(
+fn single_value(
+    arguments: &Raw,
+    intent: Option<&Raw>,
     key: &str,
-    inside: Option<&'a str>,
-    flat: Option<&'a str>,
-) -> Result<Option<&'a str>, String> {
-    match (inside, flat) {
+) -> Result<Option<String>, String> {
+    let inside = intent.map_or(Ok(None), |intent| string(intent, key))?;
+    match (inside, string(arguments, &format!("intent_{key}"))?) {
         (Some(inside), Some(flat)) if inside != flat => Err(format!(
             "`intent.{key}` and `intent_{key}` say different things; give one"
         )),

@@ -9,7 +9,7 @@ use crate::{
     wire::{Outcome, Raw, tool_result},
 };
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct CallAnswer<'a> {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,7 +18,7 @@ struct CallAnswer<'a> {
     result: Option<&'a Raw>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct CallFailure<'a> {
     code: &'a str,
     message: &'a str,
@@ -63,8 +63,7 @@ fn write_result(result: &Raw) -> Vec<u8> {
     let error = message.as_deref().map(|message| CallFailure {
         code: "UPSTREAM_ERROR",
         message,
-        reason: None,
-        hint: None,
+        ..CallFailure::default()
     });
     write_json(&CallAnswer {
         ok: !is_error,
@@ -89,41 +88,28 @@ fn error_text(result: &Raw) -> String {
 fn write_rpc_error(error: &Raw) -> Vec<u8> {
     let message = error.get("message").and_then(|message| message.string());
     let code = error.get("code");
-    write_json(&CallAnswer {
-        ok: false,
-        error: Some(CallFailure {
-            code: "UPSTREAM_ERROR",
-            message: message.as_deref().unwrap_or("the server refused the call"),
-            reason: code.as_ref().map(Raw::as_str),
-            hint: None,
-        }),
-        result: None,
+    write_error(CallFailure {
+        code: "UPSTREAM_ERROR",
+        message: message.as_deref().unwrap_or("the server refused the call"),
+        reason: code.as_ref().map(Raw::as_str),
+        hint: None,
     })
 }
 
 fn write_failure(failure: &Failure) -> Vec<u8> {
-    write_json(&CallAnswer {
-        ok: false,
-        error: Some(CallFailure {
-            code: &script_code(failure.code),
-            message: &failure.error,
-            reason: Some(failure.code.as_str()),
-            hint: Some(&failure.hint),
-        }),
-        result: None,
+    write_error(CallFailure {
+        code: &script_code(failure.code),
+        message: &failure.error,
+        reason: Some(failure.code.as_str()),
+        hint: Some(&failure.hint),
     })
 }
 
 pub(super) fn write_refusal(code: &str, message: &str) -> Vec<u8> {
-    write_json(&CallAnswer {
-        ok: false,
-        error: Some(CallFailure {
-            code,
-            message,
-            reason: None,
-            hint: None,
-        }),
-        result: None,
+    write_error(CallFailure {
+        code,
+        message,
+        ..CallFailure::default()
     })
 }
 
@@ -134,6 +120,13 @@ pub(super) fn write_too_large(size: usize) -> Vec<u8> {
         limits::RESULTS >> 20
     );
     write_refusal("RESULT_TOO_LARGE", &message)
+}
+
+fn write_error(error: CallFailure<'_>) -> Vec<u8> {
+    write_json(&CallAnswer {
+        error: Some(error),
+        ..CallAnswer::default()
+    })
 }
 
 fn write_json(answer: &CallAnswer<'_>) -> Vec<u8> {
