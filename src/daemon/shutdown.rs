@@ -170,6 +170,8 @@ mod signals {
     }
 }
 
+// The service manager's watchdog: gets a sign of life as long as requests are answered, and not longer.
+
 /// Asks again and again whether `answers`, and says each time that it does. Between two times there is a third of what the manager
 /// waits, so that one lost answer ends nothing. Cancel-safe.
 pub(super) async fn tell_while(
