@@ -170,7 +170,12 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure>
     }
     let error = format!("{name:?} is not of the form server:tool");
     let caller = &call.context.caller;
-    let closest = call.search.closest(caller, vec![name.to_owned()]).await?;
+    let closest = call
+        .router
+        .0
+        .search
+        .closest(caller, vec![name.to_owned()])
+        .await?;
     let closest = closest.into_iter().flatten().collect::<Vec<_>>();
     let hint = if closest.is_empty() {
         "Nothing ran. Find the tool with retrieve_tools and use its `name`.".to_owned()

@@ -97,7 +97,12 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         }
     }
     let names = unknown.iter().map(|(name, _)| name.clone()).collect();
-    let closest = call.search.closest(&call.context.caller, names).await?;
+    let closest = call
+        .router
+        .0
+        .search
+        .closest(&call.context.caller, names)
+        .await?;
     let unknown: Vec<Raw> = unknown
         .iter()
         .zip(&closest)

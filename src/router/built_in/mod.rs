@@ -32,12 +32,9 @@ use super::{
 use crate::{
     activity::CallBody,
     call_context::CallContext,
-    code_execution::Scripts,
     config::Settings,
     failure::error_code::{ErrorCode, Failure},
-    gate::{Gate, Moment},
-    management::Management,
-    router::{large_results::LargeResults, search::ToolSearch},
+    gate::Moment,
     telemetry::log_context::LoggedWork,
     wire::{Edit, Raw, Thing, method, splice},
 };
@@ -73,16 +70,11 @@ pub(super) struct BuiltIn {
 /// One call of a built-in tool, and all that it may use. What reaches a server goes through [`ToolCalls`].
 pub(super) struct Call<'a> {
     tool: &'static BuiltIn,
-    gate: &'a Gate,
-    search: &'a ToolSearch,
     calls: ToolCalls<'a>,
     things: Things<'a>,
-    /// For calls of other built-in tools.
+    /// Its parts, and calls of other built-in tools.
     router: &'a Router,
     cutting: Option<&'a Cutting>,
-    management: &'a Management,
-    scripts: &'a Scripts,
-    large_results: &'a LargeResults,
     context: &'a CallContext,
     /// All params, `_meta` included.
     params: &'a Raw,
@@ -93,7 +85,7 @@ pub(super) struct Call<'a> {
 impl Call<'_> {
     /// What decisions rest on, as the client of this call sees it.
     fn now(&self) -> Moment {
-        self.gate.now_for(&self.context.caller)
+        self.router.0.gate.now_for(&self.context.caller)
     }
 
     /// The failure of a call whose arguments are wrong.
@@ -116,7 +108,10 @@ impl Call<'_> {
             ("arguments", arguments.map_or(Edit::Remove, Edit::Set)),
         ];
         let calling = async {
-            self.gate.admit_built_in(&inner.caller, tool.name)?;
+            self.router
+                .0
+                .gate
+                .admit_built_in(&inner.caller, tool.name)?;
             let params = splice(self.params, &edits).unwrap_or_else(|_| Raw::empty_object());
             tool.run(self.router, &inner, &params, self.cutting).await
         };
@@ -221,15 +216,10 @@ impl BuiltIn {
             .map_err(|why| self.wrong(why))?;
         let call = Call {
             tool: self,
-            gate: &router.0.gate,
-            search: &router.0.search,
             calls: ToolCalls::new(router, cutting),
             things: Things::new(router, cutting),
             router,
             cutting,
-            management: &router.0.management,
-            scripts: &router.0.scripts,
-            large_results: &router.0.large_results,
             context,
             params,
             arguments,

@@ -75,7 +75,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let key = required(&call.arguments, "key").map_err(wrong)?;
     let offset = whole_number(&call.arguments, "offset").map_err(wrong)?;
     let limit = whole_number(&call.arguments, "limit").map_err(wrong)?;
-    let settings = call.gate.settings();
+    let settings = call.router.0.gate.settings();
     let most = largest(&settings);
     let limit = limit.unwrap_or(most).clamp(SMALLEST, most.max(SMALLEST));
     let key = key.trim().to_owned();
@@ -91,7 +91,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         };
         Some(text.items(&page, &notice))
     };
-    let items = call.large_results.read(limit, read).await;
+    let items = call.router.0.large_results.read(limit, read).await;
     let items = items.map_err(|_| overloaded())?;
     let items = items.ok_or_else(|| past_the_end(call, from, kept.text.chars()))?;
     let content = [("content", Edit::Set(Raw::array(&items)))];
@@ -103,7 +103,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
 fn find(call: &Call<'_>, key: &str) -> Result<KeptText, Failure> {
     let caller = &call.context.caller;
     let known = Some(key).filter(|key| key.len() <= LONGEST_KEY);
-    let kept = known.and_then(|key| call.large_results.find(key, caller));
+    let kept = known.and_then(|key| call.router.0.large_results.find(key, caller));
     let kept = kept.ok_or_else(unknown_key)?;
     let now = call.now();
     for source in &*kept.sources {

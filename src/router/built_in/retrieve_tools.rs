@@ -104,7 +104,7 @@ fn define(settings: &Settings) -> Value {
 async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let (search, detail) = read(&call.arguments).map_err(|why| call.wrong(why))?;
     let caller = &call.context.caller;
-    let answer = call.search.answer(caller, &search, detail).await?;
+    let answer = call.router.0.search.answer(caller, &search, detail).await?;
     Ok(structured(&answer))
 }
 

@@ -117,7 +117,11 @@ async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let operation = operation(&call)?;
     let now = call.now();
-    let agent = call.management.for_agent(&call.context.caller, &now);
+    let agent = call
+        .router
+        .0
+        .management
+        .for_agent(&call.context.caller, &now);
     agent.check(match &*operation {
         "list" | "tail_log" => AgentVerb::Look,
         _ => AgentVerb::Change,

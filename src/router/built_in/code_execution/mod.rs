@@ -126,7 +126,7 @@ pub(super) fn is_listed(settings: &Settings) -> bool {
 }
 
 async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
-    let settings = call.gate.settings();
+    let settings = call.router.0.gate.settings();
     if !settings.code_execution.is_on {
         let hint = "Nothing ran. The user can enable it (\"enable_code_execution\": true). Until then find tools with retrieve_tools and call them one by one.";
         return Err(Failure::new(ErrorCode::ToolDisabled, OFF, hint).into());
@@ -139,7 +139,13 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         input: request.input.clone(),
         wall: request.wall,
     };
-    let script = call.scripts.start(script).await.map_err(not_started)?;
+    let script = call
+        .router
+        .0
+        .scripts
+        .start(script)
+        .await
+        .map_err(not_started)?;
     let ended = Conversation::new(call, &request).carry_on(script).await;
     Ok(ScriptAnswer::of(&ended).reply())
 }

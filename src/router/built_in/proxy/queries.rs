@@ -65,8 +65,8 @@ async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     let (server, tool) = match paths::tool(call, path).await? {
         NamedTool::OfServer(server, tool) => (server, tool),
         NamedTool::Own(own) => {
-            call.gate.admit_built_in(caller, own.name)?;
-            return Ok(own.definition(&call.gate.settings()));
+            call.router.0.gate.admit_built_in(caller, own.name)?;
+            return Ok(own.definition(&call.router.0.gate.settings()));
         }
     };
     let target = Target::tool(&tool);
