@@ -12,7 +12,6 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
 };
 
 use schemars::JsonSchema;
@@ -34,7 +33,7 @@ use super::{
     not_undone::NotUndone,
     source::AFTER_RESTART,
 };
-use crate::{runtime::sync::Guarded, text::moment};
+use crate::runtime::sync::Guarded;
 
 /// Changes whose secrets are remembered while a daemon runs.
 const REMEMBERED: usize = 100;
@@ -300,19 +299,10 @@ impl History {
             .is_some_and(|(back, before)| back.has_secrets(before));
         let back = back.map(|(back, _)| back);
         let change = StoredChange {
-            entry: HistoryEntry {
-                id: 0,
-                at: moment::utc(SystemTime::now()),
-                author: by.author.clone(),
-                needs: Needs::of(&changes),
-                changes,
-                undoes: None,
-                undone_by: None,
-            },
             before: before.map(|before| text_mark(before.written)),
             after: text_mark(after.written),
             back: back.clone().filter(|_| !is_secret),
-            approvals: None,
+            ..StoredChange::now(by, Needs::of(&changes), changes)
         };
         let added = Self::append(file, change, by);
         match added {
@@ -345,21 +335,7 @@ impl History {
     /// Notes a change of something beside the file. Its number. Blocks.
     fn note_beside(&self, changes: Vec<ChangedValue>, by: &ChangeOf) -> Option<u64> {
         let file = self.0.file.as_deref()?;
-        let change = StoredChange {
-            entry: HistoryEntry {
-                id: 0,
-                at: moment::utc(SystemTime::now()),
-                author: by.author.clone(),
-                changes,
-                needs: Needs::Nothing,
-                undoes: None,
-                undone_by: None,
-            },
-            before: None,
-            after: String::new(),
-            back: None,
-            approvals: None,
-        };
+        let change = StoredChange::now(by, Needs::Nothing, changes);
         // Nobody notes another change meanwhile.
         let state = self.0.state.lock();
         let added = Self::append(file, change, by);

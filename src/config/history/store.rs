@@ -4,12 +4,13 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     path::Path,
+    time::SystemTime,
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::{HistoryEntry, difference::WayBack};
-use crate::storage;
+use super::{ChangeOf, ChangedValue, HistoryEntry, Needs, difference::WayBack};
+use crate::{storage, text::moment};
 
 /// The file in the data folder.
 pub(super) const FILE: &str = "config-history.jsonl";
@@ -50,6 +51,25 @@ pub struct NotedApprovals {
 }
 
 impl StoredChange {
+    /// One beside the file, made now. It gets its number when it is added.
+    pub(super) fn now(by: &ChangeOf, needs: Needs, changes: Vec<ChangedValue>) -> Self {
+        Self {
+            entry: HistoryEntry {
+                id: 0,
+                at: moment::utc(SystemTime::now()),
+                author: by.author.clone(),
+                changes,
+                needs,
+                undoes: None,
+                undone_by: None,
+            },
+            before: None,
+            after: String::new(),
+            back: None,
+            approvals: None,
+        }
+    }
+
     /// Whether the file changed, and not only what is decided beside it, which has no text.
     pub(super) fn is_of_file(&self) -> bool {
         !self.after.is_empty()
