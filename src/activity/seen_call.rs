@@ -155,6 +155,8 @@ pub(super) enum CallEnd {
     Invalid { code: i64, error: String },
 }
 
+// What the log copies of a call at once: whole where it is small, cut where others chose how long it is.
+
 /// Limit: bytes that are copied at once. A part of a message keeps the whole of it, whose memory the next call could use.
 pub(super) const COPIED: usize = 1 << 10;
 

@@ -10,12 +10,12 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use http::Uri;
-use percent_encoding::percent_decode_str;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     task::{AbortHandle, JoinSet},
 };
+use url::form_urlencoded;
 
 use super::LoginError;
 use crate::{config::loopback::is_loopback, storage::in_words};
@@ -272,6 +272,8 @@ fn page(status: &str, text: &str) -> String {
     )
 }
 
+// What the authorization server sends the browser back with (RFC 6749, 4.1.2; RFC 9207). Pure.
+
 /// The parameters of a redirect.
 #[derive(Default, PartialEq, Eq)]
 pub struct Callback {
@@ -291,9 +293,9 @@ impl Callback {
     /// Reads the query of an address. A parameter that appears twice is none (RFC 6749, 3.1).
     pub fn of_query(query: &str) -> Self {
         let one = |wanted: &str| {
-            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            let mut values = pairs.filter(|(name, _)| decoded(name) == wanted);
-            let value = values.next().map(|(_, value)| decoded(value));
+            let pairs = form_urlencoded::parse(query.as_bytes());
+            let mut values = pairs.filter(|(name, _)| name == wanted);
+            let value = values.next().map(|(_, value)| value.into_owned());
             value.filter(|_| values.next().is_none())
         };
         Self {
@@ -312,11 +314,6 @@ impl Callback {
         let query = uri.query()?;
         Some(Self::of_query(query)).filter(|callback| *callback != Self::default())
     }
-}
-
-fn decoded(text: &str) -> String {
-    let spaced = text.replace('+', " ");
-    percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -257,6 +257,8 @@ impl LoginState {
     }
 }
 
+// A token that is in use, and when it is renewed. Pure but for the clock.
+
 /// A token is renewed when this part of its life is over, in percent.
 const RENEWED_AT: u64 = 80;
 

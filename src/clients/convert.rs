@@ -319,6 +319,8 @@ fn is_file_of(project: &Path, arg: &str) -> bool {
     !arg.is_empty() && !arg.starts_with('-') && path.is_relative() && project.join(path).is_file()
 }
 
+// The part of a client's entry that says where a remote server is and how to log in there.
+
 /// The address, the headers and the login.
 pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
     let is_streamable = work.rest.contains_key("httpUrl");

@@ -248,6 +248,8 @@ pub(super) fn fallback(entry: &Map<String, Value>) -> String {
     word.unwrap_or("server").to_owned()
 }
 
+// Which entries start the same thing. Pure.
+
 /// What an entry of ours starts or reaches, and with which values.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct StartedThing {

@@ -43,6 +43,8 @@ pub(super) fn in_setting(name: &str, value: &str) -> Vec<String> {
     }
 }
 
+// Variables that hold no secrets as a rule.
+
 /// Variables that programs need to find their way and that hold no secrets as a rule. `PATH` is here for the name's sake:
 /// children get the login shell's.
 const SAFE_VARIABLES: &[&str] = &[

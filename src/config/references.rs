@@ -274,6 +274,8 @@ fn is_variable_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '(' | ')'))
 }
 
+// What a configuration refers to outside its text.
+
 /// Variables, and the folder of the file.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {

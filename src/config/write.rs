@@ -168,6 +168,8 @@ fn open_lock(path: &Path, of: &Path) -> io::Result<File> {
     }
 }
 
+// A change of the configuration file as it is decided: over the text that it replaces, and once more over what it comes to.
+
 /// A change of the configuration file.
 pub trait TextChange {
     /// The text that it comes to.

@@ -61,6 +61,9 @@ pub(super) fn result(server: &ServerName, result: &Raw) -> Option<Raw> {
     }))
 }
 
+// Which log lines of an upstream a client gets to see: those that come within its own request, from the level on that it wants.
+// Lines that come with no request stay with the operator.
+
 /// Whether a notification within a request is for its client.
 pub(super) fn is_wanted(context: &CallContext, notice: &Notification) -> bool {
     &*notice.method != method::LOG_MESSAGE

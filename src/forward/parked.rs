@@ -225,6 +225,10 @@ pub(super) fn unknown_state() -> RpcError {
     RpcError::invalid_params(input_required::UNKNOWN_STATE)
 }
 
+// Calls that a legacy server refused until the user has opened pages (-32042): a modern client gets a result that asks in place of the
+// refusal, and when it comes back the call is made again. Nothing is in flight meanwhile; what is kept here only distinguishes answers
+// to these questions from others.
+
 /// How long a user may take. Pages are mostly there to log in.
 const OPEN: Duration = Duration::from_mins(10);
 

@@ -464,6 +464,8 @@ pub(super) fn too_large() -> RpcError {
     RpcError::too_large()
 }
 
+// Which trace requests of a client are part of, where their headers say it and they themselves do not.
+
 impl ServedClient {
     /// The same for requests that came with these headers.
     #[must_use]

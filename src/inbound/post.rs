@@ -162,6 +162,8 @@ async fn batch(client: &ServedClient, messages: Vec<Result<Message, FrameError>>
     })
 }
 
+// What the headers of a legacy client say.
+
 /// The revision that a client without a session names.
 #[expect(
     clippy::result_large_err,

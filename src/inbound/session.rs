@@ -299,6 +299,8 @@ impl LegacySession {
     }
 }
 
+// What a legacy client and the daemon agreed on.
+
 /// The outcome of `initialize`.
 #[derive(Clone)]
 pub(super) struct Agreed {
@@ -325,6 +327,8 @@ impl Default for Agreed {
         }
     }
 }
+
+// The requests of a session that run: begins them, withdraws them, and waits for their end.
 
 impl LegacySession {
     /// Runs a request of a conversation.

@@ -160,6 +160,9 @@ pub(super) fn subscription_of(notice: &Notification) -> Option<u64> {
     Id::from_raw(&id)?.our_number()
 }
 
+// Anything on a connection that is no message of the protocol: text on the standard output of programs that do not keep it free,
+// mostly. The first of it shows an operator what is wrong.
+
 /// Characters of it that are shown.
 const SHOWN: usize = 160;
 

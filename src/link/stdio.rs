@@ -218,6 +218,9 @@ impl StdoutReader {
     }
 }
 
+// What waits to be written to a pipe. Callers append whole frames and leave; one task writes, so a caller that is
+// cancelled never leaves half a frame behind.
+
 /// Limit: bytes that may wait for an upstream which does not read. Two of the largest requests a client may send.
 const MAX_WAITING: usize = 64 << 20;
 

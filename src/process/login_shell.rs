@@ -89,6 +89,9 @@ async fn read_between(mut input: impl AsyncRead + Unpin, mark: &[u8]) -> Option<
     None
 }
 
+// The `PATH` of the person's login shell, found once for the whole daemon. A service manager starts us with a bare one, on which
+// no `npx` or `uvx` is found.
+
 /// Nothing yet, or the shell's answer.
 type Answer = Option<Option<OsString>>;
 

@@ -181,6 +181,8 @@ impl Last {
     }
 }
 
+// Cuts a stream of bytes into lines of bounded length. Pure.
+
 /// Limit: what is kept of one line, in bytes. A progress bar or a dump can be one line of any length.
 pub(super) const LINE_CAP: usize = 16 * 1024;
 

@@ -304,6 +304,8 @@ fn parts<'a>(
     })
 }
 
+// Which arguments of a tool a client has to repeat in headers (revision 2026-07-28, server/tools, "x-mcp-header").
+
 impl Router {
     /// The arguments that a client of this endpoint knows to repeat: those of a tool that is listed there. A definition whose
     /// annotations are wrong asks for nothing, because clients leave such a tool out.

@@ -336,6 +336,8 @@ fn list(key: &str, items: impl IntoIterator<Item = Raw>) -> Raw {
     splice(&Raw::empty_object(), &edits).expect("an object was given")
 }
 
+// What requests wait for after a start: the last known lists of the servers are read beside the first connections.
+
 /// How long a client that opens a connection waits for what servers say in its instructions, and who asks for the status for its counts: a few
 /// thousand tools are read by then. What comes later is missing there.
 const MOMENT: Duration = Duration::from_millis(250);

@@ -128,6 +128,9 @@ pub(super) fn capabilities() -> serde_json::Value {
     })
 }
 
+// `server/discover`: how we present ourselves to a modern client. On the endpoint of one server that is the server's own
+// presentation, brought into this era if it is of the other.
+
 impl Router {
     pub(super) async fn discovered(
         &self,

@@ -87,6 +87,8 @@ pub(super) fn as_failure(error: RequestError) -> Failure {
     }
 }
 
+// Scripts of operators, which run as those of clients do.
+
 impl Router {
     /// A script as operators run it: `arguments` are those of `code_execution`.
     pub async fn run_script(

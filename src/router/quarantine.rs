@@ -117,6 +117,8 @@ fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {
     })
 }
 
+// Arguments of a call that was not made, as its sender gets them back.
+
 /// Bytes of arguments that are given back.
 const MOST_ECHOED: usize = 64 << 10;
 

@@ -184,6 +184,8 @@ impl<'a> Things<'a> {
     }
 }
 
+// All that a built-in tool can do with the tools of servers.
+
 /// The calls of one built-in tool.
 #[derive(Clone, Copy)]
 pub(super) struct ToolCalls<'a> {

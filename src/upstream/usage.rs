@@ -110,6 +110,9 @@ fn timeout(policy: &IdleTimeout, called: Frequency) -> Option<Duration> {
     }
 }
 
+// How often one server is called, which decides how long it stays without calls. Outlives connections and workers. Pure: time is an
+// argument.
+
 /// The window in which calls are counted.
 const WINDOW: Duration = Duration::from_hours(1);
 

@@ -86,6 +86,9 @@ impl MeantChange {
     }
 }
 
+// Tokens in the history: issued and revoked beside the configuration file, and noted where its changes are. What a token is known by is
+// never here, so that one that was revoked does not come back.
+
 impl StoredChange {
     /// The token that it issued or revoked, if it is of one.
     pub(super) fn token(&self) -> Option<(&str, &ChangedValue)> {

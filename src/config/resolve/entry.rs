@@ -316,6 +316,8 @@ fn root_uri(written: &str) -> Option<String> {
     Some(format!("file://{}", utf8_percent_encode(written, PATH)))
 }
 
+// Lookups that note what they give: nothing of it may show in what is said of the text, and connections depend on which secrets are in it.
+
 /// What lookups gave.
 #[derive(Default)]
 pub(super) struct Noted {

@@ -85,6 +85,8 @@ impl Server {
     }
 }
 
+// What a link stands on: the server, the session, and the tasks that run beside the calls.
+
 pub(super) struct HttpShared {
     pub(super) server: Server,
     pub(super) session: ArcSwap<HttpSession>,
@@ -111,6 +113,9 @@ impl HttpShared {
         self.session.load_full()
     }
 }
+
+// What a request's headers repeat of its body (revision 2026-07-28, Streamable HTTP, "Request Metadata"). They are read from the
+// params that are really sent, never taken from a client.
 
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");

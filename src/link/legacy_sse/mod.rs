@@ -129,6 +129,8 @@ impl LegacySseLink {
     }
 }
 
+// What the reader and the callers of a link stand on: the server and its addresses, the requests in flight, and the end.
+
 struct LegacySseShared {
     client: HttpClient,
     /// Where the stream comes from.
@@ -165,6 +167,8 @@ impl LegacySseShared {
         self.tasks.end(reason);
     }
 }
+
+// One forwarded request: the stream of what comes back for it, and its withdrawal when the caller leaves before the answer.
 
 /// A withdrawal waits so long for its request to arrive first. Not longer, because some servers take a request only when it is done.
 const HEAD_START: Duration = Duration::from_secs(1);

@@ -102,6 +102,8 @@ fn drive(driver: &mut Option<http1::Connection<Stream, MessageBody>>, context: &
     }
 }
 
+// The body of a request or an answer that is one message: its pieces, none of which is copied.
+
 /// A body.
 #[derive(Debug, Clone)]
 pub struct MessageBody(MessageFrame);
@@ -132,6 +134,8 @@ impl Body for MessageBody {
         SizeHint::with_exact(u64::try_from(self.0.size()).unwrap_or(u64::MAX))
     }
 }
+
+// Connections that are open and not in use.
 
 /// Common servers close a connection that was idle for 5 s. Ours has to be the first to let go: a request that meets the close
 /// is lost, and must not be sent again.
@@ -209,6 +213,9 @@ async fn sweep(pool: Weak<Pool>) {
         }
     }
 }
+
+// The body of a response, which drives the connection it comes over and gives it back at its end. Dropped before, it takes the
+// connection with it.
 
 /// What comes after the head of a response.
 pub(crate) struct ServerBody {

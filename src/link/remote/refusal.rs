@@ -165,6 +165,8 @@ fn code(answer: &Answer) -> Option<i64> {
     }
 }
 
+// What an operator gets to see of a text of a server's: its beginning on one line, without secrets.
+
 /// Characters of an error page that an operator gets to see.
 const EXCERPT: usize = 200;
 

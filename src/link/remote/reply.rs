@@ -289,6 +289,8 @@ pub(crate) fn media_type(kind: &str) -> Option<&str> {
     (kind.len() <= LONGEST && digits <= DIGITS && is_word(main) && is_word(sub)).then_some(kind)
 }
 
+// How fast a stream is read that brings what nobody waits for: a server that floods it takes no time from others.
+
 /// Limit: bytes besides answers that are read of a stream in a second. A server that sends more waits until they are read.
 const A_SECOND: usize = 1 << 20;
 

@@ -170,6 +170,8 @@ fn notice_beside(notice: &Notice<'_>) -> String {
     .to_string()
 }
 
+// Whether the structured content of a result says what its texts say. Pure.
+
 /// Whether every value of `structured` stands in the texts. Some servers wrap a value that is no object as the only member of one
 /// (`result`, `content`), and give each element of a list a text of its own.
 pub(super) fn says_the_same(structured: &Raw, texts: &[&str]) -> bool {

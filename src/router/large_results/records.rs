@@ -122,6 +122,8 @@ pub(super) fn page_end(text: &str, records: Option<&Records>, from: usize, most:
     memchr::memrchr(b'\n', page).map_or(most, |at| from + at + 1)
 }
 
+// The JSON that a text is or holds, and the array in it that has the records. Pure.
+
 /// Limit: places of a text at which JSON is looked for. Each may cost a reading of the whole text.
 const ATTEMPTS: usize = 8;
 

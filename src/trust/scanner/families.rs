@@ -123,6 +123,9 @@ pub(super) const TOGETHER: &[Combination] = &[
     Combination { rule: "orders.frame", severity: Hold, all_of: &[&[Frame], &[Answers, Theirs, Hand]], within: 100 },
 ];
 
+// What is private, by topic, and the words by which a tool says that it has to do with that. Terms of six languages, as
+// [`super::phrase::terms`] reads them.
+
 /// What a tool has no use for, unless it is made for it.
 #[rustfmt::skip]
 pub(super) const TOPICS: &[Phrase] = &[

@@ -164,6 +164,8 @@ impl EarlyNews {
     }
 }
 
+// The answers that we give to a server ourselves, whichever client is connected: to pings, and to requests for known roots.
+
 /// The answer, if the question is ours to answer.
 pub(in crate::upstream) fn own_answer(question: &Request, roots: &[Root]) -> Option<Outcome> {
     match &*question.method {

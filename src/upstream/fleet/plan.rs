@@ -48,6 +48,8 @@ pub(super) fn plan<I: PartialEq>(
     gone.chain(rest).collect()
 }
 
+// A worker as the supervisor holds it.
+
 /// A worker that runs.
 pub(super) struct RunningWorker {
     pub(super) upstream: Upstream,
@@ -59,6 +61,8 @@ pub(super) struct RunningWorker {
     pub(super) forgotten: Arc<AtomicBool>,
     pub(super) task: JoinHandle<()>,
 }
+
+// Requests to the supervisor, and its reasons to refuse one.
 
 /// A request to the supervisor.
 pub(in crate::upstream) enum Order {

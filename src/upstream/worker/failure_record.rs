@@ -78,6 +78,8 @@ impl Worker {
     }
 }
 
+// What a worker knows of its server without asking it: by its entry, and by what was listed before. It changes nothing.
+
 impl Worker {
     /// Whether this is an instance of the server that some clients have to themselves.
     pub(super) fn is_instance(&self) -> bool {

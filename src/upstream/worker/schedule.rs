@@ -257,6 +257,8 @@ impl Schedule {
     }
 }
 
+// Pauses that differ a little from each other.
+
 /// At most a quarter more, so that servers which failed together do not come back together.
 pub(super) fn jittered(pause: Duration) -> Duration {
     let percent = RandomState::new().hash_one(0_u8) % 26;

@@ -117,6 +117,9 @@ impl Worker {
     }
 }
 
+// Whether a connected server still lives: when to request a sign of life, and what follows where none comes. Pure: the worker requests
+// it, and the time is an argument.
+
 /// What is known of a connection's life.
 #[derive(Debug)]
 pub(super) struct Liveness {
