@@ -45,7 +45,7 @@ async fn what_is_no_stream_is_told() {
     )
     .await;
     let foreign = || open_events(["event: endpoint\ndata: http://evil.example/x\n\n".to_owned()]);
-    check(foreign, &["another origin", "http://evil.example:80"]).await;
+    check(foreign, &["another origin", "(http://evil.example)"]).await;
     let useless = || open_events(["event: endpoint\ndata: javascript:x\n\n".to_owned()]);
     check(useless, &["no usable address"]).await;
 }
