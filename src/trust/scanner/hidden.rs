@@ -128,6 +128,12 @@ fn far_text(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
+// A class of characters that only the scanner asks for.
+
+pub(super) fn is_right_to_left(character: char) -> bool {
+    matches!(character, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}')
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -200,10 +206,4 @@ pub(super) mod tests {
             &[("hidden.far_text", Hold)],
         );
     }
-}
-
-// A class of characters that only the scanner asks for.
-
-pub(super) fn is_right_to_left(character: char) -> bool {
-    matches!(character, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}')
 }
