@@ -7,7 +7,6 @@ mod concurrent;
 #[cfg(unix)]
 mod ourselves;
 mod refusals;
-mod visibility;
 
 use crate::support::prelude::*;
 

@@ -1,19 +1,12 @@
-//! What people trust of servers: baselines, quarantine, reviews, and the lock file of a team.
+//! What people trust of servers: baselines, quarantine, and what changes meanwhile. Reviews, instructions, and what undoing an approval
+//! brings back are in `cli/transcripts/review.txt` and `trust.txt`.
 
 mod held_resources;
-mod instructions;
 mod neighbours;
 mod new_tools;
 mod pinning;
 mod quarantine;
-mod review;
-mod told;
-#[cfg(unix)]
-mod tried_once;
-mod undone;
-mod unreadable;
 mod waiting;
-mod whole_review;
 
 use crate::support::prelude::*;
 

@@ -122,7 +122,7 @@ impl Case {
             client = client.showing("authorization", &format!("Bearer {token}"));
         }
         let (method, params) = match self.full(arguments) {
-            params if tool.contains('/') => (tool, params),
+            params if tool.contains('/') || tool == "initialize" => (tool, params),
             arguments => ("tools/call", call_params(tool, arguments)),
         };
         // They change the file a few times a second.
@@ -132,13 +132,12 @@ impl Case {
         })
         .await;
         let frame: Value = serde_json::from_str(&reply.frame).expect("JSON");
-        let told = match (
-            &frame["error"],
-            frame["result"]["content"][0]["text"].as_str(),
-        ) {
-            (Value::Null, Some(text)) => text.to_owned(),
-            (Value::Null, None) => reply.result().to_owned(),
-            (error, _) => error.to_string(),
+        let text = frame["result"]["content"][0]["text"].as_str();
+        let is_object = text.is_some_and(|text| text.starts_with('{'));
+        let told = match (&frame["error"], text) {
+            (Value::Null, Some(text)) if is_object || members.is_empty() => text.to_owned(),
+            (Value::Null, _) => reply.result().to_owned(),
+            _ => reply.error().to_owned(),
         };
         let told = self.plain(&picked(&told, members));
         told.lines().map(|line| format!("  {line}")).collect()
@@ -333,4 +332,4 @@ macro_rules! transcripts {
     };
 }
 
-transcripts! { access agents changes checks code connect demo doctor files import lock logs moving outcomes pasted played records rest review running search secrets service setup starting uninstall usage }
+transcripts! { access agents changes checks code connect demo doctor files history import lock logs managing moving outcomes pasted played proxy records rest review running search secrets service setup starting trust uninstall usage }

@@ -54,26 +54,3 @@ async fn a_server_behind_itself_is_refused_whoever_adds_it_and_another_mcpproxy_
     assert_eq!(code, 0, "{said}");
     has!(said, "ready");
 }
-
-#[tokio::test]
-async fn a_patch_is_blamed_for_its_own_keys_and_takes_out_what_means_nothing() {
-    let entry = json!({ "url": "http://127.0.0.1:9/mcp", "my_unknown": 1 });
-    let daemon = TestDaemon::builder().entry("up", entry).await;
-    let client = daemon.client("/mcp").await;
-    let wrong = json!({ "operation": "patch", "name": "up", "idle_timeout": "soon" });
-    let failure = refused(&client, &wrong).await.to_string();
-    has!(failure, "`idle_timeout` must be");
-    lacks!(failure, "my_unknown");
-    let patch = async |key: &str| {
-        let key = format!("{key}=null");
-        daemon.home().cli(&["upstream", "patch", "up", &key]).await
-    };
-    let (code, _, said) = patch("my_unknwon").await;
-    assert_eq!(code, 2, "{said}");
-    let (code, _, said) = patch("my_unknown").await;
-    assert_eq!(code, 0, "{said}");
-    has!(said, "changed my_unknown of");
-    let left = daemon.home().existing_config_file();
-    let left = std::fs::read_to_string(left).expect("it is there");
-    lacks!(left, "my_unknown");
-}

@@ -1,6 +1,6 @@
 //! Sections 3.1, 4.1 and 6: what `list` and `info` answer.
 
-use super::{embedded, info, list, named, ready, with};
+use super::{embedded, list, named, ready, with};
 use crate::support::prelude::*;
 
 /// A server with one of each, whose definitions have numbers and fields of their own.
@@ -75,117 +75,6 @@ async fn the_lists_are_one_embedded_resource_each() {
     for barred in ["proxy", "code_execution"] {
         assert!(!names.contains(&barred.to_owned()), "{names:?}");
     }
-}
-
-#[tokio::test]
-async fn an_empty_list_is_one_embedded_resource_too() {
-    let daemon = TestDaemon::builder().await;
-    let client = daemon.client("/mcp/proxy").await;
-    for kind in ["resource", "prompt"] {
-        let reply = list(&client, kind).await;
-        assert_eq!(embedded(&reply), json!([]));
-        assert_eq!(reply.value()["content"][0]["annotations"]["many"], true);
-    }
-    // Scripts are switched on and are not listed either.
-    let on = TestDaemon::builder()
-        .config(json!({ "enable_code_execution": true }))
-        .await;
-    let names = named(
-        &embedded(&list(&on.client("/mcp").await, "tool").await),
-        "name",
-    );
-    assert!(names.contains(&"describe_tool".to_owned()), "{names:?}");
-    assert!(!names.contains(&"code_execution".to_owned()), "{names:?}");
-}
-
-#[tokio::test]
-async fn the_definition_of_one_thing_is_one_embedded_resource() {
-    let (_upstream, _daemon, client) = with(library(), "up__add").await;
-    let tool = r#"{"name":"up__add","description":"[up] Add two numbers","inputSchema":{"type":"object","x":1.10},"annotations":{"readOnlyHint":true}}"#;
-    let prompt = r#"{"name":"up__greet","x":1.10}"#;
-    let resource = r#"{"uri":"lib://up","name":"book","mimeType":"text/plain","x":1.10}"#;
-    let template = r#"{"uriTemplate":"page://up/{n}","name":"page","x":1.10}"#;
-    for (kind, path, uri, python_type, definition) in [
-        ("tool", "up__add", "up__add", "Tool", tool),
-        ("tool", "up:add", "up:add", "Tool", tool),
-        ("prompt", "up__greet", "up__greet", "Prompt", prompt),
-        ("prompt", "up:greet", "up:greet", "Prompt", prompt),
-        ("resource", "lib://up", "lib://up", "Resource", resource),
-        ("resource", "book", "book", "Resource", resource),
-        ("resource", "up:book", "up:book", "Resource", resource),
-        (
-            "resource",
-            "up:lib://up",
-            "up:lib://up",
-            "Resource",
-            resource,
-        ),
-        ("resource", "page", "page", "ResourceTemplate", template),
-        (
-            "resource",
-            "page://up/{n}",
-            "page://up/%7Bn%7D",
-            "ResourceTemplate",
-            template,
-        ),
-        (
-            "resource",
-            "page://up/7",
-            "page://up/7",
-            "ResourceTemplate",
-            template,
-        ),
-    ] {
-        let definition = Value::from(definition);
-        let expected = format!(
-            r#"{{"content":[{{"type":"resource","resource":{{"uri":"proxy:info/{kind}/{uri}","mimeType":"application/json","text":{definition}}},"annotations":{{"proxyAction":"info","proxyType":"{kind}","proxyPath":"{path}","pythonType":"{python_type}","many":false}}}}]}}"#
-        );
-        assert_eq!(info(&client, kind, path).await.result(), expected, "{path}");
-    }
-    let ours = embedded(&info(&client, "tool", "retrieve_tools").await);
-    assert_eq!(ours["name"], "retrieve_tools");
-    assert!(
-        ours["inputSchema"]["properties"]["query"].is_object(),
-        "{ours}"
-    );
-}
-
-#[tokio::test]
-async fn what_is_not_there_is_named() {
-    let (_upstream, _daemon, client) = with(library(), "up__add").await;
-    for (kind, path, code) in [
-        ("tool", "up__ad", "unknown_tool"),
-        ("tool", "up:ad", "unknown_tool"),
-        ("tool", "nobody:add", "unknown_server"),
-        ("tool", "add", "unknown_tool"),
-        ("prompt", "up__gret", "unknown_prompt"),
-        ("prompt", "up:gret", "unknown_prompt"),
-        ("prompt", "nobody:greet", "unknown_server"),
-        ("resource", "lib://other", "unknown_resource"),
-        ("resource", "boek", "unknown_resource"),
-        ("resource", "up:lib://other", "unknown_resource"),
-    ] {
-        // A URI of a server that is named is the server's to know.
-        let actions = match path {
-            "up:lib://other" => &["info"][..],
-            _ => &["info", "call"],
-        };
-        for action in actions {
-            let arguments = json!({ "action": action, "type": kind, "path": path });
-            let failure = client.call("proxy", &arguments).await.failure();
-            assert_eq!(failure["code"], code, "{action} {kind} {path}: {failure}");
-            let error = failure["error"].as_str().expect("an error");
-            let named = path.split_once(':').map_or(path, |(_, own)| own);
-            let named = if code == "unknown_server" {
-                "nobody"
-            } else {
-                named
-            };
-            has!(error, named, "{action} {path}");
-        }
-    }
-    let close = info(&client, "tool", "up__ad").await.failure();
-    has!(close["error"], "up__add", "{close}");
 }
 
 #[tokio::test]

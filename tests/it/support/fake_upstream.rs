@@ -324,12 +324,6 @@ impl Upstream {
             .await;
     }
 
-    /// Says this of itself from its next start on.
-    pub async fn instruct_silently(&self, words: &str) {
-        self.change(|script| script.instructions = Some(words.to_owned()))
-            .await;
-    }
-
     /// Offers one more prompt or resource and sends `list_changed`.
     pub async fn offer_more(&self, kind: &str, definition: &str) {
         let frame = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{kind}/list_changed"}}"#);

@@ -57,22 +57,3 @@ async fn a_new_tool_waits_where_its_server_or_all_of_them_say_so() {
         assert_eq!(client.tool_names().await, ["up__echo", "up__wave"]);
     }
 }
-
-#[tokio::test]
-async fn what_waits_is_usable_once_new_tools_are_taken_and_stays_so() {
-    let (_server, daemon, client) = house(json!({}), json!({ "new_tools": "hold" })).await;
-    until_known(&daemon).await;
-    for (value, expected) in [
-        (Value::Null, &["up__echo", "up__wave"][..]),
-        // What was taken meanwhile is no news any more.
-        (json!("hold"), &["up__echo", "up__wave"]),
-    ] {
-        let patch = json!({ "new_tools": value });
-        let done = daemon.rest("PATCH", "/api/v1/servers/up", &patch).await;
-        assert_eq!(done.status, 200, "{}", done.text());
-        until!(client.tool_names().await == expected);
-    }
-    let wrong = json!({ "changes": [{ "path": "new_tools", "value": "ask" }] });
-    let refused = daemon.rest("PATCH", "/api/v1/config", &wrong).await;
-    is_like!(refused.json(), { "code": "invalid_arguments" });
-}
