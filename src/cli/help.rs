@@ -85,7 +85,7 @@ tools enable = mcpproxy tools enable github:delete_repository";
 
 const ROOT_EXAMPLES: &str = "\
 Examples:
-  mcpproxy setup                                   import, start and connect; asks before each step
+  mcpproxy setup                                   import servers, start mcpproxy and connect clients
   mcpproxy serve --demo                            try it with a bundled server
   mcpproxy upstream add time -- uvx mcp-server-time";
 

@@ -317,9 +317,12 @@ fn say_failure(failure: &CommandFailure) {
 }
 
 fn say(kind: &str, text: &str) {
-    let arguments = typed();
-    let text = commands_with(&places_given(&arguments), text);
-    say_line(&format!("{kind}: "), &text);
+    say_line(&format!("{kind}: "), &as_typed(text));
+}
+
+/// A text whose commands name the configuration and the data folder as this command does.
+pub(super) fn as_typed(text: &str) -> String {
+    commands_with(&places_given(&typed()), text)
 }
 
 /// The options by which these arguments name the configuration and the data folder, as a shell takes them.

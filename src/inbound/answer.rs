@@ -126,7 +126,7 @@ pub(super) fn unknown_server(name: &str) -> Response {
     let failure = Failure::new(
         ErrorCode::UnknownServer,
         format!("no server {name:?} is configured"),
-        "The address must end in the name of a configured server.",
+        "Use /mcp, or an address that ends in the name of a configured server.",
     );
     json(
         StatusCode::NOT_FOUND,
@@ -138,7 +138,7 @@ pub(super) fn unknown_profile(name: &str) -> Response {
     let failure = Failure::new(
         ErrorCode::UnknownProfile,
         format!("no profile {name:?} is configured"),
-        "The address must end in the name of a configured profile.",
+        "Use /mcp, or an address that ends in the name of a configured profile.",
     );
     json(
         StatusCode::NOT_FOUND,

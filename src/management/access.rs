@@ -136,7 +136,9 @@ impl<B: Backing> Management<B> {
         let lists = self.lists(&settings);
         let (caller, roles) = caller_of(question, &settings)?;
         let mut judged = gated::judge(&settings, &lists, &caller, question.asked());
-        judged.refusal = question.names_no_built_in().or(judged.refusal);
+        let unknown = question.names_no_built_in();
+        let unknown = unknown.or_else(|| question.names_no_server(&settings, &lists));
+        judged.refusal = unknown.or(judged.refusal);
         // A list that is not known yet says nothing of what may be had.
         judged.refusal.take_if(|refusal| {
             let server = question.server.as_deref().unwrap_or_default();
@@ -226,6 +228,14 @@ impl AccessQuestion {
             error,
             "Correct the name.",
         ))
+    }
+
+    /// That there is no such server, whatever a token allows there.
+    fn names_no_server(&self, settings: &Settings, lists: &Snapshot) -> Option<Failure> {
+        let known = gated::configured(settings, lists, self.server.as_deref()?);
+        known
+            .err()
+            .filter(|failure| failure.code == ErrorCode::UnknownServer)
     }
 
     fn asked(&self) -> Asked<'_> {

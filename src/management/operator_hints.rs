@@ -28,6 +28,8 @@ impl Management {
             .or_else(|| self.next_step(&failure).map(Box::new));
         let error = match (failure.code, &failure.server) {
             (ErrorCode::ServerUnavailable, Some(server)) => self.why_unavailable(server),
+            // It describes the tool.
+            (ErrorCode::WrongVariant, _) => Some(format!("nothing was called: {}", failure.error)),
             _ => None,
         };
         let request = request_of(&failure);
@@ -130,7 +132,8 @@ impl Management {
         let variant = call_variant(&settings, &self.lists(&settings), server, tool)?;
         let thing = format!("{server}:{tool}");
         let thing = as_argument(&thing);
-        let step = format!("if you want that: `mcpproxy call {variant} {thing} …`");
+        let step =
+            format!("if you want that: `mcpproxy call {variant} {thing}`, with the same arguments");
         Some(NextStep::act(step))
     }
 

@@ -36,7 +36,7 @@ use crate::{
 
 /// Import servers, start the daemon and connect your clients
 ///
-/// Asks before each step; with --yes it asks nothing. You can run it again at any time; it skips finished steps.
+/// Asks before it imports or connects; with --yes it asks nothing. You can run it again at any time; it skips finished steps.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(

@@ -87,7 +87,7 @@ fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
     if inspection.inspected {
         output::exactly(&summary(inspection))?;
     }
-    output::exactly(&next_step(inspection))
+    output::exactly(&output::as_typed(&next_step(inspection)))
 }
 
 /// Shows how the server is, its entry, and what looks odd in that.
@@ -336,14 +336,21 @@ fn next_step(inspection: &Inspection) -> String {
     }
     if inspection.awaits_contact {
         let contact = match &inspection.contact_error {
-            None => "so the server was not contacted",
-            Some(_) => "and the server could not be listed",
+            None => "so the server was not contacted; ",
+            Some(_) => "and the server could not be listed: correct the entry, then ",
         };
         return format!(
-            "an agent wrote this entry, {contact}; `{}` lists its tools. To approve it without a look at them: `{}`",
+            "an agent wrote this entry, {contact}`{}` lists its tools. To approve it without a look at them: `{}`",
             command("inspect", name, "", "--connect"),
             approve("")
         );
+    }
+    if is_quarantined && !inspection.inspected {
+        let connect = command("inspect", name, "", "--connect");
+        return match &inspection.contact_error {
+            Some(why) => format!("its tools are not known: {}", visible(why)),
+            None => format!("its tools are not known yet; `{connect}` lists them"),
+        };
     }
     if is_quarantined {
         return format!("`{}` approves exactly this", approve(""));
