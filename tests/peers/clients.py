@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import threading
 from pathlib import Path
 
 import rig
@@ -75,6 +76,24 @@ class Home:
         return "".join(f"\n--- {log}\n{log.read_text(errors='replace')[-3000:]}" for log in logs)
 
 
-def visit(home: Home, program: list[str], visit: dict) -> dict:
-    """Runs one of the scripts beside this file: it connects, lists, calls, and prints what it saw as JSON."""
-    return json.loads(home.run(*program, json.dumps(visit)))
+kept: dict[str, tuple[subprocess.Popen, Home]] = {}
+
+
+def visit(home: Home, program: list[str], visit: dict, seconds: float = 90) -> dict:
+    """What one of the scripts beside this file saw on a visit. Each is started once and makes all visits, because loading its SDK takes
+    longer than a visit. It ends with its input."""
+    script, its_home = kept.get(program[-1]) or (None, home)
+    if script is None or script.poll() is not None:
+        script, its_home = kept[program[-1]] = home.start(*program), home
+    deadline = threading.Timer(seconds, script.kill)
+    deadline.start()
+    try:
+        script.stdin.write(json.dumps(visit) + "\n")
+        script.stdin.flush()
+        saw = script.stdout.readline()
+    finally:
+        deadline.cancel()
+    if not saw:
+        script.wait(10)
+    assert saw, f"{program}: {visit}{its_home.logs()}"
+    return json.loads(saw)

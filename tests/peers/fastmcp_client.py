@@ -1,4 +1,4 @@
-"""FastMCP's client. Usage: fastmcp_client.py VISIT, as typescript_client.mjs takes it; prints what it saw as JSON."""
+"""FastMCP's client: takes visits on its standard input as typescript_client.mjs does, and prints what it saw."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ def transport(target: dict):
             return StdioTransport(target["command"], target["args"], keep_alive=False)
 
 
-async def main(visit: dict):
+async def visited(visit: dict) -> dict:
     asked = []
 
     async def fill_in(message, response_type, params, context):
@@ -35,7 +35,8 @@ async def main(visit: dict):
         for call in visit["calls"]:
             result = await client.call_tool_mcp(call["name"], call["arguments"])
             saw["answers"].append(result.model_dump(by_alias=True, mode="json", exclude_none=True))
-    print(json.dumps(saw))
+    return saw
 
 
-asyncio.run(main(json.loads(sys.argv[1])))
+for line in sys.stdin:
+    print(json.dumps(asyncio.run(visited(json.loads(line)))), flush=True)

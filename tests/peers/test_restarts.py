@@ -60,16 +60,17 @@ def test_a_session_of_the_typescript_sdk_goes_on(daemon, home, major, how):
     target = {"transport": "http", "url": daemon.base + "/mcp/all"}
     calls = [call, call | {"wait": True}, call | {"wait": True}]
     told = {"modules": str(MODULES[major]), "major": major, "negotiation": None, "target": target, "calls": calls}
-    client = home.start(*clients.TYPESCRIPT, json.dumps(told))
+    client = home.start(*clients.TYPESCRIPT)
     try:
+        print(json.dumps(told), file=client.stdin, flush=True)
         for _ in range(2):
             assert client.stdout.readline().strip() == "waiting"
             restart(daemon, how)
-            client.stdin.write("go on\n")
-            client.stdin.flush()
+            print("go on", file=client.stdin, flush=True)
         saw = json.loads(client.stdout.readline())
         assert len(saw["answers"]) == 3
         assert all(answer["structuredContent"]["timezone"] == "UTC" for answer in saw["answers"])
+        client.stdin.close()
         assert client.wait(60) == 0
     finally:
         client.kill()
