@@ -104,8 +104,8 @@ pub(super) async fn free_address(
     yes: bool,
     out: Output,
 ) -> Result<Option<Listen>, CommandFailure> {
-    let settings = files.supposed_settings().map(|found| found.settings);
-    let configured = settings.unwrap_or_default().listen;
+    let supposed = files.supposed_settings().map_err(CommandFailure::from)?;
+    let configured = supposed.settings.listen;
     let listen = chosen.unwrap_or(configured);
     let Some(taken) = TakenPort::of(listen).await else {
         return Ok(chosen);

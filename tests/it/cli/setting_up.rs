@@ -132,7 +132,7 @@ fn a_port_that_is_chosen_is_written_down_and_served() {
 
 #[test]
 fn where_the_usual_port_is_taken_clients_get_a_free_one() {
-    // If this fails, somebody else has it, which is as good.
+    // If this fails, another program has it, which is as good if it is not mcpproxy.
     let _other = TcpListener::bind("127.0.0.1:8080");
     let begun = Begun::with_files_of(&[]);
     fs::remove_file(begun.0.config_file()).expect("ours");
