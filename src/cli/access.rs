@@ -25,7 +25,7 @@ pub(super) enum AccessCommand {
 
 /// Check whether a caller may use a tool, prompt or resource
 ///
-/// Calls nothing. Exits with code 0 if allowed, with 4 if not.
+/// Calls no tool. Exits with code 0 if allowed, with 4 if not.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckAccess {
@@ -44,7 +44,7 @@ pub(super) struct CheckAccess {
     /// Check a resource, SERVER:URI
     #[arg(long)]
     resource: bool,
-    /// At the endpoint of this profile, `/mcp/p/NAME`
+    /// Check at the endpoint of this profile, `/mcp/p/NAME`
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 }

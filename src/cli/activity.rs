@@ -67,7 +67,7 @@ struct ActivityFilter {
     /// Only ok, refused, failed, withdrawn, … or an error code
     #[arg(long)]
     outcome: Option<String>,
-    /// Only this call and those inside it, by its id in the log
+    /// Only the call with this id, and the calls that it caused
     #[arg(long, value_name = "ID")]
     call: Option<String>,
     /// Only records of this run of the daemon
@@ -95,7 +95,7 @@ pub(super) struct ListActivity {
 
 #[derive(Debug, Args)]
 pub(super) struct ShowActivity {
-    /// The record, by its number in the list
+    /// The record's number in the list
     id: u64,
 }
 

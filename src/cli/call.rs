@@ -27,7 +27,7 @@ use crate::{
 
 /// Call a tool
 ///
-/// The call type is the tool's own unless you name one; a type that is too weak is refused (exit code 4). The tool's text goes to
+/// The call type is the tool's own unless you name one; a type that is too mild is refused (exit code 4). The tool's text goes to
 /// stdout, its progress to stderr. Exits with code 1 if the tool reports an error.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]

@@ -15,10 +15,10 @@ pub(super) struct CarriedOptions {
     /// The address to listen on, instead of `listen` [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     pub(super) listen: Option<String>,
-    /// The port on 127.0.0.1; 0 takes a free one
+    /// The port on 127.0.0.1; with 0, a free one
     #[arg(long, value_name = "PORT", value_parser = whole_number(0..=65_535_u16), conflicts_with = "listen")]
     pub(super) port: Option<u16>,
-    /// What `/mcp` lists, instead of `routing_mode`
+    /// The tools that `/mcp` lists, instead of `routing_mode`
     #[arg(long, value_parser = PossibleValuesParser::new(["retrieve_tools", "direct", "code_execution", "proxy"]))]
     pub(super) mode: Option<String>,
     /// Allow an address that other machines can reach
@@ -27,7 +27,7 @@ pub(super) struct CarriedOptions {
     /// How much to log
     #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]))]
     pub(super) log_level: Option<String>,
-    /// How log lines look [default: text]
+    /// The format of log lines [default: text]
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(super) log_format: Option<LineFormat>,
     /// Add the bundled demo server, under the name demo

@@ -15,8 +15,8 @@ use crate::{code_execution::calls_before, config::json_mistake, daemon_client, s
 
 /// Run a JavaScript file that calls tools
 ///
-/// Runs a script as the tool `code_execution` does. The result goes to stdout, the log to stderr. Exits with code 1 if the script fails. Needs `mcpproxy
-/// config set enable_code_execution true`.
+/// Runs a script as the tool `code_execution` does. The result goes to stdout, the log to stderr. Exits with code 1 if the script fails.
+/// To allow scripts, run `mcpproxy config set enable_code_execution true` once.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CodeCommand {
@@ -35,7 +35,7 @@ pub(super) struct CodeCommand {
     /// Allow only this server; may be repeated
     #[arg(long = "allow-server", value_name = "NAME")]
     allow_servers: Vec<String>,
-    /// Let it call tools that may delete or overwrite
+    /// Allow calls of tools that may delete or overwrite
     #[arg(long)]
     allow_destructive: bool,
 }

@@ -38,13 +38,13 @@ pub(super) enum ConfigCommand {
 
 /// Print the JSON Schema of the configuration file
 ///
-/// For editors: save it beside the file, and name it there as `"$schema"`.
+/// Editors use it if you save it next to the configuration file and name it there as `"$schema"`.
 #[derive(Debug, Args)]
 pub(super) struct ConfigSchema {}
 
 /// Print the path of the configuration file
 ///
-/// It is what --config names, else `$MCPPROXY_CONFIG`, else `$MCP_CONFIG_PATH`. Without these it is `mcp_config.json` in the platform's
+/// --config names the file, else `$MCPPROXY_CONFIG`, else `$MCP_CONFIG_PATH`. Without these, the file is `mcp_config.json` in the platform's
 /// configuration folder, or in `~/.mcpproxy` if only that one exists.
 #[derive(Debug, Args)]
 pub(super) struct ConfigPath {}
@@ -58,7 +58,7 @@ pub(super) struct ConfigEditor {}
 /// Check the configuration file
 ///
 /// Exits with code 0 if `serve` would start and every entry is usable, else with 1; warnings do not count. Variables are looked up in this
-/// command's environment; one that only the running daemon has gives a warning. Secrets are looked up where the daemon does.
+/// command's environment; a variable that only the running daemon has causes a warning.
 #[derive(Debug, Args)]
 pub(super) struct ConfigCheck {
     /// Check as for `serve --insecure`

@@ -25,7 +25,7 @@ use crate::{
 
 /// Show the configuration file, or one value of it
 ///
-/// Secrets are shown as `***`. Of a KEY that is not in the file, the default value is shown.
+/// Secrets are shown as `***`. For a KEY that is not in the file, the command shows the default value.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -69,15 +69,15 @@ pub(super) struct ConfigHistoryList {
 
 /// Undo a change to the configuration, a token or an approval
 ///
-/// Restores the file byte for byte if nothing changed since, else value by value. Undoing the
-/// issue of a token revokes it. Secrets are not in the history: the removal of one can be undone only until the daemon restarts.
+/// Restores the file byte for byte if nothing changed since, else value by value. If the change issued a token, the undo revokes
+/// the token. The history contains no secrets, so you can undo the removal of a secret only until the daemon restarts.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   mcpproxy config undo
   mcpproxy config undo 12 --dry-run")]
 pub(super) struct ConfigUndo {
-    /// The number in `config history`; without it, the latest
+    /// The number in `config history`; by default the latest change
     #[arg(value_name = "NUMBER")]
     id: Option<u64>,
     /// Show what would change, and write nothing

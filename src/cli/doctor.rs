@@ -22,7 +22,7 @@ use crate::{
 
 /// Find problems and how to fix them
 ///
-/// Without a daemon it starts each server for a moment, except disabled and quarantined ones. Exits with code 1 if a check fails.
+/// Without a daemon it starts each server briefly, except disabled and quarantined ones. Exits with code 1 if a check fails.
 #[derive(Debug, Args)]
 pub(super) struct DoctorCommand {
     /// Start and contact no servers

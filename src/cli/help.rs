@@ -20,8 +20,8 @@ Options of every command:
       --config <FILE>   the configuration file
       --data-dir <DIR>  the data folder
   -o, --output <FORMAT> table or json
-  -q, --quiet           data and errors only; `serve` logs warnings only
-  -v, --verbose         more; `serve` logs at debug
+  -q, --quiet           only data and errors; `serve` logs only warnings and errors
+  -v, --verbose         more details; `serve` logs at the level debug
   -h, --help            help for a command
   -V, --version         version, commit and protocol revisions
 
@@ -69,7 +69,7 @@ service uninstall = mcpproxy service uninstall
 service status = mcpproxy service status
 service install = mcpproxy service install --listen 127.0.0.1:9090
 status = mcpproxy status -o json
-ui = mcpproxy ui --print     on a machine without a browser
+ui = mcpproxy ui --print     print the link, for a browser on another machine
 version = mcpproxy version -o json
 token = mcpproxy token add ada --servers github
 token list = mcpproxy token list
@@ -85,8 +85,8 @@ tools enable = mcpproxy tools enable github:delete_repository";
 
 const ROOT_EXAMPLES: &str = "\
 Examples:
-  mcpproxy setup                                   import servers, start mcpproxy and connect clients
-  mcpproxy serve --demo                            try it with a bundled server
+  mcpproxy setup             import servers and connect clients; asks first
+  mcpproxy serve --demo      try it with a bundled server
   mcpproxy upstream add time -- uvx mcp-server-time";
 
 /// The whole command line, laid out.

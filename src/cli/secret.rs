@@ -39,14 +39,15 @@ pub(super) enum SecretCommand {
 
 /// Store a secret, read from the terminal or stdin
 ///
-/// It goes to the desktop's keyring, else to a private file in the data folder. Running servers get it at their next start.
+/// The secret goes to the desktop's keyring or, if there is none, to a private file in the data folder. Running servers get it at their next
+/// start.
 #[derive(Debug, Args)]
 pub(super) struct SetSecret {
-    /// Its name, of letters, digits, `.`, `_`, `-` and `/`
+    /// The secret's name, of letters, digits, `.`, `_`, `-` and `/`
     name: String,
 }
 
-/// List secrets, where each is, and which servers use it
+/// List secrets with their places and the servers that use them
 #[derive(Debug, Args)]
 pub(super) struct ListSecrets {}
 

@@ -24,7 +24,7 @@ use crate::{
 
 /// Run the daemon in the foreground
 ///
-/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C ends it after calls in flight.
+/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C ends the daemon; calls in flight get 10 s.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ServeCommand {
@@ -40,7 +40,7 @@ pub(super) struct ServeCommand {
     /// Log to this file instead of stderr; keeps at most 10 MB
     #[arg(long, value_name = "FILE", conflicts_with = "background")]
     log_file: Option<std::path::PathBuf>,
-    /// Serve one client on stdin and stdout; for HTTP too, add --http
+    /// Serve one client on stdin and stdout; add --http for HTTP, too
     #[arg(long, conflicts_with = "locked")]
     stdio: bool,
     /// Run without a terminal, for clients that come through a bridge

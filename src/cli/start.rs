@@ -19,18 +19,18 @@ use crate::{
 
 /// Start the daemon in the background
 ///
-/// It runs until `mcpproxy stop` or a shutdown of the machine; `mcpproxy service install` starts it at every login. Its log:
-/// `mcpproxy logs`.
+/// The daemon runs until `mcpproxy stop`, or until the machine shuts down. `mcpproxy logs` shows its log. To start it at every login, use
+/// `mcpproxy service install`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcpproxy start\n  mcpproxy start -o json     its address, for programs"
+    after_long_help = "Examples:\n  mcpproxy start\n  mcpproxy start -o json     print its address as JSON"
 )]
 pub(super) struct StartCommand {}
 
 /// Restart the daemon
 ///
-/// Calls in flight get ten seconds, and sessions continue. A service is restarted by its service manager; any other daemon then runs in
-/// the background, with the options of `serve` that it had.
+/// Calls in flight get 10 s, and sessions continue. The service manager restarts a service; any other daemon then runs in the
+/// background, with the same options of `serve`.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Examples:\n  mcpproxy restart           apply changes that need a restart"

@@ -17,15 +17,15 @@ use crate::{
 
 /// Serve a client over stdin and stdout
 ///
-/// For clients that can only start a process, such as Claude Desktop. They share one daemon and its servers; without a daemon one
-/// starts in the background and ends ten minutes after its last client.
+/// Use it for clients that can only start a process, such as Claude Desktop. They share one daemon and its servers. If no daemon runs,
+/// one starts in the background, and ends 10 min after its last client.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct StdioCommand {
     /// The endpoint to serve, such as /mcp/all or /mcp/server/NAME
     #[arg(long, value_name = "PATH", default_value = "/mcp", value_parser = endpoint)]
     endpoint: String,
-    /// The client's access token; without it anonymous
+    /// The client's access token; without one it is `anonymous`
     #[arg(long, value_name = "TOKEN", env = "MCPPROXY_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<Secret>,
     /// When a daemon that is started for this ends after its last client

@@ -21,10 +21,10 @@ use crate::{
 
 /// Stop the daemon and its servers
 ///
-/// Waits until it has ended; calls in flight get ten seconds. Clients of `mcpproxy stdio` start it again.
+/// Waits until the daemon has ended; calls in flight get 10 s. The next request of a client of `mcpproxy stdio` starts a new daemon.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcpproxy stop\n  mcpproxy --data-dir ~/other stop     the daemon of another data folder"
+    after_long_help = "Examples:\n  mcpproxy stop\n  mcpproxy --data-dir ~/other stop     stop the daemon of this data folder"
 )]
 pub(super) struct StopCommand {}
 

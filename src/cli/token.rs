@@ -30,7 +30,7 @@ pub(super) enum TokenCommand {
 
 /// Issue a token, and show it once with the text to send
 ///
-/// mcpproxy keeps only the token's hash. Without --calls the token allows only reads.
+/// mcpproxy keeps only the token's hash. Without --calls the token allows only reading.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -38,7 +38,7 @@ Examples:
   mcpproxy token add ci --profile build --calls all
   mcpproxy token add ben -o json")]
 pub(super) struct AddToken {
-    /// The caller's name in access rules and records
+    /// The name of the token, and of its caller in rules and records
     #[arg(value_name = "NAME")]
     name: String,
     /// Only these servers
@@ -55,7 +55,7 @@ pub(super) struct AddToken {
     /// The call types it allows
     #[arg(long, value_enum, default_value_t = Calls::Read)]
     calls: Calls,
-    /// How long it is valid, such as 30d; else until revoked
+    /// How long it is valid, such as 30d; by default until you revoke it
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
     /// A role for access rules; may be repeated

@@ -16,7 +16,7 @@ use crate::{
     management::{ShownTool, ToolList, ToolRow},
 };
 
-/// List, search and show tools
+/// List, search, show and disable tools
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum ToolsCommand {

@@ -18,7 +18,7 @@ pub(super) struct SearchTools {
     /// Only the tools of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// The most results; at most `tools_limit`, which is the default
+    /// How many results, at most and by default `tools_limit`
     #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
     limit: Option<usize>,
     /// How many of the words must match

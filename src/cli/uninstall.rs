@@ -30,15 +30,15 @@ use crate::{
 
 /// Undo what `setup` did
 ///
-/// Shows what it will do, and asks. Removes mcpproxy from your clients' files, puts their own servers back, removes the service and stops
-/// the daemon. The configuration, the data and the secrets stay; --purge deletes them, too.
+/// Shows the steps, and asks. Removes mcpproxy from your clients' files, puts their own servers back, removes the service and stops the
+/// daemon. The configuration, the data and the secrets stay; --purge deletes them, too.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct UninstallCommand {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-    /// Show what would be done, and change nothing
+    /// Show the steps, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Also delete the configuration, the data and the secrets
@@ -48,8 +48,8 @@ pub(super) struct UninstallCommand {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcpproxy uninstall --dry-run     what would be done
-  mcpproxy uninstall               the same, after a question
+  mcpproxy uninstall --dry-run     show the steps
+  mcpproxy uninstall               show the steps, ask, and do them
   mcpproxy uninstall --yes --purge";
 
 /// What there is to undo, and afterwards what was undone.

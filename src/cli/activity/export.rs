@@ -28,7 +28,7 @@ pub(in crate::cli) struct ExportActivity {
     /// One JSON object per line, or CSV
     #[arg(long = "format", value_name = "jsonl|csv", default_value = "jsonl", value_parser = form)]
     form: ExportFormat,
-    /// The file to write, private to you; - is stdout
+    /// The file to write, readable only by you; by default stdout
     file: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(long, requires = "file")]

@@ -28,7 +28,7 @@ use crate::{
 
 /// Connect your AI clients, or show which are connected
 ///
-/// Keeps the comments and the order of a client's file, and a backup next to it.
+/// mcpproxy keeps the comments and the order of a client's file, and a backup next to it.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("{EXAMPLES}\nClients: {}", Client::listed(Client::can_connect)))]
 #[expect(
@@ -60,7 +60,7 @@ pub(super) struct ConnectCommand {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Remove mcpproxy again; an unedited file is restored exactly
+    /// Disconnect; a file that you did not edit is restored exactly
     #[arg(long, conflicts_with_all = ["name", "endpoint", "stdio"])]
     undo: bool,
 }
@@ -71,9 +71,9 @@ Examples:
   mcpproxy connect claude-code cursor       connect these two
   mcpproxy connect --all --dry-run          show the changes for all installed clients
   mcpproxy connect codex --endpoint /mcp/all
-  mcpproxy connect claude-code --project    this project only (.mcp.json)
+  mcpproxy connect claude-code --project    connect it in this folder's .mcp.json
   mcpproxy connect cursor --token           give it its own access token
-  mcpproxy connect cursor --undo            remove it again";
+  mcpproxy connect cursor --undo            disconnect it";
 
 /// Connects one client, and says so to people.
 pub(super) fn put_in(

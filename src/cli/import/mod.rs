@@ -38,7 +38,7 @@ use crate::{
 ///
 /// Shows the servers in your clients' files and in this folder's project file, and asks which to import. Without a terminal it imports
 /// nothing unless --all, --yes or --server is given. Imported servers are trusted. --move also removes them from the clients' files,
-/// so that nothing runs twice.
+/// so that no server runs twice.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("{EXAMPLES}\nClients: {}", Client::listed(|_| true)))]
 #[expect(
@@ -67,7 +67,7 @@ pub(super) struct ImportCommand {
     /// Also remove imported servers from the clients' files
     #[arg(long = "move", conflicts_with = "dry_run")]
     moves: bool,
-    /// Where secrets go; asks by default, without a terminal `file`
+    /// Store secrets in the keyring, or in the configuration file
     #[arg(
         long,
         value_name = "keyring|file",
@@ -86,9 +86,9 @@ const GIVE_VALUE: &str =
 
 const EXAMPLES: &str = "\
 Examples:
-  mcpproxy import                              look everywhere, and ask
-  mcpproxy import --all --move                 import everything, and nothing runs twice
-  mcpproxy import cursor claude-code --all     everything that these two have
+  mcpproxy import                              show all servers, and ask
+  mcpproxy import --all --move                 import all, and remove them from clients' files
+  mcpproxy import cursor claude-code --all     import all servers of these two
   mcpproxy import ./servers.json --server github
   pbpaste | mcpproxy import -                  JSON from a server's page
   mcpproxy import --undo                       put moved servers back";

@@ -27,13 +27,13 @@ use crate::{
 
 /// Run the daemon at every login, and now
 ///
-/// Writes and starts a systemd user unit or a launchd agent that runs `mcpproxy serve` with these options. Run it again after you
-/// changed options or moved the program. It writes no secrets: put variables into the file that it names at the end.
+/// Writes and starts a systemd user unit or a launchd agent that runs `mcpproxy serve` with these options. To change options, or after the
+/// program has moved, run the command again. It writes no secrets; put variables into the file that it names at the end.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InstallService {
     #[command(flatten)]
     options: CarriedOptions,
-    /// Print what would be written and run, and do nothing
+    /// Print the file and the commands, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Start the daemon at the next login only

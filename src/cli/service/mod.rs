@@ -41,11 +41,11 @@ pub(super) enum ServiceCommand {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcpproxy service install                             run at every login, and now
-  mcpproxy service install --listen 127.0.0.1:9090     the same on another port
-  mcpproxy service install --dry-run                   print what would be written and run
-  mcpproxy service status                              installed, running, up to date?
-  mcpproxy service uninstall                           stop it, and remove what install wrote";
+  mcpproxy service install                             start now and at every login
+  mcpproxy service install --listen 127.0.0.1:9090     use another port
+  mcpproxy service install --dry-run                   print the file and the commands
+  mcpproxy service status                              show whether it is installed and runs
+  mcpproxy service uninstall                           stop and remove the service";
 
 impl ServiceCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {

@@ -22,7 +22,7 @@ use crate::cli::{
 /// The configuration, the data folder, and your own settings next to the unit stay. A file that `install` did not write stays, too.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct UninstallService {
-    /// Print what would be removed and run, and do nothing
+    /// Print the steps, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

@@ -36,7 +36,7 @@ use crate::{
 
 /// Import servers, start the daemon and connect your clients
 ///
-/// Asks before it imports or connects; with --yes it asks nothing. You can run it again at any time; it skips finished steps.
+/// You can run it again at any time; it skips finished steps.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(
@@ -44,10 +44,10 @@ use crate::{
     reason = "each is an option of its own"
 )]
 pub(super) struct SetupCommand {
-    /// A client, a file, `all` or `none`; may be repeated
+    /// Import from a client or a file, `all` or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|FILE|all|none")]
     import: Vec<String>,
-    /// A client, `all` installed ones or `none`; may be repeated
+    /// Connect a client, `all` installed ones or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|all|none")]
     connect: Vec<String>,
     /// The daemon's port on 127.0.0.1, saved in the configuration
@@ -62,7 +62,7 @@ pub(super) struct SetupCommand {
     /// Start the daemon in the background, not at every login
     #[arg(long)]
     no_service: bool,
-    /// Where secrets go; asks by default, without a terminal `file`
+    /// Store secrets in the keyring, or in the configuration file
     #[arg(
         long,
         value_name = "keyring|file",
@@ -70,7 +70,7 @@ pub(super) struct SetupCommand {
         hide_possible_values = true
     )]
     secrets: Option<SecretsPlace>,
-    /// Do not ask; import everything, secrets into the keyring
+    /// Do not ask; import everything, store secrets in the keyring
     #[arg(short, long)]
     yes: bool,
     /// Leave imported servers in the clients' files; they run twice
@@ -80,10 +80,10 @@ pub(super) struct SetupCommand {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcpproxy setup                                    guided
+  mcpproxy setup                                    ask before importing and connecting
   mcpproxy setup --yes                              everything, without questions
   mcpproxy setup --import cursor --connect claude-code --service
-  mcpproxy setup --import none --connect codex      nothing imported, one client
+  mcpproxy setup --import none --connect codex      import nothing, connect one client
   mcpproxy setup --port 8081                        if another program uses 8080";
 
 impl SetupCommand {

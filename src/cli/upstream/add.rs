@@ -35,10 +35,10 @@ pub(in crate::cli) struct AddServer {
     /// At most 64 letters, digits, `.`, `_` and `-`, without `__`
     #[arg(value_parser = server_name, required_unless_present = "json")]
     name: Option<ServerName>,
-    /// JSON or a URL as the server's page gives it; - reads stdin
+    /// JSON, command or URL from the server's page; - reads stdin
     #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind", "disabled"])]
     json: Option<String>,
-    /// Where secrets go; asks by default, without a terminal `file`
+    /// Store secrets in the keyring, or in the configuration file
     #[arg(
         long,
         value_name = "keyring|file",
@@ -46,7 +46,7 @@ pub(in crate::cli) struct AddServer {
         hide_possible_values = true
     )]
     secrets: Option<SecretsPlace>,
-    /// The address of a remote server
+    /// The URL of a remote server
     #[arg(long)]
     url: Option<String>,
     /// The command and its arguments, after `--`; no shell splits them
@@ -61,7 +61,7 @@ pub(in crate::cli) struct AddServer {
     /// A header for every request to the URL; may be repeated
     #[arg(long, value_name = "NAME: VALUE", value_parser = header_pair, requires = "url", conflicts_with = "command")]
     header: Vec<(String, String)>,
-    /// stdio, http, sse or auto; detected by default
+    /// stdio, http, sse or auto; by default from the command or URL
     #[arg(long = "type", value_name = "TYPE", hide_possible_values = true, value_parser = PossibleValuesParser::new(TYPES))]
     kind: Option<String>,
     /// Quarantine the server until you approve it

@@ -33,16 +33,16 @@ pub(in crate::cli) struct ApproveServer {
     /// Tools, prompts or resource URIs; none for a whole server
     #[arg(value_name = "TOOL")]
     things: Vec<String>,
-    /// Approve its instructions
+    /// Approve the server's instructions
     #[arg(long)]
     instructions: bool,
-    /// Approve everything it lists now
+    /// Approve everything that the server lists now
     #[arg(long, conflicts_with_all = ["things", "instructions"])]
     all: bool,
     /// The fingerprint that `upstream inspect` printed
     #[arg(long, value_name = "SEEN", value_parser = fingerprint)]
     seen: Option<String>,
-    /// Approve also what looks dangerous or was never listed
+    /// Approve even dangerous or never listed definitions
     #[arg(long)]
     yes: bool,
 }

@@ -28,7 +28,7 @@ use crate::{
 /// stdout. If a lock file is in force, its entries are written unchanged.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WriteLock {
-    /// The file, mcp.lock.json for example
+    /// The file, such as mcp.lock.json
     file: Option<PathBuf>,
     /// Replace the file, whatever it contains
     #[arg(long, requires = "file")]

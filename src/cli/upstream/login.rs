@@ -21,13 +21,13 @@ use crate::{
 
 /// Log in to a server
 ///
-/// Opens your browser and waits for the login. Without a browser, or with --no-browser, it prints the address: open it anywhere. A
-/// browser on another machine ends at a page that does not load; paste that page's address here.
+/// Opens your browser and waits for the login. Without a browser, or with --no-browser, it prints the URL; open that URL on any machine. If
+/// the browser then ends at a page that it cannot load, paste the URL of that page here.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LogIn {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// Print the address instead of opening the browser
+    /// Print the URL instead of opening the browser
     #[arg(long)]
     no_browser: bool,
 }

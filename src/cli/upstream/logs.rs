@@ -17,7 +17,7 @@ use crate::{
 
 /// Show a server's log
 ///
-/// Works without a daemon, too, as logs are in the data folder.
+/// Logs are in the data folder, so the command also works without a daemon.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowLogs {
     /// The server's name, as `upstream list` shows it

@@ -18,7 +18,7 @@ use crate::{
 
 /// Change keys of a server's entry
 ///
-/// `env`, `headers`, `isolation` and `oauth` are merged, everything else is replaced; null removes a key. `***` keeps the stored
+/// `env`, `headers`, `isolation`, `oauth` and `tool_acl` are merged, everything else is replaced; null removes a key. `***` keeps the stored
 /// value. Comments stay.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
