@@ -116,7 +116,7 @@ test("restarts of many say how far they are, and are stopped where they stand", 
   await page.getByRole("button", { name: "Restart", exact: true }).click();
   await page.getByText("Restarting 18 servers… 8 of 18").waitFor();
   await page.getByRole("button", { name: "Stop", exact: true }).click();
-  await page.locator("#toast", { hasText: "Restarted 16 servers, left 2 as they were" }).waitFor();
+  await page.locator("#toast", { hasText: "Restarted 0 of 16 servers, left 2 as they were" }).waitFor();
   // What changes the file is one change of it, and one undo.
   const history = async () => (await here.rest("GET", "/config/history")).entries.length;
   const rows = async () => (await here.rest("GET", "/servers")).servers.filter((one) => one.name.startsWith("late"));

@@ -286,7 +286,7 @@ test("requiring tokens names the clients that would get 401, and gives each a to
   assert.ok(!(await page.content()).includes(token.slice("Bearer ".length)), "nobody needs to see it");
   // Nobody is let in again before a restart, so whoever has a token keeps it until then.
   await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
-  await page.locator("#toast", { hasText: "Tokens are required until a restart" }).waitFor();
+  await page.locator("#toast", { hasText: "Undone. Tokens are required until a restart" }).waitFor();
   assert.deepEqual([await status(), await status(token)], [401, 200]);
   await here.rest("DELETE", "/clients/cursor/token");
   assert.equal(here.read(".cursor/mcp.json"), before_);

@@ -81,7 +81,7 @@ test("an entry that is changed elsewhere while it is edited is compared as it is
   await silent.fill("44s");
   await page.getByRole("button", { name: "Remove LOG" }).click();
   await here.rest("PATCH", "/servers/other", { env: { OTHER: "1" }, init_timeout: "20s", call_tool_timeout: "33s" });
-  await page.getByText(/^The entry was changed meanwhile: .*env\.OTHER/).waitFor();
+  await page.getByText(/^Something else changed the entry: .*env\.OTHER/).waitFor();
   await page.getByText(/You changed call_tool_timeout, too/).waitFor();
   assert.match(await page.getByRole("region", { name: "The changed entry" }).innerText(), /"OTHER": "\*\*\*"/);
   await isSound(who, "changed meanwhile");
@@ -113,7 +113,7 @@ test("an entry that nobody has touched here follows, and one that is removed say
   await go("/ui/servers/brief/edit");
   await here.rest("PATCH", "/servers/brief", { env: { LATER: "yes" } });
   await page.getByLabel("Value of LATER").waitFor();
-  assert.equal(await page.getByText("changed meanwhile").count(), 0);
+  assert.equal(await page.getByText("Something else changed").count(), 0);
   await page.getByLabel("Value of LATER").fill("typed");
   await here.rest("DELETE", "/servers/brief");
   await page.getByText("There is no server brief any more.").waitFor();
@@ -168,4 +168,25 @@ test("notices of one kind stand beside each other, and take nothing from what fo
   assert.equal(await page.evaluate(() => document.activeElement.id), "token-name");
   await close();
   await guarded.end();
+});
+
+test("an entry that no form can show is edited as JSON, from the list on", async () => {
+  const odd = await world({ entries: () => ({ bad: { command: 5, args: "x", env: { LOG: "debug" } } }) });
+  const who = await visitor(odd);
+  const { page, close } = who;
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  await page.getByText("No form can show this entry: args has the wrong type").waitFor();
+  await isSound(who, "an entry as JSON alone");
+  await page.getByLabel("Entry as JSON").fill(JSON.stringify({ command: "node", args: "x" }));
+  await page.getByRole("button", { name: "Edit as form" }).click();
+  await page.getByText("No form can show this entry").waitFor();
+  await page.getByLabel("Entry as JSON").fill(JSON.stringify({ ...kind("bookings", odd.marker), env: { LOG: "debug" } }));
+  await page.getByRole("button", { name: "Edit as form" }).click();
+  assert.equal(await page.getByRole("textbox", { name: "Command" }).inputValue(), process.execPath);
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await page.getByRole("button", { name: /^Save \d changes/ }).click();
+  await page.waitForURL(/\/ui\/servers\/bad$/);
+  await eventually("its tools", async () => (await odd.rest("GET", "/servers/bad")).server.state === "Ready");
+  await close();
+  await odd.end();
 });

@@ -23,7 +23,7 @@ test("of the demo server nothing is offered that cannot be done, and the first s
     await page.getByRole("button", { name: "Restart" }).waitFor();
     await isSound({ page, width: 1280 }, `demo ${args}`);
     await go("/ui/servers/demo/edit");
-    await page.getByText("It is in no file.").waitFor();
+    await page.getByText("demo has no entry.").waitFor();
     await go("/ui/tools/demo:echo");
     await page.getByRole("heading", { name: "Try it" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Hide from agents" }).count(), 0);
@@ -71,9 +71,9 @@ test("a check of access says no of what there is not, and counts rules as the ta
   await go("/ui/access");
   const form = page.getByRole("form", { name: "Check access" });
   for (const [what, verdict, said] of [
-    ["nonsense", "No", "mcpproxy has no tool \"nonsense\""],
+    ["nonsense", "Not found", "name the tool as SERVER:TOOL"],
     ["rooms:find_rooms", "No", "by rule 1"],
-    ["rooms:nothing", "No", "has no tool \"nothing\""],
+    ["rooms:nothing", "Not found", "has no tool \"nothing\""],
     ["rooms:fail", "Yes", "by the default"],
   ]) {
     await form.getByLabel("Subject").fill("bob");

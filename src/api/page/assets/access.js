@@ -62,7 +62,7 @@ export function access(_, frame) {
       await undoChanges([done.id]);
       await load();
       // Nobody is let in again before a restart: until then they need theirs.
-      if (given.length && list.required()) return toast("Tokens are required until a restart");
+      if (changes.some(({ path }) => path === "serverAuth.required") && list.required()) return toast("Undone. Tokens are required until a restart");
       await takeBack(given);
       await load();
     }) : undefined);
@@ -94,7 +94,7 @@ export function access(_, frame) {
     const who = [all(rule.subjects), rule.roles?.length ? `the role ${some(rule.roles, 4)}` : null].filter(Boolean).join(", as ");
     const what = rule.tools?.length ? h("code", said(some(rule.tools, 6))) : "everything";
     const more = [rule.prompts ? "prompts " + some(rule.prompts, 3) : null, rule.resources ? "resources " + some(rule.resources, 3) : null].filter(Boolean);
-    return [said(who || "Everybody"), rule.policy === "deny" ? " may not use " : " may use ", what, more.length ? said(`, ${more.join(", ")}`) : null];
+    return [said(who || (rule.policy === "deny" ? "Nobody" : "Everybody")), rule.policy === "deny" && who ? " may not use " : " may use ", what, more.length ? said(`, ${more.join(", ")}`) : null];
   }
 
   function rules() {
@@ -106,9 +106,9 @@ export function access(_, frame) {
       return [row(`rule${i}`, [cell("tight dim", i + 1), cell("grow", inWords(rule)), cell("act", button(isOpen ? "Close" : "Edit", toggle, "btn small", { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Edit"} rule ${i + 1}` }))]),
         isOpen ? h("tr.open", { role: "row", "data-key": `open rule${i}` }, h("td.full", { role: "cell", colspan: "3" }, ruleForm(acl))) : null];
     };
-    const otherwise = row("otherwise", [cell("tight dim", "–"), cell("grow soft", acl?.default === "deny" ? "Otherwise: nothing" : "Otherwise: everything"), cell("")]);
+    const otherwise = row("otherwise", [cell("tight dim", "–"), cell("grow soft", acl?.default === "deny" ? "Otherwise: denied" : "Otherwise: allowed"), cell("")]);
     const add = button("Add a rule", () => { ruling = { at: known.length, rule: {}, isNew: true }; frame.paint(); document.getElementById("rule-subjects")?.focus(); }, "end btn small");
-    return section("Rules", [h("p", acl ? "the first match decides" : "none; only tokens limit their callers"), add],
+    return section("Rules", [h("p", acl ? "the first match decides" : "none: every caller may use every tool, within the limits of its token"), add],
       ruling?.isNew ? ruleForm(acl) : null,
       acl ? table("fold", [["#"], ["In words"], ["Action", "", true]], [[...known.map(line), otherwise]]) : null, check());
   }
@@ -132,7 +132,7 @@ export function access(_, frame) {
     return h("form", { "aria-label": isNew ? "New rule" : `Rule ${at + 1}`, "data-key": `rule form ${at}`, on: { submit } },
       h("div.line", field("rule-subjects", "Callers", rule.subjects, "such as ci; empty: every caller"), field("rule-roles", "Roles", rule.roles, "optional")),
       h("fieldset.field.sec", { "data-kept": "" }, h("legend", "Decision"), radio("deny", "may not use"), radio("allow", "may use")),
-      h("div.line", field("rule-tools", "Tools", rule.tools, "such as github__get_*; empty: every tool"), h("div.field.thin", h("label", { for: "rule-place" }, "Place"), h("input", { type: "number", id: "rule-place", min: "1", max: String(known.length + (isNew ? 1 : 0)), value: String(at + 1), "data-kept": "" }))),
+      h("div.line", field("rule-tools", "Tools", rule.tools, "such as github__get_*; empty: every tool"), h("div.field.thin", h("label", { for: "rule-place" }, "Position"), h("input", { type: "number", id: "rule-place", min: "1", max: String(known.length + (isNew ? 1 : 0)), value: String(at + 1), "data-kept": "" }))),
       h("div.line", h("button.btn.primary", { type: "submit" }, "Save rule"), button("Cancel", () => { ruling = null; frame.paint(); }),
         isNew ? null : button("Remove", () => put(known.filter((_, i) => i !== at), `Removed rule ${at + 1}`), "btn danger")));
   }
@@ -144,8 +144,8 @@ export function access(_, frame) {
       const isOpen = editing?.name === name && !editing.isNew;
       const rows = [row(`profile ${name}`, [
         head("grow", said(name)),
-        cell("full", known[name]?.servers?.length ? said(known[name].servers.join(", ")) : h("span.dim", "all servers")),
-        cell("", `${number(list.names().profileTools[name] ?? 0)} `, known[name]?.tools?.length ? h("code", said(some(known[name].tools, 4))) : h("span.dim", "all their tools")),
+        cell("full", known[name]?.servers ? said(known[name].servers.join(", ") || "no servers") : h("span.dim", "all servers")),
+        cell("", number(list.names().profileTools[name] ?? 0), known[name]?.tools ? [": ", h("code", said(some(known[name].tools, 4)))] : null),
         cell("", list.of(name).length ? said(some(list.of(name), 4)) : h("span.dim", "no token")),
         cell("full nowrap", h("code", `/mcp/p/${name}`), " ", copying("copy", address(name), "link small")),
         cell("act full", button(isOpen ? "Close" : "Edit", () => { editing = isOpen ? null : { name, servers: new Set(known[name]?.servers ?? list.names().servers) }; frame.paint(); }, "btn small", { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Edit"} ${name}` })),
@@ -166,23 +166,27 @@ export function access(_, frame) {
     const tick = (server, i) => h("li", h("input", { type: "checkbox", id: `p${i}`, checked: servers.has(server), on: { change: (event) => { servers[event.target.checked ? "add" : "delete"](server); frame.paint(); } } }), h("label", { for: `p${i}` }, said(server)), h("span.dim.small", ` ${number(ofServer(server))}`));
     const most = [...servers].reduce((sum, server) => sum + ofServer(server), 0);
     const patterns = h("textarea.mono", { id: "profile-tools", rows: 3, spellcheck: "false", "data-kept": "", "aria-describedby": "profile-tools-h" }, (known?.tools ?? []).join("\n"));
-    const field = h("input.mono", { type: "text", id: "profile-name", value: name, autocomplete: "off", "data-kept": "" });
+    const field = h("input.mono", { type: "text", id: "profile-name", value: name, autocomplete: "off", "data-kept": "", on: { input: ({ target }) => target.setCustomValidity("") } });
     const submit = (event) => {
       event.preventDefault();
-      const called = isNew ? document.getElementById("profile-name").value.trim() : name;
-      if (!called) return document.getElementById("profile-name").focus();
+      const given = document.getElementById("profile-name");
+      const called = isNew ? given.value.trim() : name;
+      if (!called) return given.focus();
+      if (isNew && Object.hasOwn(file.settings.profiles ?? {}, called)) {
+        given.setCustomValidity(`Nothing was saved: there is a profile ${called} already.`);
+        return given.reportValidity();
+      }
       const tools = document.getElementById("profile-tools").value.split("\n").map((line) => line.trim()).filter(Boolean);
-      // A profile of all servers stays one, also of those that come later.
-      const isWhole = known && !known.servers && servers.size === list.names().servers.length;
-      return save([
-        ...(isWhole ? [] : [{ path: ["profiles", called, "servers"], value: [...servers] }]),
-        ...(tools.length || known?.tools ? [{ path: ["profiles", called, "tools"], value: tools.length ? tools : null }] : []),
-      ], `Saved profile ${called}`);
+      // A profile of all servers stays one, also of those that come later: an empty list would be none.
+      const isWhole = !servers.size || (known && !known.servers && servers.size === list.names().servers.length);
+      const lists = { ...(isWhole ? {} : { servers: [...servers] }), ...(tools.length ? { tools } : {}) };
+      if (isNew) return save([{ path: ["profiles", called], value: lists }], `Saved profile ${called}`);
+      return save(["servers", "tools"].filter((key) => lists[key] || known?.[key]).map((key) => ({ path: ["profiles", called, key], value: lists[key] ?? null })), `Saved profile ${called}`);
     };
     return h("form", { "aria-label": isNew ? "New profile" : `Servers of ${name}`, on: { submit } },
       isNew ? h("div.line", h("div.field", h("label", { for: "profile-name" }, "Name"), field)) : null,
       h("ul.ticks.sec", list.names().servers.map(tick)),
-      h("p.hint", { role: "status" }, `${count(servers.size, "server")} with ${count(most, "tool")} that can be used; patterns and hidden tools leave fewer.`),
+      h("p.hint", { role: "status" }, servers.size ? `${count(servers.size, "server")} with ${count(most, "tool")}; patterns and hidden tools may reduce that.` : "No server chosen: the profile has all servers, also those you add later."),
       h("div.field.sec", h("label", { for: "profile-tools" }, "Tools", h("span.dim", "optional, one pattern per line")), patterns, h("p.hint", { id: "profile-tools-h" }, "Such as ", h("code", "github__get_*"), " or ", h("code", "*__list_*"), "; without one, all tools of these servers.")),
       h("div.line", h("button.btn", { type: "submit" }, isNew ? "Save profile" : `Save ${name}`), button("Cancel", () => { editing = null; frame.paint(); }, "btn"),
         isNew ? null : button("Remove", () => save([{ path: ["profiles", name], value: null }], `Removed profile ${name}`), "btn danger")));

@@ -17,13 +17,10 @@ export function accessCheck() {
     event.preventDefault();
     const [server, ...rest] = what.value.trim().split(":");
     const question = rest.length ? { server, name: rest.join(":") } : { kind: "built_in", name: server };
-    if (!server) {
-      what.focus();
-      return;
-    }
+    if (!server) return what.focus();
     try {
       const told = await post("access/check", { subject: who.value.trim() || "anonymous", ...question });
-      fill(verdict, told.allowed ? state("ready", "Yes") : told.closest ? state("err", "Not found") : state("held", "No"), " ", because(told), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
+      fill(verdict, told.allowed ? state("ready", "Yes") : told.step?.do.startsWith("show_") ? state("err", "Not found") : state("held", "No"), " ", sentence(because(told)), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
       fill(verdict, state("err", said(failure.message)));
@@ -34,8 +31,10 @@ export function accessCheck() {
 }
 
 /** What decided. The table counts rules from 1, the file from 0, and has them in words. */
-function because({ allowed, decided_by: by, rule, reason }) {
+export function because({ allowed, decided_by: by, rule, reason, kind, step, subject }) {
   const verdict = allowed ? "allowed" : "denied";
   if (rule !== undefined) return `${verdict} by rule ${rule + 1}`;
-  return by === "default" ? `${verdict} by the default: no rule matches` : sentence(reason);
+  if (by === "default") return `${verdict} by the default: no rule matches`;
+  if (by === "token") return `the token of ${subject} does not allow it; another token can, see Access`;
+  return kind === "built_in" && step?.do === "show_tools" ? "name the tool as SERVER:TOOL, such as github:get_issue" : reason;
 }

@@ -3,13 +3,13 @@
 import { Failure, ask, part, patch as change, post } from "./api.js";
 import { between, diffTable } from "./diff.js";
 import { fill, h, kept } from "./dom.js";
-import { addCommand, asWritten, entriesIn, inFile, inOrder, isMap, patchOf, patched, same, tidy } from "./entry.js";
+import { addCommand, asWritten, entriesIn, inFile, inOrder, isMap, misshapen, patchOf, patched, same, tidy } from "./entry.js";
 import { entryForm } from "./entry_form.js";
 import { entrySecrets } from "./entry_secrets.js";
 import { write, written } from "./exact.js";
 import { changed, removed, unusable } from "./meanwhile.js";
 import { button, coloured, command, crumbs, empty, failed, go, noServer, note, textBox } from "./parts.js";
-import { capital, count, said, sentence } from "./words.js";
+import { capital, closest, count, said, sentence } from "./words.js";
 
 /** Milliseconds that a server may take to be tried: the daemon gives up before. */
 const TRIAL = 600_000;
@@ -55,10 +55,7 @@ export function edit(name, frame) {
       isRemoved = true;
     }
     if (isSaving) return;
-    if (!inspection?.entry) {
-      fill(meanwhile, inspection ? unusable(inspection.server) : removed(name));
-      return;
-    }
+    if (!inspection?.entry) return fill(meanwhile, inspection ? unusable(inspection.server) : removed(name));
     const latest = asWritten(inspection.entry);
     const isKnown = same(latest, now);
     now = latest;
@@ -129,12 +126,14 @@ export function edit(name, frame) {
       const given = form.name();
       if (!isJson) secrets.remember(form.secrets());
       isJson = !isJson;
-      if (isJson && !keys.length) knowKeys();
       show(entry, given);
     };
     show = (given, called) => {
       const entry = isJson ? given : secrets.restored(given);
-      form = entryForm({ name: isNew ? null : name, entry: { ...entry, name: called }, taken: isNew ? taken : [], takenSecrets: secrets.taken, changed: update });
+      const odd = misshapen(entry);
+      isJson ||= odd !== undefined;
+      if (isJson && !keys.length) knowKeys();
+      form = entryForm({ name: isNew ? null : name, entry: { ...(odd ? {} : entry), name: called }, taken: isNew ? taken : [], takenSecrets: secrets.taken, changed: update });
       area = h("textarea.mono", { rows: 18, spellcheck: "false", "aria-label": "Entry as JSON" });
       area.value = write(inOrder(before, entry), 2);
       area.addEventListener("input", update);
@@ -142,6 +141,7 @@ export function edit(name, frame) {
       fill(holder, isJson ? [nameAlone, h("div.field", area)] : form.node);
       toggle.textContent = isJson ? "Edit as form" : "Edit as JSON";
       update();
+      if (odd) tell(["No form can show this entry: ", h("code", odd), " has the wrong type"]);
     };
     const toggle = button("Edit as JSON", turn, "end link");
     const node = h("form", { novalidate: true, "aria-labelledby": "form-h", on: { submit: (event) => { event.preventDefault(); submit(); } } }, h("h2.sr", { id: "form-h" }, "Entry"), meanwhile, holder, review, message, acts);
@@ -175,7 +175,7 @@ export function edit(name, frame) {
     if (fault) return { fault };
     const [[called, entry], ...others] = entriesIn(value);
     if (others.length) return { fault: ["Several servers. Give one, or ", h("a.u", { href: "/ui/add" }, "paste all"), "."] };
-    return isMap(entry) ? { value: entry, called } : { fault: "An entry is a JSON object." };
+    return isMap(entry) ? { value: entry, called } : { fault: "An entry must be a JSON object: {…}" };
   }
 
   function parsed() {
@@ -202,7 +202,8 @@ export function edit(name, frame) {
   /** Keys that no entry has, as they are written. */
   function tellUnknown(entry) {
     const unknown = keys.length ? Object.keys(entry).filter((key) => !keys.includes(key) && key !== "name") : [];
-    if (unknown.length) tell(["No key of an entry: ", unknown.map((key, n) => [n ? ", " : "", h("code", said(key))]), "."]);
+    const meant = unknown.length === 1 && closest(unknown[0], keys);
+    if (unknown.length) tell([unknown.length > 1 ? "Unknown keys: " : "Unknown key: ", unknown.map((key, n) => [n ? ", " : "", h("code", said(key))]), meant ? [". Did you mean ", h("code", meant), "?"] : null]);
   }
 
   function submit(how = isNew ? add : showChange) {
@@ -294,8 +295,8 @@ export function edit(name, frame) {
     const trail = isNew ? crumbs(["Servers", "/ui/"], ["new", "/ui/add"], "by hand") : crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "edit");
     const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry is in ", h("code", said(file)), "; comments and order stay.")));
     if (isDemo) {
-      const why = `The bundled demo server has no entry in ${file}, so there is nothing to edit. An entry with its name replaces it.`;
-      return [h("div.title", h("div", trail, h("h1", title))), empty("It is in no file.", why, go("Back", `/ui/servers/${part(name)}`))];
+      const why = `It is the bundled demo server, which is not in ${file}. An entry with its name replaces it.`;
+      return [h("div.title", h("div", trail, h("h1", title))), empty(`${name} has no entry.`, why, go("Back", `/ui/servers/${part(name)}`))];
     }
     if (broken) return [head, empty("The entry has a mistake, so no form can show it.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
     const body = kept(element ??= made());

@@ -83,6 +83,11 @@ export function patchOf(before, now) {
   return patch;
 }
 
+/** The first key whose value is of a kind that no field can show. */
+export const misshapen = (entry) => Object.keys(entry).find((key) => (LISTS.includes(key) ? !Array.isArray(entry[key] ?? []) : MAPS.includes(key) && (!isMap(entry[key] ?? {}) || (key !== "oauth" && Object.values(entry[key] ?? {}).some(isMap)))));
+
+const [LISTS, MAPS] = [["args", "enabled_tools", "disabled_tools"], ["env", "headers", "oauth"]];
+
 /** What a patch makes of an entry. */
 export function patched(entry, patch) {
   const now = { ...entry };

@@ -186,7 +186,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const oauthFields = [
     ["client_id", field("Client id", text(oauth.client_id), { aside: "registered automatically if empty" })],
     ["client_secret", own.field],
-    ["scopes", field("Scopes", text((oauth.scopes ?? []).join(" ")), { aside: "separated by spaces" })],
+    ["scopes", field("Scopes", text([oauth.scopes ?? []].flat().join(" ")), { aside: "separated by spaces" })],
     ["redirect_uri", field("Redirect URL", text(oauth.redirect_uri), { aside: "only if the server needs a fixed one", check: (value) => (value ? urlFault(value) : "") })],
   ];
   const more = MORE.map(([key, label, words]) => [key, field(label, text(entry[key]), { aside: words.length ? words.join(", ") : "such as 30s or 2m", check: (value) => durationFault(value.trim(), words) })]);

@@ -30,9 +30,9 @@ function text(path, value) {
   if (typeof value === "string") return value;
   if (path.length === 2 && path[0] === "tokens") {
     const where = value.profile ? `profile ${value.profile}` : value.servers ? some(value.servers, 4) : "all servers";
-    return `${mayWord(value.calls)}; ${where}; ${value.expires ? `until ${value.expires.slice(0, 10)}` : "without an end"}`;
+    return `${mayWord(value.calls)}; ${where}; ${value.expires ? `until ${value.expires.slice(0, 10)}` : "never expires"}`;
   }
-  if (path.length === 2 && path[0] === "mcpServers") return value.url ?? [value.command, ...(value.args ?? [])].join(" ");
+  if (path.length === 2 && path[0] === "mcpServers") return value.url ?? [value.command, value.args ?? []].flat().join(" ");
   return JSON.stringify(value);
 }
 

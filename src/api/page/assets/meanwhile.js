@@ -20,7 +20,7 @@ export function changed(before, now, mine, take) {
   const both = changedKeys(mine).filter((key) => theirs.includes(key));
   const keys = (list) => h("code", said(some(list, NAMED)));
   return note("warn", [
-    h("b", "The entry was changed meanwhile: "), keys(theirs), ". What you typed is kept; what you did not change stays.",
+    h("b", "Something else changed the entry: "), keys(theirs), ". Your input is kept; saving writes only the keys that you changed.",
     both.length ? [" You changed ", keys(both), ", too; saving writes your values."] : null,
   ], button("Show it in the form", take, "btn small"));
 }

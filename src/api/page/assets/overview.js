@@ -169,7 +169,7 @@ export function overview(query, frame) {
     const correct = one.step?.do === "fix_entry" || one.transport === "stdio" ? go("Correct it", `/ui/servers/${name}#fix-value`, small) : go("Edit", `/ui/servers/${name}/edit`, small);
     if (hasFailed(one) && one.step?.do === "read_log" && one.transport === "stdio") return [go("Open log", `/ui/servers/${name}#log`, small), " ", correct];
     if (hasFailed(one) && one.transport && !one.unusable) return [button("Try again", () => act(one.name, "restart"), small), " ", correct];
-    if (hasFailed(one)) return one.transport ? correct : go("Open", `/ui/servers/${name}`, small);
+    if (hasFailed(one)) return one.transport ? correct : go("Edit", `/ui/servers/${name}/edit`, small);
     if (one.held) return go("Review", `/ui/review/${name}`, small);
     if (needsYou(one)) return go("Open", `/ui/servers/${name}`, small);
     return null;

@@ -24,7 +24,7 @@ export function entryFacts(entry, things) {
   if (!entry) return [];
   const tools = things.filter((thing) => thing.kind === "tool");
   const beside = others(things);
-  const line = entry.url ?? [entry.command, ...(entry.args ?? [])].join(" ");
+  const line = entry.url ?? [entry.command, entry.args ?? []].flat().join(" ");
   const named = (map) => Object.entries(map ?? {}).map(([key, value]) => `${key}=${value}`).join(", ");
   return [
     [entry.url ? "Reaches" : "Runs", h("code", said(line))],

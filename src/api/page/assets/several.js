@@ -2,8 +2,8 @@
 
 import { post, undoChanges } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, confirm, failed, note, ticksOf, toast, undoneWords } from "./parts.js";
-import { count, number, said, some } from "./words.js";
+import { acting, button, confirm, failed, hasFailed, note, ticksOf, toast, undoneWords } from "./parts.js";
+import { count, number, said, sentence, some } from "./words.js";
 
 /** What is shown for it, while it is done and afterwards, and whether it changes the file. */
 const VERBS = {
@@ -13,6 +13,9 @@ const VERBS = {
   quarantine: ["Quarantine", "Quarantining", "Quarantined", true],
   remove: ["Remove", "Removing", "Removed", true],
 };
+
+/** Why nothing was done to a server, without its name. */
+const REFUSED = { server_disabled: "disabled, so nothing was done", server_quarantined: "quarantined, so nothing was done" };
 
 /** Milliseconds for one request. */
 const PATIENCE = 300_000;
@@ -49,10 +52,11 @@ export function several(frame) {
         course.done = all.length;
         frame.paint();
       }
-      refused = all.filter((one) => one.error);
+      // One that was restarted and ended again is not running.
+      refused = all.map((one) => ({ name: one.name ?? one.server.name, why: one.error ? REFUSED[one.code] ?? one.error : verb === "restart" && hasFailed(one.server) && one.server.reason })).filter((one) => one.why);
       const [done, rest] = [all.length - refused.length, servers.length - all.length];
       const ids = [...new Set(all.map((one) => one.id).filter(Boolean))].reverse();
-      if (done) toast(`${word} ${count(done, "server")}${rest ? `, left ${number(rest)} as they were` : ""}`, ids.length ? () => undo(ids) : undefined);
+      toast(`${word} ${refused.length ? `${number(done)} of ` : ""}${count(all.length, "server")}${rest ? `, left ${number(rest)} as they were` : ""}`, ids.length ? () => undo(ids) : undefined);
       picked.clear();
     });
   }
@@ -76,9 +80,9 @@ export function several(frame) {
       h("div.bar.pick", { role: "group", "aria-label": "Several at once" },
         boxes.all(it.doing),
         it.doing ? progress() : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), Object.keys(VERBS).map(verb)] : h("span.dim", "Choose servers.")),
-      isAsked && names.length ? confirm(`Remove ${count(names.length, "server")}?`, `${some(names, 8)}: deletes their logs and logins, too. Undo brings back the entries.`, `Remove ${count(names.length, "server")}`, () => act("remove", names), () => sure(false)) : null,
+      isAsked && names.length ? confirm(`Remove ${count(names.length, "server")}?`, `Deletes the entries, logs and logins of ${some(names, 8)}. Undo brings back the entries only.`, `Remove ${count(names.length, "server")}`, () => act("remove", names), () => sure(false)) : null,
       it.failure ? failed(it.failure) : null,
-      refused.length ? note("err", refused.map((one) => h("div", h("b", said(one.name)), ": ", said(one.error)))) : null,
+      refused.length ? note("err", refused.map((one) => h("div", h("b", said(one.name)), ": ", sentence(one.why)))) : null,
     ];
   }
 

@@ -7,9 +7,9 @@ import { acting, button, cell, command, confirm, copying, failed, head, labelled
 import { ago, at, said } from "./words.js";
 
 const MAY = [
-  ["read", "look", "tools that read"],
-  ["write", "change", "read and write"],
-  ["all", "everything", "destructive ones, too"],
+  ["read", "read", "tools that only read"],
+  ["write", "read and write", "not destructive tools"],
+  ["all", "all", "also destructive tools"],
 ];
 
 const TIMES = [["90d", "in 90 days"], ["7d", "in 7 days"], ["30d", "in 30 days"], ["365d", "in a year"], ["", "never"]];
@@ -79,7 +79,7 @@ export function tokens(frame) {
       radio("with", "servers", false, "these servers", ""), ticks);
     const box = h("form", { "data-kept": "", "aria-label": "New token", on: { submit, change } },
       h("div.field", h("label", { for: "token-name" }, "Name"), name, missing, h("p.hint", { id: "token-name-h" }, "The caller in rules and records")),
-      h("fieldset.field", h("legend", "May"), MAY.map(([key, word, aside], i) => radio("may", key, i === 0, word, aside))),
+      h("fieldset.field", h("legend", "Calls"), MAY.map(([key, word, aside], i) => radio("may", key, i === 0, word, aside))),
       withChoice,
       h("div.field", h("label", { for: "token-expires" }, "Expires"), expires),
       h("p.acts.sec", h("button.btn.primary", { type: "submit" }, "Create token")),
@@ -105,19 +105,13 @@ export function tokens(frame) {
       event.preventDefault();
       if (it.doing) return;
       lacks(!name.value.trim());
-      if (!name.value.trim()) {
-        name.focus();
-        return;
-      }
+      if (!name.value.trim()) return name.focus();
       const how = picked("with");
       const body = { name: name.value.trim(), calls: picked("may") };
       if (expires.value) body.expires = expires.value;
       if (how === "profile") body.profile = profile.value;
       if (how === "servers") body.servers = [...ticks.querySelectorAll("input:checked")].map((input) => input.value);
-      if (how === "servers" && !body.servers.length) {
-        ticks.querySelector("input")?.focus();
-        return;
-      }
+      if (how === "servers" && !body.servers.length) return ticks.querySelector("input")?.focus();
       it.act("Creating…", async () => {
         made = await post("tokens", body);
         name.value = "";
@@ -143,7 +137,7 @@ export function tokens(frame) {
   }
 
   function render() {
-    const columns = [["Caller"], ["May"], ["Servers"], ["Expires", "r"], ["Last call", "r"], ["Action", "", true]];
+    const columns = [["Caller"], ["Calls"], ["Servers"], ["Expires", "r"], ["Last call", "r"], ["Action", "", true]];
     const inFile = list.in_file.length ? h("p.hint", `Also in the configuration file: ${list.in_file.join(", ")}.`) : null;
     return [
       it.failure ? failed(it.failure) : null,

@@ -1,5 +1,6 @@
 // One tool: what its server says of it, its parameters, what was approved, a form to call it, and who called it.
 
+import { because } from "./access_check.js";
 import { argumentsOf } from "./again.js";
 import { Failure, ask, askExact, part, post, query } from "./api.js";
 import { h, kept } from "./dom.js";
@@ -95,7 +96,7 @@ export function tool(name, frame, first) {
     }
     const rule = (verdict) => (verdict.rule === undefined ? "" : [", by ", h("a", { href: "/ui/access" }, `rule ${verdict.rule + 1}`)]);
     const all = alike.size === 1 && !others;
-    const group = ([first, ...more], i) => [i ? "; " : "", h("span", { title: first.reason }, all ? (first.allowed ? "everyone" : "nobody") : [said([first, ...more].map((one) => one.subject).join(", ")), first.allowed ? " may" : " may not"]), rule(first)];
+    const group = ([first, ...more], i) => [i ? "; " : "", h("span", { title: because(first) }, all ? (first.allowed ? "everyone" : "nobody") : [said([first, ...more].map((one) => one.subject).join(", ")), first.allowed ? " may" : " may not"]), rule(first)];
     return [[...alike.values()].map(group), others ? `; ${count(others, "other")} not shown` : ""];
   }
 

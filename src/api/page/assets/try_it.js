@@ -84,10 +84,7 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
     event.preventDefault();
     const args = read();
     if (args === undefined) return;
-    if (variant !== "destructive") {
-      make(args);
-      return;
-    }
+    if (variant !== "destructive") return make(args);
     const acts = form.querySelector("[data-calls]");
     const back = () => fill(acts, submitting(), button("Copy as command", copyCommand));
     fill(acts, confirm(`Call ${name}?`, "Its server declares it destructive: there may be no way to undo it.", "Call as destructive", () => { back(); make(args); }, back, "Do not call"));
