@@ -205,7 +205,7 @@ test("a secret that is missing is asked for where its server is, and the server 
   assert.equal(await page.evaluate(() => document.activeElement.id), "fix-value");
   await page.getByText("It has not been started yet, so it wrote nothing.").waitFor();
   await form.getByLabel("needy-token").fill("r00m-s3cret-value");
-  await form.getByRole("button", { name: "Save and restart" }).click();
+  await form.getByRole("button", { name: "Save and start" }).click();
   await page.locator(".tags", { hasText: "Ready" }).waitFor();
   await form.waitFor({ state: "detached" });
   assert.ok(!(await page.content()).includes("r00m-s3cret"));

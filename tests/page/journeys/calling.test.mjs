@@ -28,7 +28,7 @@ test("a form for objects within objects, by keyboard", async () => {
   await page.getByLabel(/^tags/).fill("host\nspeaker");
   await page.getByLabel(/^extra/).fill("{\"coffee\": true}");
   await page.getByRole("button", { name: "Call as write" }).click();
-  await page.getByText("It must be 1 to 40").waitFor();
+  await page.getByText("It must be from 1 to 40").waitFor();
   await page.getByLabel("seats").fill("4");
   await page.keyboard.press("Enter");
   await result(page).waitFor();

@@ -172,10 +172,10 @@ test("an edit shows its difference before it is saved, and keeps secrets", async
   assert.equal(await page.getByLabel("Value of API_TOKEN").inputValue(), "***");
   await page.getByRole("button", { name: "Remove LOG" }).click();
   await page.getByText(/^Timing, working folder/).click();
-  await page.getByLabel(/^Time limit of a silent call/).fill("soon");
+  await page.getByLabel(/^Call limit without progress/).fill("soon");
   await page.getByRole("button", { name: "Show the change" }).click();
   await page.getByText("A duration such as 30s").waitFor();
-  await page.getByLabel(/^Time limit of a silent call/).fill("30s");
+  await page.getByLabel(/^Call limit without progress/).fill("30s");
   await page.getByRole("button", { name: "Show the change" }).click();
   const diff = page.getByRole("table", { name: "The entry before and after" });
   await diff.getByText("call_tool_timeout").waitFor();
@@ -237,7 +237,7 @@ test("what an agent added is listed only when a person asks for it, and what it 
 test("a person signs in to a server, and the page sees it", async () => {
   const { page, context, go, close } = await visitor(here, { expected: [/another host/] });
   await go("/ui/servers/tickets/login");
-  await page.getByText(/Waiting for you there/).waitFor();
+  await page.getByText(/Waiting for your login/).waitFor();
   const [opened] = await Promise.all([context.waitForEvent("page"), page.getByRole("link", { name: /^Open 127/ }).click()]);
   await opened.waitForLoadState();
   await page.getByText("You are logged in.").waitFor();

@@ -15,7 +15,7 @@ const GONE = [/ERR_/, /Failed to load resource/];
 const written = (name) => JSON.parse(here.text().replace(/^\/\/.*\n/, "")).mcpServers[name];
 const timing = async (page) => {
   await page.getByText(/^Timing, working folder/).click();
-  return page.getByLabel(/^Time limit of a silent call/);
+  return page.getByLabel(/^Call limit without progress/);
 };
 
 test("what was typed outlives a new start of the daemon without its logins, and is saved after a new login in another tab", async () => {
@@ -98,7 +98,7 @@ test("an entry that is changed elsewhere while it is edited is compared as it is
   await page.getByRole("button", { name: "Show it in the form" }).click();
   assert.ok(await page.evaluate(() => document.querySelector("main form").contains(document.activeElement)));
   assert.equal(await page.getByLabel("Value of OTHER").inputValue(), "***");
-  assert.equal(await page.getByLabel(/^Time limit of a silent call/).inputValue(), "44s");
+  assert.equal(await page.getByLabel(/^Call limit without progress/).inputValue(), "44s");
   assert.equal(await page.getByLabel("Value of LOG").count(), 0);
   await page.getByRole("button", { name: "Show the change" }).click();
   await page.getByRole("button", { name: "Save 2 changes" }).click();

@@ -166,8 +166,8 @@ test("the settings say what is in force", async () => {
   await go("/ui/settings");
   await page.getByText("mcp_config.json").first().waitFor();
   await page.getByRole("combobox", { name: "Add and change servers" }).waitFor();
-  await page.locator("tr", { hasText: "in force: 127.0.0.1:" }).waitFor();
-  assert.equal(await page.getByText("in force:").count(), 1, "nothing else is set by an option");
+  await page.locator("tr", { hasText: "in use: 127.0.0.1:" }).waitFor();
+  assert.equal(await page.getByText("in use:").count(), 1, "nothing else is set by an option");
   // A problem leads to where it is mended.
   await page.getByRole("button", { name: "Find problems" }).click();
   await page.getByRole("link", { name: "Open broken" }).click();

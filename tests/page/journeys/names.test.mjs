@@ -60,7 +60,7 @@ test("calls of a tool are found although records have its name masked, and the p
   await page.waitForURL(/\/ui\/activity\?tool=/);
   await eventually("both calls", async () => (await page.locator("tbody tr").count()) === 2);
   await go("/ui/servers/named");
-  await page.getByText("Called under names that it does not list, or that records have masked: sl/ash?a=***").waitFor();
+  await page.getByText("Calls to tools that it does not list, or whose names are masked: sl/ash?a=***").waitFor();
   await go(`/ui/tools/${part(`named:${"t".repeat(3000)}`)}`);
   await page.getByText("Calls with names this long are counted together").waitFor();
   await close();
@@ -124,10 +124,10 @@ test("a record says what was not there, and leads nowhere that is not", async ()
   await page.getByRole("link", { name: "Open server" }).waitFor();
   await page.getByText("Most of it was waiting for the server, which did not start in time.").waitFor();
   await page.getByText("Not checked: the call failed before").waitFor();
-  assert.match(await page.locator("dt", { hasText: "Asked, answered" }).locator("xpath=following-sibling::dd[1]").innerText(), /B, not measured$/);
+  assert.match(await page.locator("dt", { hasText: "Request, answer" }).locator("xpath=following-sibling::dd[1]").innerText(), /B, not measured$/);
   const nope = await recordOf("nope");
   await go(`/ui/activity/${nope.id}`);
-  await page.getByText("nope, which was removed").waitFor();
+  await page.getByText("nope, which is not configured").waitFor();
   assert.equal(await page.getByRole("link", { name: "Open server" }).count(), 0);
   await close();
 });

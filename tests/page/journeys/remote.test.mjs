@@ -35,11 +35,11 @@ test("of a server at an address nothing is said to be started", async () => {
   await eventually("its tool", async () => (await here.rest("GET", "/tools?server=open")).total === 1);
   await go("/ui/review/held");
   await page.getByRole("button", { name: "Approve held" }).waitFor();
-  await page.getByText("What agents pass to its tools goes to its address, with its headers, and its 1 tool is offered").waitFor();
+  await page.getByText("what agents pass to its tools goes to its address, with its headers, and every client gets its 1 tool.").waitFor();
   assert.doesNotMatch(await page.locator("main").innerText(), /user’s rights|is started|Starting/);
   // Nobody logged in to it.
   await go("/ui/servers/open");
-  await page.getByRole("button", { name: "Try again" }).waitFor();
+  await page.getByRole("button", { name: "Restart" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Log out" }).count(), 0);
   await close();
   await here.end();

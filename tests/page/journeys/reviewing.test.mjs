@@ -119,6 +119,6 @@ test("an approval is undone where it was given, and in the list of the week", as
   await go("/ui/review");
   await page.getByRole("button", { name: "Undo the approval of bb" }).first().click();
   await eventually("the undo", isHeld);
-  await page.locator(".decided li", { hasText: "approved bb, taken back" }).first().waitFor();
+  await page.locator(".decided li", { hasText: "approved bb, undone" }).first().waitFor();
   await close();
 });

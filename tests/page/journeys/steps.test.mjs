@@ -65,8 +65,8 @@ test("a long call says how far it is, and can be withdrawn", async () => {
   await page.getByRole("button", { name: "Call as read" }).click();
   await page.getByText("1 of 4 done: reading").waitFor();
   await page.locator(".results").getByText(/^[1-9]\d* s$/).waitFor();
-  await page.getByRole("button", { name: "Withdraw" }).click();
-  await page.getByText("You withdrew it.").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("Cancelled. mcpproxy told the server").waitFor();
   await eventually("its record", async () => {
     const { records } = await here.rest("GET", "/activity?tool=slow:measure&outcome=withdrawn");
     return records.length === 1;

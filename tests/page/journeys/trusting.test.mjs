@@ -95,7 +95,7 @@ test("a command that is not there is corrected where that is said, and its argum
   await eventually("its failure", async () => (await here.rest("GET", "/servers/lost")).server.state === "Error");
   await go("/ui/servers/lost");
   const form = page.getByRole("form", { name: "Correct the command" });
-  await form.getByText("There is no program bashh here.").waitFor();
+  await form.getByText("bashh not found on PATH.").first().waitFor();
   const field = form.getByLabel("Command");
   assert.equal(await field.inputValue(), "bash");
   await isSoundEverywhere(who, "a command that is not there", "server-command");

@@ -24,7 +24,7 @@ test("what is not there says so in a sentence and leads on", async () => {
   for (const [place, meant] of Object.entries(links)) {
     await go(place);
     const said = page.locator("main .empty");
-    assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(It was called before; its server no longer lists it\. )?Did you mean \S+\? unknown_(server|tool)/, place);
+    assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(rooms lists no such tool; calls to it are in the log\. )?Did you mean \S+\? unknown_(server|tool)/, place);
     assert.doesNotMatch(await said.innerText(), /mcpproxy |Try again/, place);
     await isSoundEverywhere(who, place);
     await said.getByRole("link", { name: meant, exact: true }).click();
@@ -51,7 +51,7 @@ test("a filter that there is not stays where it can be changed", async () => {
   await page.getByText(/cannot be "foo"/).waitFor();
   await isSound(who, "a wrong kind");
   assert.equal(await page.locator("label", { hasText: "Kind" }).locator("select").inputValue(), "foo");
-  await page.getByRole("button", { name: "Without “foo”" }).click();
+  await page.getByRole("button", { name: "Remove “foo”" }).click();
   await page.waitForURL((url) => !url.searchParams.has("kind") && url.searchParams.get("server") === "rooms");
   await page.locator("tbody tr").first().waitFor();
   await go("/ui/activity?result=refusd");
@@ -61,7 +61,7 @@ test("a filter that there is not stays where it can be changed", async () => {
   await page.getByRole("button", { name: "Use “server”" }).click();
   await page.waitForURL(/\?server=rooms$/);
   await go("/ui/?nonsense=1");
-  await page.getByRole("button", { name: "Without it" }).click();
+  await page.getByRole("button", { name: "Remove it" }).click();
   await page.getByText("There is no filter").waitFor({ state: "detached" });
   for (const place of ["/ui/tools?server=room", "/ui/tools?q=rooms&server=room"]) {
     await go(place);
@@ -98,12 +98,12 @@ test("Decide later says that nothing was changed and goes on", async () => {
   const { page, go, title, close } = await visitor(here);
   await go("/ui/review/aa");
   await page.getByRole("button", { name: "Decide later" }).click();
-  await page.locator("#toast", { hasText: "aa stays held" }).waitFor();
+  await page.locator("#toast", { hasText: "aa stays quarantined" }).waitFor();
   await page.waitForURL(/\/ui\/review\/bb$/);
   await page.getByRole("button", { name: "Approve bb" }).waitFor();
   await page.getByRole("button", { name: "Decide later" }).click();
   await title(/servers, /);
-  await page.locator("#toast", { hasText: "bb stays held" }).waitFor();
+  await page.locator("#toast", { hasText: "bb stays quarantined" }).waitFor();
   // Of several definitions of one server the next one is gone to.
   writeFileSync(here.marker, "");
   await here.rest("POST", "/servers/pair/restart");

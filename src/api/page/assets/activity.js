@@ -24,7 +24,7 @@ const DETAIL = 160;
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
 const KINDS = [["", "calls and refusals"], ["change", "changes by you and agents"], ["decision", "approvals and quarantines"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
-const MASKED = [["", "secrets or none"], ["true", "secrets masked"]];
+const MASKED = [["", "with or without secrets"], ["true", "secrets masked"]];
 const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "run", "kind", "since", "masked"];
 
 /** Kinds and outcomes by their names at the daemon; those that stand here for one word of the page. Decisions are some of the changes. */
@@ -190,7 +190,7 @@ export function activity(id, first, frame) {
     const waits = of(fresh).length;
     const pause = button(isPaused ? "Go on" : "Pause", () => { isPaused = !isPaused; if (!isPaused) frame.soon(); frame.paint(); }, "btn", { "aria-pressed": String(isPaused) });
     return [
-      h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call and every change, the refused ones too. Times are local.")),
+      h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call and change, also refused ones. Times are local.")),
         h("div.acts.behind", pause, exporting(), go("Conversations", "/ui/activity/session"))),
       filters(rows),
       h(drawn ? "div.cols.mid" : "div", { "data-open": open === null ? undefined : "" },
@@ -207,9 +207,9 @@ export function activity(id, first, frame) {
     const known = { kind: KINDS, result: RESULTS, since: TIMES, masked: MASKED };
     const strange = Object.keys(known).filter((key) => !known[key].some(([value]) => value === asked[key]));
     const [key] = strange;
-    const meant = key && closest(asked[key], known[key].map(([value]) => value).filter(Boolean));
+    const meant = key && closest(asked[key], [...known[key].map(([value]) => value), ...(key === "kind" ? ["call", "refusal"] : [])].filter(Boolean));
     const use = meant ? button(["Use “", meant, "”"], () => change({ [key]: meant }), "btn small primary") : null;
-    const without = (one) => button(["Without “", said(asked[one]), "”"], () => change({ [one]: "" }), "btn small");
+    const without = (one) => button(["Remove “", said(asked[one]), "”"], () => change({ [one]: "" }), "btn small");
     return wrong(failure, use, strange.length > 1 || !strange.length ? null : without(key), go("Show everything", "/ui/activity", "btn small"));
   }
 

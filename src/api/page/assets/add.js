@@ -140,7 +140,7 @@ export function add(frame) {
     if (one.error) return h("span.bad", capital(one.error));
     if (one.outcome === "same") return h("span.dim", "same as ", said(one.name ?? ""));
     if (!canCome(one)) return h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : capital(one.reason ?? "cannot be used"));
-    if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning), "; ", again())] : h("span.dim", "a URL; reached once it is added");
+    if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning), "; ", again())] : h("span.dim", "checked after you add it");
     const it = checks.get(one.name);
     if (!it) return null;
     if (it.found) return [state("ready", "Found"), it.file === one.command ? null : h("div.sub", h("code", said(it.file)))];
@@ -173,10 +173,10 @@ export function add(frame) {
     const hasSecret = picked().some((one) => one.literal_secrets?.length || (one.placeholders ?? []).some(isSecret));
     return h("section.sec", { "aria-labelledby": "found-h" },
       h("header", h("h2", { id: "found-h" }, `${count(found.servers.length, "server")} found`), h("p", "nothing is started yet")),
-      table("fold", [["Add", "", true], ["Name"], ["Runs or reaches"], ["Missing"], ["Check"]], [found.servers.map(line)]),
+      table("fold", [["Add", "", true], ["Name"], ["Command or URL"], ["Missing"], ["Check"]], [found.servers.map(line)]),
       found.servers.length === 1 && (called || canCome(found.servers[0])) ? naming(found.servers[0]) : null,
       h(open().length > FEW ? "div.decide" : "div.bar.sec", open().length > 1 && !it.doing ? boxes.all() : null,
-        it.doing ? h("span.wait", { role: "status" }, it.doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
+        it.doing ? h("span.wait", { role: "status" }, it.doing) : n ? h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`) : null,
         offer.held(), hasSecret ? offer.stored() : null),
       lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : n ? null : h("p.hint", open().length ? "Nothing is chosen." : "Nothing new to add."));
   }
@@ -194,7 +194,7 @@ export function add(frame) {
     return h("form", { id: "pasted", novalidate: true, on: { submit } },
       h("div.cols.half",
         h("div.field", h("label", { for: "paste" }, "Paste anything"), field),
-        h("div.takes", h("p.acts", kept(file), button("Open a file", () => file.click(), "btn small"), text ? button("Clear", () => paste(""), "btn small") : null), h("p.small.soft.sec", "It takes"),
+        h("div.takes", h("p.acts", kept(file), button("Open a file", () => file.click(), "btn small"), text ? button("Clear", () => paste(""), "btn small") : null), h("p.small.soft.sec", "You can paste"),
           h("ul.small.dim",
             h("li", "a whole configuration, a fragment or one entry, as JSON; Codex’s TOML"),
             h("li", "a command: ", h("code", "npx -y …"), ", ", h("code", "uvx …"), ", ", h("code", "docker run …")),
@@ -209,7 +209,7 @@ export function add(frame) {
 
   function render() {
     return [
-      h("div.title", h("div", crumbs(["Servers", "/ui/"], "new"), h("h1", "Add a server"), h("p.sub", "Paste what its README gives; mcpproxy finds the servers in it and asks for what is missing.")),
+      h("div.title", h("div", crumbs(["Servers", "/ui/"], "new"), h("h1", "Add a server"), h("p.sub", "Paste the text from its README; mcpproxy finds the servers in the text and asks for missing values.")),
       ),
       segments("Ways to add", [{ word: "Paste", href: "/ui/add", current: true }, { word: "Known servers", href: "#known" }, { word: "By hand", href: "/ui/add/form" }, { word: "From your clients", href: "#import" }]),
       pasting(), knownServers(), others.render(),

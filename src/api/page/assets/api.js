@@ -74,14 +74,10 @@ async function answered(response, parsed = JSON.parse) {
 }
 
 /** The answer to a question, as JSON. */
-export async function ask(path, options) {
-  return answered(await send(path, options));
-}
+export const ask = async (path, options) => answered(await send(path, options));
 
 /** The same with every number as it is written there: for what servers say. */
-export async function askExact(path, options) {
-  return answered(await send(path, options), read);
-}
+export const askExact = async (path, options) => answered(await send(path, options), read);
 
 /** The answer to a call, and its text as it came; `told` hears of what the server says before it. Who ends `signal` withdraws the call. */
 export async function askCall(body, { told, signal, patience }) {

@@ -123,7 +123,7 @@ function strangeFilters(known) {
       asked.delete(key);
       visit(`${pathname}?${asked}`);
     };
-    return note("err", ["There is no filter “", said(key), "” here."], meant ? button(["Use “", meant, "”"], to(meant), "btn small primary") : null, button("Without it", to(null), "btn small"));
+    return note("err", ["There is no filter “", said(key), "” here."], meant ? button(["Use “", meant, "”"], to(meant), "btn small primary") : null, button("Remove it", to(null), "btn small"));
   });
 }
 

@@ -3,7 +3,7 @@
 import { Failure, ask, part, post, remove, undoChanges } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, cell, failed, go, head, labelled, row, state, table, toast, undoneWords } from "./parts.js";
-import { ago, at, capital, count, number, said, some } from "./words.js";
+import { ago, at, count, number, said, sentence, some } from "./words.js";
 
 /** A name by which a program and its client in the list are compared. */
 const plainName = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
@@ -132,11 +132,11 @@ export function clients(frame) {
     const next = (...words) => h("div.sub", "Next: ", words);
     if (isRefused(one)) return [state("err", "Gets 401"), ["It sends no token.", next("write one into its file")]];
     const starts = ownOf(one).map((server) => server.written_name);
-    const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " here; then each starts once for all clients")] : null;
+    const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " to mcpproxy, to start once for all clients")] : null;
     if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["Connected, not seen yet.", next("restart it; it reads its file only at start")]];
-    if (isSeen(one)) return [state("ready", "Connected"), "In another way than by its file here."];
-    if (one.error) return [state("err", "Not connected"), h("span.bad", capital(one.error))];
-    return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `Its file has ${count(starts.length, "server")}`, twiceOf(one).length ? `; mcpproxy also has ${some(twiceOf(one).map((server) => server.written_name), 3)}, so each starts twice` : "") : null];
+    if (isSeen(one)) return [state("ready", "Connected"), "Not through this file."];
+    if (one.error) return [state("err", "Not connected"), [h("span.bad", "Its file cannot be used: ", sentence(one.error)), next("correct the file")]];
+    return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `Its file has ${count(starts.length, "server")}`, twiceOf(one).length ? `; mcpproxy also has ${some(twiceOf(one).map((server) => server.written_name), 3)}, so ${twiceOf(one).length === 1 ? "it starts" : "they start"} twice` : "") : null];
   }
 
   const needs = (one) => isRefused(one) || (one.connected && (ownOf(one).length > 0 || !isSeen(one)));
@@ -166,9 +166,9 @@ export function clients(frame) {
   function moving(one) {
     const servers = ownOf(one);
     const keep = button("Keep them", () => { looking = null; frame.paint(); });
-    const line = (server) => h("li", h("b", said(server.written_name)), " ", h("code", said(server.starts)), " ", h("span.dim", server.outcome === "same" ? ["is here as ", said(server.name)] : "is imported"));
+    const line = (server) => h("li", h("b", said(server.written_name)), " ", h("code", said(server.starts)), " ", h("span.dim", server.outcome === "same" ? ["mcpproxy has it as ", said(server.name)] : "is imported"));
     return h("div.confirm", { role: "group", "aria-label": `Move servers of ${one.title}?` },
-      h("div", h("b", `Remove ${count(servers.length, "server")} from ${short(one.file)}?`), h("br"), h("span.soft", "They start here from then on, once for all clients. A backup is kept; Undo puts them back.")),
+      h("div", h("b", `Remove ${count(servers.length, "server")} from ${short(one.file)}?`), h("br"), h("span.soft", "mcpproxy then starts them, once for all clients. A backup is kept; Undo puts them back.")),
       keep, button(`Move ${count(servers.length, "server")}`, () => move(one), "btn primary", { "data-write": "" }), h("ul.whole.small", servers.map(line)));
   }
 
@@ -181,7 +181,7 @@ export function clients(frame) {
     const line = (text) => [h(kinds[text[0]] ?? "span", said(text)), kinds[text[0]] ? null : "\n"];
     const diff = h("pre.code", { tabindex: "0", role: "region", "aria-label": `What would change in the file of ${title}` }, (change.diff ?? []).map(line));
     return h("div.confirm", { role: "group", "aria-label": `${verbing} ${title}?` },
-      h("div", h("b", `Change ${short(change.file)}?`), h("br"), h("span.soft", `A backup is kept next to it. Secrets are masked here.${showsToken ? " Its own token is revoked." : ""}`)), keep, sure, h("div.whole", diff));
+      h("div", h("b", `${change.is_found ? "Change" : "Create"} ${short(change.file)}?`), h("br"), h("span.soft", `${change.is_found ? "A backup is kept next to it. " : ""}Secrets are masked here.${showsToken ? " Its own token is revoked." : ""}`)), keep, sure, h("div.whole", diff));
   }
 
   /** Programs that called and are none of the clients whose file is here. */
@@ -212,7 +212,7 @@ export function clients(frame) {
     const absent = list.clients.length - shown.length;
     return [
       it.failure ? failed(it.failure) : null,
-      shown.length + others().length ? table("fold", [["Client"], ["State"], ["Reason and next step"], ["Action", "", true], ["Calls, 30 d", "r"], ["Last call", "r"]], groups(shown)) : h("div.empty", h("b", "No client found."), "Looked below ", h("code", said(list.home)), "."),
+      shown.length + others().length ? table("fold", [["Client"], ["State"], ["Reason and next step"], ["Action", "", true], ["Calls, 30 d", "r"], ["Last call", "r"]], groups(shown)) : h("div.empty", h("b", "No client found."), "Looked in ", h("code", said(list.home)), "."),
       absent || isAll ? h("p.hint", button(isAll ? "Show only those found" : `Show ${absent}${shown.length ? " more" : ""}, not found here`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
     ];
   }

@@ -12,7 +12,7 @@ const ADDRESSES = [
   ["/call", "search and call: a few tools that find and call all others"],
   ["/all", "every tool in one list"],
   ["/code", "scripts that call tools"],
-  ["/proxy", "one tool in front of all others"],
+  ["/proxy", "one tool that lists and calls all others"],
   ["/server/NAME", "one server alone, unchanged"],
   ["/p/PROFILE", "the tools of one profile"],
 ];

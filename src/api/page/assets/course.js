@@ -39,13 +39,13 @@ export function gateSection(record) {
   ];
   // Facts leave out what has no verdict: it is named in one line.
   const rest = rows.filter(([, found]) => found === null).map(([word], i) => (i ? word.toLowerCase() : word));
-  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Gate")), facts([...rows, ["Not checked", rest.length ? h("span.dim", rest.join(", ")) : undefined]]));
+  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Checks")), facts([...rows, ["Not checked", rest.length ? h("span.dim", rest.join(", ")) : undefined]]));
 }
 
 /** A call that failed before the gate was asked: what a server offers has to be known first. */
 function notAsked({ kind, server, outcome }) {
   if (kind !== "call" || server === undefined || outcome !== "failed") return null;
-  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Gate")), h("p.dim", "Not checked: the call failed before the server’s tools were known."));
+  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Checks")), h("p.dim", "Not checked: the call failed before the server’s tools were known."));
 }
 
 function access(gate, isAllowed) {
@@ -76,7 +76,7 @@ function called({ variant, gate }) {
 export function timeSection(record) {
   const { spent, duration_us: all } = record;
   if (!spent || all === undefined) return null;
-  const parts = [["gate", spent.gate_us], ["wait", spent.waiting_us], [record.server ?? "server", spent.server_us], ["client", spent.client_us ?? 0]];
+  const parts = [["checks", spent.gate_us], ["wait", spent.waiting_us], [record.server ?? "server", spent.server_us], ["client", spent.client_us ?? 0]];
   const rest = Math.max(0, all - parts.reduce((sum, [, us]) => sum + us, 0));
   const shown = [...parts.filter(([word, us]) => us > 0 || word !== "client"), ["answer", rest]];
   let from = 0;
@@ -104,7 +104,7 @@ export function argumentsSection(record) {
 /** What the caller was told, as far as the log keeps it. */
 export function toldSection(record) {
   if (record.kind !== "call") return null;
-  const title = record.caller === "operator" ? "What you were told" : "What the agent was told";
+  const title = "Answer";
   if (record.told !== undefined) return kept(title, record.code && /^-?\d+$/.test(record.code) ? "as a JSON-RPC error, secrets masked" : "secrets masked", record.told);
   if (record.result !== undefined) return kept(title, "as logged, secrets masked", record.result);
   return h("section.sec", { "aria-label": title }, h("header", h("h3", title)), h("p.dim", untold(record)));
@@ -113,9 +113,9 @@ export function toldSection(record) {
 function untold(record) {
   if (record.outcome === "withdrawn") return "Nothing: the caller had disconnected.";
   if (record.answer_bytes === undefined) return "Not logged.";
-  const size = `${number(record.answer_bytes)} bytes. `;
-  if (record.answer_bytes > LARGEST) return [size, "Above 64 KB the log keeps the size only."];
-  return [size, "Not logged: ", h("a.u", { href: "/ui/settings" }, "Keep answers"), " in the settings turns that on."];
+  const size = `${number(record.answer_bytes)} bytes`;
+  if (record.answer_bytes > LARGEST) return [size, ". Above 64 KB the log keeps the size only."];
+  return [size, ", not logged. To log answers, change ", h("a.u", { href: "/ui/settings" }, "Keep answers"), " in Settings."];
 }
 
 function kept(title, how, value) {

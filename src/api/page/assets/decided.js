@@ -3,7 +3,7 @@
 import { ask, part, query } from "./api.js";
 import { h } from "./dom.js";
 import { button } from "./parts.js";
-import { at, count, said, some } from "./words.js";
+import { at, brief, count, said, some } from "./words.js";
 
 /** Decisions that are listed. */
 const LISTED = 5;
@@ -38,9 +38,6 @@ export function decisionsAmong(records) {
   return found.filter((record) => !isSecond(record));
 }
 
-/** What a decision was about, without fingerprints; the record has them. */
-const brief = (detail) => some(detail.split(", ").map((one) => one.replace(/ [0-9a-f]{16,}$/, "")), LISTED);
-
 /** They as a list, with all of them behind it; `undo` takes one back. */
 export function decidedList(decided, undo) {
   const all = (word) => h("a", { href: "/ui/activity?kind=decision&since=7d" }, word);
@@ -49,8 +46,8 @@ export function decidedList(decided, undo) {
   const approved = decided.length - held;
   const summary = [approved ? `${count(approved, "approval")}` : "", held ? `${held} quarantined` : ""].filter(Boolean).join(", ");
   const line = (record) => h("li", { "data-key": `d${record.id}` },
-    h("a", { href: `/ui/activity/${record.id}?kind=decision&since=7d` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)), record.isTakenBack ? h("span.dim", ", taken back") : record.change ? [" ", button("Undo", () => undo(record.change, record.server), "link small", { "aria-label": `Undo the approval of ${record.server}` })] : null,
-    record.detail ? h("div.sub.cut", { title: record.detail }, said(brief(record.detail))) : null);
+    h("a", { href: `/ui/activity/${record.id}?kind=decision&since=7d` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)), record.isTakenBack ? h("span.dim", ", undone") : record.change ? [" ", button("Undo", () => undo(record.change, record.server), "link small", { "aria-label": `Undo the approval of ${record.server}` })] : null,
+    record.detail ? h("div.sub.cut", { title: record.detail }, said(some(brief(record.detail).split(", "), LISTED))) : null);
   return h("section.decided.sec", { "aria-labelledby": "decided-h" }, h("h3.hint", { id: "decided-h" }, "Decided this week: ", all(summary)), h("ul.small", decided.slice(0, LISTED).map(line)),
     decided.length > LISTED ? h("p.hint", `The last ${LISTED} of ${decided.length}. `, all("Show all")) : null);
 }

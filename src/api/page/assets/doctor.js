@@ -2,6 +2,7 @@
 
 import { ask, part } from "./api.js";
 import { h } from "./dom.js";
+import { stepWords } from "./overview.js";
 import { acting, button, cell, failed, go, head, row, section, state, table } from "./parts.js";
 import { capital, count, said } from "./words.js";
 
@@ -21,9 +22,16 @@ function wayOf({ check, where, severity }) {
 
 export function doctor(frame) {
   let report = null;
+  let servers = [];
   let isAll = false;
   const it = acting(frame);
-  const look = () => it.act("Looking…", async () => { report = await ask("doctor", { patience: PATIENCE }); });
+  const look = () => it.act("Looking…", async () => { [report, { servers }] = await Promise.all([ask("doctor", { patience: PATIENCE }), ask("servers")]); });
+
+  /** What to do, in the words of the page where it has a way to do it. */
+  function stepOf(finding) {
+    const [way, of] = [wayOf(finding), finding.check === "server" && servers.find((one) => one.name === finding.where)];
+    return [way, of?.step ? h("div.sub", stepWords(of)) : finding.fix && !way ? h("div.sub", capital(finding.fix)) : ""];
+  }
 
   function line(finding, i) {
     const [kind, word] = STATES[finding.severity] ?? ["off", finding.severity];
@@ -31,7 +39,7 @@ export function doctor(frame) {
       head("", said(finding.check)),
       cell("nowrap", state(kind, word)),
       cell("full", capital(finding.what), finding.where ? h("div.sub", h("code", said(finding.where))) : null),
-      cell("full soft", wayOf(finding), finding.fix ? h("div.sub", capital(finding.fix)) : ""),
+      cell("full soft", stepOf(finding)),
     ]);
   }
 

@@ -22,9 +22,9 @@ export function urlFault(text) {
   try {
     url = new URL(text);
   } catch {
-    return "Not a URL: it must begin with https:// or http://";
+    return /^https?:/i.test(text) ? "Not a URL: its host is missing or wrong, as in https://example.com/mcp" : "Not a URL: it must begin with https:// or http://";
   }
-  if (!["https:", "http:"].includes(url.protocol)) return "It begins with https:// or http://";
+  if (!["https:", "http:"].includes(url.protocol)) return "It must begin with https:// or http://";
   return "";
 }
 
@@ -32,7 +32,7 @@ export function urlFault(text) {
 export function keyFault(key, isHeader) {
   if (!key) return "A name is missing";
   if (isHeader) return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(key) ? "" : "Not a header name";
-  return /[=\0]/.test(key) ? "A variable’s name has no =" : "";
+  return /[=\0]/.test(key) ? "The name of a variable cannot contain =" : "";
 }
 
 const DURATION = /^(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)$/;

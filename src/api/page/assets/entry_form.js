@@ -139,7 +139,7 @@ function clientSecret(given, { serverName, takenSecrets, headers, changed }) {
 const MORE = [
   ["idle_timeout", "Sleeps when unused for", ["adaptive", "never"]],
   ["init_timeout", "Time to connect", []],
-  ["call_tool_timeout", "Time limit of a silent call", []],
+  ["call_tool_timeout", "Call limit without progress", []],
 ];
 
 /** `name` is that of the entry that is edited, or null; `takenSecrets` are names of secrets that are stored or referred to; `changed` hears of every change. */
@@ -179,7 +179,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const cwd = field("Working folder", text(entry.cwd), { aside: "the home folder if empty" });
   const urlText = text(entry.url);
   const url = field("URL", urlText, { hint: addressCheck(urlText).node, check: urlFault });
-  const kind = field("It speaks", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "either, detected"], ["sse", "HTTP+SSE, the older one"]]));
+  const kind = field("Transport", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "either, detected"], ["sse", "HTTP+SSE, the older one"]]));
   const headers = pairs("Headers", entry.headers, { isHeader: true, serverName: () => nameField.control.value, takenSecrets, changed });
   const oauth = entry.oauth ?? {};
   const own = clientSecret(oauth.client_secret, { serverName: () => nameField.control.value, takenSecrets, headers, changed });
@@ -191,15 +191,15 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   ];
   const more = MORE.map(([key, label, words]) => [key, field(label, text(entry[key]), { aside: words.length ? words.join(", ") : "such as 30s or 2m", check: (value) => durationFault(value.trim(), words) })]);
   const start = field("Started", choice(entry.start, [["", "by the first call that needs it"], ["eager", "with the daemon, and kept"]]));
-  const scope = field("Shared by", choice(entry.session_scope, [["", "all clients, unless it asks them questions"], ["shared", "all clients, always"], ["client", "no one: one for each client"], ["workspace", "clients with the same folders"]]));
+  const scope = field("Shared by", choice(entry.session_scope, [["", "all clients, unless it asks them questions"], ["shared", "all clients, always"], ["client", "nobody: each client has its own"], ["workspace", "clients with the same folders"]]));
   const changes = field("Changed tools", choice(entry.tool_changes, [["", "are held until you approve them"], ["allow", "are accepted unreviewed"]]));
   const fresh = field("New tools", choice(entry.new_tools, [["", "as for all servers"], ["hold", "are held until you approve them"], ["allow", "are usable at once"]]));
   const only = field("Only these tools", area((entry.enabled_tools ?? []).join("\n"), 2), { aside: "one per line, * for any characters; all if empty" });
-  const not = field("Not these tools", area((entry.disabled_tools ?? []).join("\n"), 2), { aside: "one per line" });
+  const not = field("All but these tools", area((entry.disabled_tools ?? []).join("\n"), 2), { aside: "one per line" });
   const trust = ["start", "hold"].map((value) => h("input", { type: "radio", name: "trust", value, checked: value === "start" }));
 
   const stdioPart = h("div", args.node, env.node);
-  const remotePart = h("div", kind.node, headers.node, h("details.field", { open: Object.keys(oauth).length > 0 }, h("summary", "Sign-in ", h("span.dim", "rarely needed: most servers say where to log in")), h("div", oauthFields.map(([, one]) => one.node))));
+  const remotePart = h("div", kind.node, headers.node, h("details.field", { open: Object.keys(oauth).length > 0 }, h("summary", "Login ", h("span.dim", "rarely needed: most servers say where to log in")), h("div", oauthFields.map(([, one]) => one.node))));
   const kindOf = (value, word) => h("label", h("input", { type: "radio", name: "kind", value, checked: (value === "url") === isRemote, on: { change: () => { isRemote = value === "url"; turn(); changed(); } } }), word);
   function turn() {
     stdioPart.hidden = isRemote;
@@ -211,7 +211,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   turn();
 
   const node = h("div",
-    h("fieldset.field", h("legend", "It is"), h("span.seg", kindOf("stdio", "a command on this machine"), kindOf("url", "a URL"))),
+    h("fieldset.field", h("legend", "Kind"), h("span.seg", kindOf("stdio", "a command on this machine"), kindOf("url", "a URL"))),
     h("div.pair", isNew ? nameField.node : h("div.field", h("span.label", "Name"), h("p.mono.fixed", said(name))), command.node, url.node),
     stdioPart, remotePart,
     isNew ? h("fieldset.field", h("legend", "When added"),

@@ -2,8 +2,8 @@
 
 import { h, icon } from "./dom.js";
 import { outcomeKind } from "./parts.js";
-import { detail, thing } from "./records.js";
-import { at, said, took } from "./words.js";
+import { detail, isTheirs, thing } from "./records.js";
+import { at, said, sentence, took } from "./words.js";
 
 const LOOKS = { ready: "", err: "failed", held: "stopped" };
 
@@ -19,5 +19,5 @@ function fed(record) {
     icon(`s-${kind}`),
     h("a.cut", { href: `/ui/activity/${record.id}` }, said(thing(record)), h("span.sr", `, ${word}`)),
     h("span.ms", took(record.duration_us)),
-    why ? h("span.why", said(why)) : null);
+    why ? h("span.why", isTheirs(record) ? said(why) : sentence(why)) : null);
 }

@@ -16,12 +16,12 @@ function item(finding, thing, description) {
   const high = isHigh(finding);
   const place = finding.place_in_words || finding.place.replace(/^\//, "").replace(/\//g, ", ");
   return h("li.finding",
-    h(high ? "p.sev.high" : "p.sev.low", icon(high ? "s-err" : "s-off"), high ? "dangerous" : "remark"),
+    h(high ? "p.sev.high" : "p.sev.low", icon(high ? "s-err" : "s-off"), high ? "dangerous" : "minor"),
     h("div",
       h("h3", capital(finding.meaning || finding.rule)),
       h("p.where", thing ? [`${thing.kind} `, h("code", said(thing.name)), ", "] : null, h("span", { title: finding.place }, said(place)), position(finding, description), " ", h("span.dim", said(finding.rule))),
       h("p.quote", quotation(finding)),
-      finding.like ? h("p", "It is taken for ", h("code", said(finding.like)), ".") : null,
+      finding.like ? h("p", "Agents may confuse it with ", h("code", said(finding.like)), ".") : null,
       finding.why ? h("p.soft", said(finding.why)) : null));
 }
 
@@ -48,5 +48,5 @@ function position({ place, excerpt, marked }, description) {
   const long = (from, to) => [...plain(characters.slice(from, to).join("").replace(/^…|…$/gu, ""))].length;
   const [before, length] = marked ? [long(0, marked.start), long(marked.start, marked.end)] : [0, long(0)];
   const first = [...description.slice(0, at)].length + before + 1;
-  return `, characters ${first} to ${first + length - 1}`;
+  return length === 1 ? `, character ${first}` : `, characters ${first} to ${first + length - 1}`;
 }

@@ -49,7 +49,7 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
   const isFailed = hasFailed(one) && !one.unusable && entry;
   const isUnreached = isFailed && one.transport !== "stdio" && one.step?.do === "fix_entry";
   const hasRun = isFailed && one.transport === "stdio" && RAN.includes(one.step?.do);
-  const wanted = missing ? asked(name, entry, missing, one.reason) : away ? inCommand(entry, away) : said_ ? inEnv(name, said_) : isUnreached ? inUrl(one, entry) : hasRun ? inCommand(entry, null, one) : null;
+  const wanted = missing ? asked(name, entry, missing, one.reason, details.missing) : away ? inCommand(entry, away) : said_ ? inEnv(name, said_) : isUnreached ? inUrl(one, entry) : hasRun ? inCommand(entry, null, one) : null;
   if (!wanted) return null;
   const box = (id, kind, value, more = {}) => h(`${kind}.mono`, { id, spellcheck: "false", autocomplete: "off", "data-kept": "", value, ...more });
   const field = box("fix-value", "input", wanted.value ?? "", { type: wanted.secret ? "password" : "text", "aria-describedby": "fix-hint", on: { input: ({ target }) => target.setCustomValidity("") } });
@@ -68,12 +68,13 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
       if (isKept) await put(`secrets/${part(wanted.secret)}`, { value });
       const change = wanted.change?.(isKept ? `\${keyring:${wanted.secret}}` : value, lines?.value.split("\n").filter((line) => line.trim()));
       if (change) await patch(`servers/${part(name)}`, change);
-      // One that waits for approval is not started.
-      if (!one.quarantined) await (change ? begun : restart)();
+      // One that waits for approval or for another value is not started.
+      if (!waits) await (change ? begun : restart)();
     });
   };
   const shown = wanted.secret ? h("label", h("input", { type: "checkbox", id: "fix-plain", "data-kept": "" }), " not a secret: keep it in the file") : null;
-  const verb = one.quarantined ? "Save" : wanted.label === "URL" ? "Save and try again" : "Save and restart";
+  const waits = one.quarantined || details.missing?.length > 1;
+  const verb = waits ? "Save" : wanted.label === "URL" ? "Save and try again" : missing ? "Save and start" : "Save and restart";
   return h(`form.fix${doing ? ".work" : missing ? ".warn" : ""}`, { "aria-label": wanted.secret ? wanted.name : `Correct the ${wanted.label === "URL" ? "URL" : "command"}`, "data-key": `fix ${wanted.label}`, on: { submit } },
     h("p", { role: "status" }, doing ? state("work", doing) : missing ? state("auth", wanted.title) : h("b", wanted.title)),
     wanted.said && !doing ? h("p.said", said(wanted.said)) : null,
@@ -89,13 +90,13 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
 /** Steps after which a program was there, ran, and ended. */
 const RAN = ["read_log", "run_by_hand"];
 
-function asked(server, entry, { kind, name, key }, reason) {
+function asked(server, entry, { kind, name, key }, reason, all) {
   if (kind === "secret") return { name: `Needs a secret: ${name}`, title: [capital(reason ?? `Needs a secret: ${name}`)], label: name, secret: name };
   const written = key.split(".").reduce((value, each) => value?.[each], entry);
   const reference = new RegExp(`\\$\\{(?:env:)?${name}(?::-[^}]*)?\\}`, "g");
   const [list, member, ...rest] = key.split(".");
   if (typeof written !== "string" || !reference.test(written) || rest.length || !["env", "headers"].includes(list)) return null;
-  const title = `Needs the variable ${name}`;
+  const title = `Needs ${all.map((each) => `the ${each.kind} ${each.name}`).join(" and ")}`;
   return { name: title, title, label: name, secret: `${server}-${name}`, change: (value) => ({ [list]: { [member]: written.replace(reference, () => value) } }) };
 }
 
@@ -105,15 +106,15 @@ function inEnv(server, { name, line }) {
   return { name: EXITED, title: EXITED, said: line, label: name, secret: `${server}-${name}`, change: (value) => ({ env: { [name]: value } }) };
 }
 
-function inUrl({ reason }, entry) {
+function inUrl({ reason, step: { how } }, entry) {
   if (!entry.url || /\*\*\*/.test(entry.url)) return null;
-  return { title: [capital(reason), "."], label: "URL", value: entry.url, hint: "Correct it, or start the server that it names.", change: (value) => ({ url: value }) };
+  return { title: [capital(reason), "."], label: "URL", value: entry.url, hint: how ? [capital(how), "."] : "Correct the URL.", change: (value) => ({ url: value }) };
 }
 
 /** The command that is not here, or that ran and ended: then its arguments may be what is wrong. */
 function inCommand(entry, away, ran) {
   const { command, args = [] } = entry;
-  const hint = ran ? ["Its log is ", h("a.u", { href: "#log" }, "below"), "."] : away.closest ? ["The closest that exists is ", h("code", said(away.closest)), "."] : [capital(away.reason ?? ""), "."];
+  const hint = ran ? [ran.step.do === "run_by_hand" ? "It wrote no log: " : [h("a.u", { href: "#log" }, "Read its log"), " below, then "], "correct the command or its arguments."] : away.closest ? ["The closest that exists is ", h("code", said(away.closest)), "."] : "Correct the command, or install it.";
   const same = (lines) => lines.join("\n") === args.join("\n");
-  return { title: ran ? [capital(ran.reason), "."] : ["There is no program ", h("code", said(command)), " here."], label: "Command", value: away?.closest ?? command, args, hint, change: (value, lines) => (value === command && same(lines) ? null : { command: value, ...(same(lines) ? {} : { args: lines }) }) };
+  return { title: [capital(ran?.reason ?? away.reason ?? `\`${command}\` not found`), "."], label: "Command", value: away?.closest ?? command, args, hint, change: (value, lines) => (value === command && same(lines) ? null : { command: value, ...(same(lines) ? {} : { args: lines }) }) };
 }

@@ -77,7 +77,7 @@ export function history(frame, changed) {
 
   function line(entry) {
     const [first, ...more] = entry.changes;
-    const what = first ? [named(first), more.length ? h("details.small", h("summary", `and ${more.length} more`), h("ul", more.map((one) => h("li", named(one))))) : ""] : "comments or blanks";
+    const what = first ? [named(first), more.length ? h("details.small", h("summary", `and ${more.length} more`), h("ul", more.map((one) => h("li", named(one))))) : ""] : "only comments or spaces";
     const who = entry.by === "operator" ? `you, ${WAYS[entry.way] ?? entry.way}` : `${entry.by}, ${WAYS[entry.way] ?? entry.way}`;
     // Of a token that was revoked nothing is kept, and an approval that was taken back takes another review.
     const isFinal = (first?.path[0] === "tokens" && first.after === undefined) || (entry.undoes && entry.changes.some((one) => one.path[0] === "approvals"));

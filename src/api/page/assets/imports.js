@@ -88,7 +88,7 @@ export function imports(frame, done = () => {}) {
     if (!taken?.size) return null;
     const rows = [...taken.values()].filter(Boolean);
     const states = [...Map.groupBy(rows, (one) => serverState(one).textContent.toLowerCase())].map(([word, all]) => `${all.length} ${word}`).join(", ");
-    const [next, way] = rows.some(needsYou) ? ["see what they need", go("Show them", "/ui/?state=you", "btn small")] : ["connect a client", go("Connect a client", "/ui/clients", "btn small")];
+    const [next, way] = rows.some(needsYou) ? ["look at those that need you", go("Show them", "/ui/?state=you", "btn small")] : ["connect a client", go("Connect a client", "/ui/clients", "btn small")];
     return note("done", [h("b", `Imported ${count(taken.size, "server")}`), states ? `: ${states}.` : ".", ` Next: ${next}.`], way, go("Servers", "/ui/", "btn small"));
   }
 
@@ -149,7 +149,7 @@ export function imports(frame, done = () => {}) {
     for (const twice of found.repeated ?? []) {
       faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " appears twice; the last one counts.")));
     }
-    const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} below ` : "looked below ", h("code", said(found.home)));
+    const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} in ` : "looked in ", h("code", said(found.home)));
     if (!found.servers.length) {
       return box(where, faults, outcome(), h("div.empty", h("b", "Nothing to import."), "The files of your clients have no servers of their own. Paste the content of any other file above."));
     }
@@ -162,7 +162,7 @@ export function imports(frame, done = () => {}) {
     const out = from.length ? offer.moved(`the ${from.length === 1 ? "file" : "files"} of ${from.join(", ")}`) : null;
     const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${goes === n && n ? "Move" : "Import"} ${count(n, "server")}${goes && goes < n ? `, move ${goes}` : ""}`, take), out, parts.length ? h("span.hint", `To move the servers of ${parts.join(", ")}, choose all of them.`) : null, offer.held(), stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
     return box(where, faults, it.failure ? failed(it.failure) : null, outcome(),
-      table("fold", [["Import", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
+      table("fold", [["Import", "", true], ["Name"], ["From"], ["Command or URL"], ["What happens"]], [found.servers.map(line)]),
       h("div.bar.sec", act));
   }
 

@@ -3,7 +3,7 @@
 import { Failure, ask, part, post } from "./api.js";
 import { h, icon, outside } from "./dom.js";
 import { button, crumbs, facts, failed, go, noServer, note } from "./parts.js";
-import { said, span } from "./words.js";
+import { capital, said, span } from "./words.js";
 
 /** Seconds of one question for the progress. */
 const WAIT = 20;
@@ -78,7 +78,7 @@ export function login(name, frame) {
     return h("div.hero",
       h("p.soft", "You log in on the server’s own page. Neither this page nor an agent sees your password or token."),
       to ? h("p.acts.sec", h("a.btn.primary", { href: to, target: "_blank", rel: "noopener noreferrer" }, `Open ${new URL(begun.url).host}`)) : note("err", ["The login address is not a web address: ", h("code", said(begun.url))]),
-      h("p.wait.sec", { role: "status" }, icon("s-work", true), `Waiting for you there, ${span(left)} left. This line changes by itself.`),
+      h("p.wait.sec", { role: "status" }, icon("s-work", true), `Waiting for your login, ${span(left)} left.`),
       facts([["Goes to", h("code", said(begun.url.split("?")[0]))], ["Then returns to", h("code", said(begun.redirect_uri))]]),
       paste());
   }
@@ -86,13 +86,13 @@ export function login(name, frame) {
   /** For a browser on another machine, whose address leads nowhere there. */
   function paste() {
     const form = h("form", { novalidate: true, "data-kept": "", on: { submit: finish } },
-      h("div.field", h("label", { for: "pasted" }, "Address of the browser’s last page"), h("input.mono", { type: "url", id: "pasted", autocomplete: "off", spellcheck: "false", placeholder: `${begun.redirect_uri}?code=…`, "aria-describedby": "pasted-e" })),
-      h("p.acts", h("button.btn", { type: "submit" }, "Finish with this address")));
-    const wrong = h("p.hint.bad", { id: "pasted-e", hidden: !message }, message);
-    return h("details.sec", { open: !begun.listens }, h("summary", "Your browser is on another machine, or its last page did not load"), h("p.hint", "Copy the whole address from its address bar, even if the page did not load."), form, wrong);
+      h("div.field", h("label", { for: "pasted" }, "URL at which the browser ended"), h("input.mono", { type: "url", id: "pasted", autocomplete: "off", spellcheck: "false", placeholder: `${begun.redirect_uri}?code=…`, "aria-describedby": "pasted-e" })),
+      h("p.acts", h("button.btn", { type: "submit" }, "Complete the login")));
+    const wrong = h("p.hint.bad", { id: "pasted-e", hidden: !message }, capital(message));
+    return h("details.sec", { open: !begun.listens }, h("summary", "Your browser is on another machine, or the page at which it ended did not load"), h("p.hint", "Copy the whole URL from its address bar, even if the page did not load."), form, wrong);
   }
 
-  return { title: `Log in to ${name}`, tab: "servers", waiting: `Asking ${name} where to log in…`, load, render, ways: (error) => noServer(error, (other) => `/ui/servers/${part(other)}/login`), refresh: () => {}, leave: () => leaving.abort() };
+  return { title: `Log in to ${name}`, tab: "servers", waiting: `Asking ${name} where to log in…`, load, render, ways: (error) => (error.code === "server_disabled" ? { links: [button(`Enable ${name}`, () => post(`servers/${part(name)}/enable`).then(again)), go("Servers", "/ui/")] } : noServer(error, (other) => `/ui/servers/${part(other)}/login`)), refresh: () => {}, leave: () => leaving.abort() };
 }
 
 function safely(url) {

@@ -209,11 +209,11 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
   const next = (text) => h("div.sub", "Next: ", text);
   if (!one.enabled) return h("span.dim", "Disabled; its tools are hidden");
   if (one.quarantined) {
-    return [one.last_error ? capital(one.last_error) : "Quarantined until you approve it", next("review it; agents see none of its tools until you approve")];
+    return one.last_error ? [capital(one.last_error), next("correct it, then review it")] : ["Agents see none of its tools", next("review it")];
   }
   if (one.state === "Authenticating") return [capital(one.last_error ?? "Needs a login"), next("log in; your browser opens its page")];
   const missing = lacks(one);
-  if (missing) return [capital(one.last_error), next(["enter ", h("code", said(missing)), "; the server restarts"])];
+  if (missing) return [capital(one.last_error), next(["enter ", h("code", said(missing))])];
   if (one.last_error) return [capital(one.last_error), one.next_step ? next(stepWords(one)) : null];
   if (one.held) {
     const working = Math.max(0, (one.tools ?? 0) - one.held);
@@ -233,16 +233,17 @@ function calm(one, stats) {
 }
 
 /** What to do next, where this page can do it: the terminal has a command for it. */
-function stepWords({ step, next_step: told }) {
+export function stepWords({ step, next_step: told }) {
   switch (step?.do) {
     case "read_log": return "read its log, then correct its command or its arguments";
     case "run_by_hand": return "correct its command or its arguments: it wrote no log";
     case "log_in": return "log in; your browser opens its page";
     case "review": return "review it";
+    case "wait": return "wait: mcpproxy keeps trying";
     case "enable": return "enable it";
     case "restart": return "restart it";
     case "remove": return "remove it";
-    case "find_type": return "check the path of its URL, or let it find the transport";
+    case "find_type": return "check the path of its URL, or let mcpproxy find the transport";
     case "allow_longer_calls": return "the call may have run; let its calls take longer";
     case "fix_entry": return step.how ? sentence(step.how) : "correct its entry";
     default: return sentence(told);

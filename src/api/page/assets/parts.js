@@ -3,7 +3,7 @@
 import { Failure } from "./api.js";
 import { fill, h, icon, svg } from "./dom.js";
 import { write } from "./exact.js";
-import { capital, count, number, said } from "./words.js";
+import { capital, count, number, said, sentence } from "./words.js";
 
 /** A state: a shape and a word. `kind` is ready, off, dis, work, auth, err or held. */
 export function state(kind, word, attributes = {}) {
@@ -15,7 +15,7 @@ export function state(kind, word, attributes = {}) {
 export const hasFailed = (row) => row.state === "Error" || (row.state === "Connecting" && Boolean(row.last_error));
 
 /** Whether a person has to look at a server. */
-export const needsYou = (row) => row.enabled && (row.quarantined || Boolean(row.held || row.left_out) || hasFailed(row) || row.state === "Authenticating");
+export const needsYou = (row) => row.enabled && (row.quarantined || Boolean(row.held || row.left_out) || (hasFailed(row) && row.step?.do !== "wait") || row.state === "Authenticating");
 
 /** The state of a server in one word. */
 export function serverState(row) {
@@ -95,33 +95,29 @@ export function note(kind, children, ...buttons) {
 }
 
 /** A failure, with what to do. */
-export function failed(failure, ...buttons) {
-  return note("err", [h("b", ended(failure.message)), " ", ended(stepOf(failure)), " ", codeOf(failure)], ...buttons);
-}
+export const failed = (failure, ...buttons) => note("err", [h("b", ended(failure.message, failure.server)), " ", ended(stepOf(failure)), " ", codeOf(failure)], ...buttons);
 
 /** What helps, unless the page has it: then the daemon says it as data, too. */
-const stepOf = ({ step, closest, hint }) => (step && step.do !== "allow_longer_calls" ? closest && `Did you mean ${closest}?` : hint);
+const stepOf = ({ step, closest, hint }) => (step ? closest && `Did you mean ${closest}?` : hint);
 
 /** A failure without the step of the command line, since what helps is on the page. */
 export const wrong = (failure, ...buttons) => note("err", [h("b", ended(failure.message)), " ", codeOf(failure)], ...buttons);
 
-/** A sentence with its end. */
-const ended = (text) => (text ? [capital(text), /[.!?]$/.test(text) ? "" : "."] : null);
+/** A sentence with its end; one that begins with the name of a server begins as that does. */
+const ended = (text, name) => (text ? [name && text.startsWith(`${name} `) ? sentence(text) : capital(text), /[.!?]$/.test(text) ? "" : "."] : null);
 
 /** The code comes last: it is for whoever looks it up. */
 const codeOf = (failure) => (failure.code && failure.code !== "invalid_arguments" ? h("code.dim", said(failure.code)) : null);
 
 /** What is so where there is nothing, then the way out. */
-export function empty(title, text, ...buttons) {
-  return h("div.empty", h("b", title), text, buttons.length ? h("p.acts", buttons) : null);
-}
+export const empty = (title, text, ...buttons) => h("div.empty", h("b", title), text, buttons.length ? h("p.acts", buttons) : null);
 
 /** A place that could not be read. `ways` are what helps there: `{text, links}`; without them the daemon's own step is told. */
 export function unreadable(failure, again, ways) {
   const details = [failure.code, failure.message, failure.hint].filter(Boolean).join("\n");
   return h(
     "div.empty",
-    h("b.bad", ended(failure.message)),
+    h("b.bad", ended(failure.message, failure.server)),
     ways ? ways.text : ended(stepOf(failure)),
     " ", codeOf(failure),
     h("p.acts", ways?.links ?? (failure.isFinal ? go("Servers", "/ui/") : button("Try again", again)), copying("Copy details", details)),

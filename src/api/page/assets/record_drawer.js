@@ -6,7 +6,7 @@ import { argumentsSection, gateSection, timeSection, toldSection } from "./cours
 import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
 import { copying, facts, go, note, outcome, variant, wrong } from "./parts.js";
-import { thingShown } from "./records.js";
+import { isTheirs, thingShown } from "./records.js";
 import { at, capital, bytes, said, took } from "./words.js";
 
 /** Reads it, and gives what renders it. */
@@ -32,29 +32,26 @@ function drawer(record, others, isThere, close) {
     bad ? note(record.outcome === "refused" ? "held" : "err", isTheirs(record) ? said(bad) : capital(bad), isThere || !record.server ? step(record) : null) : null,
     facts([
       ["Result", [outcome(record), " ", record.code ? h("code", said(record.code)) : null]],
-      ["Caller", record.caller ? [record.client ? [said(record.client), ", "] : null, "as ", h("code", said(record.caller))] : undefined],
-      ["Through", record.endpoint ? h("code", said(record.endpoint)) : undefined],
+      ["Caller", record.caller ? [record.client ? [said(record.client), ", "] : null, h("code", said(record.caller))] : undefined],
+      ["Endpoint", record.endpoint ? h("code", said(record.endpoint)) : undefined],
       ["Call type", record.variant ? variant(record.variant) : undefined],
       ["Method", record.method ? h("code", said(record.method)) : undefined],
       ["Call", record.call ? [h("code", said(record.call)), " ", copying("copy", record.call, "link small")] : undefined],
       ["Caused by", record.parent ? h("a", { href: query("/ui/activity", { call: record.parent, run: record.run }) }, h("code", said(record.parent))) : undefined],
       ["Why", record.reason ? said(record.reason) : undefined],
       ["Sensitivity", record.data_sensitivity ? said(record.data_sensitivity) : undefined],
-      ["Done", record.action ? said(record.action) : undefined],
+      ["Action", record.action ? said(record.action) : undefined],
       ["Detail", record.detail && record.detail !== bad ? said(record.detail) : undefined],
       ["Took", record.duration_us === undefined || record.spent ? undefined : took(record.duration_us)],
-      ["Asked, answered", sizes(record)],
+      ["Request, answer", sizes(record)],
       ["Masked", record.masked ? h("span.kind.masked", `${record.masked} that look like secrets`) : undefined],
       ["Times", record.times],
-      ["Server", record.server && (isThere ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : [said(record.server), ", which was removed"])],
+      ["Server", record.server && (isThere ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : [said(record.server), ", which is not configured"])],
     ]),
     h("p.acts.sec", again(record), record.kind === "call" && record.caller ? go("The calls around it", `/ui/activity/session/${record.id}`, "btn small") : null),
     gateSection(record), timeSection(record), argumentsSection(record), toldSection(record),
     others.length ? h("section.sec", h("header", h("h3", record.parent ? "Other calls of its script" : "Calls inside")), feed(others)) : null);
 }
-
-/** Whether its error is the server's own text, which stays as it is. */
-const isTheirs = (record) => ["tool_error", "rpc_error"].includes(record.outcome);
 
 /** How much was asked and answered. Of what we answered ourselves no size is known. */
 function sizes({ request_bytes: asked, answer_bytes: answered, outcome: ended }) {
@@ -69,6 +66,8 @@ export function step(record) {
   const name = record.server && part(record.server);
   if (!name) return null;
   if (["tool_held", "tool_changed", "server_quarantined"].includes(record.code)) return go("Review", `/ui/review/${name}`, "btn small");
+  if (record.step?.do === "allow_longer_calls") return go("Let its calls take longer", `/ui/servers/${name}/edit`, "btn small");
+  if (record.step?.do === "read_log") return go("Open log", `/ui/servers/${name}#log`, "btn small");
   if (record.code === "login_required") return go("Log in", `/ui/servers/${name}/login`, "btn small");
   return go("Open server", `/ui/servers/${name}`, "btn small");
 }

@@ -64,6 +64,9 @@ export function detail(record) {
   return typeof query === "string" ? `“${query.slice(0, 80)}”` : "";
 }
 
+/** Whether its error is the server's own text, which stays as it is. */
+export const isTheirs = (record) => ["tool_error", "rpc_error"].includes(record.outcome);
+
 export const isFailed = (record) => ["failed", "tool_error", "rpc_error", "invalid"].includes(record.outcome);
 
 /** The program that asked; where it says nothing of itself, who. A last word with a digit is its version, as the figures count it. */

@@ -26,7 +26,7 @@ export function resultSection({ answer, text, failure, isWithdrawn, began, ms })
   const said = [timeOf(began), `, ${took(ms * 1000)}`, text ? `, ${count(tokensOf(text), "token")}` : ""];
   return h("section.sec", { "aria-labelledby": "res-h", "aria-live": "polite" },
     h("header", h("h2", { id: "res-h" }, "Result"), h("p", said), text ? copying("Copy JSON", text, "end link small") : null),
-    isWithdrawn ? note("plain", "You withdrew it. The server was told; part of it may have run.") : failure ? failed(failure, step(failure)) : shown(answer));
+    isWithdrawn ? note("plain", "Cancelled. mcpproxy told the server; part of the call may have run.") : failure ? [failed(failure, step(failure)), failure.step?.do === "allow_longer_calls" || failure.code === "connection_lost" ? h("p", "The call may have run: check before you repeat it.") : null] : shown(answer));
 }
 
 function shown(answer) {
@@ -37,7 +37,7 @@ function shown(answer) {
   const { result } = answer;
   if (!result || !Array.isArray(result.content)) return json(result ?? answer, "Result");
   return [
-    result.isError ? note("err", [h("b", "Tool error: "), "the tool reports an error."]) : null,
+    result.isError ? note("err", h("b", "The tool reports an error:")) : null,
     result.content.map((item, i) => h("div.item", content(item, i))),
     result.content.length ? null : h("p.dim", "No content."),
     result.structuredContent === undefined ? null : isTwin(result.content, result.structuredContent) ? h("p.hint", "Its structured content says the same.") : h("div.item", h("h3", "Structured content"), json(result.structuredContent, "Structured content")),

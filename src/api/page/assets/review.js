@@ -99,7 +99,7 @@ export function review(wanted, frame) {
   function keepBlocked(thing) {
     const held = thing ? inPlace().filter((one) => !one.isApproved).map((one) => one.thing) : [];
     const below = held[held.findIndex((other) => keyOf(other) === (thing && keyOf(thing))) + 1];
-    toast(`${thing ? thing.name : name} stays held`);
+    toast(thing ? `${thing.name} stays held` : `${name} stays quarantined`);
     const heading = below && document.getElementById(headingOf(below));
     if (heading) {
       heading.focus({ preventScroll: true });
@@ -153,8 +153,8 @@ export function review(wanted, frame) {
   function list() {
     const rows = waiting.some((one) => one.name === name) ? waiting : [shown.server, ...waiting];
     const line = (one) => h("li", { "data-row": "", "data-key": one.name }, h("a", { href: `/ui/review/${part(one.name)}`, "aria-current": one.name === name ? "true" : undefined },
-      h("b", said(one.name)), one.quarantined ? state("held", "server held") : one.held ? state("held", `${one.held} held`) : state("ready", "nothing held"),
-      h("span.small", one.quarantined ? `${one.transport ?? "broken"}, ${count(one.tools ?? 0, "tool")}` : "of a trusted server")));
+      h("b", said(one.name)), one.quarantined ? state("held", "quarantined") : one.held ? state("held", `${one.held} held`) : state("ready", "nothing held"),
+      h("span.small", one.quarantined ? `${one.transport ?? "broken"}, ${one.tools ? count(one.tools, "tool") : "no tools known"}` : "of a trusted server")));
     return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)), decidedList(decided, undo));
   }
 
@@ -163,7 +163,7 @@ export function review(wanted, frame) {
     return h("article", { tabindex: "-1", "data-focus": "", "aria-labelledby": "srv-h", "data-key": name },
       isStale ? note("warn", [h("b", "Its list has changed."), " You see the older list, which can no longer be approved."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       it.failure ? failed(it.failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
-      h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name)), " ", h("span.dim", shown.server.quarantined ? "held server" : "")), h("p.tags", serverState(shown.server)))),
+      h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name))), h("p.tags", serverState(shown.server)))),
       it.doing ? h("p.wait", { role: "status" }, icon("s-work", true), it.doing) : null,
       locked(shown),
       approved === null || it.doing ? null : wasApproved(),
@@ -187,7 +187,7 @@ export function review(wanted, frame) {
       facts(entryFacts(shown.entry, shown.things)),
       changed(shown.entry_review),
       contact(),
-      findings.length ? section(count(findings.length, "finding"), h("p", "escaped text is shown like ", h("span.esc", "U+200B"), "; nothing here is rendered"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "No dangerous findings.") : null,
+      findings.length ? section(count(findings.length, "finding"), h("p", "invisible characters are shown like ", h("span.esc", "U+200B"), ", markup as text"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "No dangerous findings.") : null,
       shown.inspected ? listing(shown.things, true) : null,
       decideWhole(findings.filter(({ finding }) => isHigh(finding)).length, tools.length),
     ];
@@ -197,7 +197,9 @@ export function review(wanted, frame) {
     if (shown.inspected) return null;
     if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `It is ${contacted(shown.server)} to list its tools; none is called.`);
     const why = shown.contact_error
-      ? `It was ${contacted(shown.server)} once to list its tools, which failed. It is not tried again until you ask.`
+      ? "mcpproxy tried once to list them, and failed; it tries again when you ask."
+      : shown.awaits_contact && shown.entry_review && !shown.entry_review.is_new
+      ? `An agent changed its entry, so mcpproxy stopped it. To list its tools with the new entry, it is ${contacted(shown.server)} once; no tool is called.`
       : shown.awaits_contact
       ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools, it is ${contacted(shown.server)} once; no tool is called.`
       : `It has not been listed yet. To list its tools, it is ${contacted(shown.server)} once; no tool is called.`;
@@ -224,7 +226,7 @@ export function review(wanted, frame) {
       return h("div.sec", confirm(`Remove ${name}?`, "Deletes its entry and its log.", `Remove ${name}`, removeIt, back));
     }
     const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button(`Disable ${name}`, () => disable()), button("Decide later", () => keepBlocked())];
-    const starts = `${risk(shown.server)}, and ${shown.inspected ? `its ${count(tools, "tool")} ${tools === 1 ? "is" : "are"} offered` : "whatever it lists is offered"} to every client.`;
+    const starts = `Once approved, ${risk(shown.server)}, and every client gets ${shown.inspected ? `its ${count(tools, "tool")}` : "whatever it lists"}.`;
     const mustAsk = dangerous || !shown.inspected;
     if (asked === "all") {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing its tools";
@@ -258,7 +260,7 @@ export function review(wanted, frame) {
       return [confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "Every client gets it at once, and models read its text.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later"), off ? h("p.acts", off) : null];
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
-    return h("div.decide", h("p.small.dim", thing.fingerprint ? ["You approve ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
+    return h("div.decide", h("p.small.dim", thing.fingerprint ? ["You approve this definition (", h("code", print(thing)), "). The next change is held again."] : "The next change is held again."),
       off, button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
@@ -306,7 +308,7 @@ export function review(wanted, frame) {
     return { toggle };
   }
 
-  const ways = (error) => noServer(error, (other) => `/ui/review/${part(other)}`, go("What waits", "/ui/review"));
+  const ways = (error) => noServer(error, (other) => `/ui/review/${part(other)}`, go("Waiting for review", "/ui/review"));
 
   /** The same below what changed, for those who want it. */
   function folded(thing) {

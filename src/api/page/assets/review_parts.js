@@ -6,10 +6,10 @@ import { isHigh } from "./findings.js";
 import { json, note, section, state, textBox } from "./parts.js";
 import { capital, count, said } from "./words.js";
 
-/** How much was found, and how bad it is: a remark holds nothing. */
+/** How much was found, and how bad it is: a minor one holds nothing. */
 export function found(findings) {
   const dangerous = findings.filter(isHigh).length;
-  return dangerous ? state("err", count(dangerous, "dangerous finding")) : state("off", count(findings.length, "remark"));
+  return dangerous ? state("err", count(dangerous, "dangerous finding")) : state("off", count(findings.length, "minor finding"));
 }
 
 /** `3 prompts, 1 resource`, of what is no tool. */
@@ -41,8 +41,8 @@ const isRemote = ({ transport }) => Boolean(transport && transport !== "stdio");
 /** What is done to a server to list its tools: of one at an address nothing is started. */
 export const contacted = (server) => (isRemote(server) ? "connected to" : "started");
 
-/** What approving a server lets it have. */
-export const risk = (server) => (isRemote(server) ? "What agents pass to its tools goes to its address, with its headers" : "It runs with your user’s rights");
+/** What approving a server lets it have, within a sentence. */
+export const risk = (server) => (isRemote(server) ? "what agents pass to its tools goes to its address, with its headers" : "it runs with your user’s rights");
 
 /** What a person can do where a lock file says what is accepted, as the command line says it. */
 export function locked({ lock_file: file, lock_step: step, server }) {

@@ -92,6 +92,6 @@ export function fault(schema, value) {
   if (type === "string" && (length < low(schema.minLength) || length > high(schema.maxLength))) return `It has ${count(length, "character")}; it needs ${range(numeric(schema.minLength), numeric(schema.maxLength), "")}`;
   if (type === "integer" && !isWhole(value)) return "A whole number is needed";
   if (type === "number" && Number.isNaN(value)) return "A number is needed";
-  if ((type === "integer" || type === "number") && (value < low(schema.minimum) || value > high(schema.maximum))) return `It must be ${range(numeric(schema.minimum), numeric(schema.maximum), "")}`;
+  if ((type === "integer" || type === "number") && (value < low(schema.minimum) || value > high(schema.maximum))) return `It must be ${range(numeric(schema.minimum), numeric(schema.maximum), "").replace(/^(?!at )/, "from ")}`;
   return "";
 }

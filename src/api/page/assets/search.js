@@ -110,7 +110,7 @@ export function search(first, frame) {
 
   function render() {
     const title = h("div.title", h("div", h("h1", asked.q ? "What an agent gets" : "Tools"),
-      h("p.sub", asked.q ? ["The answer of ", h("code", "retrieve_tools"), " to your words, in the agent’s order, with the reason for each place."] : `${count(known.length, "tool")} of ${count(servers.length, "server")}. Type what you want to do, and see what an agent would find.`)));
+      h("p.sub", asked.q ? ["The answer of ", h("code", "retrieve_tools"), " to your words, in the agent’s order, with the reason for each rank."] : `${count(known.length, "tool")} of ${count(servers.length, "server")}. Type what you want to do, and see what an agent would find.`)));
     if (failure) return [title, settings(), refused()];
     return [title, settings(), h("div.cols.wide", found ? ranking() : whole.render(), aside())];
   }
@@ -150,7 +150,7 @@ export function search(first, frame) {
     const cut = full < found.tools.length && full > 0;
     return h("section", { "aria-labelledby": "hits-h" },
       h("header.bar", h("h2", { id: "hits-h" }, "Ranking"), h("p.legend.end", legend("f-name", "name"), legend("f-desc", "description"), legend("f-param", "server and parameters"))),
-      found.notice ? note("plain", sentence(found.notice), ...needing()) : null,
+      found.notice && !found.held ? note("plain", sentence(found.notice), ...needing()) : null,
       leftOut(),
       h("ol", { "data-rows": "" }, hits.slice(0, cut ? full : hits.length)),
       cut ? h("p.cut-note", "Above this line the agent gets the full schema (", h("code", "top_k"), ` ${full}), below it one line of signature.`) : null,
@@ -162,7 +162,7 @@ export function search(first, frame) {
 
   function nothing() {
     const held = out().filter((tool) => ["tool_held", "tool_changed", "server_quarantined"].includes(tool.code));
-    return [leftOut(), empty(`No tool matches “${asked.q}”.`, ["An agent would get no tools, and this advice:", h("p.said", sentence(found.notice ?? ""))],
+    return [leftOut(), empty(`No tool matches “${asked.q}”.`, found.held ? "An agent would get no tools: all that fits is held." : ["An agent would get no tools, and this advice:", h("p.said", sentence(found.notice ?? ""))],
       held.length ? go(`Review ${held.length === 1 ? held[0].name : count(held.length, "held tool")}`, held.length === 1 ? `/ui/review/${part(held[0].server)}` : "/ui/review") : null,
       ...needing(),
       fewer ? button(`Try “${fewer}”`, () => change({ q: fewer })) : null, go("All tools", "/ui/tools"))];
@@ -185,8 +185,8 @@ export function search(first, frame) {
     const whole = listed ? tokens(listed.characters) : 0;
     const bar = (share, classes) => svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: classes, width: Math.max(0.5, 100 * share), height: 6 }));
     const most = Math.max(mine, whole, 1);
-    const { listed: _, took_us: __, ...rest } = exact(text);
-    const answer = { ...rest, tools: rest.tools.map(({ why, ...tool }) => tool) };
+    const { listed: _, took_us: __, held, notice, ...rest } = exact(text);
+    const answer = { ...rest, ...(notice && !held ? { notice } : {}), tools: rest.tools.map(({ why, ...tool }) => tool) };
     return h("aside.rail",
       h("section.sec", { "aria-labelledby": "ans-h" },
         h("header", h("h2", { id: "ans-h" }, "Answer"), copying("Copy JSON", write(answer), "end link")),
@@ -194,7 +194,7 @@ export function search(first, frame) {
           h("span", "this answer"), bar(mine / most, "fgd"), h("b", `${number(mine)} tokens`),
           listed ? [h("span.dim", `all ${count(listed.tools, "tool")}`), bar(whole / most, "bgd"), h("span.dim", `${number(whole)} tokens`)] : null),
         json(answer, "JSON of the answer", "code short"),
-        h("p.hint", "Tokens are estimated at 4 characters each.")),
+        h("p.hint", "Tokens are estimated at 4 bytes each.")),
       asks());
   }
 

@@ -14,7 +14,7 @@ import { globOf, offerTools } from "./tool_switch.js";
 import { trust } from "./trust.js";
 import { variables } from "./variables.js";
 import { knowVault } from "./vault.js";
-import { beginning, bytes, capital, count, number, said, some, span, took } from "./words.js";
+import { beginning, bytes, capital, count, number, said, some, span, spelt, took } from "./words.js";
 
 /** Limit: tools that are named of those that are held. */
 const NAMED = 3;
@@ -79,7 +79,7 @@ export function server(name, frame, first) {
   /** The daemon knows whether there was a login to forget. */
   const logOut = () => act("Logging out…", async () => {
     const { changed } = await verb("logout");
-    toast(changed.length ? `Logged out of ${name}: its tokens are forgotten` : `You were not logged in to ${name}; nothing was changed`);
+    toast(changed.length ? `Logged out of ${name}: its tokens are deleted` : `You were not logged in to ${name}; nothing was changed`);
   });
 
   function actions(one, fix) {
@@ -90,7 +90,7 @@ export function server(name, frame, first) {
     if (one.demo) return [button("Restart", () => act("Restarting…", () => verb("restart")))];
     const usable = one.enabled && !one.quarantined && !one.unusable;
     const remote = one.transport !== "stdio";
-    const again = remote ? ["Try again", "Connecting…"] : ["Restart", "Restarting…"];
+    const again = remote && hasFailed(one) ? ["Try again", "Connecting…"] : ["Restart", "Restarting…"];
     return [
       one.quarantined ? go("Review", `/ui/review/${part(name)}`, "btn primary") : null,
       !one.quarantined && one.held ? go("Review", `/ui/review/${part(name)}`, "btn primary") : null,
@@ -121,7 +121,7 @@ export function server(name, frame, first) {
     const clients = all.clients.length ? all.clients : all.callers;
     const fix = fixForm(name, details, { said_, absent: wrong }, act, { doing: it.doing, restart: () => verb("restart"), begun: () => ask(query(path, { wait: RESTART / 1000 }), { patience: RESTART + 10_000 }) });
     // Where one is missing, the variables stand before what came of that.
-    const settings = one.demo || !details.entry ? null : vars.render(details.entry, said_ ? [said_.name] : [], (details.missing ?? []).map((each) => each.key));
+    const settings = one.demo || !details.entry ? null : vars.render(details.entry, said_ ? [said_.name] : [], details.missing ?? []);
     return [
       h("div.title",
         h("div", crumbs(["Servers", "/ui/"], "server"), h("h1", said(name)), h("p.tags", serverState(one), h("span.dim", upSince(one, starts.records) || (fix ? tries(one) : "")))),
@@ -132,7 +132,7 @@ export function server(name, frame, first) {
       why(one, fix !== null),
       one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the file, so it cannot be edited, disabled or quarantined. ", endOf[one.demo]]) : null,
       strip([
-        ["Tools", one.tools ? `${number(one.tools)}, ${one.held ? `${one.held} held` : "none held"}` : "none known"],
+        ["Tools", one.tools ? `${number(one.tools)}, ${one.quarantined ? "hidden until you approve the server" : one.held ? `${one.held} held` : "none held"}` : "none known"],
         ["Calls, 24 h", `${counted(all.calls, calls)}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`],
         ["Median / p95", all.median_us === undefined ? "–" : `${took(all.median_us)} / ${took(all.p95_us)}`],
         ["In flight", `${number(details.in_flight)} of ${details.entry?.max_concurrent_requests ?? "no limit"}`],
@@ -166,10 +166,11 @@ export function server(name, frame, first) {
   /** What has to happen before it is started. */
   function waitsFor() {
     const one = details.server;
-    if (!one.enabled) return "It starts when you enable it.";
+    if (!one.enabled) return `It starts when you ${one.unusable ? "correct and " : ""}enable it.`;
     if (one.quarantined) return "It starts when you approve it.";
+    if (details.missing?.length > 1) return "It starts when all its missing values are set.";
     if (details.missing?.length) return `It starts when its ${details.missing[0].kind} is set.`;
-    if (one.unusable) return "It starts when its entry is corrected.";
+    if (one.unusable) return "It starts when you correct its entry.";
     return details.entry?.start === "eager" ? "It starts with the daemon." : "The first call starts it.";
   }
 
@@ -201,11 +202,11 @@ export function server(name, frame, first) {
     const parts = [[sorted.filter((tool) => tool.callable).length, "on"], [of(["tool_disabled"]), "off"], [of(["tool_held", "tool_changed"]), "held"]].filter(([n]) => n).map(([n, word]) => `${number(n)} ${word}`).join(", ");
     const several = parts && sorted.length > 1 && details.entry && !details.server.demo ? h("a.end.small", { href: query("/ui/tools", { server: name }) }, "Choose several") : null;
     const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, several ? "link small" : "end link small");
-    const aside = [h("p", parts, shown.length < sorted.length ? `; ${shown.length} of ${sorted.length} shown, most called first` : ""), several, sorted.length > FEW ? all : null];
+    const aside = [h("p", parts, shown.length < sorted.length ? `${parts && "; "}${shown.length} of ${sorted.length} shown, most called first` : ""), several, sorted.length > FEW ? all : null];
     const listed = new Set(sorted.map(own));
     const unlisted = calls.tools.filter((one) => !listed.has(one.tool)).map((one) => `${one.tool} (${count(one.calls, "call")})`);
     return section("Tools", aside, table("fold", [["Tool"], ["Type"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"], ["For agents"]], [shown.map(line)]),
-      unlisted.length ? h("p.hint", "Called under names that it does not list, or that records have masked: ", said(some(unlisted, FEW)), ".") : null);
+      unlisted.length ? h("p.hint", "Calls to tools that it does not list, or whose names are masked: ", said(some(unlisted, FEW)), ".") : null);
   }
 
   function configuration(one) {
@@ -214,17 +215,17 @@ export function server(name, frame, first) {
     const removing = asked === "remove"
       ? confirm(`Remove ${name}?`, `Deletes ${one.demo ? "" : "its entry, "}its ${count(one.tools ?? 0, "tool")} and its log.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
       : one.demo === "command_line" ? null : h("p.acts", button("Remove", () => { asked = "remove"; frame.paint(); }, "btn danger"));
-    return section("Configuration", [h("p", one.demo ? "as it was started; it is in no file" : "without defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
+    return section("Configuration", [h("p", one.demo ? "as it was started; the demo has no entry in the file" : "without defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
       h("div.cols.even",
         json(asWritten(entry), "Entry"),
-        h("div", facts([
+        h("div", one.unusable ? null : facts([
           ["Transport", said(one.transport)],
-          ["Alone at", live.status?.url ? [h("code", `${live.status.url}/server/${part(name)}`), " ", copying("copy", `${live.status.url}/server/${part(name)}`, "link small")] : undefined],
+          ["Own address", live.status?.url ? [h("code", `${live.status.url}/server/${part(name)}`), " ", copying("copy", `${live.status.url}/server/${part(name)}`, "link small")] : undefined],
           ["Started", entry.start === "eager" ? "with the daemon" : "by the first call that needs it"],
-          ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "when it is not used, after 1 to 5 min" : ["after ", said(entry.idle_timeout)]],
+          ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "when it is not used, after 1 to 5 min" : ["after ", spelt(entry.idle_timeout)]],
           ["Shared by", one.instances === undefined ? "all clients" : count(one.instances, "instance runs", "instances run")],
-          ["Time to connect", said(entry.init_timeout)],
-          ["Call limit", [said(entry.call_tool_timeout), " of silence"]],
+          ["Time to connect", spelt(entry.init_timeout)],
+          ["Call limit", [spelt(entry.call_tool_timeout), " without progress"]],
           ["Changed tools", entry.tool_changes === "allow" ? "accepted unreviewed" : "held until approved"],
           ["New tools", { hold: "held until approved", allow: "usable at once" }[entry.new_tools] ?? "as for all servers"],
           ["Log file", details.log_file ? h("code", said(details.log_file)) : undefined],
@@ -256,7 +257,7 @@ export function server(name, frame, first) {
 /** Why agents cannot call a tool, in a word. */
 function uncallable({ code, reason }) {
   const about = { title: reason ?? "" };
-  if (["tool_held", "tool_changed", "server_quarantined"].includes(code)) return state("held", "held", about);
+  if (["tool_held", "tool_changed", "server_quarantined"].includes(code)) return state("held", code === "server_quarantined" ? "quarantined" : "held", about);
   if (code === "tool_disabled") return state("dis", "hidden", about);
   return code === "server_disabled" ? state("dis", "disabled", about) : state("off", "not offered", about);
 }

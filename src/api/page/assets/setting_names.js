@@ -2,19 +2,19 @@
 
 /** `[group, [[key, name, how?]]]`: `how` has words for values, and the `unit` of a number. */
 export const GROUPS = [
-  ["What agents see", [
+  ["Tools for agents", [
     ["routing_mode", "Tools at /mcp", { retrieve_tools: "found by search", direct: "all listed", code_execution: "found and called by scripts", proxy: "behind one tool" }],
     ["tools_limit", "Search results, at most", { unit: "tools" }],
     ["top_k", "Results with their full schema", { unit: "tools" }],
     ["tool_response_limit", "Long results are cut after", { unit: "characters", 0: "never" }],
     ["legacy_call_tool", "List call_tool, too"],
   ]],
-  ["What agents may", [
+  ["Permissions of agents", [
     ["management", "Add and change servers", { full: "yes, held until you approve", read: "only look", off: "no" }],
     ["enable_code_execution", "Run scripts"],
     ["code_execution_timeout_ms", "Time limit of a script", { unit: "ms" }],
     ["code_execution_max_tool_calls", "Calls of a script, at most", { 0: "any number" }],
-    ["intent_declaration.strict_server_validation", "Refuse calls with too weak a call type"],
+    ["intent_declaration.strict_server_validation", "Refuse calls with too mild a call type"],
     ["rate_limit.per_caller", "Requests of one caller"],
     ["rate_limit.burst", "Requests of one caller at once", { unit: "requests" }],
   ]],

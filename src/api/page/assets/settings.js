@@ -54,7 +54,7 @@ export function settings(query, frame) {
       // What the daemon says of a file that it did not load stands above.
       unreadable ? null : status.warnings.map((warning) => warned(warning, file, mend)),
       it.failure ? failed(it.failure) : null,
-      file ? values() : status.config_error ? empty("No setting can be changed until the file is correct.", "The settings in force are below, under Daemon.") : failed(unreadable),
+      file ? values() : status.config_error ? empty("No setting can be changed until the file is correct.", "mcpproxy still uses the last good settings.") : failed(unreadable),
       past.render(),
       checkUp.render(),
       daemon(),
@@ -96,7 +96,7 @@ export function settings(query, frame) {
     const means = meaning(one, edits.get(one.key) ?? before, how);
     return row(one.key, [
       head("grow", name, name === one.key ? null : [" ", h("code.dim", one.key)], h("span.sub.block", sentence(one.meaning))),
-      cell("set full", field(one, name, how), means ? h("span.unit", means) : null, was, one.inForce ? h("span.lab", "in force: ", h("code", said(one.inForce)), ", by an option of ", h("code", "serve"), " or until a restart") : null),
+      cell("set full", field(one, name, how), means ? h("span.unit", means) : null, was, one.inForce ? h("span.lab", "in use: ", h("code", said(one.inForce)), status.warnings.some(({ key }) => key === one.key) ? ", until a restart" : [", set by an option of ", h("code", "serve")]) : null),
       labelled("dim", "default", one.default === undefined ? "none" : said(inWords(one, one.default, how))),
       labelled("dim", "from", one.isSet ? "file" : "default"),
       cell("r dim hide", one.waits ? "after a restart" : "now"),
@@ -129,9 +129,7 @@ export function settings(query, frame) {
   }
 
   /** Saving shows the difference first; an empty field is a key that goes. */
-  function changes() {
-    return [...edits].map(([path, typed]) => (typed === "" ? { path, value: null } : { path, typed }));
-  }
+  const changes = () => [...edits].map(([path, typed]) => (typed === "" ? { path, value: null } : { path, typed }));
 
   function unsaved() {
     if (!edits.size) return null;

@@ -3,7 +3,7 @@
 import { h, svg } from "./dom.js";
 import { cell, labelled, row, section, state, table } from "./parts.js";
 import { part } from "./api.js";
-import { at, capital, count, number, said, span, took } from "./words.js";
+import { at, brief, capital, count, number, said, span, spelt, took } from "./words.js";
 
 const DAY = 86_400_000;
 
@@ -53,7 +53,7 @@ export function startsSection({ name, records, others, isReady, waitsFor, unreco
   const failed = records.filter((record) => record.action === "failed" || record.action === "lost");
   return section("Starts", h("p", "last 24 hours; green is awake, red a failed start or a lost connection"),
     drawing(stretches, failed, isReady, now),
-    unrecorded ? h("p.hint", `${count(unrecorded, "attempt")} after the last one below failed, too; of failures in a row only six are listed.`) : null,
+    unrecorded ? h("p.hint", `${count(unrecorded, "more attempt")} failed; of failures in a row only six are recorded.`) : null,
     records.length ? rowsOf(name, records, stretches, isReady) : h("div.empty", h("b", "Nothing happened in the last 24 hours."), waitsFor));
 }
 
@@ -79,7 +79,7 @@ function rowsOf(name, records, stretches, isReady) {
   const shown = alike(records).slice(0, FEW);
   const line = (record) => {
     const [kind, text] = WORDS[record.action] ?? [record.outcome === "failed" ? "err" : "off", record.action ?? record.kind];
-    const why = [capital(record.error ?? record.detail ?? ""), record.action === "ready" ? up(record, stretches, isReady) : null];
+    const why = [record.action === "asleep" ? spelt(record.detail) : capital(record.error ?? brief(record.detail ?? "")), record.action === "ready" ? up(record, stretches, isReady) : null];
     return row(`s${record.id}`, [
       cell("nowrap", at(record.time)),
       cell("grow", state(kind, said(record.times > 1 ? `${text} ${number(record.times)} times` : text))),
@@ -110,5 +110,5 @@ function up(record, stretches, isReady) {
   const found = stretches.find(([begin]) => begin === from);
   if (!found) return null;
   const lasts = isReady && found === stretches[stretches.length - 1];
-  return `${record.detail ? ". " : ""}Up ${lasts ? "for " : ""}${span((found[1] - from) / 1000)}${lasts ? " by now" : ""}`;
+  return `${record.detail ? ". " : ""}Up ${span((found[1] - from) / 1000)}`;
 }

@@ -7,8 +7,8 @@ import { h } from "./dom.js";
 import { write } from "./exact.js";
 import { button, cell, crumbs, empty, go, head, json, labelled, outcome, row, segments, strip, table, textBox, variant } from "./parts.js";
 import { step } from "./record_drawer.js";
-import { PAGE, asker, isFailed, rowsOf, thingShown } from "./records.js";
-import { at, beginning, bytes, count, number, said, short, span, tokens, took } from "./words.js";
+import { PAGE, asker, isFailed, isTheirs, rowsOf, thingShown } from "./records.js";
+import { at, beginning, bytes, count, number, said, sentence, short, span, tokens, took } from "./words.js";
 
 /** Milliseconds without a call that part two conversations, and that are told within one. */
 const PAUSE = 30 * 60_000;
@@ -126,7 +126,7 @@ export function story(id, first, frame) {
   function answered(record) {
     const bad = isBad(record) || record.outcome === "withdrawn";
     const size = record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`;
-    const text = bad ? h("p.said", said(record.error ?? record.code ?? "")) : record.answer_bytes === undefined ? null : `${bytes(record.answer_bytes)}`;
+    const text = bad ? h("p.said", (isTheirs(record) ? said : sentence)(record.error ?? record.code ?? "")) : record.answer_bytes === undefined ? null : `${bytes(record.answer_bytes)}`;
     return h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", bad ? outcome(record) : "answered"),
       h("div.what", text, record.result === undefined || bad ? null : answer(record), h("p.acts", bad && record.outcome !== "tool_error" ? step(record) : null, again(record))), h("span.r", size));
   }
@@ -167,7 +167,7 @@ export function story(id, first, frame) {
     const list = query("/ui/activity", middle.client ? { client: asker(middle) } : { caller: middle.caller });
     return [
       h("div.title", h("div", crumbs(["Activity", "/ui/activity"], ["Conversations", "/ui/activity/session"], "one"), h("h1", said(asker(middle) || "A client"), ", since ", at(steps[0]?.time ?? middle.time)),
-        h("p.sub", middle.caller ? ["Caller ", h("code", said(middle.caller)), "; its calls until it paused for 30 min."] : "Its calls until it paused for 30 min.")), h("div.acts", go("As a list", list))),
+        h("p.sub", middle.caller ? ["Calls of ", h("code", said(middle.caller)), ", up to a pause of 30 min."] : "Calls up to a pause of 30 min.")), h("div.acts", go("As a list", list))),
       strip([["Searched", count(searches.length, "time")], ["Called", n(calls)], ["Failed", n(calls.filter(isFailed))], ["Refused", n(calls.filter(isRefused))], ["Answers", `${bytes(answers(steps))} ≈ ${short(tokens(answers(steps)))} tokens`]]),
       segments("Filter", [tab("All", "", steps), tab("Failed or refused", "bad", steps.filter(isBad)), tab("Secrets masked", "masked", steps.filter((one) => one.masked))]),
       h("p.hint", "What the user and the agent said does not pass through mcpproxy."),
@@ -175,5 +175,5 @@ export function story(id, first, frame) {
     ];
   }
 
-  return { title: "Conversation", tab: "activity", waiting: "Reading the calls…", load, render, navigate: (now) => { only = now.get("only") ?? ""; } };
+  return { title: "Conversation", tab: "activity", waiting: "Reading the calls…", load, render, ways: (failure) => (failure.status === 404 ? { text: "Records are removed by age and number.", links: [go("All conversations", "/ui/activity/session")] } : null), navigate: (now) => { only = now.get("only") ?? ""; } };
 }

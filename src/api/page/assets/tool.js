@@ -57,7 +57,7 @@ export function tool(name, frame, first) {
 
   async function whatWas() {
     const [{ records }, { servers }] = await Promise.all([ask(query("activity", { kind: "call", tool: name, limit: 1 })), ask("servers")]);
-    return { isCalled: records.length > 0, server: servers.find((one) => name.startsWith(`${one.name}:`))?.name ?? null };
+    return { isCalled: records.length > 0, server: servers.find((one) => name.startsWith(`${one.name}:`)) ?? null };
   }
 
   /** What leads on where there is no such tool. */
@@ -65,10 +65,10 @@ export function tool(name, frame, first) {
     if (error.status !== 404) return null;
     const { closest } = error;
     return {
-      text: [was.isCalled ? "It was called before; its server no longer lists it. " : null, closest ? ["Did you mean ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "?"] : null],
+      text: [was.server?.enabled === false ? `${was.server.name} is disabled, so its tools are not known. ` : was.server && was.isCalled ? `${was.server.name} lists no such tool; calls to it are in the log. ` : null, closest ? ["Did you mean ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "?"] : null],
       links: [
         was.isCalled ? go("Its calls", query("/ui/activity", { tool: name })) : null,
-        was.server === null ? null : go(["Server ", said(was.server)], `/ui/servers/${part(was.server)}`),
+        was.server === null ? null : go(["Server ", said(was.server.name)], `/ui/servers/${part(was.server.name)}`),
         go("All tools", "/ui/tools"),
       ],
     };
@@ -147,13 +147,21 @@ export function tool(name, frame, first) {
         h("h1.mono", said(own)),
         h("p.tags", variant(kind), known.callable ? [h("span.dim", "offered as"), " ", h("code", said(known.offered_name)), h("span.dim", "·")] : null, standing())), hide()),
       it.failure ? failed(it.failure) : null,
-      known.callable ? null : note("held", [h("b", "Agents cannot call it: "), said(known.reason ?? "")], waits ? go("Review", `/ui/review/${part(server)}`, "btn small") : isOff ? button(`Enable ${server}`, enable, "btn small") : known.code === "tool_disabled" ? null : go("Server", `/ui/servers/${part(server)}`, "btn small")),
+      known.callable ? null : note("held", whyNot(waits), waits ? go("Review", `/ui/review/${part(server)}`, "btn small") : isOff ? button(`Enable ${server}`, enable, "btn small") : known.code === "tool_disabled" ? null : go("Server", `/ui/servers/${part(server)}`, "btn small")),
       h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), waits || isOff ? null : kept(form)),
       past(),
     ];
   }
 
+  /** Why agents cannot call it. That its definition is held stands above. */
+  function whyNot(waits) {
+    if (waits) return known.code === "server_quarantined" ? "Agents cannot call it: its server is quarantined." : "Agents cannot call it until you approve it.";
+    if (known.code !== "tool_disabled") return [h("b", "Agents cannot call it: "), said(known.reason ?? "")];
+    return ["Hidden from agents by ", { name: "its name in ", pattern: "a pattern in " }[hiding()], h("code", hiding() === "list" ? "enabled_tools" : "disabled_tools"), "."];
+  }
+
   function standing() {
+    if (known.code === "server_quarantined") return state("held", "quarantined");
     if (thing?.held) return state("held", capital(thing.explanation ?? "held"));
     if (thing?.approved_at) return state("ready", [thing.approved_by ? "definition as approved " : "definition as first seen ", when(thing.approved_at)]);
     return state("ready", "definition as first seen");

@@ -34,7 +34,7 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
       isJson ? h("div.field", area) : fields.isEmpty ? h("p.dim.field", "It takes no arguments.") : fields.nodes,
       message,
       h("div.acts", { "data-calls": "" }, submitting(), button("Copy as command", copyCommand)),
-      h("p.hint", effect(), " It passes the same gate as an agent’s call and is recorded."));
+      h("p.hint", effect(), " It passes the same checks as an agent’s call, and is recorded."));
   }
 
   const submitting = () => h(`button.btn${variant === "destructive" ? ".danger" : ".primary"}`, { type: "submit" }, `Call as ${variant}`);
@@ -60,7 +60,7 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
     }
     const { value, fault } = written(area.value);
     if (!fault && isMap(value)) return value;
-    tell(fault ?? "Arguments are a JSON object.");
+    tell(fault ?? "Arguments must be a JSON object: {…}");
     area.focus();
     return undefined;
   }
@@ -98,7 +98,7 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
     const said = h("span", "Calling…");
     const passed = h("span.num.dim", { "aria-hidden": "true" });
     const ticking = setInterval(() => fill(passed, span((performance.now() - from) / 1000)), 1000);
-    fill(results, h("div.wait.sec", icon("s-work", true), h("span", { role: "status" }, said), passed, button("Withdraw", () => stop.abort(), "btn small")));
+    fill(results, h("div.wait.sec", icon("s-work", true), h("span", { role: "status" }, said), passed, button("Cancel", () => stop.abort(), "btn small")));
     const of = { began };
     try {
       const { text, value } = await askCall({ name, variant, arguments: args }, { told: (line) => fill(said, howFar(line) ?? [...said.childNodes]), signal: stop.signal, patience: CALL });

@@ -153,8 +153,8 @@ export function usage(first, frame) {
   function saved() {
     const { all, client_days: days, searches, sent, not_sent: not } = sums.definitions;
     return h("section.sec", { "aria-labelledby": "ns-h" }, h("header", h("h2", { id: "ns-h" }, "Definitions not sent")),
-      h("dl.facts", h("dt", "All tools"), h("dd", `${short(all)} tokens`), h("dt", "Client days"), h("dd", number(days)), h("dt", "Would be"), h("dd", `${short(all * days)} tokens`), h("dt", "Searches sent"), h("dd", `${short(sent)} tokens, ${count(searches, "time")}`), h("dt", "Not sent"), h("dd", h("b", `${short(not)} tokens`))),
-      h("p.hint", "Estimated at 4 bytes a token, if each client loaded all definitions once on every day with a call. Clients of /mcp/all save nothing, but are counted."));
+      h("dl.facts", h("dt", "All definitions"), h("dd", `${short(all)} tokens`), h("dt", "Days with calls, per client"), h("dd", number(days)), h("dt", "Without mcpproxy"), h("dd", `${short(all * days)} tokens`), h("dt", "Sent by searches"), h("dd", `${short(sent)} tokens, ${count(searches, "time")}`), h("dt", "Not sent"), h("dd", h("b", `${short(not)} tokens`))),
+      h("p.hint", "Estimated at 4 bytes each, if each client loaded all definitions once on every day with a call. Clients of /mcp/all save nothing, but are counted."));
   }
 
   function render() {
@@ -172,7 +172,7 @@ export function usage(first, frame) {
       strip([["Calls", number(all.calls)], ["Errors", all.failed ? `${number(all.failed)}, ${((100 * all.failed) / all.calls).toFixed(1)} %` : "0"], ["Refused", number(all.refused)], ["Answers", `${bytes(all.answer_bytes)} ≈ ${short(tokens(all.answer_bytes))} tokens`], ["p50 / p95", `${took(all.median_us)} / ${took(all.p95_us)}`], ["Definitions not sent", h("b", `${short(sums.definitions.not_sent)} tokens`)]]),
       h("div.cols", h("section", { "aria-labelledby": "d-h" }, bars(), used(), unused()),
         h("aside.rail", { "aria-label": "Sums" }, saved(),
-          by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server }), asked.server || sums.servers.reduce((n, one) => n + one.calls, 0) === all.calls ? null : h("p.hint", "Searches, mcpproxy’s own tools and calls that were refused before a server was chosen are in no row; each call of a script is.")))),
+          by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server }), asked.server || sums.servers.reduce((n, one) => n + one.calls, 0) === all.calls ? null : h("p.hint", "Not counted here: searches, built-in tools, and calls refused before they reached a server.")))),
       all.calls ? null : h("p.acts", go("Connect a client", "/ui/clients")),
     ];
   }

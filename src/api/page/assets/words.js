@@ -29,6 +29,9 @@ export function span(seconds) {
   return `${Math.floor(whole / size)} ${unit}${rest ? ` ${rest} ${next[0]}` : ""}`;
 }
 
+/** A time as the file and the daemon write it, `1m29s`, with units as above. */
+export const spelt = (text) => said(String(text ?? "").replace(/\b(?:\d+(?:ms|[smhd]))+\b/g, (time) => time.replace(/(\d+)(ms|[smhd])/g, (_, n, unit) => `${n} ${unit === "m" ? "min" : unit} `).trim()));
+
 export function bytes(n) {
   if (n < 1000) return `${n} B`;
   return n < 1_000_000 ? `${(n / 1000).toFixed(1)} kB` : `${(n / 1_000_000).toFixed(1)} MB`;
@@ -47,9 +50,7 @@ const isToday = (date) => date.toDateString() === new Date().toDateString();
 
 export const exact = (date) => `${day(date)} ${date.getFullYear()}, ${clock(date)}`;
 
-function element(date, shown) {
-  return h("time", { datetime: date.toISOString(), title: exact(date) }, shown);
-}
+const element = (date, shown) => h("time", { datetime: date.toISOString(), title: exact(date) }, shown);
 
 /** The time of day; of other days the day, too. */
 export function at(text) {
@@ -127,15 +128,16 @@ export function escaped(text) {
 }
 
 /** A sentence of the daemon: what stands between backticks is code. */
-export function sentence(text) {
-  return String(text ?? "").split("`").map((piece, i) => (i % 2 ? h("code", said(piece)) : said(piece)));
-}
+export const sentence = (text) => String(text ?? "").split("`").map((piece, i) => (i % 2 ? h("code", said(piece)) : said(piece)));
 
 /** The same, beginning with a capital letter, unless it begins with a name: what has more than letters in it, or a colon after it. */
 export function capital(text) {
   const whole = String(text ?? "");
   return sentence(/^(?!mcpproxy\b)[a-z]+(?:['’-][a-z]+)*(?:[\s,;]|[.!?](?:\s|$)|$)/.test(whole) ? whole[0].toUpperCase() + whole.slice(1) : whole);
 }
+
+/** What a record says of definitions, without fingerprints. */
+export const brief = (detail) => detail.replace(/ [0-9a-f]{16,}(?=$|,| \()/g, "");
 
 /** A list in words: `a, b and 3 more`. */
 export function some(names, most) {
