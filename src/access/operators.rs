@@ -45,16 +45,18 @@ enum Pass {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnOperator {
     /// It shows nothing that an operator has.
-    #[error("only operators may do this, and the request has no API key")]
+    #[error("nothing was done: the request has no API key")]
     NoKey,
     /// It shows another key.
-    #[error("the API key is wrong")]
+    #[error("nothing was done: the API key is wrong")]
     WrongKey,
     /// Its cookie is of no session, or of one that has ended.
-    #[error("the login to the web UI has ended")]
+    #[error("nothing was done: the login to the web UI has ended")]
     SessionOver,
     /// It has the cookie of a session, and does not come from the page.
-    #[error("the request has a login's cookie, but another page sent it")]
+    #[error(
+        "nothing was done: the request has the web UI's cookie, but the web UI did not send it"
+    )]
     OtherOrigin,
 }
 

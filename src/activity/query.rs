@@ -110,7 +110,7 @@ pub enum BadQuery {
     #[error("nothing was listed: `outcome` cannot be {0:?}")]
     Outcome(String),
     /// Two directions at once.
-    #[error("nothing was listed: `cursor` and `after` exclude each other")]
+    #[error("nothing was listed: `cursor` and `after` are both given; keep one")]
     Directions,
     /// A page without records, or one that is too large.
     #[error("nothing was listed: `limit` is {0}")]

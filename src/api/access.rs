@@ -21,7 +21,8 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = about
         .takes::<AccessQuestion>()
         .gives::<AccessVerdict>()
-        .fails(&[ErrorCode::UnknownProfile]);
+        .fails(&[ErrorCode::UnknownProfile])
+        .undone("nothing was checked");
     let known = About::new(
         "knownCallers",
         "The subjects and roles of tokens and access rules, and the profiles.",

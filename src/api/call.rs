@@ -34,8 +34,11 @@ pub(super) fn routes() -> Routes {
         "Calls a tool, through the same gate as an MCP client; accepting `application/x-ndjson` also tells progress.",
     );
     let about = about.takes_as(request).gives_as(answer).fails(CALL);
+    let about = about.undone(UNDONE);
     Routes::new().post("/api/v1/call", call, about.gives_text(notices::MEDIA_TYPE))
 }
+
+const UNDONE: &str = "nothing was called";
 
 fn request(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -98,7 +101,10 @@ async fn call(
     context.to_client = to_client;
     let answering = async move {
         let made = made(&api, &context, call).await;
-        made.unwrap_or_else(|failure| shown_failure(&RestFailure::of(failure)).bytes().clone())
+        made.unwrap_or_else(|failure| {
+            let failure = RestFailure::of(failure.undone(UNDONE));
+            shown_failure(&failure).bytes().clone()
+        })
     };
     Ok(notices::respond(notices, answering))
 }

@@ -83,7 +83,7 @@ pub(super) fn routes() -> Routes {
 async fn change(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
     let wanted: ManyChanges = read_body(body)?;
     if wanted.servers.is_empty() || wanted.servers.len() > MOST {
-        return Err(wrong(format!("`servers` names 1 to {MOST} servers")));
+        return Err(wrong(format!("`servers` must name 1 to {MOST} servers")));
     }
     if let Some(name) = repeated(&wanted.servers) {
         return Err(wrong(format!("`servers` names {name:?} twice")));
@@ -116,7 +116,8 @@ fn shown(management: &Management, name: &str, outcome: Result<ServerChange, Fail
     match outcome {
         Ok(change) => Outcome::Done(Box::new(change)),
         Err(failure) => {
-            let failure = management.for_operator(failure);
+            let failure = management.for_operator(failure).over_rest();
+            let failure = failure.undone("nothing was changed");
             Outcome::Failed(Failed {
                 name: name.to_owned(),
                 code: failure.code.as_str(),

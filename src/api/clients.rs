@@ -59,19 +59,23 @@ pub(super) fn routes() -> Routes {
             put_in
                 .may_take::<ConnectBody>()
                 .gives::<Connected>()
-                .fails(FAILURES),
+                .fails(FAILURES)
+                .undone("nothing was changed"),
         )
         .post(
             "/api/v1/clients/{client}/token",
             give_own_token,
             give.may_take::<OwnTokenBody>()
                 .gives::<OwnToken>()
-                .fails(FAILURES),
+                .fails(FAILURES)
+                .undone("nothing was changed"),
         )
         .delete(
             "/api/v1/clients/{client}/token",
             take_own_token,
-            take.gives::<OwnToken>().fails(FAILURES),
+            take.gives::<OwnToken>()
+                .fails(FAILURES)
+                .undone("nothing was changed"),
         )
         .post(
             "/api/v1/clients/{client}/disconnect",
@@ -79,7 +83,8 @@ pub(super) fn routes() -> Routes {
             take_out
                 .may_take::<DisconnectBody>()
                 .gives::<Connected>()
-                .fails(FAILURES),
+                .fails(FAILURES)
+                .undone("nothing was changed"),
         )
 }
 
@@ -148,11 +153,15 @@ async fn connect_one(
 ) -> Answer {
     let body: ConnectBody = body_or_default(body)?;
     let client = known(&client)?;
-    let checked = |text: &Option<String>, check: fn(&str) -> Result<String, String>| {
-        text.as_deref().map(check).transpose().map_err(wrong)
+    let checked = |key: &str, text: &Option<String>, check: fn(&str) -> Result<String, String>| {
+        let checked = text.as_deref().map(|text| {
+            let why = |step: String| wrong(format!("`{key}` cannot be {text:?}; {step}"));
+            check(text).map_err(why)
+        });
+        checked.transpose()
     };
-    let name = checked(&body.name, entry_name)?;
-    let endpoint = checked(&body.endpoint, endpoint_path)?;
+    let name = checked("name", &body.name, entry_name)?;
+    let endpoint = checked("endpoint", &body.endpoint, endpoint_path)?;
     let done = with_files(&api, move |files, api| {
         if let Some(endpoint) = &endpoint {
             let settings = files.supposed_settings()?.settings;
@@ -262,7 +271,7 @@ fn body_or_default<T: Default + serde::de::DeserializeOwned>(
 
 pub(super) fn known(word: &str) -> Result<Client, Failure> {
     client_of_word(word).map_err(|unknown| {
-        let hint = "GET /api/v1/clients lists all.";
+        let hint = "GET /api/v1/clients lists the clients.";
         Failure::new(ErrorCode::UnknownClient, unknown.to_string(), hint)
     })
 }

@@ -31,9 +31,12 @@ pub(super) fn routes() -> Routes {
     let about = about
         .takes_as(arguments_schema)
         .gives_as(answer_schema)
-        .fails(CALL);
+        .fails(CALL)
+        .undone(UNDONE);
     Routes::new().post("/api/v1/code", run, about.gives_text(notices::MEDIA_TYPE))
 }
+
+const UNDONE: &str = "nothing ran";
 
 /// Those of `code_execution`.
 fn arguments_schema(_: &mut SchemaGenerator) -> Schema {
@@ -79,7 +82,10 @@ async fn run(
     let answering = async move {
         let params = notices::progress_params();
         let answer = answer_of(&api, &context, &arguments, Some(&params)).await;
-        answer.unwrap_or_else(|failure| shown_failure(&RestFailure::of(failure)).bytes().clone())
+        answer.unwrap_or_else(|failure| {
+            let failure = RestFailure::of(failure.undone(UNDONE));
+            shown_failure(&failure).bytes().clone()
+        })
     };
     Ok(notices::respond(notices, answering))
 }

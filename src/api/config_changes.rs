@@ -50,7 +50,8 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             change
                 .takes::<ConfigPatch>()
                 .gives::<ConfigChange>()
-                .fails(FAILURES),
+                .fails(FAILURES)
+                .undone("nothing was changed"),
         )
         .get(
             "/api/v1/config/history",
@@ -62,7 +63,8 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             undo_change::<V>,
             undo.takes::<UndoRequest>()
                 .gives::<Undone>()
-                .fails(UNDO_FAILURES),
+                .fails(UNDO_FAILURES)
+                .undone("nothing was undone"),
         )
 }
 

@@ -175,7 +175,7 @@ async fn preview(State(api): State<Api>) -> Answer {
 async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
     let mut picked: Picked = read_body(body)?;
     if picked.servers.is_empty() || picked.servers.len() > MOST {
-        return Err(wrong(format!("`servers` names 1 to {MOST} servers")));
+        return Err(wrong(format!("`servers` must name 1 to {MOST} servers")));
     }
     let mut report = match picked.pasted.take() {
         Some(pasted) => in_text(&api, pasted).await?,

@@ -121,8 +121,8 @@ async fn server_logs_stream(
     let management = api.0.management.clone();
     let file = management.server_log_file(&name)?;
     let file = file.ok_or_else(|| {
-        let error = format!("the server {name:?} has no log here");
-        let hint = "Only local servers have one.";
+        let error = format!("the server {name:?} is remote, so mcpproxy keeps no log of it");
+        let hint = "Read the log on its host.";
         let failure = Failure::new(ErrorCode::NoLog, error, hint);
         FailureResponse(failure.with_step(NextStep::ShowServer).of_server(&name))
     })?;

@@ -306,7 +306,9 @@ impl IntoResponse for FailureResponse {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.0.code.http_status())
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        answer(status, &RestFailure::of(self.0))
+        let mut response = answer(status, &RestFailure::of(self.0.clone()));
+        response.extensions_mut().insert(self.0);
+        response
     }
 }
 
@@ -384,8 +386,12 @@ async fn blocking<T: Send + 'static>(
 }
 
 async fn unknown_path(uri: http::Uri) -> FailureResponse {
-    let hint = "GET /api/v1/openapi.json lists all paths.";
-    let error = format!("no path {}", uri.path());
+    let hint = if is_below_api(uri.path()) {
+        "GET /api/v1/openapi.json lists all paths."
+    } else {
+        "The web UI is at /ui/, REST at /api/v1/, MCP at /mcp."
+    };
+    let error = format!("nothing was done: there is no path {}", uri.path());
     FailureResponse(Failure::new(ErrorCode::UnknownPath, error, hint))
 }
 

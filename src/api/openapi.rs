@@ -109,6 +109,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         body,
         answers,
         failures,
+        undone: _,
     } = &route.about;
     let mut operation = json!({
         "operationId": id,

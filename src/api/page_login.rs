@@ -106,7 +106,7 @@ struct LoginQuery {
 const PAGE: &str = "/ui/";
 
 /// What a person reads whose link does not work.
-const NO_LOGIN: &str = "This link does not log in: it works once, and for two minutes.\nRun `mcpproxy ui` on the machine of the daemon for a new one.\n";
+const NO_LOGIN: &str = "Not logged in: a link works once, within two minutes.\nRun `mcpproxy ui` on the daemon's machine for a new one.\n";
 
 /// A person's browser opens a link.
 async fn log_in(

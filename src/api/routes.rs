@@ -43,6 +43,8 @@ pub(super) struct About {
     pub(super) answers: Vec<Answers>,
     /// The codes of its failures, beside those that every route has.
     pub(super) failures: &'static [ErrorCode],
+    /// What a failure leaves undone.
+    pub(super) undone: Option<&'static str>,
 }
 
 /// The body of a request.
@@ -132,6 +134,7 @@ impl About {
             body: None,
             answers: Vec::new(),
             failures: &[],
+            undone: None,
         }
     }
 
@@ -216,6 +219,12 @@ impl About {
         self.failures = failures;
         self
     }
+
+    /// What its failures say first.
+    pub(super) fn undone(mut self, outcome: &'static str) -> Self {
+        self.undone = Some(outcome);
+        self
+    }
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
@@ -278,7 +287,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         H: Handler<T, S>,
         T: 'static,
     {
-        let described = Described::new(about.parameters(), about.body.is_some());
+        let described = Described::new(about.parameters(), about.body.is_some(), about.undone);
         let served = on(filter, handler).route_layer(from_fn_with_state(described, only_described));
         self.served = self.served.route(path, served);
         self.listed.push(Route {

@@ -42,14 +42,16 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             enable::<V>,
             about("enableServer", "Enables a server.")
                 .gives::<ServerChange>()
-                .fails(CHANGE),
+                .fails(CHANGE)
+                .undone("nothing was changed"),
         )
         .post(
             "/api/v1/servers/{name}/disable",
             disable::<V>,
             about("disableServer", "Disables a server; its entry stays.")
                 .gives::<ServerChange>()
-                .fails(CHANGE),
+                .fails(CHANGE)
+                .undone("nothing was changed"),
         )
         .get(
             "/api/v1/servers/{name}/tools",
@@ -78,7 +80,8 @@ pub(super) fn daemon_routes() -> Routes {
                 ErrorCode::ServerExists,
                 ErrorCode::ServerMisconfigured,
                 ErrorCode::ConfigUnusable,
-            ]),
+            ])
+            .undone("nothing was started"),
         )
         .post(
             "/api/v1/servers/{name}/restart",
@@ -88,7 +91,8 @@ pub(super) fn daemon_routes() -> Routes {
                 "Restarts a server and reads its tools; answers when it is up.",
             )
             .gives::<ServerChange>()
-            .fails(CONTACT),
+            .fails(CONTACT)
+            .undone("nothing was restarted"),
         )
         .post(
             "/api/v1/servers/{name}/inspect",
@@ -99,7 +103,8 @@ pub(super) fn daemon_routes() -> Routes {
             )
             .asks::<ShowQuery>()
             .gives::<Inspection>()
-            .fails(CONTACT),
+            .fails(CONTACT)
+            .undone("nothing was inspected"),
         )
 }
 
@@ -139,14 +144,16 @@ fn entries<V: Verbs>() -> Routes<V> {
             about("patchServer", "Changes keys of an entry: values replace, maps are merged, null removes, `***` keeps the stored value.")
                 .takes::<Map<String, Value>>()
                 .gives::<ServerChange>()
-                .fails(CHANGE),
+                .fails(CHANGE)
+                .undone("nothing was changed"),
         )
         .delete(
             "/api/v1/servers/{name}",
             remove::<V>,
             about("removeServer", "Stops a server and removes its entry and log.")
                 .gives::<ServerChange>()
-                .fails(CHANGE),
+                .fails(CHANGE)
+                .undone("nothing was removed"),
         )
 }
 
@@ -173,7 +180,8 @@ fn review<V: Verbs>() -> Routes<V> {
             )
             .takes::<ApprovalBody>()
             .gives::<ServerChange>()
-            .fails(REVIEW),
+            .fails(REVIEW)
+            .undone("nothing was approved"),
         )
         .post(
             "/api/v1/servers/{name}/quarantine",
@@ -183,7 +191,8 @@ fn review<V: Verbs>() -> Routes<V> {
                 "Quarantines a server until you approve it.",
             )
             .gives::<ServerChange>()
-            .fails(CHANGE),
+            .fails(CHANGE)
+            .undone("nothing was changed"),
         )
         .get(
             "/api/v1/lock",
@@ -251,7 +260,8 @@ fn named(
     let mut entry = read_object(body)?;
     match entry.shift_remove("name") {
         Some(Value::String(name)) => Ok((name, entry)),
-        _ => Err(wrong("`name` is missing")),
+        Some(_) => Err(wrong("`name` takes a text")),
+        None => Err(wrong("`name` is missing")),
     }
 }
 

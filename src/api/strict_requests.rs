@@ -11,6 +11,7 @@ use axum::{
 };
 
 use super::{FailureResponse, MAX_BODY, wrong};
+use crate::failure::error_code::Failure;
 
 /// What a request may say.
 #[derive(Clone)]
@@ -19,18 +20,24 @@ pub(super) struct Described(Arc<Parts>);
 struct Parts {
     parameters: Vec<String>,
     takes_body: bool,
+    undone: Option<&'static str>,
 }
 
 impl Described {
-    pub(super) fn new(parameters: Vec<String>, takes_body: bool) -> Self {
+    pub(super) fn new(
+        parameters: Vec<String>,
+        takes_body: bool,
+        undone: Option<&'static str>,
+    ) -> Self {
         Self(Arc::new(Parts {
             parameters,
             takes_body,
+            undone,
         }))
     }
 }
 
-/// Passes on what says nothing else.
+/// Passes on what says nothing else, and says of a failure what was not done.
 pub(super) async fn only_described(
     State(Described(may)): State<Described>,
     request: Request,
@@ -43,9 +50,14 @@ pub(super) async fn only_described(
         }
         without_body(request).await
     };
-    match checked.await {
+    let mut response = match checked.await {
         Ok(request) => next.run(request).await,
         Err(refused) => FailureResponse::into_response(refused),
+    };
+    let failure = response.extensions_mut().remove::<Failure>();
+    match (failure, may.undone) {
+        (Some(failure), Some(outcome)) => FailureResponse(failure.undone(outcome)).into_response(),
+        _ => response,
     }
 }
 
@@ -58,8 +70,8 @@ fn check_parameters(request: &Request, known: &[String]) -> Result<(), FailureRe
     unknown.map_or(Ok(()), |(key, _)| {
         let key: String = key.chars().take(REPEATED).collect();
         Err(wrong(match known.join(", ") {
-            none if none.is_empty() => format!("no parameter {key:?}: this path takes none"),
-            known => format!("no parameter {key:?}; parameters: {known}"),
+            none if none.is_empty() => format!("this path takes no parameters, and got {key:?}"),
+            known => format!("there is no parameter {key:?}; use {known}"),
         }))
     })
 }

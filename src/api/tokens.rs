@@ -41,7 +41,8 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
                 "Revokes a token at once, open streams included.",
             )
             .gives::<TokenRow>()
-            .fails(&[ErrorCode::UnknownToken]),
+            .fails(&[ErrorCode::UnknownToken])
+            .undone("nothing was revoked"),
         )
 }
 

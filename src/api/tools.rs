@@ -96,11 +96,13 @@ async fn list_or_search<V: Verbs>(
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
     if query.limit == Some(0) {
-        return Err(wrong("`limit` is 0; it is at least 1"));
+        return Err(wrong("`limit` must be at least 1, not 0"));
     }
     let Some(text) = query.q else {
         if let Some(name) = query.of_search_alone() {
-            return Err(wrong(format!("`{name}` is for a search: `q` is missing")));
+            return Err(wrong(format!(
+                "`{name}` works only with `q`, the words to search for"
+            )));
         }
         let server = query.server;
         let work =
@@ -110,12 +112,12 @@ async fn list_or_search<V: Verbs>(
     let matching = match query.r#match.as_deref() {
         None => Matching::default(),
         Some(text) => Matching::parse(text)
-            .ok_or_else(|| wrong(format!("`match` is any or all, not {text:?}")))?,
+            .ok_or_else(|| wrong(format!("`match` must be any or all, not {text:?}")))?,
     };
     let detail = match query.detail.as_deref() {
         None => Detail::default(),
         Some(text) => Detail::parse(text)
-            .ok_or_else(|| wrong(format!("`detail` is full or compact, not {text:?}")))?,
+            .ok_or_else(|| wrong(format!("`detail` must be full or compact, not {text:?}")))?,
     };
     let explained = query.explain.unwrap_or_default();
     let search = Search {

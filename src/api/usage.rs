@@ -31,7 +31,7 @@ async fn usage<V: Verbs>(
         .days
         .is_some_and(|days| !(1..=MOST_DAYS).contains(&days))
     {
-        return Err(wrong(format!("`days` is from 1 to {MOST_DAYS}")));
+        return Err(wrong(format!("`days` must be from 1 to {MOST_DAYS}")));
     }
     ok(&verbs.management().usage(query).await?)
 }

@@ -72,7 +72,7 @@ impl PendingLogin {
     /// Ends it with what the browser or a person brought, and says what came of it. What is not meant for it leaves it as it is.
     pub(super) async fn complete(&self, callback: Callback) -> Result<(), LoginError> {
         if callback.state.as_deref() != Some(self.state.as_str()) {
-            let why = "no login here has this address";
+            let why = "no login of this server waits for this address";
             return Err(LoginError::Failed(why.to_owned()));
         }
         let Some(prepared) = self.prepared.lock().take() else {
@@ -221,7 +221,7 @@ impl PendingLogins {
         let pending =
             pending.ok_or_else(|| LoginError::Failed("no login is under way".to_owned()))?;
         let callback = Callback::of_address(address).ok_or_else(|| {
-            let why = "not the browser's last address: that has `code` and `state`";
+            let why = "this is not the address of the browser's last page: `code` and `state` are missing";
             LoginError::Failed(why.to_owned())
         })?;
         pending.complete(callback).await

@@ -338,7 +338,7 @@ pub(super) fn approved(
 /// Why nothing can be approved while a lock file is in force.
 fn locked(server: &ServerName, lock: &Lock) -> Failure {
     let file = lock.file().display();
-    let error = format!("nothing can be approved while the lock file {file} is in force");
+    let error = format!("the lock file {file} is in force");
     Failure::new(ErrorCode::ToolHeld, error, lock.next_step()).of_server(server)
 }
 

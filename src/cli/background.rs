@@ -193,7 +193,7 @@ impl Starter {
 
 impl BridgeHost for Starter {
     async fn start_daemon(&self) -> Result<(), String> {
-        self.begin().await.map_err(|failure| failure.what)
+        self.begin().await.map_err(|failure| failure.in_words())
     }
 
     fn note(&self, text: &str) {
@@ -202,7 +202,8 @@ impl BridgeHost for Starter {
 }
 
 fn failed(why: &str) -> CommandFailure {
-    CommandFailure::failed(format!("the daemon was not started: {why}")).next(DOCTOR)
+    let failure = CommandFailure::failed(why).next(DOCTOR);
+    failure.undone("the daemon was not started")
 }
 
 /// What the process that was to start it says with `-o json`.
@@ -235,7 +236,8 @@ mod tests {
     fn the_reason_of_a_failed_start_is_passed_on_with_its_step() {
         let check = |stdout: &str, what: &str, step: &str| {
             let failure = why(stdout.as_bytes());
-            assert_eq!(failure.what, format!("the daemon was not started: {what}"));
+            let said = format!("the daemon was not started: {what}");
+            assert_eq!(failure.in_words(), said);
             assert_eq!(failure.next_step.as_deref(), Some(step));
         };
         check(r#"{"error": "no", "hint": "try"}"#, "no", "try");

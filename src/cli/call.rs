@@ -52,6 +52,8 @@ Examples:
   mcpproxy call write notes:create --args @note.json
   echo '{\"path\": \"old.txt\"}' | mcpproxy call destructive files:delete --args - -o json";
 
+const UNDONE: &str = "nothing was called";
+
 const KINDS: [&str; 3] = ["read", "write", "destructive"];
 
 /// What is called, and with what.
@@ -108,8 +110,9 @@ struct ToolResult<'a> {
 impl CallCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let mut target = self.target()?;
-        let mut daemon = connection::open(&files, out).await?;
+        let target = self.target();
+        let mut target = target.map_err(|failure| failure.undone(UNDONE))?;
+        let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
         if !target.loose.is_empty() {
             target.args = as_declared(&mut daemon, &target).await?;
         }
@@ -128,15 +131,13 @@ impl CallCommand {
         let variant = words.next_if(|word| KINDS.contains(&word.as_str()));
         let usage = |what: String| CommandFailure::usage(what).next(EXAMPLE);
         let name = words.next();
-        let name = name.ok_or_else(|| usage("nothing was called: no tool is named".to_owned()))?;
+        let name = name.ok_or_else(|| usage("no tool is named".to_owned()))?;
         let name = tools_switch::tool_name(&name)?;
         let words: Vec<String> = words.collect();
         let (args, loose) = match (&words[..], self.args) {
             ([], given) => (arguments(given.as_deref().unwrap_or("{}"))?, Vec::new()),
             ([..], Some(_)) => {
-                let what =
-                    "nothing was called: its arguments are given twice, by --args and without"
-                        .to_owned();
+                let what = "its arguments are given twice, by --args and without".to_owned();
                 return Err(usage(what));
             }
             ([json], None) if json.starts_with(['{', '[', '@']) || json == "-" => {
@@ -160,7 +161,7 @@ fn from_pairs(pairs: &[String]) -> Result<(Box<RawValue>, Written), CommandFailu
     for pair in pairs {
         let (key, text) = pair.split_once('=').ok_or_else(|| {
             CommandFailure::usage(format!(
-                "nothing was called: {pair:?} is not KEY=VALUE, nor are the arguments one JSON object"
+                "{pair:?} is not KEY=VALUE, nor are the arguments one JSON object"
             ))
             .next(EXAMPLE)
         })?;
@@ -286,8 +287,7 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
             "name a file that can be read as @FILE, or write - and give the arguments on stdin";
         let file = File::open(path).map_err(|error| {
             let why = storage::in_words(&error);
-            CommandFailure::failed(format!("nothing was called: {path} cannot be read: {why}"))
-                .next(step)
+            CommandFailure::failed(format!("{path} cannot be read: {why}")).next(step)
         })?;
         read_all(file, "the arguments", path).map_err(|failure| failure.next(step))?
     } else {
@@ -301,16 +301,14 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     let text = text.trim();
     let args = RawValue::from_string(text.to_owned()).map_err(|error| {
         usage(format!(
-            "nothing was called: the arguments are not JSON: {}",
+            "the arguments are not JSON: {}",
             json_mistake(text, &error)
         ))
     })?;
     if args.get().starts_with('{') {
         Ok(args)
     } else {
-        Err(usage(
-            "nothing was called: the arguments are not a JSON object".to_owned(),
-        ))
+        Err(usage("the arguments are not a JSON object".to_owned()))
     }
 }
 
@@ -322,7 +320,7 @@ pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<Strin
         .read_to_string(&mut text)
         .map_err(|error| {
             let why = storage::in_words(&error);
-            CommandFailure::failed(format!("failed to read {what} from {name}: {why}"))
+            CommandFailure::failed(format!("{name} cannot be read: {why}"))
         })?;
     if read as u64 > LARGEST_ARGUMENTS {
         return Err(CommandFailure::failed(format!(

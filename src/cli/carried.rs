@@ -99,7 +99,7 @@ impl CarriedOptions {
             }
         };
         if let Some(file) = self.locked.as_ref().filter(|file| !file.is_file()) {
-            let what = format!("there is not a lock file {}", file.display());
+            let what = format!("there is no lock file {}", file.display());
             return Err(
                 CommandFailure::failed(what).next("write one with `mcpproxy upstream lock FILE`")
             );

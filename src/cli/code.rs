@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::{
     Location, call, connection,
     failure::CommandFailure,
+    mistake,
     output::{self, Output},
 };
 use crate::{code_execution::calls_before, config::json_mistake, daemon_client, storage};
@@ -27,7 +28,7 @@ pub(super) struct CodeCommand {
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     /// Time limit in milliseconds, calls included
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = mistake::whole_number(1..=86_400_000_u64))]
     timeout: Option<u64>,
     /// The most tool calls that the script may make
     #[arg(long, value_name = "N")]
@@ -86,8 +87,10 @@ struct ScriptError {
 
 impl CodeCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let code = self.code()?;
-        let input = self.input.as_deref().map(read_input).transpose()?;
+        const UNDONE: &str = "nothing ran";
+        let code = self.code().map_err(|failure| failure.undone(UNDONE))?;
+        let input = self.input.as_deref().map(read_input).transpose();
+        let input = input.map_err(|failure| failure.undone(UNDONE))?;
         let body = serde_json::to_vec(&Request {
             code: &code,
             input: input.as_deref(),
@@ -100,7 +103,7 @@ impl CodeCommand {
         })
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let files = location.files()?;
-        let mut daemon = connection::open(&files, out).await?;
+        let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
         let answered = call::send(&mut daemon, "/api/v1/code", body, out).await;
         show(&answered?, out)
     }
@@ -112,12 +115,11 @@ impl CodeCommand {
         }
         let file = File::open(&self.file).map_err(|error| {
             let why = storage::in_words(&error);
-            CommandFailure::failed(format!(
-                "nothing ran: the script {name} cannot be read: {why}"
-            ))
-            .next("name a file with a script, or `-` to read it from stdin")
+            CommandFailure::failed(format!("the script {name} cannot be read: {why}"))
+                .next("name a file with a script, or `-` to read it from stdin")
         })?;
-        call::read_all(file, "the script", &name.to_string())
+        let step = "name a file with a script, or `-` to read it from stdin";
+        call::read_all(file, "the script", &name.to_string()).map_err(|failure| failure.next(step))
     }
 }
 
@@ -127,10 +129,8 @@ fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
         Some(path) => {
             let file = File::open(path).map_err(|error| {
                 let why = storage::in_words(&error);
-                CommandFailure::failed(format!(
-                    "nothing ran: the input {path:?} cannot be read: {why}"
-                ))
-                .next("name a file with JSON, or give the JSON itself")
+                CommandFailure::failed(format!("the input {path:?} cannot be read: {why}"))
+                    .next("name a file with JSON, or give the JSON itself")
             })?;
             call::read_all(file, "the input", path)?
         }
@@ -139,7 +139,7 @@ fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     let text = text.trim();
     RawValue::from_string(text.to_owned()).map_err(|error| {
         let why = json_mistake(text, &error);
-        CommandFailure::usage(format!("nothing ran: the input is not JSON: {why}"))
+        CommandFailure::usage(format!("the input is not JSON: {why}"))
             .next("give JSON, in single quotes for the shell: --input '{\"text\":\"hello\"}'")
     })
 }

@@ -204,7 +204,7 @@ async fn change(
         }
         (Some(id), _) if change.needs == Needs::Restart => {
             out.note(&format!(
-                "change {id}; it counts after a restart: `mcpproxy restart`"
+                "change {id}; it takes effect after `mcpproxy restart`"
             ));
         }
         (Some(id), _) => out.note(&match change.undoes {

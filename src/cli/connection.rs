@@ -8,7 +8,7 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::output::Output;
+use super::{failure::CommandFailure, output::Output};
 use crate::{
     daemon_client::{DaemonClient, DaemonError},
     management::{Management, OverFiles},
@@ -44,6 +44,16 @@ pub(super) async fn open(
         out.note(&note);
     }
     Ok(daemon)
+}
+
+/// [`open`] for what only a daemon does: where none can be asked, this is the outcome.
+pub(super) async fn open_to_act(
+    files: &Management<OverFiles>,
+    out: Output,
+    outcome: &str,
+) -> Result<DaemonClient, CommandFailure> {
+    let opened = open(files, out).await;
+    opened.map_err(|error| CommandFailure::from(error).undone(outcome))
 }
 
 /// [`open`] for commands that can also do without: nothing when no daemon runs.

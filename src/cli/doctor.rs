@@ -115,7 +115,7 @@ fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {
     output::table(columns, report.findings.iter().map(row))?;
     let of = |severity| count(report, severity);
     out.note(&format!(
-        "{} fail, {}, {} ok",
+        "{} failed, {}, {} ok",
         of(DoctorSeverity::Fail),
         output::count(of(DoctorSeverity::Warn), "warning"),
         of(DoctorSeverity::Ok)
@@ -132,7 +132,7 @@ fn row(finding: &DoctorFinding) -> [String; 4] {
         Some(place) => format!("{place}: {}", finding.what),
         None => finding.what.clone(),
     };
-    let fix = finding.fix.clone().unwrap_or_else(|| "-".to_owned());
+    let fix = output::as_typed(finding.fix.as_deref().unwrap_or("-"));
     [
         finding.severity.to_string(),
         finding.check.to_owned(),

@@ -9,6 +9,8 @@ use crate::{
 /// The outcome of a command that failed.
 #[derive(Debug)]
 pub(super) struct CommandFailure {
+    /// What was not done, where `what` does not say it.
+    pub(super) outcome: Option<String>,
     /// What failed, with which thing.
     pub(super) what: String,
     pub(super) next_step: Option<String>,
@@ -36,7 +38,7 @@ impl CommandFailure {
 
     /// The command was not understood.
     pub(super) fn usage(what: impl Into<String>) -> Self {
-        Self::with_code(what, USAGE)
+        Self::with_code(what, USAGE).undone("nothing was done")
     }
 
     /// Only a daemon could have done it, and none answers.
@@ -52,6 +54,7 @@ impl CommandFailure {
     /// Failed, with an exit code from elsewhere.
     pub(super) fn with_code(what: impl Into<String>, exit_code: u8) -> Self {
         Self {
+            outcome: None,
             what: what.into(),
             next_step: None,
             exit_code,
@@ -66,10 +69,18 @@ impl CommandFailure {
         self
     }
 
-    /// It kept the daemon from starting.
-    pub(super) fn not_started(mut self) -> Self {
-        self.what.insert_str(0, "the daemon was not started: ");
+    /// With what was not done.
+    pub(super) fn undone(mut self, outcome: &str) -> Self {
+        self.outcome = Some(outcome.to_owned());
         self
+    }
+
+    /// What was not done, and why.
+    pub(super) fn in_words(&self) -> String {
+        match &self.outcome {
+            Some(outcome) => format!("{outcome}: {}", self.what),
+            None => self.what.clone(),
+        }
     }
 
     /// Adds what the person can do about it.
@@ -149,7 +160,7 @@ mod tests {
             assert_eq!(as_step(written), shown);
         }
         let failure = Failure::new(ErrorCode::Internal, "x", "set $HOME, or name the files");
-        assert_eq!(failure.hint, "Set $HOME, or name the files");
+        assert_eq!(failure.hint, "Set $HOME, or name the files.");
         let failure = CommandFailure::from(failure);
         assert_eq!(
             failure.next_step.as_deref(),

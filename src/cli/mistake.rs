@@ -51,9 +51,9 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
             let argument = text(ContextKind::InvalidArg)?;
             if line == "mcpproxy secret set" && !argument.starts_with('-') {
                 // It does not show: it is a secret by now.
-                let what = "nothing was stored: a value is never an argument";
+                let failure = CommandFailure::usage("a value is never an argument");
                 let step = "`mcpproxy secret set NAME`, then paste the value";
-                return Some(CommandFailure::usage(what).next(step));
+                return Some(failure.undone("nothing was stored").next(step));
             }
             if argument.starts_with('-') {
                 let step = match text(ContextKind::SuggestedArg) {
@@ -79,7 +79,9 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
         }
         ErrorKind::MissingRequiredArgument => {
             let missing = words(mistake, ContextKind::InvalidArg);
-            let missing: Vec<String> = missing.iter().map(|one| shown(one)).collect();
+            let mut missing: Vec<String> = missing.iter().map(|one| shown(one)).collect();
+            // A choice is read more easily at the end.
+            missing.sort_by_key(|one| one.contains(" or "));
             let verb = line.strip_prefix("mcpproxy ").unwrap_or(&line);
             (
                 format!("`{verb}` needs {}", missing.join(" and ")),

@@ -122,7 +122,7 @@ impl Output {
     /// Says what the command has done.
     pub(super) fn done(self, text: &str) {
         if !self.quiet {
-            say_line("", text);
+            say_line("", &as_typed(text));
         }
     }
 
@@ -269,7 +269,7 @@ fn failure_json(failure: &CommandFailure) -> String {
         exit_code: u8,
     }
     let shown = Shown {
-        error: &failure.what,
+        error: &failure.in_words(),
         code: failure.code.map(ErrorCode::as_str),
         hint: failure.next_step.as_deref(),
         exit_code: failure.exit_code,
@@ -309,7 +309,7 @@ fn typed() -> Vec<String> {
 /// Says why something failed and what to do next.
 fn say_failure(failure: &CommandFailure) {
     if !failure.what.is_empty() {
-        say("error", &failure.what);
+        say("error", &failure.in_words());
     }
     if let Some(step) = &failure.next_step {
         say("next", step);

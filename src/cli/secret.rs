@@ -73,7 +73,7 @@ impl SetSecret {
     async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
         // A file that nobody can use is said before a value is asked for.
         let before = files.keyring()?.stored().map(|stored| stored.names);
-        let name = checked(self.name)?;
+        let name = checked(self.name, "nothing was stored")?;
         let value = value_for(&name)?;
         let is_replaced = before.is_ok_and(|names| names.contains_key(&name));
         let lacked_by = lacking(files, out).await;
@@ -102,7 +102,7 @@ impl SetSecret {
 
 impl RemoveSecret {
     async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
-        let name = checked(self.name)?;
+        let name = checked(self.name, "nothing was removed")?;
         let referred = files.secret_uses().unwrap_or_default();
         let users = referred.get(&name).map(|users| users.join(", "));
         if let Some(users) = users.filter(|_| out.is_interactive())
@@ -192,12 +192,13 @@ async fn put_in_force(files: &Management<OverFiles>, out: Output) -> Option<Daem
     })
 }
 
-fn checked(name: String) -> Result<String, CommandFailure> {
+fn checked(name: String, outcome: &str) -> Result<String, CommandFailure> {
     if is_secret_name(&name) {
         return Ok(name);
     }
-    let what = format!("nothing was stored: {name:?} cannot be the name of a secret");
-    Err(CommandFailure::usage(what).next(SECRET_NAMES))
+    let what = format!("{name:?} cannot be the name of a secret");
+    let failure = CommandFailure::usage(what).undone(outcome);
+    Err(failure.next(SECRET_NAMES))
 }
 
 /// The command that stores what a server cannot be used without, if that is a secret.
@@ -258,6 +259,11 @@ fn value_for(name: &str) -> Result<Secret, CommandFailure> {
             in_words(&error)
         ))
     };
+    let wrong = |why: &str| {
+        let failure = CommandFailure::usage(format!("its value {why}"));
+        let step = format!("`mcpproxy secret set {name}`, then paste the value");
+        failure.undone(&format!("{name} was not stored")).next(step)
+    };
     let text = if io::stdin().is_terminal() {
         // Nobody is left to ask when the terminal is gone; reading says so.
         let _ = write!(io::stderr(), "value of {name} (it does not show): ");
@@ -273,13 +279,9 @@ fn value_for(name: &str) -> Result<Secret, CommandFailure> {
             .map_err(failed)?;
         // The error would have the bytes in it.
         let text = String::from_utf8(bytes);
-        text.map_err(|_| CommandFailure::usage(format!("the value of {name} is not UTF-8 text")))?
+        text.map_err(|_| wrong("is not UTF-8 text"))?
     };
-    value_in(&text).map_err(|why| {
-        CommandFailure::usage(format!("{name} was not stored: its value {why}")).next(format!(
-            "`mcpproxy secret set {name}`, then paste the value"
-        ))
-    })
+    value_in(&text).map_err(wrong)
 }
 
 /// What the person at the terminal types, which does not show; nothing where there is none.

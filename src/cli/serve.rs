@@ -85,7 +85,9 @@ impl ServeCommand {
     }
 
     pub(super) fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let files = location.files().map_err(CommandFailure::not_started)?;
+        let files = location
+            .files()
+            .map_err(|failure| failure.undone("the daemon was not started"))?;
         if self.background == Some(Background::Start) {
             return background::start(files.data_dir());
         }

@@ -12,6 +12,7 @@ use super::{
     service, stop,
 };
 use crate::{
+    config::NotLoopback,
     daemon_client::DaemonClient,
     doctor::TakenPort,
     management::{Management, OverFiles, StatusReport},
@@ -46,7 +47,9 @@ struct StartReport<'a> {
 
 impl StartCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let files = location.files().map_err(CommandFailure::not_started)?;
+        let files = location
+            .files()
+            .map_err(|failure| failure.undone("the daemon was not started"))?;
         let running = connection::open_if_running(&files, out).await?;
         let is_new = running.is_none();
         let daemon = match running {
@@ -137,6 +140,12 @@ async fn say(
             let step = format!("{}, then `mcpproxy restart`", taken.step(&take));
             failure(format!("{listen} is taken{}", taken.by)).next(step)
         }
-        None => failure(format!("{listen} was taken, and is free now")).next("`mcpproxy restart`"),
+        None => match listen.for_this_machine() {
+            Err(error) => failure(error.what()).next(NotLoopback::STEP),
+            Ok(()) => failure(format!(
+                "the daemon does not listen on {listen}, which is free now"
+            ))
+            .next("`mcpproxy restart`"),
+        },
     })
 }

@@ -107,9 +107,9 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
                 let why = if location.local_only {
                     "none: `serve --stdio` listens only with --http"
                 } else {
-                    "none: its port was taken when it started; next: `mcpproxy doctor`"
+                    "none: the daemon does not listen on its address; next: `mcpproxy doctor`"
                 };
-                why.to_owned()
+                output::as_typed(why)
             }),
         ),
         ("listens on", listens),
@@ -135,7 +135,7 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
             "config error",
             format!("{error} (the last good configuration is in force)"),
         ));
-        facts.push(("next", CORRECT_THE_FILE.to_owned()));
+        facts.push(("next", output::as_typed(CORRECT_THE_FILE)));
     }
     let warnings = report.warnings.into_iter();
     facts.extend(warnings.map(|warning| ("warning", warning.to_string())));

@@ -17,7 +17,7 @@ use crate::{
     management::{NewToken, NewlyIssued, TokenList, TokenRow},
 };
 
-/// Issue, list and revoke access tokens of clients
+/// Issue, list and revoke access tokens for clients
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
     #[command(visible_aliases = ["create", "issue"])]

@@ -67,11 +67,13 @@ async fn switched(
     name: &str,
     out: Output,
 ) -> Result<Option<ServerChange>, CommandFailure> {
-    let full = tool_name(name)?;
+    const UNDONE: &str = "nothing was changed";
+    let full = tool_name(name).map_err(|failure| failure.undone(UNDONE))?;
     let parts = full.split_once(':').or_else(|| full.split_once("__"));
     let (server, tool) = parts.unwrap_or((&full, ""));
     let path = format!("/api/v1/servers/{}", daemon_client::encoded(server));
-    let row = known_tool(daemon, &path, server, tool).await?;
+    let row = known_tool(daemon, &path, server, tool).await;
+    let row = row.map_err(|failure| failure.undone(UNDONE))?;
     let details: ServerDetails = daemon.fetch(&path).await?;
     let written = details
         .entry
@@ -92,13 +94,12 @@ async fn switched(
             .as_ref()
             .is_some_and(|row| row.code.as_deref() == Some("tool_disabled"));
         if switch == Switch::Enable && is_left_out {
-            return Err(left_out(server, tool));
+            return Err(left_out(server, tool).undone(UNDONE));
         }
         if switch == Switch::Enable && row.is_none() {
-            let what = format!("nothing was changed: {server} has listed no tool {tool:?} yet");
-            return Err(
-                CommandFailure::failed(what).next(format!("`mcpproxy upstream show {server}`"))
-            );
+            let what = format!("{server} has listed no tool {tool:?} yet");
+            let failure = CommandFailure::failed(what).undone(UNDONE);
+            return Err(failure.next(format!("`mcpproxy upstream show {server}`")));
         }
         let past = past(switch);
         out.note(&format!("{server}:{tool} is {past} already"));

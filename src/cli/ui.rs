@@ -27,7 +27,7 @@ pub(super) struct UiCommand {
 impl UiCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let mut daemon = connection::open(&files, out).await?;
+        let mut daemon = connection::open_to_act(&files, out, "no page was opened").await?;
         let path = "/api/v1/ui/links";
         let answer = daemon
             .send(Method::POST, path, "", AnswerDeadline::Daemon)

@@ -285,7 +285,7 @@ impl Uninstalled {
             }
         }
         for failure in &self.failures {
-            out.warning(&failure.what);
+            out.warning(&failure.in_words());
         }
         if !out.is_json() && !steps.is_empty() {
             out.done("to do:");

@@ -163,12 +163,12 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let known = format!(
-        "endpoints: {}, /mcp/server/NAME and /mcp/p/NAME",
+        "write {}, /mcp/server/NAME or /mcp/p/NAME",
         ENDPOINTS.join(", ")
     );
     Err(match names::closest(text, ENDPOINTS.into_iter()) {
-        Some(close) => format!("no such endpoint; did you mean {close}? {known}"),
-        None => format!("no such endpoint; {known}"),
+        Some(close) => format!("did you mean {close}? Else {known}"),
+        None => known,
     })
 }
 
@@ -222,9 +222,11 @@ pub fn check_endpoint(
     let step = match (kind, known.is_empty()) {
         ("server", true) => "no server is configured; `mcpproxy upstream add` adds one".to_owned(),
         (_, true) => "add it to `profiles` in the configuration file".to_owned(),
-        (_, false) => format!("known are {}", known.join(", ")),
+        (_, false) => format!("name a configured {kind}: {}", known.join(", ")),
     };
-    let what = format!("no endpoint {endpoint}: no {kind} {name:?} is configured{meant}");
+    let what = format!(
+        "nothing was changed: {endpoint} needs the {kind} {name:?}, which is not configured{meant}"
+    );
     Err(left_alone(what, step))
 }
 
@@ -318,7 +320,10 @@ pub(super) fn file_of(
 ) -> Result<ClientFile, Failure> {
     let file = places.file_to_connect(asked.client, asked.is_for_project);
     file.ok_or_else(|| {
-        let what = format!("{} has no file for a project", asked.client.name());
+        let what = format!(
+            "nothing was changed: {} has no file for a project",
+            asked.client.name()
+        );
         left_alone(what, "leave out --project")
     })
 }
@@ -334,7 +339,9 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
         ClientFileError::Fault(fault) => fault.step(&file.path),
         ClientFileError::NameTaken(_) => "choose another name with --name".to_owned(),
         ClientFileError::NotThere => {
-            "`mcpproxy connect` shows which clients are connected".to_owned()
+            let hint = "GET /api/v1/clients shows which clients are connected.";
+            let step = "`mcpproxy connect` shows which clients are connected";
+            return left_alone(what, hint).at_terminal(step);
         }
     };
     left_alone(what, step)

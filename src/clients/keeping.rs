@@ -34,16 +34,24 @@ pub fn to_keyring(
     let entries = existing(files.config_file())?;
     let entry = entries.into_iter().find(|(name, _)| name == server);
     let (_, entry) = entry.ok_or_else(|| {
-        let error = format!("no server named {server:?} is in the file");
+        let error = format!("nothing was moved: no server named {server:?} is in the file");
         Failure::new(ErrorCode::UnknownServer, error, "`mcpproxy upstream list`")
     })?;
     let parts = place.split_once('.');
     let parts = parts.filter(|(list, _)| ["env", "headers"].contains(list));
-    let (list, key) = parts.ok_or_else(|| wrong(format!("{place:?} cannot be moved")))?;
+    let (list, key) = parts.ok_or_else(|| {
+        wrong(format!(
+            "nothing was moved: {place:?} is no variable and no header"
+        ))
+    })?;
     let value = entry.get(list).and_then(|members| members.get(key));
     let value = value.and_then(Value::as_str);
     let value = value.filter(|value| !value.is_empty() && !has_reference(value));
-    let value = value.ok_or_else(|| wrong(format!("`{place}` holds no value to move")))?;
+    let value = value.ok_or_else(|| {
+        wrong(format!(
+            "nothing was moved: `{place}` holds no value of its own"
+        ))
+    })?;
     let (begin, name) = (scheme(value), own_name(server, key));
     let secret = value
         .get(begin.len()..)

@@ -226,6 +226,10 @@ impl FoundServer {
     }
 }
 
+/// What shows the servers that can be imported.
+const SHOWN: &str = "`mcpproxy import --dry-run`";
+const SHOWN_OVER_REST: &str = "GET /api/v1/import shows the servers.";
+
 impl ImportReport {
     /// Nothing yet; files are looked for below this folder.
     pub(super) fn of(home: &Path) -> Self {
@@ -289,17 +293,20 @@ impl ImportReport {
             .iter()
             .find(|server| server.is_written_as(name))
         else {
-            let error = format!("no server named {name:?} was found");
-            let hint = "`mcpproxy import --dry-run`";
-            return Failure::new(ErrorCode::UnknownServer, error, hint);
+            let error = format!("nothing was imported: no server named {name:?} was found");
+            return Failure::new(ErrorCode::UnknownServer, error, SHOWN_OVER_REST)
+                .at_terminal(SHOWN);
         };
         let code = match server.outcome {
             FoundOutcome::Same => ErrorCode::ServerExists,
             _ => ErrorCode::ServerMisconfigured,
         };
-        let error = format!("{name:?} cannot be imported: {}", server.summary());
-        let hint = "`mcpproxy import --dry-run`";
-        Failure::new(code, error, hint)
+        let why = match server.outcome {
+            FoundOutcome::Same => format!("it is the {}", server.summary()),
+            _ => format!("it {}", server.summary()),
+        };
+        let error = format!("{name:?} was not imported: {why}");
+        Failure::new(code, error, SHOWN_OVER_REST).at_terminal(SHOWN)
     }
 
     /// Notes which are to be taken, or would be.

@@ -118,7 +118,7 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
         ParseErrorKind::SingleQuotedStringsNotAllowed => {
             "a text needs double quotes, not single ones"
         }
-        ParseErrorKind::MultipleRootJsonValues => "this comes after the end of the whole",
+        ParseErrorKind::MultipleRootJsonValues => "more text follows the end",
         ParseErrorKind::NestingDepthExceeded => "it is nested too deeply",
         ParseErrorKind::BareDecimalPointNumbersNotAllowed
         | ParseErrorKind::ExpectedDigit
@@ -432,7 +432,7 @@ mod tests {
         for (text, words) in [
             ("{\"a\": }", "`}` cannot be here"),
             ("{\"a\": 1 \"b\": 2}", "a comma is missing before this"),
-            ("{\"a\": 1}}", "this comes after the end of the whole"),
+            ("{\"a\": 1}}", "more text follows the end"),
             ("{\"a\": ghp_x}", "a text needs double quotes"),
             (
                 "{\"a\": 0x1F}",

@@ -70,7 +70,7 @@ pub enum EditError {
     #[error("nothing was added: there is a server {0:?} already")]
     ServerExists(String),
     /// The server to change is not there.
-    #[error("no server named {0:?} is in the configuration")]
+    #[error("no server {0:?} is configured")]
     UnknownServer(String),
     /// Several entries have the name of the server to remove, so it cannot be told which one is meant.
     #[error("{n} entries of the configuration are named {name:?}")]

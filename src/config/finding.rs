@@ -174,7 +174,7 @@ impl fmt::Display for FindingKind {
                 meant: Some(meant), ..
             } => write!(f, "is unknown; did you mean `{meant}`?"),
             Self::Unknown { meant: None, known } if known.len() <= LISTED => {
-                write!(f, "is unknown; known are {}", unknown_keys::listed(known))
+                write!(f, "is unknown; use {}", unknown_keys::listed(known))
             }
             Self::Unknown { .. } => f.write_str("is unknown"),
             Self::Repeated => f.write_str("appears twice"),

@@ -10,7 +10,7 @@ pub enum NotUndone {
     #[error("there is no change to undo")]
     Nothing,
     /// It is not in the history.
-    #[error("nothing was undone: there is no change {0} in the history")]
+    #[error("there is no change {0} in the history")]
     Unknown(u64),
     /// It was undone before.
     #[error("change {0} is undone already")]

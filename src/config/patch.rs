@@ -72,7 +72,10 @@ impl ServerPatch {
             let read = proper(&key, value).and_then(|(name, value)| {
                 check_shape(name, &value)?;
                 if patch.contains_key(name) {
-                    return Err(wrong(&key, "means the same as another key that is given"));
+                    return Err(wrong(
+                        &key,
+                        "and another key of the same meaning are both given; keep one",
+                    ));
                 }
                 patch.insert(name.to_owned(), value);
                 Ok(())
@@ -235,7 +238,7 @@ fn proper_name(key: &str) -> &str {
 fn from_json_text(key: &str, value: Value) -> Result<Value, BadPatch> {
     match value {
         Value::String(text) => read_unrepeated(text.as_bytes())
-            .map_err(|error| wrong(key, format_args!("takes JSON: {error}"))),
+            .map_err(|error| wrong(key, format_args!("must be JSON: {error}"))),
         value => Ok(value),
     }
 }

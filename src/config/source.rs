@@ -134,9 +134,7 @@ impl LoadError {
     /// What to do about it.
     pub fn next_step(&self) -> String {
         match self {
-            Self::Unreadable { .. } => {
-                "let --config name a file that your user can read".to_owned()
-            }
+            Self::Unreadable { .. } => "name a file that you can read with --config".to_owned(),
             Self::Unusable { .. } if self.missing_variables().next().is_some() => {
                 "set the variable for the daemon; `mcpproxy config check` shows other mistakes"
                     .to_owned()

@@ -130,7 +130,7 @@ fn impossible_values(settings: &Settings) -> Vec<Warning> {
         let (_, behind) = host.split_once("://").unwrap_or(("", host));
         let name = behind.split('/').next().unwrap_or_default();
         (name != host).then(|| {
-            let what = format!("names {host:?}, which no Host header can be; write {name:?}");
+            let what = format!("names {host:?}, which is no host; write {name:?}");
             Warning::of_key("trusted_hosts", what)
         })
     });
@@ -147,7 +147,7 @@ fn impossible_values(settings: &Settings) -> Vec<Warning> {
             return Some(warning);
         }
         (origin != meant).then(|| {
-            let what = format!("names {origin:?}, which no Origin header can be; write {meant:?}");
+            let what = format!("names {origin:?}, which is no origin; write {meant:?}");
             Warning::of_key("trusted_origins", what)
         })
     });
@@ -177,11 +177,11 @@ mod tests {
             ..Settings::default()
         };
         let expected = [
-            "`trusted_hosts` names \"http://h.example/mcp\", which no Host header can be; write \"h.example\"",
+            "`trusted_hosts` names \"http://h.example/mcp\", which is no host; write \"h.example\"",
             "`trusted_hosts` names \"*.h\", but patterns match nothing: write each name in full",
             "`trusted_origins` has \"null\", which any web page can send: leave it out",
-            "`trusted_origins` names \"o.example\", which no Origin header can be; write \"https://o.example\"",
-            "`trusted_origins` names \"https://o/p\", which no Origin header can be; write \"https://o\"",
+            "`trusted_origins` names \"o.example\", which is no origin; write \"https://o.example\"",
+            "`trusted_origins` names \"https://o/p\", which is no origin; write \"https://o\"",
             "`trusted_origins` names \"*\", but patterns match nothing: write each name in full",
             "`trusted_origins` names \"https://*.o\", but patterns match nothing: write each name in full",
         ];

@@ -30,7 +30,7 @@ pub enum WriteError {
     #[error("another process is writing {}", .0.display())]
     Locked(PathBuf),
     /// It says nothing, and said something before: nobody knows what is missing.
-    #[error("the configuration {} is gone or empty; nothing was written", .0.display())]
+    #[error("nothing was changed: the configuration {} is gone or empty", .0.display())]
     Accident(PathBuf),
     /// Somebody else saves it all the time.
     #[error("another program is changing the configuration {}", .0.display())]

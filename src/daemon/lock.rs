@@ -69,7 +69,7 @@ impl DataLock {
                 };
                 let folder = data_dir.display();
                 Err(ServeError::taken(
-                    format!("another one{holder} uses the data folder {folder}"),
+                    format!("another daemon{holder} uses the data folder {folder}"),
                     "use that one, or stop it first: `mcpproxy stop`",
                 ))
             }

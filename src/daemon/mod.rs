@@ -253,9 +253,7 @@ fn lock_file(file: &Path) -> Result<Lock, ServeError> {
         let file = file.display();
         ServeError::failed(
             format!("the lock file {file} cannot be used: {error}"),
-            format!(
-                "name a lock file; `mcpproxy upstream lock {file}` writes what is approved into one"
-            ),
+            "name a lock file; `mcpproxy upstream lock mcp.lock.json` writes one from your approvals",
         )
     })?;
     tracing::info!(file = %file.display(), tools = lock.len(), "only what the lock file has is accepted");

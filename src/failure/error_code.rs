@@ -127,6 +127,38 @@ impl ErrorCode {
         self.row().3
     }
 
+    /// Whether its texts say why something cannot be had, and not what was asked of it.
+    fn says_why_alone(self) -> bool {
+        let is_refused = matches!(
+            self,
+            Self::ServerDisabled
+                | Self::ServerMisconfigured
+                | Self::ServerQuarantined
+                | Self::ServerUnavailable
+                | Self::ToolDisabled
+                | Self::ToolChanged
+                | Self::ToolHeld
+                | Self::WrongVariant
+                | Self::AccessDenied
+                | Self::RateLimited
+                | Self::LoginRequired
+                | Self::NotUndone
+        );
+        let is_absent = matches!(
+            self,
+            Self::UnknownProfile | Self::UnknownToken | Self::UnknownClient
+        );
+        is_refused || is_absent || self.is_unknown_name()
+    }
+
+    /// Whether a server has no such thing, or is none.
+    pub fn is_unknown_name(self) -> bool {
+        matches!(
+            self,
+            Self::UnknownServer | Self::UnknownTool | Self::UnknownPrompt | Self::UnknownResource
+        )
+    }
+
     /// Reads [`ErrorCode::as_str`] back.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str() == text)
@@ -260,10 +292,19 @@ impl Failure {
             code,
             server: None,
             tool: None,
-            hint: capital(cut(hint.into(), LONGEST_SENTENCE)),
+            hint: sentence(cut(hint.into(), LONGEST_SENTENCE)),
             step: None,
             closest: None,
         }
+    }
+
+    /// With what was not done before the reason, where that does not say it.
+    #[must_use]
+    pub fn undone(mut self, outcome: &str) -> Self {
+        if self.code.says_why_alone() {
+            self.error.insert_str(0, &format!("{outcome}: "));
+        }
+        self
     }
 
     /// Names the server.
@@ -297,7 +338,7 @@ impl Failure {
     #[must_use]
     pub fn over_rest(self) -> Self {
         Self {
-            hint: capital(self.rest_step()),
+            hint: sentence(self.rest_step()),
             ..self
         }
     }
@@ -349,14 +390,18 @@ pub fn as_step(text: &str) -> String {
     }
 }
 
-/// A hint begins like a sentence wherever it was written, unless it begins with a command, a name or a sign.
-fn capital(hint: String) -> String {
-    let word = hint.split([' ', ',', ':', ';']).next().unwrap_or_default();
+/// A hint is a sentence wherever it was written, unless it begins with a command, a name or a sign.
+fn sentence(text: String) -> String {
+    let word = text.split([' ', ',', ':', ';']).next().unwrap_or_default();
     let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
-    match hint.split_at_checked(1) {
+    let mut text = match text.split_at_checked(1) {
         Some((first, rest)) if is_word && word != "mcpproxy" => first.to_ascii_uppercase() + rest,
-        _ => hint,
+        _ => text,
+    };
+    if text.starts_with(char::is_alphabetic) && !text.ends_with(['.', '?', '…']) {
+        text.push('.');
     }
+    text
 }
 
 fn cut(mut text: String, longest: usize) -> String {

@@ -2,13 +2,10 @@
 
 /// What libraries say of a value, and what that means.
 const OF_VALUES: [(&str, &str); 4] = [
-    (
-        "invalid digit found in string",
-        "takes a whole number of 0 or more",
-    ),
+    ("invalid digit found in string", "takes a whole number"),
     (
         "cannot parse integer from empty string",
-        "takes a whole number, and is empty",
+        "is empty, and takes a whole number",
     ),
     (
         "number too large to fit in target type",
@@ -53,7 +50,7 @@ pub fn in_plain_words(text: &str) -> String {
             if is_named {
                 words
             } else {
-                format!("{words}, in `{name}`")
+                format!("in `{name}`, {words}")
             }
         });
         words.or_else(|| of_a_value(rest).map(|words| format!("`{name}` {words}")))
@@ -84,7 +81,7 @@ fn of_the_whole(text: &str) -> Option<String> {
         return Some(format!("{value} is not a whole number"));
     }
     let (name, known) = text.strip_prefix("unknown field ")?.split_once(", ")?;
-    let known = choices(known).map(|known| format!("; known are {known}"));
+    let known = choices(known).map(|known| format!("; use {known}"));
     Some(format!("{name} is unknown{}", known.unwrap_or_default()))
 }
 
@@ -93,6 +90,9 @@ fn of_a_value(text: &str) -> Option<String> {
     let known = OF_VALUES.iter().find(|(theirs, _)| *theirs == text);
     if let Some((_, words)) = known {
         return Some((*words).to_owned());
+    }
+    if text.starts_with("data did not match any variant ") {
+        return Some("has the wrong form".to_owned());
     }
     if let Some(rest) = text.strip_prefix("unknown variant ") {
         let (value, known) = rest.split_once(", ")?;
@@ -104,11 +104,14 @@ fn of_a_value(text: &str) -> Option<String> {
     Some(format!("takes {}, not {}", kind(wanted), kind(value)))
 }
 
-/// `expected one of a, b`, `expected a or b`, as `a, b`.
+/// `expected one of a, b, c`, `expected a or b`, as `a, b or c`.
 fn choices(text: &str) -> Option<String> {
     let known = text.strip_prefix("expected ")?;
     let known = known.strip_prefix("one of ").unwrap_or(known);
-    Some(known.replace(" or ", ", "))
+    Some(match known.rsplit_once(", ") {
+        Some((first, last)) => format!("{first} or {last}"),
+        None => known.to_owned(),
+    })
 }
 
 fn kind(name: &str) -> String {
@@ -130,7 +133,7 @@ fn kind(name: &str) -> String {
 /// What the parser of scripts says, for people.
 pub fn script_mistake(text: &str) -> String {
     match text.split_once("unexpected token in expression: ") {
-        Some((_, "''")) => return "it ends too early".to_owned(),
+        Some((_, "''")) => return "the script ends too early".to_owned(),
         Some((_, token)) => return format!("{token} cannot be here"),
         None => (),
     }
@@ -153,7 +156,7 @@ mod tests {
             ),
             (
                 "Failed to deserialize query string: limit: invalid digit found in string",
-                "`limit` takes a whole number of 0 or more",
+                "`limit` takes a whole number",
             ),
             (
                 "Failed to deserialize query string: explain: provided string was not `true` or `false`",
@@ -166,17 +169,17 @@ mod tests {
             ),
             (
                 "unknown field `foo`, expected one of `a`, `b`",
-                "`foo` is unknown; known are `a`, `b`",
+                "`foo` is unknown; use `a` or `b`",
             ),
             (
                 "kind: unknown variant `x`, expected `a` or `b`",
-                "`kind` takes `a`, `b`, not `x`",
+                "`kind` takes `a` or `b`, not `x`",
             ),
             (
                 "foo: unknown field `foo`, expected `a` or `b`",
-                "`foo` is unknown; known are `a`, `b`",
+                "`foo` is unknown; use `a` or `b`",
             ),
-            ("options: missing field `a`", "`a` is missing, in `options`"),
+            ("options: missing field `a`", "in `options`, `a` is missing"),
             ("a: b: c", "a: b: c"),
             (
                 "`since` is 1h or 24h, not \"3h\"",

@@ -45,7 +45,7 @@ mod tests {
         let failure = Failure::new(ErrorCode::UnknownTool, "no", "look")
             .of_server("s\u{200b}")
             .of_tool("a\u{202e}b\u{200b}ä");
-        let expected = r#"{"error":"no","code":"unknown_tool","server":"s\u200b","tool":"a\u202eb\u200bä","hint":"Look"}"#;
+        let expected = r#"{"error":"no","code":"unknown_tool","server":"s\u200b","tool":"a\u202eb\u200bä","hint":"Look."}"#;
         assert_eq!(shown_failure(&failure).as_str(), expected);
     }
 }

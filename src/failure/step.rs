@@ -104,7 +104,7 @@ impl NextStep {
         match self {
             Self::ReadLog => format!("`mcpproxy upstream logs {server}`"),
             Self::RunByHand => format!(
-                "run the command that `mcpproxy upstream show {server}` prints: its log is empty"
+                "its log is empty: run the command that `mcpproxy upstream show {server}` prints"
             ),
             Self::SetSecret { name } => format!("`mcpproxy secret set {name}`"),
             Self::SetVariable { name } => format!("set {name} for the daemon, then restart it"),
@@ -149,9 +149,22 @@ impl NextStep {
             Self::ReadLog => format!("GET /api/v1/servers/{server}/logs says why."),
             Self::LogIn => format!("POST /api/v1/servers/{server}/login begins a login."),
             Self::Review => format!("GET /api/v1/servers/{server}/inspect shows what is held."),
-            Self::Enable => format!("POST /api/v1/servers/{server}/enable"),
-            Self::Restart => format!("POST /api/v1/servers/{server}/restart"),
-            Self::Remove => format!("DELETE /api/v1/servers/{server}"),
+            Self::Enable => format!("POST /api/v1/servers/{server}/enable enables it."),
+            Self::Restart => format!("POST /api/v1/servers/{server}/restart restarts it."),
+            Self::Remove => format!("DELETE /api/v1/servers/{server} removes it."),
+            Self::RunByHand => "Its log is empty: run its command by hand.".to_owned(),
+            Self::SetVariable { name } => format!("Set {name} for the daemon, then restart it."),
+            Self::FindType => format!(
+                "Check the path of its `url` (/mcp or /sse), or set `type` to auto with PATCH /api/v1/servers/{server}."
+            ),
+            Self::AllowLongerCalls => format!(
+                "It may have run: check before you call again. PATCH /api/v1/servers/{server} raises its `call_tool_timeout`."
+            ),
+            Self::FixEntry { how } => {
+                let how = how.as_deref().unwrap_or("correct its entry");
+                format!("{how}: PATCH /api/v1/servers/{server}.")
+            }
+            Self::Wait => "Nothing to do: mcpproxy keeps trying.".to_owned(),
             Self::SetSecret { name } => {
                 let name = encoded(name);
                 format!("PUT /api/v1/secrets/{name} stores it.")
@@ -169,7 +182,7 @@ impl NextStep {
                 "Correct that, then try again; GET /api/v1/config/schema describes every key."
                     .to_owned()
             }
-            _ => return None,
+            Self::Act { .. } | Self::Unknown => return None,
         })
     }
 }

@@ -464,13 +464,14 @@ fn withdrawn_in(arrived: &Incoming) -> Option<Id> {
 /// A result that asks more than anybody can answer.
 fn asks_too_much(server: &ServerName) -> Failure {
     let error = format!("the server {server:?} asks too much at once");
-    let hint = "The server is at fault; tell its authors.";
+    let hint =
+        "It may have run. Check before you repeat it; tell the user that the server is at fault.";
     Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)
 }
 
 /// A result that no client can be given.
 fn unfit(server: &ServerName, result: &bridge::UnfitResult) -> Failure {
     let error = format!("the server {server:?} answered with {result}");
-    let hint = "The server breaks the protocol; tell its authors.";
+    let hint = "It may have run. Check before you repeat it; tell the user that the server breaks the protocol.";
     Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)
 }

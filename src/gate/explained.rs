@@ -91,14 +91,18 @@ impl Rules<'_> {
         let names = known.iter().map(|tool| &*tool.name);
         let close = names::closest_allowed(tool, names, is_visible);
         let hint = match close {
-            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
+            Some(close) => format!("Nothing ran. Did you mean its tool {close:?}?"),
             None if known.is_empty() => {
-                "Nothing ran. The server lists no tools; ask the user to look at it.".to_owned()
+                "Nothing ran. No tools of it are known; ask the user to look at it.".to_owned()
             }
-            None => "Nothing ran. Look the exact name up: search for the tool, or list the tools."
+            None => "Nothing ran. Find its exact name: search for the tool, or list the tools."
                 .to_owned(),
         };
-        let error = format!("the server {server:?} has no tool {tool:?}");
+        let error = if self.snapshot.servers.contains_key(server) {
+            format!("the server {server:?} has no tool {tool:?}")
+        } else {
+            format!("the tools of the server {server:?} are not known")
+        };
         Failure::new(ErrorCode::UnknownTool, error, hint).with_closest(close)
     }
 

@@ -124,7 +124,9 @@ pub struct KnownCallers {
 impl AccessVerdict {
     /// Whether mcpproxy knows the server or the tool; access rules say nothing of others.
     pub fn is_unknown(&self) -> bool {
-        self.step.as_ref().is_some_and(notes::is_search)
+        let code = self.code.as_deref().and_then(ErrorCode::parse);
+        // What a profile or a token leaves out is known, and has no step.
+        self.step.is_some() && code.is_some_and(ErrorCode::is_unknown_name)
     }
 }
 
@@ -208,8 +210,8 @@ impl AccessQuestion {
         }
         let parts = self.name.split_once(':');
         let Some((server, name)) = parts.filter(|_| self.kind == AskedKind::Tool) else {
-            let error = format!("the server of {:?} is missing", self.name);
-            let hint = "Name the server in `server`; a tool may also be SERVER:TOOL, a built-in one has the kind `built_in`.";
+            let error = "nothing was checked: `server` is missing";
+            let hint = "Send `server`, or `name` as SERVER:TOOL; for a built-in tool send `kind` as `built_in`.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         };
         (question.server, question.name) = (Some(server.to_owned()), name.to_owned());
@@ -222,7 +224,8 @@ impl AccessQuestion {
         if self.kind != AskedKind::BuiltIn || BUILT_IN_TOOLS.contains(&&**name) {
             return None;
         }
-        let error = format!("mcpproxy has no tool {name:?}; a server's is SERVER:TOOL");
+        let error =
+            format!("mcpproxy has no built-in tool {name:?}; write a server's tool as SERVER:TOOL");
         Some(Failure::new(
             ErrorCode::UnknownTool,
             error,
@@ -269,8 +272,8 @@ fn imagined(
     for name in roles.iter().map(String::as_str).chain([subject]) {
         check_name(name).map_err(|why| {
             wrong(
-                format!("{name:?} {why}"),
-                "Name a subject, and roles, as the rules do.",
+                format!("nothing was checked: the name {name:?} {why}"),
+                "Name a caller and its roles as the access rules do.",
             )
         })?;
     }
@@ -305,7 +308,11 @@ fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller
     );
     let known = settings.profiles.keys().map(AsRef::as_ref);
     let failure = failure.with_closest(names::closest(name, known));
-    Err(failure.with_step(NextStep::ShowProfiles))
+    Err(failure.with_step(if settings.profiles.is_empty() {
+        NextStep::act("add it to `profiles` in the configuration file: `mcpproxy config edit`")
+    } else {
+        NextStep::ShowProfiles
+    }))
 }
 
 /// The first token that was issued to a subject.
@@ -354,6 +361,11 @@ fn verdict(
         .as_ref()
         .is_some_and(|refusal| refusal.code != ErrorCode::AccessDenied);
     let is_denied = |decision: Decision| decision.policy == Policy::Deny;
+    let decides = if decision.is_some_and(is_denied) {
+        "denies"
+    } else {
+        "allows"
+    };
     let by_token = !is_guard && refusal.is_some() && !decision.is_some_and(is_denied);
     let token = token_of(&question.subject, settings).filter(|_| by_token);
     let allowed = refusal.is_none();
@@ -373,9 +385,9 @@ fn verdict(
         (Some(refusal), ..) if is_guard => hidden.unwrap_or_else(|| refusal.error.clone()),
         _ if token.is_some() => token.map_or_else(String::new, beyond_token),
         (_, "rule", Some(place), Some(text)) => {
-            format!("serverAuth.acl.rules[{place}] says so: {text}")
+            format!("serverAuth.acl.rules[{place}] {decides} it: {text}")
         }
-        (_, "default", ..) => "serverAuth.acl.default says so: no rule matches".to_owned(),
+        (_, "default", ..) => format!("no rule matches, and serverAuth.acl.default {decides} it"),
         _ => "there are no access rules".to_owned(),
     };
     AccessVerdict {
@@ -408,7 +420,7 @@ fn verdict(
 fn beyond_token(token: &IssuedToken) -> String {
     let (name, allows) = (&token.name, token.calls.in_words());
     format!(
-        "the token {name:?} {allows}; `mcpproxy token revoke {name}`, then `mcpproxy token add {name} --calls write|all` gives more"
+        "the token {name:?} {allows}; `mcpproxy token revoke {name}`, then `mcpproxy token add {name} --calls write` gives more"
     )
 }
 

@@ -177,7 +177,7 @@ impl<B: Backing> Management<B> {
     pub async fn change_config(&self, patch: ConfigPatch) -> Result<ConfigChange, Failure> {
         if patch.changes.is_empty() || patch.changes.len() > MOST_EDITS {
             let error =
-                format!("nothing was changed: `changes` has to have 1 to {MOST_EDITS} values");
+                format!("nothing was changed: `changes` must have 1 to {MOST_EDITS} values");
             let hint = "GET /api/v1/openapi.json says what this request takes.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         }

@@ -288,8 +288,7 @@ impl<B: Backing> Management<B> {
     }
 
     fn server_broken(&self, name: &str) -> Failure {
-        let error =
-            format!("the entry of the server {name:?} cannot be used, so nothing can be approved");
+        let error = format!("the entry of the server {name:?} cannot be used");
         let hint = format!("Correct it in {}.", self.config_file().display());
         Failure::new(ErrorCode::ServerMisconfigured, error, hint).of_server(name)
     }

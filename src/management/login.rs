@@ -82,7 +82,8 @@ impl Management {
             let may_be = may_be.is_some_and(|entry| entry.may_be_contacted());
             // A person may log in to what is held to see what it lists, but not to what an agent wrote.
             if failure.code != ErrorCode::ServerQuarantined || !may_be {
-                return Err(self.for_operator(failure));
+                let failure = self.for_operator(failure);
+                return Err(failure.undone(&format!("not logged in to {name}")));
             }
         }
         self.login_in(&settings, name)
@@ -93,6 +94,7 @@ impl Management {
         let Some(entry) = settings.servers.get(name) else {
             let refusal = server_refusal(settings, &self.lists(settings), name);
             let refusal = refusal.map(|failure| self.for_operator(failure));
+            let refusal = refusal.map(|failure| failure.undone("nothing was changed"));
             return Err(refusal.unwrap_or_else(|| nothing_to_log_in_to(name, "it is not there")));
         };
         let login = self.backing().logins.of(entry);
@@ -158,7 +160,11 @@ impl Management {
                 (hint, NextStep::act(step))
             }
         };
-        let failure = Failure::new(ErrorCode::LoginRequired, text, hint);
+        let code = match error {
+            LoginError::Unreachable(_) => ErrorCode::ServerUnavailable,
+            _ => ErrorCode::LoginRequired,
+        };
+        let failure = Failure::new(code, text, hint);
         failure.with_step(step).of_server(name)
     }
 

@@ -40,7 +40,7 @@ impl LogLines {
             return Ok(lines);
         }
         let (least, most) = (Self::RANGE.start(), Self::RANGE.end());
-        Err(format!("`lines` is {lines}; it is {least} to {most}"))
+        Err(format!("`lines` must be {least} to {most}, not {lines}"))
     }
 }
 
@@ -193,8 +193,8 @@ mod tests {
         };
         check(None, Ok(50));
         check(Some(500), Ok(500));
-        check(Some(501), Err("`lines` is 501; it is 1 to 500"));
-        check(Some(0), Err("`lines` is 0; it is 1 to 500"));
+        check(Some(501), Err("`lines` must be 1 to 500, not 501"));
+        check(Some(0), Err("`lines` must be 1 to 500, not 0"));
     }
 
     #[test]

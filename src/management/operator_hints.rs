@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     catalog::Snapshot,
-    config::{BrokenEntry, Settings},
+    config::{BrokenEntry, ServerEntry, Settings},
     failure::{
         error_code::{ErrorCode, Failure},
         step::NextStep,
@@ -28,18 +28,15 @@ impl Management {
             .or_else(|| self.next_step(&failure).map(Box::new));
         let error = match (failure.code, &failure.server) {
             (ErrorCode::ServerUnavailable, Some(server)) => self.why_unavailable(server),
-            // It describes the tool.
-            (ErrorCode::WrongVariant, _) => Some(format!("nothing was called: {}", failure.error)),
             _ => None,
         };
-        let request = request_of(&failure);
+        let request = request_of(&failure, step.as_deref());
         Failure {
             error: error.unwrap_or(failure.error),
             hint: request.unwrap_or(failure.hint),
             step,
             ..failure
         }
-        .over_rest()
     }
 
     /// With the server or tool that may have been meant.
@@ -91,9 +88,22 @@ impl Management {
             }
             (ErrorCode::ToolDisabled, Some(server)) => {
                 let tool = failure.tool.as_deref().unwrap_or("TOOL");
+                let settings = self.settings_in_force();
+                let entry = settings.servers.get(server);
+                let is_named = |entry: &ServerEntry| {
+                    let patterns = entry.tools.disabled.patterns();
+                    patterns.iter().any(|pattern| **pattern == *tool)
+                };
                 let thing = format!("{server}:{tool}");
-                let command = format!("`mcpproxy tools enable {}`", as_argument(&thing));
-                Some(NextStep::act(command))
+                let step = if entry.is_some_and(|entry| is_named(entry)) {
+                    format!("`mcpproxy tools enable {}`", as_argument(&thing))
+                } else {
+                    let server = as_argument(server);
+                    format!(
+                        "`mcpproxy upstream show {server}` shows `enabled_tools` and `disabled_tools`: a pattern there leaves it out"
+                    )
+                };
+                Some(NextStep::act(step))
             }
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(_)) => Some(NextStep::LogIn),
@@ -152,7 +162,7 @@ impl Management {
         let row = self.server(server).ok();
         let is_remote = row.is_some_and(|row| row.transport.as_deref() != Some("stdio"));
         if is_remote {
-            NextStep::act("read that server's log, or tell whoever runs it")
+            NextStep::act("read the log on its host, or tell its operator")
         } else {
             NextStep::ReadLog
         }
@@ -187,7 +197,7 @@ pub(super) fn closest_server<'a>(settings: &'a Settings, wanted: &str) -> Option
 }
 
 /// What helps over REST where the step is in the words of a terminal.
-fn request_of(failure: &Failure) -> Option<String> {
+fn request_of(failure: &Failure, step: Option<&NextStep>) -> Option<String> {
     let server = encoded(failure.server.as_deref().unwrap_or_default());
     let tool = encoded(failure.tool.as_deref().unwrap_or_default());
     let request = match failure.code {
@@ -196,7 +206,9 @@ fn request_of(failure: &Failure) -> Option<String> {
             "PATCH /api/v1/config sets `enable_code_execution` to true.".to_owned()
         }
         ErrorCode::ToolDisabled => {
-            format!("PATCH /api/v1/servers/{server} changes its `disabled_tools`.")
+            format!(
+                "PATCH /api/v1/servers/{server} changes its `enabled_tools` or `disabled_tools`."
+            )
         }
         ErrorCode::WrongVariant => format!(
             "If you want that, send the variant that GET /api/v1/tools/show?name={server}:{tool} names."
@@ -204,6 +216,11 @@ fn request_of(failure: &Failure) -> Option<String> {
         ErrorCode::ServerQuarantined => format!(
             "GET /api/v1/servers/{server}/inspect shows it, then POST /api/v1/servers/{server}/approve."
         ),
+        // A server's own step names no command.
+        ErrorCode::ServerUnavailable | ErrorCode::ServerMisconfigured => match step? {
+            NextStep::Act { how } => how.clone(),
+            _ => return None,
+        },
         _ => return None,
     };
     Some(request)

@@ -69,7 +69,7 @@ impl ConfigReport {
     pub fn fix(&self) -> &'static str {
         match Path::new(&self.config_file) {
             file if file.is_file() && std::fs::File::open(file).is_ok() => "`mcpproxy config edit`",
-            file if file.exists() => "let --config name a file that your user can read",
+            file if file.exists() => "name a file that you can read with --config",
             _ => "correct the name, or create the file: `mcpproxy setup`",
         }
     }
@@ -77,7 +77,7 @@ impl ConfigReport {
     /// What to do about variables that are missing.
     pub fn missing_step(&self) -> String {
         format!(
-            "set {} for the daemon, and for this command until one runs",
+            "set {} for the daemon, and in this shell while none runs",
             self.missing_variables.join(", ")
         )
     }
@@ -275,8 +275,8 @@ impl Management<OverFiles> {
         let mut settings = settings.map_err(|error| unusable(&error))?;
         if let Some(broken) = settings.broken_entry(name) {
             let (code, step) = (ErrorCode::ServerMisconfigured, broken.step());
-            let failure = Failure::new(code, &broken.reason, step.at_terminal(name));
-            return Err(failure.of_server(name));
+            let failure = Failure::new(code, &broken.reason, "Correct its entry.");
+            return Err(failure.with_step(step).of_server(name));
         }
         settings.servers.retain(|tried, _| tried.as_str() == name);
         Ok(settings)

@@ -92,7 +92,7 @@ pub fn restart_warning(key: &str) -> Warning {
 }
 
 /// When the new value of a key counts that is read at the start.
-pub const COUNTS_AFTER_RESTART: &str = "counts after a restart of the daemon";
+pub const COUNTS_AFTER_RESTART: &str = "takes effect after a restart of the daemon";
 
 /// Where a daemon is. It does not change while it runs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

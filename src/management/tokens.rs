@@ -332,7 +332,10 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
             [] => wrong(why, "Add it to `profiles` in the configuration first.").at_terminal(
                 "add it to `profiles` in the configuration file first: `mcpproxy config edit`",
             ),
-            names => wrong(why, &format!("Write one of: {}.", names.join(", "))),
+            names => wrong(
+                why,
+                &format!("Name a configured profile: {}.", names.join(", ")),
+            ),
         });
     }
     let servers = new.servers.filter(|servers| !servers.is_empty());

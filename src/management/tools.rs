@@ -122,7 +122,7 @@ impl<B: Backing> Management<B> {
         };
         let (server, tool) = found.ok_or_else(|| match self.server(name) {
             Ok(server) => is_server(&server.name),
-            Err(_) => unknown_tool(&lists, name),
+            Err(_) => unknown_tool(&settings, &lists, name),
         })?;
         let row = row(&settings, &lists, server, tool);
         Ok(ShownTool {
@@ -172,7 +172,18 @@ fn is_server(name: &str) -> Failure {
     failure.with_step(NextStep::ShowTools).of_server(name)
 }
 
-fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {
+fn unknown_tool(settings: &Settings, lists: &Snapshot, name: &str) -> Failure {
+    if let Some((server, tool)) = name
+        .split_once(':')
+        .filter(|(server, _)| !lists.servers.contains_key(*server))
+        && let Some(failure) = tool_refusal(settings, lists, server, tool)
+        && failure.code != ErrorCode::UnknownServer
+    {
+        // Why nothing of its server is known.
+        let broken = settings.broken_entry(server).map(BrokenEntry::step);
+        let own = failure.step.as_deref().cloned();
+        return failure.with_step(own.or(broken).unwrap_or(NextStep::ShowServer));
+    }
     let of_server = |known: &ServerCatalog| -> Vec<String> {
         let names = known.tools.iter().map(|tool| &tool.name);
         names

@@ -77,7 +77,9 @@ impl Router {
             Thing::Task(id) => (self.server_of_task(context, id)?, id.as_ref().into()),
             // A completion for what is neither a prompt nor a resource.
             Thing::Nothing => {
-                let error = format!("{method}: `ref.type` is not known");
+                let error = format!(
+                    "{method} did not run: `ref.type` must be \"ref/prompt\" or \"ref/resource\""
+                );
                 return Err(RpcError::invalid_params(error).into());
             }
         };
@@ -226,9 +228,11 @@ impl Router {
         let known = built_in::names().chain(snapshot.offered_tool_names());
         let message = match names::closest_allowed(offered, known, is_visible) {
             Some(close) => {
-                format!("Unknown tool: {offered:?}. Did you mean {close:?}?")
+                format!("Unknown tool: {offered:?}. Nothing ran. Did you mean {close:?}?")
             }
-            None => format!("Unknown tool: {offered:?}. The list of tools has the names."),
+            None => format!(
+                "Unknown tool: {offered:?}. Nothing ran. Find its name with retrieve_tools or tools/list."
+            ),
         };
         RpcError::invalid_params(message)
     }
@@ -255,7 +259,7 @@ impl Router {
         };
         let known = snapshot.offered_prompt_names();
         let hint = match names::closest_allowed(offered, known, is_visible) {
-            Some(close) => format!("Did you mean {close:?}?"),
+            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
             None => "Nothing ran. Look the name up in the list of prompts.".to_owned(),
         };
         Err(Failure::new(
@@ -285,7 +289,7 @@ fn check_spelling(params: &Raw) -> Result<(), RpcError> {
         return Ok(());
     }
     let error = format!(
-        "tools/call: `{key}` is unknown in the params; the arguments of the tool go into `arguments`"
+        "tools/call did not run: `{key}` is unknown in its params; the arguments of the tool go into `arguments`"
     );
     Err(RpcError::invalid_params(error))
 }

@@ -24,8 +24,8 @@ const DIRECT: &str = "mcpproxy offers the tools of several MCP servers. A tool `
 
 /// How to use the mode for scripts.
 const SCRIPTS: &str = "mcpproxy is in front of several MCP servers, whose tools are called by scripts: write JavaScript for \
-    code_execution that calls them with call_tool(server, tool, args), takes from the results what is needed, and returns that. Its \
-    description names tools and their arguments; retrieve_tools finds others by a few words, and describe_tool gives their whole \
+    code_execution that calls them with call_tool(server, tool, args), takes from the results what is needed, and returns that. The description of \
+    code_execution names tools and their arguments; retrieve_tools finds others by a few words, and describe_tool gives their whole \
     definition. Do in one script what belongs together. A server that sleeps is started by the first call, which may take a few seconds. \
     Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; those of a script are in its `error`.";
 
@@ -37,8 +37,8 @@ const PROXY: &str = "mcpproxy is in front of several MCP servers, whose tools, r
     `code` and `hint`; the hint names the next step.";
 
 /// Added where the caller may search as well.
-const PROXY_SEARCH: &str = " Where many tools are listed, retrieve_tools finds some by a few words: it is called like them, as the path \
-    \"retrieve_tools\".";
+const PROXY_SEARCH: &str = " To search many tools by words, call the path \"retrieve_tools\" with \
+    {\"query\": \"…\"} in `args`.";
 
 /// Added where the caller may not use it.
 const NO_PROXY: &str =

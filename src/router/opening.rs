@@ -42,7 +42,9 @@ impl Router {
         let empty = Raw::empty_object();
         let params = params.unwrap_or(&empty);
         let offered: InitializeParams = params.read().map_err(|error| {
-            RpcError::invalid_params(format!("initialize: wrong params: {error}"))
+            RpcError::invalid_params(format!(
+                "no session was opened: the params of initialize are wrong: {error}"
+            ))
         })?;
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         let client = ClientIdentity::kept(&part("clientInfo"), &part("capabilities"))?;

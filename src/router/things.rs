@@ -67,8 +67,7 @@ impl<'a> Things<'a> {
         found.map_err(|refused| match refused {
             RequestError::Failed(failure) => failure,
             RequestError::Rpc(error) => {
-                let hint =
-                    "Nothing ran. Look the exact name up: search for the tool, or list the tools.";
+                let hint = "Find its exact name: search for the tool, or list the tools.";
                 Failure::new(ErrorCode::UnknownTool, error.message, hint)
             }
         })

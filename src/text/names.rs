@@ -29,7 +29,7 @@ pub enum BadServerName {
     #[error("{0:?} cannot be a server name: it is longer than 64 characters")]
     TooLong(String),
     /// The name has a character outside the allowed set.
-    #[error("{name:?} cannot be a server name: it contains {bad:?}")]
+    #[error("{name:?} cannot be a server name: it contains {}", if *bad == ' ' { "a space".to_owned() } else { format!("{bad:?}") })]
     BadCharacter {
         /// The whole name.
         name: String,

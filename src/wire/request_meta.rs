@@ -62,7 +62,12 @@ impl RequestMeta {
             None => None,
             Some(level) => {
                 let level = level.string().as_deref().and_then(LogLevel::parse);
-                Some(level.ok_or_else(|| wrong(meta::LOG_LEVEL, "is not a log level"))?)
+                Some(level.ok_or_else(|| {
+                    wrong(
+                        meta::LOG_LEVEL,
+                        "must be a log level, such as info or error",
+                    )
+                })?)
             }
         };
         Ok(Self {

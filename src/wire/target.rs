@@ -275,7 +275,7 @@ fn object<'p>(method: &str, params: Option<&'p Raw>, key: &str) -> Result<&'p Ra
 }
 
 fn wrong(method: &str, why: &str) -> RpcError {
-    RpcError::invalid_params(format!("{method}: {why}"))
+    RpcError::invalid_params(format!("{method} did not run: {why}"))
 }
 
 /// Whether an object has this text under this key, once: as we write it, or with escapes that need not be.
@@ -315,7 +315,7 @@ mod tests {
             assert_eq!(error.code, RpcError::INVALID_PARAMS);
             error.message
         });
-        let expected = expected.map_err(|why| format!("{method}: {why}"));
+        let expected = expected.map_err(|why| format!("{method} did not run: {why}"));
         assert_eq!(found, expected, "{method} {params}");
     }
 
@@ -397,7 +397,7 @@ mod tests {
         let without = Target::of("tools/call", None).map(drop);
         assert_eq!(
             without.map_err(|error| error.message).expect_err("refused"),
-            "tools/call: `name` is missing"
+            "tools/call did not run: `name` is missing"
         );
     }
 

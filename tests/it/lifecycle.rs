@@ -90,7 +90,7 @@ async fn a_second_daemon_on_the_same_data_gives_up() {
     let daemon = TestDaemon::builder().spawn().await;
     let (status, said) = daemon.spawn_rival().await;
     assert_eq!(status.code(), Some(1), "{said}");
-    let holder = format!("another one (pid {}, ", daemon.pid());
+    let holder = format!("another daemon (pid {}, ", daemon.pid());
     assert!(said.contains(&holder), "{said}");
     daemon.client("/mcp/all").await;
 }

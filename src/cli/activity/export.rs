@@ -70,8 +70,8 @@ impl ExportActivity {
         let mut file: Option<File> = made.transpose().map_err(|error| {
             if error.kind() == ErrorKind::AlreadyExists {
                 let file = shown.as_deref().unwrap_or_default();
-                let mistake =
-                    CommandFailure::usage(format!("nothing was written: {file} exists already"));
+                let mistake = CommandFailure::usage(format!("{file} exists already"));
+                let mistake = mistake.undone("nothing was written");
                 return mistake.next("name another file, or replace it with --force");
             }
             failed(error)

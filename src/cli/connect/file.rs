@@ -88,7 +88,7 @@ enum Row<'a> {
     Failed {
         client: Client,
         outcome: &'static str,
-        error: &'a str,
+        error: String,
         next_step: Option<&'a str>,
     },
 }
@@ -99,7 +99,7 @@ pub(super) fn report(done: &[(Client, Result<Connected, CommandFailure>)]) -> Co
         Err(failure) => Row::Failed {
             client: *client,
             outcome: "failed",
-            error: &failure.what,
+            error: failure.in_words(),
             next_step: failure.next_step.as_deref(),
         },
     });

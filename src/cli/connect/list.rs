@@ -28,8 +28,9 @@ pub(super) fn print(
             let step = match &row.next_step {
                 Some(step) => step.clone(),
                 None if row.connected => "-".to_owned(),
-                None => format!("mcpproxy connect {}", row.client.id()),
+                None => format!("`mcpproxy connect {}`", row.client.id()),
             };
+            let step = output::as_typed(&step);
             [row.client.name().to_owned(), state, row.file.clone(), step]
         })
         .collect();
@@ -41,7 +42,7 @@ pub(super) fn print(
         name("CLIENT"),
         text("STATE", 3),
         text("FILE", 2),
-        text("NEXT", 2),
+        text("NEXT", usize::MAX),
     ];
     output::table(columns, cells)?;
     let absent: Vec<&str> = rows

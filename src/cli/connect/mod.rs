@@ -135,7 +135,7 @@ impl ConnectCommand {
         let files = location.files()?;
         if self.token {
             // Only the daemon knows the file's entry and the token together.
-            let mut daemon = connection::open(&files, out).await?;
+            let mut daemon = connection::open_to_act(&files, out, "nothing was changed").await?;
             let location = import::location_of(&daemon);
             let (places, us) = (home_places()?, our_address(&files, location.as_ref()));
             let reaching = Reaching::new(&files, location.as_ref(), us)?;

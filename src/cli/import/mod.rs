@@ -105,7 +105,8 @@ impl ImportCommand {
             let text = super::call::read_all(io::stdin().lock(), "the entry", "stdin")?;
             pasted(&files, &daemon, &text, None)?
         } else {
-            gather(&files, &daemon, &self.from)?
+            let gathered = gather(&files, &daemon, &self.from);
+            gathered.map_err(|failure| failure.undone("nothing was imported"))?
         };
         let is_decided = is_pasted || self.all || self.yes || !self.server.is_empty();
         let mut wanted = self.server.clone();
@@ -282,7 +283,10 @@ pub(super) async fn add_pasted(
         } else {
             GIVE_VALUE
         };
-        let whys = left_out(&report).collect::<Vec<_>>().join("; ");
+        let mut whys = left_out(&report).collect::<Vec<_>>().join("; ");
+        if whys.is_empty() {
+            "nothing was added: the text has no server".clone_into(&mut whys);
+        }
         return Err(CommandFailure::failed(whys).next(step).shown());
     }
     verdict(&report)
@@ -302,7 +306,10 @@ pub(super) fn only_entry(report: ImportReport) -> Result<Map<String, Value>, Com
     let server = report.servers.into_iter().next();
     match server.map(FoundServer::into_entry) {
         Some(Ok(entry)) => Ok(entry),
-        Some(Err(why)) => Err(CommandFailure::usage(why).next(GIVE_VALUE)),
+        Some(Err(why)) => {
+            let failure = CommandFailure::usage(why).undone("nothing was added");
+            Err(failure.next(GIVE_VALUE))
+        }
         None => Ok(Map::new()),
     }
 }

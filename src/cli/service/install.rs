@@ -86,7 +86,8 @@ impl InstallService {
             CommandFailure::failed(format!("the daemon could not start: {error}"))
                 .next("correct the file: `mcpproxy config check` shows the mistake")
         })?;
-        self.options.check(&there.settings)?;
+        let checked = self.options.check(&there.settings);
+        checked.map_err(|failure| failure.undone("nothing was installed"))?;
         Ok((file, definition))
     }
 

@@ -43,8 +43,8 @@ pub(super) fn connect_clients(
                 report.clients.push(done);
             }
             Err(failure) => {
-                let step = failure.next_step.unwrap_or_default();
-                out.warning(&format!("{}; next: {step}", failure.what));
+                let step = failure.next_step.as_deref().unwrap_or_default();
+                out.warning(&format!("{}; next: {step}", failure.in_words()));
                 report.not_connected.push(row.client);
             }
         }

@@ -36,7 +36,7 @@ pub(super) fn chosen_address(
         return Ok(None);
     };
     let listen: Listen = text.parse().map_err(|config::BadListen(text)| {
-        let what = format!("nothing was set up: {text:?} is not an address to listen on");
+        let what = format!("{text:?} is not an address to listen on");
         CommandFailure::usage(what).next(config::BadListen::STEP)
     })?;
     if listen.port() == 0 {

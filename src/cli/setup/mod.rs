@@ -91,18 +91,21 @@ impl SetupCommand {
         let began = Instant::now();
         let taken = Choice::of(&self.import, self.yes, out);
         let connect = Choice::of(&self.connect, self.yes, out);
-        let listen = chosen_address(self.listen.as_deref(), self.port)?;
+        let listen = chosen_address(self.listen.as_deref(), self.port);
+        let listen = listen.map_err(|failure| failure.undone("nothing was set up"))?;
         let files = location.files()?;
         if let Choice::Named(words) = &connect {
             for word in words {
                 client_of_word(word).map_err(|unknown| {
                     CommandFailure::usage(format!("--connect: {unknown}"))
+                        .undone("nothing was set up")
                         .next("`mcpproxy connect --help` lists all")
                 })?;
             }
         }
         if let Choice::Named(words) = &taken {
-            import::check_words(&files, words)?;
+            let known = import::check_words(&files, words);
+            known.map_err(|failure| failure.undone("nothing was set up"))?;
         }
         let mut report = SetupReport::of(files.config_file());
         let steps = self.steps(&files, listen, &taken, &connect, &mut report, out);

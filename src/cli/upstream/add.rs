@@ -94,7 +94,7 @@ impl AddServer {
         let files = location.files()?;
         let (is_checked, secrets) = (self.check, self.secrets);
         let mut daemon = if is_checked {
-            connection::open(&files, out).await?
+            connection::open_to_act(&files, out, "nothing was added").await?
         } else {
             connection::open_or_files(&files, out).await?
         };
@@ -144,7 +144,7 @@ impl AddServer {
                 return Err(CommandFailure::usage(format!(
                     "--type {kind} cannot be used with {shape}"
                 ))
-                .next("leave --type out, and the shape decides"));
+                .next("leave out --type: a command is stdio, and a URL is not"));
             }
             entry.insert("type".to_owned(), json!(kind));
         }

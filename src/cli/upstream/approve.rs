@@ -225,7 +225,7 @@ fn check_unlocked(shown: &Inspection) -> Result<(), CommandFailure> {
         return Ok(());
     };
     let file = file.display();
-    let what = format!("nothing can be approved while the lock file {file} is in force");
+    let what = format!("nothing was approved: the lock file {file} is in force");
     let failure = CommandFailure {
         code: Some(ErrorCode::ToolHeld),
         ..CommandFailure::refused(what)

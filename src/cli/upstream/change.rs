@@ -58,7 +58,7 @@ impl NamedServers {
     ) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let mut daemon = match verb {
-            Verb::Restart => connection::open(&files, out).await?,
+            Verb::Restart => connection::open_to_act(&files, out, "nothing was restarted").await?,
             _ => connection::open_or_files(&files, out).await?,
         };
         let mut changes = Vec::new();
@@ -86,7 +86,7 @@ impl NamedServers {
 fn failed(name: &str, failure: &CommandFailure) -> Value {
     serde_json::json!({
         "name": name,
-        "error": failure.what,
+        "error": failure.in_words(),
         "code": failure.code.map(ErrorCode::as_str),
         "hint": failure.next_step,
     })
@@ -105,6 +105,7 @@ async fn done(
             "disable"
         };
         let failure = CommandFailure::usage(format!("{name:?} is a tool, not a server"));
+        let failure = failure.undone("nothing was changed");
         return Err(failure.next(format!("`mcpproxy tools {verb} {}`", as_argument(name))));
     }
     let server = format!("/api/v1/servers/{}", daemon_client::encoded(name));
@@ -130,7 +131,8 @@ async fn done(
     if verb == Verb::Restart
         && let Some(error) = &server.last_error
     {
-        let failure = CommandFailure::failed(format!("{name}: {error}"));
+        let failure = CommandFailure::failed(error.clone());
+        let failure = failure.undone(&format!("{name} was restarted, and failed"));
         return Err(CommandFailure {
             next_step: server.next_step.clone(),
             code: Some(ErrorCode::ServerUnavailable),

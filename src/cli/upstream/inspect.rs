@@ -42,7 +42,7 @@ impl InspectServer {
             daemon_client::encoded(&self.name)
         );
         let body = if self.connect {
-            let mut daemon = connection::open(&files, out).await?;
+            let mut daemon = connection::open_to_act(&files, out, "nothing was inspected").await?;
             let path = format!("{path}?wait={LONG_CONNECT_TIMEOUT}");
             let deadline = AnswerDeadline::Upstream;
             daemon.send(Method::POST, &path, "", deadline).await?

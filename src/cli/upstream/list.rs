@@ -48,7 +48,7 @@ pub(in crate::cli) fn print_rows(servers: Vec<ServerRow>) -> Result<(), CommandF
         name("STATE"),
         name("TOOLS"),
         text("ERROR", 3),
-        text("NEXT", 3),
+        text("NEXT", usize::MAX),
     ];
     output::table(columns, servers.into_iter().map(row))
 }
@@ -66,7 +66,7 @@ fn row(server: ServerRow) -> [String; 6] {
         state,
         or_dash(tools),
         or_dash(server.last_error.or(left_out)),
-        or_dash(server.next_step.or(writes)),
+        output::as_typed(&or_dash(server.next_step.or(writes))),
     ]
 }
 

@@ -75,8 +75,8 @@ impl WriteLock {
                 out.note(&format!("{what}: {}", named(tools)));
             }
         }
-        out.note(&format!(
-            "next: `mcpproxy serve --locked {file}`, or write `\"lock_file\"` into the configuration"
+        out.next(&format!(
+            "`mcpproxy serve --locked {file}`, or `mcpproxy config set lock_file {file}`"
         ));
         Ok(())
     }

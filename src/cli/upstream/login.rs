@@ -48,7 +48,8 @@ const LONGEST_LINE: u64 = 16 << 10;
 impl LogIn {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let mut daemon = connection::open(&files, out).await?;
+        let outcome = format!("not logged in to {}", self.name);
+        let mut daemon = connection::open_to_act(&files, out, &outcome).await?;
         let path = path_of(&self.name, "login");
         let deadline = AnswerDeadline::Upstream;
         let started: LoginStarted = daemon.request(Method::POST, &path, "", deadline).await?;
@@ -160,7 +161,8 @@ impl LogIn {
 impl LogOut {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let mut daemon = connection::open(&files, out).await?;
+        let outcome = format!("not logged out of {}", self.name);
+        let mut daemon = connection::open_to_act(&files, out, &outcome).await?;
         let path = path_of(&self.name, "logout");
         let answer = daemon
             .send(Method::POST, &path, "", AnswerDeadline::Daemon)

@@ -101,6 +101,7 @@ fn of_assignments(assignments: &[(String, String)]) -> Result<Map<String, Value>
         };
         put(&mut patch, &keys, value).ok_or_else(|| {
             CommandFailure::usage(format!("`{path}` is set twice, or inside of what is set"))
+                .next("give each key once")
         })?;
     }
     Ok(patch)

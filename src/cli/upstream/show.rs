@@ -50,7 +50,7 @@ fn print(details: ServerDetails) -> Result<(), CommandFailure> {
         ("left out", left_out),
         ("writes", server.last_output),
         ("error", server.last_error),
-        ("next", server.next_step),
+        ("next", server.next_step.as_deref().map(output::as_typed)),
         ("log", details.log_file.map(|log| log.display().to_string())),
     ];
     let facts = facts.into_iter();

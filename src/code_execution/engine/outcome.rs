@@ -69,7 +69,7 @@ fn of_exception(exception: &Exception<'_>, source: &ScriptSource, is_stop: bool)
     };
     let end = place.position.and_then(|found| source.end_before(found));
     if let (ScriptCode::SyntaxError, Some(end)) = (code, end) {
-        return ScriptFailure::new(code, "it ends too early").at(end);
+        return ScriptFailure::new(code, "the script ends too early").at(end);
     }
     let message = match (name.is_empty(), message.is_empty()) {
         _ if code == ScriptCode::SyntaxError => script_mistake(&message),

@@ -43,7 +43,7 @@ pub(super) fn transport(
     match (kind, raw.command.take(), raw.url.take()) {
         (_, Some(_), Some(_)) => Err(ConfigFinding::new(
             "url",
-            "and `command` exclude each other",
+            "and `command` are both given; keep one",
         )),
         (None | Some(None), Some(command), None) => {
             stdio(raw, surroundings, command, warnings).map(Transport::Stdio)
@@ -55,7 +55,10 @@ pub(super) fn transport(
         }
         (Some(Some(_)), ..) => Err(ConfigFinding::new("url", "is missing")),
         (Some(None), ..) => Err(ConfigFinding::new("command", "is missing")),
-        (None, None, None) => Err(ConfigFinding::new("command", "is missing, and so is `url`")),
+        (None, None, None) => Err(ConfigFinding::new(
+            "command",
+            "and `url` are missing; one is needed",
+        )),
     }
 }
 
@@ -213,9 +216,7 @@ fn headers(written: Pairs<String, Word>) -> Result<Vec<(String, Secret)>, Config
         }
         let mut before = headers.iter();
         if let Some((other, _)) = before.find(|(other, _)| other.eq_ignore_ascii_case(&name)) {
-            return bad(&format!(
-                "names the same header as `{other}`: case does not count; only one can be meant"
-            ));
+            return bad(&format!("and `{other}` are the same header; remove one"));
         }
         headers.push((name, Secret::new(text.0.value)));
     }
@@ -312,7 +313,7 @@ fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, ConfigFinding> {
     }
     let redirect_uri = raw.redirect_uri.map(|uri| uri.value);
     if is_filled && redirect_uri.as_deref().is_some_and(|uri| !is_redirect(uri)) {
-        let problem = "is not an address for a browser";
+        let problem = "must be a URL such as http://127.0.0.1/callback";
         return Err(ConfigFinding::new("oauth.redirect_uri", problem));
     }
     if let Some((name, _)) = extra_params

@@ -193,7 +193,7 @@ pub fn check_subject(subject: &str) -> Result<(), &'static str> {
         .iter()
         .any(|ours| ours.eq_ignore_ascii_case(subject))
     {
-        return Err("is a name that mcpproxy gives itself");
+        return Err("is reserved by mcpproxy");
     }
     Ok(())
 }

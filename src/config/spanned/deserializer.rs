@@ -415,7 +415,7 @@ impl<'de> de::MapAccess<'de> for Members<'_> {
             {
                 // It may be a token at a wrong place.
                 let listed = unknown_keys::listed(known);
-                let problem = format!("has an unknown key; known are {listed}");
+                let problem = format!("has an unknown key; use {listed}");
                 return ConfigFinding {
                     at: Some(member.start()),
                     ..ConfigFinding::new(self.of.path.to_string(), problem)

@@ -61,15 +61,12 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         (r#"{"providr": "bearer"}"#, "did you mean `provider`?"),
         (
             r#"{"tokens": {}}"#,
-            "`serverAuth` has an unknown key; known are `provider`",
+            "`serverAuth` has an unknown key; use `provider`",
         ),
-        (
-            r#"{"rules": []}"#,
-            "has an unknown key; known are `provider`",
-        ),
+        (r#"{"rules": []}"#, "has an unknown key; use `provider`"),
         (
             r#"{"rate_limit": {}}"#,
-            "has an unknown key; known are `provider`",
+            "has an unknown key; use `provider`",
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "servers": ["x"]}]}}"#,
@@ -123,7 +120,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"t": "operator"}}}"#,
-            "gives itself",
+            "reserved by mcpproxy",
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"t": "a,b"}}}"#,

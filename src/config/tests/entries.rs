@@ -141,7 +141,7 @@ fn what_may_download_gets_longer_for_its_first_start() {
 fn a_broken_entry_names_its_unknown_keys() {
     check_fault(
         r#"{"comand": "x", "argz": [], "zebra": 1, "created": "today"}"#,
-        "`command` is missing, and so is `url`; `comand` is unknown; did you mean `command`?; `argz` is unknown; did you mean `args`?; `zebra` is unknown",
+        "`command` and `url` are missing; one is needed; `comand` is unknown; did you mean `command`?; `argz` is unknown; did you mean `args`?; `zebra` is unknown",
     );
 }
 
@@ -176,10 +176,10 @@ fn what_other_programs_call_a_key_of_ours_is_understood_but_not_taken() {
 #[test]
 fn a_broken_entry_disables_only_itself() {
     check_fault("3", "must be an object");
-    check_fault("{}", "`command` is missing, and so is `url`");
+    check_fault("{}", "`command` and `url` are missing; one is needed");
     check_fault(
         r#"{"command": "x", "url": "http://h"}"#,
-        "`url` and `command` exclude each other",
+        "`url` and `command` are both given; keep one",
     );
     check_fault(r#"{"type": "http", "command": "x"}"#, "`url` is missing");
     check_fault(
@@ -262,7 +262,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     }
     check_fault(
         r#"{"url": "http://h", "headers": {"Authorization": "a", "AUTHORIZATION": "b"}}"#,
-        "`headers.AUTHORIZATION` names the same header as `Authorization`",
+        "`headers.AUTHORIZATION` and `Authorization` are the same header",
     );
     check_fault(
         r#"{"command": "x", "enabled": true, "disabled": true}"#,
@@ -311,7 +311,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"redirect_uri": "urn:x"}}"#,
-        "`oauth.redirect_uri` is not an address for a browser",
+        "`oauth.redirect_uri` must be a URL such as http://127.0.0.1/callback",
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"extra_params": {"state": "x"}}}"#,
@@ -336,7 +336,7 @@ fn names_follow_their_rule_and_are_unique_whatever_the_case() {
     assert!(
         settings.broken[0]
             .reason
-            .contains("its name is taken by the entry \"GitHub\"")
+            .contains("another entry has the same name, \"GitHub\"")
     );
     let array = read(
         r#"{"mcpServers": [{"name": "a", "command": "x"}, {"command": "y"}, 5, {"name": "A"}]}"#,

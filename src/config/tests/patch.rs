@@ -316,7 +316,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
         "`enabled_json` is unknown",
     );
     check(json!({ "env": [] }), "`env` must be an object");
-    check(json!({ "env": "text" }), "`env` takes JSON");
+    check(json!({ "env": "text" }), "`env` must be JSON");
     check(
         json!({ "env_json": "\"{\\\"A\\\":1}\"" }),
         "`env` must be an object",
@@ -325,7 +325,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
         json!({ "env_json": "{\"A\":\"1\",\"A\":\"2\"}" }),
         "\"A\" appears twice",
     );
-    check(json!({ "env_json": "{" }), "`env_json` takes JSON");
+    check(json!({ "env_json": "{" }), "`env_json` must be JSON");
     check(
         json!({ "env": { "A": { "B": 1 } } }),
         "`env.A` must be a string",
@@ -339,18 +339,18 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     );
     check(
         json!({ "env": {}, "env_json": "{}" }),
-        "`env_json` means the same",
+        "`env_json` and another key of the same meaning",
     );
     check(
         json!({ "cwd": "/a", "working_dir": "/a" }),
-        "`working_dir` means the same",
+        "`working_dir` and another key of the same meaning",
     );
     check(
         json!({ "enabled": true, "disabled": false }),
-        "`disabled` means the same",
+        "`disabled` and another key of the same meaning",
     );
     let deep = format!("{}{}", "{\"a\":".repeat(500), "}".repeat(500));
-    check(json!({ "oauth_json": deep }), "`oauth_json` takes JSON");
+    check(json!({ "oauth_json": deep }), "`oauth_json` must be JSON");
 }
 
 #[test]

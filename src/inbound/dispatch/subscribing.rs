@@ -84,7 +84,7 @@ impl ServedClient {
     fn set_log_level(&self, level: Option<&str>) -> Result<(), Raw> {
         let Some(level) = level.and_then(LogLevel::parse) else {
             let error = format!(
-                "{}: `level` is not a log level of MCP, such as info",
+                "{} did not run: `level` must be debug, info, notice, warning, error, critical, alert or emergency",
                 method::SET_LEVEL
             );
             return Err(RpcError::invalid_params(error).to_raw());

@@ -146,14 +146,6 @@ pub(super) fn hidden_by(
     (!shows).then(|| format!("the profile {name:?} does not show the tool {tool:?} of {server:?}"))
 }
 
-/// Whether a step finds the right name.
-pub(super) fn is_search(step: &NextStep) -> bool {
-    matches!(
-        step,
-        NextStep::ShowServers | NextStep::ShowTools | NextStep::ShowServer
-    )
-}
-
 /// The name that may be meant by one that there is not, where the step finds it.
 pub(super) fn closest(
     question: &AccessQuestion,

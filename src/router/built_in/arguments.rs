@@ -45,7 +45,7 @@ pub(super) fn check_keys(
     if wrong.is_empty() {
         Ok(())
     } else {
-        Err(wrong.join("; and "))
+        Err(wrong.join(", and "))
     }
 }
 
@@ -135,9 +135,9 @@ fn at_least(least: usize, arguments: &Raw, key: &str) -> Result<Option<usize>, S
     let text = whole.as_deref().unwrap_or(text);
     match text.parse() {
         Ok(count) if count >= least => Ok(Some(count)),
-        Ok(_) => Err(format!("`{key}` is {text}; it is at least {least}")),
+        Ok(_) => Err(format!("`{key}` must be at least {least}, not {text}")),
         Err(_) if text.parse::<i64>().is_ok() => {
-            Err(format!("`{key}` is {text}; it is at least {least}"))
+            Err(format!("`{key}` must be at least {least}, not {text}"))
         }
         Err(_) => Err(format!("`{key}` is not a whole number")),
     }
@@ -259,7 +259,7 @@ mod tests {
         let near = "`nam` is unknown here; did you mean `name`?";
         check(r#"{"args":1,"nam":1}"#, Err(near));
         check(r#"{"day":1}"#, Err("`day` is unknown here"));
-        let both = "`day` is unknown here; and `nam` is unknown here; did you mean `name`?";
+        let both = "`day` is unknown here, and `nam` is unknown here; did you mean `name`?";
         check(r#"{"day":1,"nam":1}"#, Err(both));
         check(r#"{"args":1,"args":1}"#, Err("`args` is here twice"));
         let hidden = r#"{"name":1,"n\u0061me":1}"#;

@@ -22,7 +22,7 @@ pub fn stated_intent(arguments: &Raw, variant: Variant) -> Result<Option<StatedI
     let sensitivity = stated.data_sensitivity.as_deref();
     if let Some(stated) = sensitivity.filter(|stated| !SENSITIVITIES.contains(stated)) {
         return Err(format!(
-            "`data_sensitivity` is {stated:?}; it may be one of {}",
+            "`data_sensitivity` must be one of {}, not {stated:?}",
             SENSITIVITIES.join(", ")
         ));
     }

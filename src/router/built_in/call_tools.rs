@@ -22,7 +22,7 @@ use crate::{
 const ALIASES: &[&str] = &["arguments", "intent_data_sensitivity", "intent_reason"];
 
 const USAGE: &str =
-    r#"{"name": "server:tool", "args": {…}}; the tool's inputSchema names its arguments."#;
+    r#"{"name": "server:tool", "args": {…}}; what the tool's inputSchema names goes into `args`."#;
 
 pub(super) const READ: BuiltIn = BuiltIn {
     name: "call_tool_read",
@@ -32,7 +32,7 @@ pub(super) const READ: BuiltIn = BuiltIn {
         define(
             Variant::Read,
             "Call a tool that only reads",
-            "Calls a tool of an upstream server that only reads. Find tools with retrieve_tools; use this one where `call_with` names it. \
+            "Calls a server's tool that only reads. Find tools with retrieve_tools; use this one where `call_with` names it. \
              A tool that its server marks as destructive, or that is known to write, is refused here.",
             &json!({ "readOnlyHint": true, "openWorldHint": true }),
         )
@@ -48,7 +48,7 @@ pub(super) const WRITE: BuiltIn = BuiltIn {
         define(
             Variant::Write,
             "Call a tool that writes",
-            "Calls a tool of an upstream server that creates or changes something. Find tools with retrieve_tools; use this one where \
+            "Calls a server's tool that creates or changes something. Find tools with retrieve_tools; use this one where \
              `call_with` names it. A tool that its server marks as destructive, or that is known to delete, is refused here.",
             &json!({ "readOnlyHint": false, "destructiveHint": false, "openWorldHint": true }),
         )
@@ -64,7 +64,7 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
         let mut definition = define(
             Variant::Destructive,
             "Call a tool that may destroy something",
-            "Calls a tool of an upstream server that deletes or irreversibly changes something. Use it only where `call_with` names it and the user wants it.",
+            "Calls a server's tool that deletes or irreversibly changes something. Use it only where `call_with` names it and the user wants it.",
             &json!({ "readOnlyHint": false, "destructiveHint": true, "openWorldHint": true }),
         );
         definition["_meta"]["anthropic/requiresUserInteraction"] = true.into();
@@ -76,7 +76,7 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
 pub(super) const ANY: BuiltIn = BuiltIn {
     name: "call_tool",
     aliases: &["args", "args_json"],
-    usage: r#"{"server": "…", "tool": "…", "arguments": {…}}: the arguments of the tool that is called go into `arguments`; {} for none."#,
+    usage: r#"{"server": "…", "tool": "…", "arguments": {…}}; what the tool's inputSchema names goes into `arguments`."#,
     define: |_| {
         json!({
             "name": "call_tool",
@@ -106,7 +106,7 @@ fn define(variant: Variant, title: &str, description: &str, annotations: &Value)
             "type": "object",
             "properties": {
                 "name": { "type": "string", "description": "The tool as server:tool, the `name` of a result of retrieve_tools" },
-                "args": { "type": "object", "description": "The tool's arguments, as its inputSchema wants them" },
+                "args": { "type": "object", "description": "The tool's arguments, as in its inputSchema" },
                 "args_json": { "type": "string", "description": "The same as JSON text, in place of args" },
                 "intent": {
                     "type": "object",
@@ -149,7 +149,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
 fn wrong_intent(call: &Call<'_>, variant: Variant, why: &str) -> Failure {
     let error = format!("{}: {why}", call.tool.name);
     let hint = format!(
-        "Nothing ran. Leave out `intent`, or write {{\"operation_type\": \"{}\"}}.",
+        "Nothing ran. Correct that or leave it out; `intent` may be {{\"operation_type\": \"{}\"}}.",
         variant.as_str()
     );
     Failure::new(ErrorCode::InvalidArguments, error, hint)
@@ -157,16 +157,16 @@ fn wrong_intent(call: &Call<'_>, variant: Variant, why: &str) -> Failure {
 
 /// `server:tool`, or a name under which a tool is offered.
 async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
-    if let Some((server, tool)) = name.split_once(':') {
+    let parts = name.split_once(':');
+    let parts = parts.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
+    if let Some((server, tool)) = parts {
         return Ok((server.to_owned(), tool.to_owned()));
     }
     if let Some((server, tool)) = call.calls.find_offered(&call.context.caller, name) {
         return Ok((server.to_string(), tool.into()));
     }
-    if let Some(own) = super::find(name) {
-        let error = format!("{:?} is a tool of mcpproxy itself", own.name);
-        let hint = format!("Nothing ran. Call {} directly.", own.name);
-        return Err(Failure::new(ErrorCode::UnknownTool, error, hint));
+    if let Some(failure) = super::of_mcpproxy(name) {
+        return Err(failure);
     }
     let error = format!("{name:?} is not of the form server:tool");
     let caller = &call.context.caller;
@@ -177,10 +177,10 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure>
         .closest(caller, vec![name.to_owned()])
         .await?;
     let closest = closest.into_iter().flatten().collect::<Vec<_>>();
-    let hint = if closest.is_empty() {
-        "Nothing ran. Find the tool with retrieve_tools and use its `name`.".to_owned()
-    } else {
-        format!("Nothing ran. Did you mean {}?", closest.join(" or "))
+    let hint = match &closest[..] {
+        [] => "Nothing ran. Find the tool with retrieve_tools and use its `name`.".to_owned(),
+        [one] => format!("Nothing ran. Did you mean {one}?"),
+        [first @ .., last] => format!("Nothing ran. Did you mean {} or {last}?", first.join(", ")),
     };
     Err(Failure::new(ErrorCode::UnknownTool, error, hint))
 }

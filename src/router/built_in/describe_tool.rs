@@ -160,7 +160,9 @@ fn find<'a>(
     let (server, tool) = match (snapshot.offered_tool(name), name.split_once(':')) {
         (Some((server, tool)), _) => (server.as_str(), &*tool.name),
         (None, Some(pair)) => pair,
-        (None, None) => return Err(without_server(name)),
+        (None, None) => {
+            return Err(super::of_mcpproxy(name).unwrap_or_else(|| without_server(name)));
+        }
     };
     now.rules().decide(caller, server, &Target::tool(tool))?;
     let known = snapshot
@@ -173,7 +175,7 @@ fn find<'a>(
 /// A name that says no server.
 fn without_server(name: &str) -> Failure {
     let error = format!("{name:?} is not of the form server:tool");
-    let hint = "Write names as server:tool; `closest` has those that may be meant.";
+    let hint = "Write the name as server:tool: one of `closest`, or one that retrieve_tools finds.";
     Failure::new(ErrorCode::UnknownTool, error, hint)
 }
 

@@ -126,6 +126,14 @@ pub(super) fn find(name: &str) -> Option<&'static BuiltIn> {
     ALL.iter().find(|tool| tool.name == name)
 }
 
+/// Why a name is none of a server's tool: it is a built-in one.
+fn of_mcpproxy(name: &str) -> Option<Failure> {
+    let name = find(name)?.name;
+    let error = format!("{name:?} is a tool of mcpproxy itself");
+    let hint = format!("Nothing ran. Call {name} directly.");
+    Some(Failure::new(ErrorCode::UnknownTool, error, hint))
+}
+
 /// The definitions that the mode `retrieve_tools` lists, of the tools that `may_use` says.
 pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec<Raw> {
     let is_listed = |tool: &&BuiltIn| {
@@ -251,7 +259,10 @@ impl BuiltIn {
 
     fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
         let error = format!("{}: {why}", self.name);
-        let hint = format!("Nothing ran. Write {}", self.usage);
+        let hint = format!(
+            "Nothing ran. Correct that and call again, as in {}",
+            self.usage
+        );
         Failure::new(ErrorCode::InvalidArguments, error, hint).into()
     }
 }

@@ -26,7 +26,7 @@ fn define(_: &Settings) -> Value {
     json!({
         "name": "quarantine_security",
         "title": "See what is held",
-        "description": "Lists held servers and tools, and the findings about one of those servers. Changes nothing; only the user can approve.",
+        "description": "Lists quarantined servers and held tools, and the findings about one server. Changes nothing; only the user can approve.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -53,7 +53,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         ("inspect", Some(name)) => Some(name),
         ("inspect", None) => return Err(call.wrong("`name` is missing")),
         (other, _) => {
-            let why = format!("`operation` is \"list\" or \"inspect\", not {other:?}");
+            let why = format!("`operation` must be \"list\" or \"inspect\", not {other:?}");
             return Err(call.wrong(why));
         }
     };

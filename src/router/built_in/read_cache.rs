@@ -49,7 +49,7 @@ fn define(settings: &Settings) -> Value {
                     "minimum": SMALLEST,
                     "maximum": most,
                     "default": most,
-                    "description": "Characters of the page at most; it ends between two records or lines",
+                    "description": "The most characters of a page; it ends after a record or line",
                 },
             },
             "required": ["key"],

@@ -21,7 +21,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "retrieve_tools",
     aliases: &[],
-    usage: r#"{"query": "what the tool should do"}; `limit`, `server`, `match`, `detail`, `read_only_only` and `exclude_destructive` are optional."#,
+    usage: r#"{"query": "what the tool should do"}; the rest is optional."#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };
@@ -32,14 +32,14 @@ fn define(settings: &Settings) -> Value {
         "title": "Search tools",
         "description": "Finds tools of all MCP servers behind this proxy by what they do. Search here before saying that something \
             cannot be done. Each result has `call_with`, the tool that calls it: call that one with the result's `name` and the \
-            arguments that its inputSchema wants. Results without inputSchema have a `signature`; describe_tool gives their whole \
+            arguments of its inputSchema. Results without inputSchema have a `signature`; describe_tool gives their whole \
             definition.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "query": {
                     "type": "string",
-                    "description": "What the tool should do, in a few words: \"create github issue\". A \"quoted phrase\" must match exactly; server: or server:prefix narrows to a server's tools, or to names that begin so.",
+                    "description": "What the tool should do, in a few words: \"create github issue\". A \"quoted phrase\" must match exactly; server: searches one server, server:prefix its tools whose names begin so.",
                 },
                 "limit": {
                     "type": "integer",
@@ -61,11 +61,11 @@ fn define(settings: &Settings) -> Value {
                     "default": "full",
                     "description": "full: the first results with their inputSchema; compact: one line for each",
                 },
-                "read_only_only": { "type": "boolean", "default": false, "description": "Only tools that call_tool_read calls" },
+                "read_only_only": { "type": "boolean", "default": false, "description": "Only tools that read" },
                 "exclude_destructive": {
                     "type": "boolean",
                     "default": false,
-                    "description": "No tools that only call_tool_destructive calls",
+                    "description": "No tools that need call_tool_destructive",
                 },
             },
             "required": ["query"],
@@ -110,11 +110,12 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
 
 fn read(arguments: &Raw) -> Result<(Search, Detail), String> {
     let matching = string(arguments, "match")?.map(|text| {
-        Matching::parse(&text).ok_or_else(|| format!("`match` is \"any\" or \"all\", not {text:?}"))
+        Matching::parse(&text)
+            .ok_or_else(|| format!("`match` must be \"any\" or \"all\", not {text:?}"))
     });
     let detail = string(arguments, "detail")?.map(|text| {
         Detail::parse(&text)
-            .ok_or_else(|| format!("`detail` is \"full\" or \"compact\", not {text:?}"))
+            .ok_or_else(|| format!("`detail` must be \"full\" or \"compact\", not {text:?}"))
     });
     let (reading, harmless) = (
         flag(arguments, "read_only_only")?,
@@ -175,11 +176,11 @@ mod tests {
         check(r#"{"query":7}"#, Err("`query` is not a string"));
         check(
             r#"{"query":"x","limit":-1}"#,
-            Err("`limit` is -1; it is at least 1"),
+            Err("`limit` must be at least 1, not -1"),
         );
         check(
             r#"{"query":"x","limit":0}"#,
-            Err("`limit` is 0; it is at least 1"),
+            Err("`limit` must be at least 1, not 0"),
         );
         check(
             r#"{"query":"x","limit":"many"}"#,
@@ -187,7 +188,7 @@ mod tests {
         );
         check(
             r#"{"query":"x","match":"some"}"#,
-            Err("`match` is \"any\" or \"all\", not \"some\""),
+            Err("`match` must be \"any\" or \"all\", not \"some\""),
         );
         check(
             r#"{"query":"x","detail":1}"#,

@@ -73,8 +73,8 @@ fn define(settings: &Settings) -> Value {
         "title": "Manage MCP servers",
         "description": "Lists the MCP servers behind mcpproxy with their state, and changes them. update and patch are the same: only \
             the given fields change, env and headers are merged (null deletes a key), lists are replaced, isolation and oauth are merged \
-            deeply, null removes a field. A server that is added, or of which another command, address or secret is used, is \
-            quarantined until the user approves it; nothing here can approve.",
+            deeply, null removes a field. A server that is added is quarantined until the user approves it, and so is one after most \
+            changes; nothing here can approve.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -91,12 +91,12 @@ fn define(settings: &Settings) -> Value {
                 "url": text("The address of a remote server"),
                 "headers": map("Headers for a remote server"),
                 "headers_json": as_json("headers"),
-                "type": text("stdio, http, sse or auto; if absent, command or url decides"),
+                "type": text("stdio, http, sse or auto; by default, command or url decides"),
                 "enabled": { "type": "boolean" },
                 "quarantined": { "type": "boolean", "description": "true quarantines the server" },
                 "idle_timeout": text("adaptive, never, or a duration such as 2m"),
-                "init_timeout": text("A duration"),
-                "call_tool_timeout": text("A duration"),
+                "init_timeout": text("How long the start may take, such as 60s"),
+                "call_tool_timeout": text("How long a call may take, such as 2m"),
                 "enabled_tools": texts,
                 "disabled_tools": texts,
                 "isolation": object("The container to run it in: enabled, image, …"),

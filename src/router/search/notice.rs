@@ -45,7 +45,7 @@ impl Absent {
         if !self.down.is_empty() {
             let down = some_of(&self.down);
             notices.push(format!(
-                "Not searched: {down}. Search again later if you need them."
+                "Not searched: {down}. Search again later, or tell the user."
             ));
         }
         if !self.awaited.is_empty() {
@@ -62,12 +62,16 @@ impl Absent {
 }
 
 /// Where nothing was found, and nothing is held back.
-pub(super) fn nothing(search: &Search, is_empty: bool) -> &'static str {
-    match search.matching {
-        _ if is_empty => "There are no tools yet.",
-        Matching::All => "No tool has all of these words. With `match` \"any\", some are enough.",
-        Matching::Any => "No match. Try other English words for the task.",
-    }
+pub(super) fn nothing(search: &Search, is_empty: bool) -> String {
+    let why = match (&search.server, search.matching) {
+        (Some(server), _) if is_empty => return format!("No tools of {server} can be searched."),
+        (None, _) if is_empty => "There are no tools yet.",
+        (_, Matching::All) => {
+            "No tool has all of these words. With `match` \"any\", some are enough."
+        }
+        (_, Matching::Any) => "No match. Try other English words for the task.",
+    };
+    why.to_owned()
 }
 
 /// How the argument is called that leaves out what does more than this.
@@ -80,47 +84,59 @@ pub(super) fn filter_name(up_to: Variant) -> &'static str {
 
 /// Where a filter left out all that fits.
 pub(super) fn omitted(up_to: Variant, omitted: Omitted) -> String {
+    let (filter, does) = match filter_name(up_to) {
+        filter @ "read_only_only" => (filter, "write"),
+        filter => (filter, "delete or overwrite"),
+    };
     let causes = [
-        (omitted.declares_write, "declared as writing"),
-        (omitted.declares_nothing, "without a declaration"),
-        (omitted.words_say_write, "worded as writing"),
+        (omitted.declares_write, format!("declared to {does}")),
+        (omitted.declares_nothing, "without a declaration".to_owned()),
+        (
+            omitted.words_say_write,
+            format!("described as if to {does}"),
+        ),
     ];
     let causes = causes.iter().filter(|(count, _)| *count > 0);
     let causes: Vec<String> = causes
         .map(|(count, why)| format!("{count} {why}"))
         .collect();
-    let total = match omitted.total() {
-        1 => "1 tool that fits".to_owned(),
-        total => format!("{total} tools that fit"),
+    let (total, them) = match omitted.total() {
+        1 => ("1 matching tool".to_owned(), "it"),
+        total => (format!("{total} matching tools"), "them"),
     };
-    let (filter, causes) = (filter_name(up_to), causes.join(", "));
-    format!("{filter} left out {total}: {causes}. Without it they are found.")
+    let causes = causes.join(", ");
+    format!("{filter} left out {total}: {causes}. Search without {filter} to find {them}.")
 }
 
 /// The notice where all that fits is held back, or what fits best. A person learns what shows more.
 pub(super) fn held_back(held: &[Failure], all: bool, to_a_person: bool) -> String {
-    let reasons: Vec<String> = held
-        .iter()
-        .take(NAMED)
-        .map(|failure| {
-            if to_a_person {
-                format!("{}; {}.", failure.error, step_of_a_person(failure))
-            } else {
-                format!("{}. {}", failure.error, failure.hint)
-            }
-        })
-        .collect();
+    let named = held.iter().take(NAMED);
+    let reasons = if to_a_person {
+        let reasons = named.map(|one| format!("{}; {}.", one.error, step_of_a_person(one)));
+        reasons.collect::<Vec<_>>().join(" ")
+    } else {
+        let reasons: Vec<&str> = named.map(|one| &*one.error).collect();
+        let step = held.first().map_or("", step_of_an_agent);
+        format!("{}; {step}.", reasons.join("; "))
+    };
     let more = if held.len() > NAMED {
         " There are others."
     } else {
         ""
     };
     let what = if all {
-        "All that fits is held"
+        "Every match is held"
     } else {
         "The best match is held"
     };
-    format!("{what}: {}{more}", reasons.join(" "))
+    format!("{what}: {reasons}{more}")
+}
+
+fn step_of_an_agent(failure: &Failure) -> &'static str {
+    match failure.code {
+        ErrorCode::ServerDisabled | ErrorCode::ToolDisabled => "only the user can enable it",
+        _ => "tell the user that it awaits their review, and do not reach it another way",
+    }
 }
 
 fn step_of_a_person(failure: &Failure) -> String {

@@ -83,12 +83,14 @@ impl SearchState<'_> {
         if let Some(omitted) = found.omitted.filter(|_| found.total == 0) {
             found.add_notice(&notice::omitted(search.up_to, omitted));
         } else if !fits && found.held.is_empty() {
-            let is_empty = self
-                .snapshot
-                .servers
-                .values()
-                .all(|one| one.tools.is_empty());
-            found.add_notice(notice::nothing(search, is_empty));
+            let mut known = self.snapshot.servers.values();
+            let is_empty = match &search.server {
+                Some(server) => {
+                    known.all(|one| one.server.as_str() != server || one.tools.is_empty())
+                }
+                None => known.all(|one| one.tools.is_empty()),
+            };
+            found.add_notice(&notice::nothing(search, is_empty));
         }
         if !found.held.is_empty() {
             let held = notice::held_back(&found.held, !fits, self.is_a_person());
@@ -187,9 +189,7 @@ impl SearchState<'_> {
             let call_with = || self.rules().call_with(name, hit.tool());
             let is_out =
                 search.up_to != Variant::Destructive && !is_up_to(search.up_to, call_with());
-            if !is_out {
-                words |= hit.words;
-            }
+            words |= hit.words;
             if is_far_below(hit.score, least) {
                 continue;
             }

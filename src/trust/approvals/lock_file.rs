@@ -46,7 +46,7 @@ pub struct LockedTool {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
     /// It is not there.
-    #[error("it is not there")]
+    #[error("it does not exist")]
     Missing,
     /// It is not of the form.
     #[error("{0}")]

@@ -368,7 +368,7 @@ impl Upstream {
                 if let Some(trouble) = self.login_trouble() {
                     return Err(self.login_stuck(&trouble));
                 }
-                let text = format!("{} cannot be reached: {}", self.name(), error.outside);
+                let text = format!("{} is not available: {}", self.name(), error.outside);
                 let hint = format!(
                     "Nothing ran. Use another tool, or tell the user that {} is down.",
                     self.name()

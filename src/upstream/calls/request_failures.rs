@@ -63,7 +63,7 @@ impl Upstream {
             LinkError::Broken(why) => (
                 ErrorCode::BadUpstreamAnswer,
                 format!("the answer of server {name:?} was unusable: {why}"),
-                "It may have run. Check before you repeat it with a smaller request.".to_owned(),
+                "It may have run. Check before you repeat it.".to_owned(),
             ),
             LinkError::HeaderMismatch(_) => (
                 ErrorCode::BadUpstreamAnswer,
@@ -94,9 +94,9 @@ impl Upstream {
             } => (
                 ErrorCode::ServerUnavailable,
                 format!(
-                    "the server {name:?} rejects the credentials (HTTP {status})"
+                    "the server {name:?} refuses mcpproxy's requests (HTTP {status})"
                 ),
-                "Nothing ran. Tell the user that it rejects the credentials.".to_owned(),
+                "Nothing ran. Tell the user that it may need other credentials.".to_owned(),
             ),
             LinkError::Status {
                 status: 429,
@@ -105,7 +105,7 @@ impl Upstream {
             } => (
                 ErrorCode::Overloaded,
                 format!(
-                    "the server {name:?} has too many requests (HTTP 429)"
+                    "the server {name:?} takes no more requests for now (HTTP 429)"
                 ),
                 try_again(*retry_after),
             ),

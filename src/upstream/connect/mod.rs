@@ -238,9 +238,7 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
     match error {
         OpenError::Link(LinkError::Status {
             status: 401 | 403, ..
-        }) => NextStep::fix(
-            "correct the `Authorization` in its `headers`, or what else it needs there",
-        ),
+        }) => NextStep::fix("correct or add the credentials in its `headers`"),
         OpenError::Link(LinkError::Status {
             status: 404 | 405, ..
         }) => match entry.transport.label() {
@@ -248,7 +246,7 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
             _ => NextStep::FindType,
         },
         OpenError::Link(LinkError::Status { status: 500.., .. }) => {
-            NextStep::act("read that server's log, or tell whoever runs it")
+            NextStep::act("read the log on its host, or tell its operator")
         }
         OpenError::Link(LinkError::Lost(_)) if matches!(entry.transport, Transport::Remote(_)) => {
             NextStep::fix("read that server's log, or correct its `url`")

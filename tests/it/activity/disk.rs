@@ -56,7 +56,7 @@ async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
     until!(by_which_it_is_found() == before);
     let (ended, said) = daemon.spawn_rival().await;
     assert!(
-        !ended.success() && said.contains("another one (pid"),
+        !ended.success() && said.contains("another daemon (pid"),
         "{said}"
     );
 }

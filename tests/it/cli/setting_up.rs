@@ -42,7 +42,7 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
     put(home, ".cursor/mcp.json", &entry.to_string());
     let is_not_ours = |ran: Ran| {
         ran.ended(0)
-            .shows(&["another program has mcpproxy's port", "mcpproxy doctor"]);
+            .shows(&["another program has mcpproxy's port", " doctor`"]);
     };
     is_not_ours(begun.0.run(&["connect"]));
     // It was configured, so clients may have it.
@@ -76,7 +76,7 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
         .0
         .run(&["status"])
         .ended(0)
-        .shows(&["none: its port was taken when it started"]);
+        .shows(&["none: the daemon does not listen on its address"]);
     let doctor = begun.0.run(&["doctor", "-o", "json"]).ended(1).json();
     let mut findings = doctor["findings"].as_array().expect("findings").iter();
     let port = findings.find(|found| found["check"] == "port");

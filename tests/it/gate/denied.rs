@@ -42,7 +42,7 @@ async fn a_denied_call_says_the_same_on_every_way_in() {
     let house = house().await;
     let modern = ModernClient::new(&house.daemon, "/mcp/all");
     let by_name = json!({ "name": "part:echo" });
-    let mut texts = vec![
+    let texts = [
         house.all.call("part__echo", "{}").await.failure(),
         modern.call("part__echo", "{}").await.failure(),
         house.native("part").call("echo", "{}").await.failure(),
@@ -59,15 +59,11 @@ async fn a_denied_call_says_the_same_on_every_way_in() {
             .failure(),
     ];
     let body = json!({ "variant": "read", "name": "part:echo" });
-    texts.push(
-        house
-            .daemon
-            .rest("POST", "/api/v1/call", &body)
-            .await
-            .json(),
-    );
-    for text in texts {
-        let expected = r#"access denied: the tool "echo" of server "part" is not for you"#;
+    let over_rest = house.daemon.rest("POST", "/api/v1/call", &body).await;
+    let of_agents = r#"access denied: the tool "echo" of server "part" is not for you"#;
+    let of_people = format!("nothing was called: {of_agents}");
+    let texts = texts.map(|text| (text, of_agents));
+    for (text, expected) in texts.into_iter().chain([(over_rest.json(), &*of_people)]) {
         assert_eq!(text["error"], expected, "{text}");
         is_like!(text, { "server": "part", "tool": "echo" });
     }

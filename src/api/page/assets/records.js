@@ -41,8 +41,11 @@ export function thingShown(record) {
 /** What the codes of refusals mean, in a few words. */
 const REFUSED = {
   tool_changed: "its definition changed", tool_held: "held for review", tool_disabled: "disabled", server_disabled: "its server is disabled",
-  server_quarantined: "its server is quarantined", wrong_variant: "called as another type", login_required: "needs a login",
+  server_quarantined: "its server is quarantined", login_required: "needs a login",
 };
+
+/** How a call was declared, and what its tool does. */
+const tooMild = ({ variant, gate }) => (gate?.call_with ? `called as ${variant}, but is ${gate.call_with}` : "called as another type");
 
 /** Who denied a call. */
 function deniedBy({ gate, error }) {
@@ -57,7 +60,8 @@ function deniedBy({ gate, error }) {
 
 /** What there is to say beside the outcome. */
 export function detail(record) {
-  const text = (record.code === "access_denied" ? deniedBy(record) : REFUSED[record.code]) ?? record.error ?? record.detail ?? record.code;
+  const own = { access_denied: deniedBy, wrong_variant: tooMild }[record.code];
+  const text = (own ? own(record) : REFUSED[record.code]) ?? record.error ?? record.detail ?? record.code;
   if (text) return record.times > 1 ? `${text}, ${number(record.times)} times` : text;
   if (record.missing) return `${count(record.missing, "record is", "records are")} missing`;
   const query = record.server ? undefined : record.arguments?.query;

@@ -192,9 +192,9 @@ mod tests {
         check(r#"{"code":1}"#, MOST, Err("`code` is not a string"));
         let near = "`timeout` is unknown in `options`; did you mean `timeout_ms`?";
         check(r#"{"code":"","options":{"timeout":1}}"#, MOST, Err(near));
-        let zero = "`timeout_ms` is 0; it is at least 1";
+        let zero = "`timeout_ms` must be at least 1, not 0";
         check(r#"{"code":"","options":{"timeout_ms":0}}"#, MOST, Err(zero));
-        let fewer = "`max_tool_calls` is -1; it is at least 0";
+        let fewer = "`max_tool_calls` must be at least 0, not -1";
         check(
             r#"{"code":"","options":{"max_tool_calls":-1}}"#,
             MOST,

@@ -173,8 +173,8 @@ mod tests {
         check(ErrorCode::ConnectionLost, "UPSTREAM_ERROR");
         check(ErrorCode::UnknownTool, "UNKNOWN_TOOL");
         check(ErrorCode::WrongVariant, "DESTRUCTIVE_NOT_ALLOWED");
-        let failure = Failure::new(ErrorCode::ToolHeld, "it is held", "Ask");
-        let expected = r#"{"ok":false,"error":{"code":"TOOL_HELD","message":"it is held","reason":"tool_held","hint":"Ask"}}"#;
+        let failure = Failure::new(ErrorCode::ToolHeld, "it is held", "Ask.");
+        let expected = r#"{"ok":false,"error":{"code":"TOOL_HELD","message":"it is held","reason":"tool_held","hint":"Ask."}}"#;
         assert_eq!(write_failure(&failure), expected.as_bytes());
     }
 }

@@ -42,9 +42,9 @@ const ABOUT: &str = "Runs JavaScript (ES2023) that calls tools of the MCP server
     returns, comes back, as JSON. \
     call_tool(server, tool, args) calls one tool and waits for it: {ok: true, result, value}, where value is the data of the result, or \
     {ok: false, error: {code, message}}. call_tools([{server, tool, args}, …], {max_parallel}) calls independent tools at once and gives \
-    the same in the same order. Both answer at once, without a promise. console.log(…) comes back as logs. `input` is what was given as \
-    input. There are no files, network, timers or modules. Tools that may destroy something need options.allow_destructive: true, which \
-    is the user's to decide. Find tools with retrieve_tools, their arguments with describe_tool.";
+    the same in the same order. Both return their answer, not a promise. console.log(…) comes back as logs. `input` is what was given as \
+    input. There are no files, network, timers or modules. Tools that may destroy something need options.allow_destructive: true; ask \
+    the user first. Find tools with retrieve_tools, their arguments with describe_tool.";
 
 fn define(settings: &Settings) -> Value {
     let most = settings.code_execution;
@@ -54,7 +54,7 @@ fn define(settings: &Settings) -> Value {
         format!("{OFF}. {ABOUT}")
     };
     let mut calls = json!({ "type": "integer", "minimum": 0, "default": most.max_tool_calls,
-        "description": "At most so many calls; 0: as many as are allowed" });
+        "description": "The most calls; 0: as many as are allowed" });
     if most.max_tool_calls > 0 {
         calls["maximum"] = most.max_tool_calls.into();
     }
@@ -97,7 +97,7 @@ fn define(settings: &Settings) -> Value {
             "type": "object",
             "properties": {
                 "ok": { "type": "boolean" },
-                "value": { "description": "What the script ended with" },
+                "value": { "description": "The script's value" },
                 "error": {
                     "type": "object",
                     "properties": {
@@ -112,7 +112,7 @@ fn define(settings: &Settings) -> Value {
                 },
                 "logs": { "type": "array", "items": { "type": "string" }, "description": "What it logged" },
                 "tool_calls": { "type": "integer", "description": "How many calls it made" },
-                "cut": { "type": "string", "description": "Where the rest was too long: how to read it" },
+                "cut": { "type": "string", "description": "How to read the rest of a value that was too long" },
             },
             "required": ["ok", "tool_calls"],
         },
@@ -163,7 +163,7 @@ fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), Failure> {
     let close = names::closest_allowed(unknown, known, is_known);
     let close = close.map(|close| format!("; did you mean {close:?}?"));
     let error = format!(
-        "code_execution: of the allowed servers, {unknown:?} is not configured{}",
+        "code_execution: `allowed_servers` names {unknown:?}, which is not configured{}",
         close.unwrap_or_default()
     );
     let hint = "Nothing ran. Name configured servers, or leave `allowed_servers` out.";

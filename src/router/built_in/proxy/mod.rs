@@ -34,14 +34,14 @@ fn define(_: &Settings) -> Value {
         "name": "proxy",
         "title": "Proxy for tools, resources and prompts",
         "description": "A proxy for the tools, resources and prompts of all MCP servers behind mcpproxy. action \"list\" with a type lists \
-            what there is; \"info\" with a path gives the definition of one thing, for a tool with its inputSchema; \"call\" with a path \
+            what there is; \"info\" with a path gives one definition, of a tool with its inputSchema; \"call\" with a path \
             and args calls the tool, reads the resource or gets the prompt. Lists and definitions come as JSON in one embedded resource; \
-            a call gives what the thing itself gives. A tool that is called this way may change or delete things: see its annotations.",
+            a call gives the result of the tool, resource or prompt. A tool that is called this way may change or delete things: see its annotations.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "action": { "type": "string", "enum": ACTIONS, "description": "What to do" },
-                "type": { "type": "string", "enum": TYPES, "description": "With what kind of thing" },
+                "type": { "type": "string", "enum": TYPES, "description": "What the action is for" },
                 "path": {
                     "type": "string",
                     "description": "For info and call, not for list: the name of the tool or prompt as it is listed, or server:name; the \

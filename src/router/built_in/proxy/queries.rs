@@ -78,7 +78,7 @@ async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     let Some((name, known)) = known else {
         // Of a server whose changes are allowed the gate lets unknown tools through.
         let error = format!("the server {server:?} lists no tool {tool:?}");
-        let hint = "Nothing ran. Look the exact name up: search for the tool, or list the tools.";
+        let hint = "Nothing ran. Find its exact name: search for the tool, or list the tools.";
         return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
             .of_server(server)
             .of_tool(tool)
