@@ -18,10 +18,15 @@ struct Hints {
 
 /// Verbs that do something to the world, wherever a name begins with them or a description does: those of [`WordedEffect`] and these, which
 /// are nouns as well and so say nothing alone.
-const ACTING: &str = "allow apply archive ban block book buy charge clean clear close commit deactivate deploy disable empty enable expire \
-     flush flushall force format forward grant kick kill launch lock make mint mount order overwrite pause pays place post print promote \
-     prune push reboot refund reject release reset restart restore resize revoke rollback rotate sell ship shut shutdown sign start stop \
-     suspend swap switch terminate trade transfer unlock unsubscribe vote";
+#[rustfmt::skip]
+const ACTING: &[&str] = &[
+    "allow", "apply", "archive", "ban", "block", "book", "buy", "charge", "clean", "clear", "close", "commit", "deactivate", "deploy",
+    "disable", "empty", "enable", "expire", "flush", "flushall", "force", "format", "forward", "grant", "kick", "kill", "launch",
+    "lock", "make", "mint", "mount", "order", "overwrite", "pause", "pays", "place", "post", "print", "promote", "prune", "push",
+    "reboot", "refund", "reject", "release", "reset", "restart", "restore", "resize", "revoke", "rollback", "rotate", "sell", "ship",
+    "shut", "shutdown", "sign", "start", "stop", "suspend", "swap", "switch", "terminate", "trade", "transfer", "unlock",
+    "unsubscribe", "vote",
+];
 
 /// Whether a description says that anything may be run.
 fn says_any(description: &str) -> bool {
@@ -47,8 +52,8 @@ fn acts(text: &str) -> bool {
     first.is_some_and(|first| {
         let plain = first.strip_suffix("es").unwrap_or(first);
         let plain = [first, plain, first.strip_suffix('s').unwrap_or(first)];
-        let mut verbs = ACTING.split(' ');
-        verbs.any(|verb| verb.bytes().next() == first.bytes().next() && plain.contains(&verb))
+        let mut verbs = ACTING.iter();
+        verbs.any(|verb| verb.bytes().next() == first.bytes().next() && plain.contains(verb))
     })
 }
 

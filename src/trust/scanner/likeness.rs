@@ -103,7 +103,7 @@ fn sentences(folded: &str, shortest: usize) -> impl Iterator<Item = Sentence> {
 
 /// The words of the first sentence, and how many bytes it has.
 fn words(rest: &str) -> (Vec<&str>, usize) {
-    let mut words = Vec::new();
+    let mut words = Vec::with_capacity(LONGEST);
     let mut at = 0;
     while let Some(character) = rest.get(at..).and_then(|rest| rest.chars().next()) {
         let mut end = at + character.len_utf8();
@@ -151,10 +151,14 @@ fn is_sign(character: char) -> bool {
 
 /// The numbers of the words and of the pairs of neighbours.
 fn marks_of(words: &[&str]) -> Vec<u16> {
-    let hashes = words.iter().map(|word| hash(START, word));
-    let pairs = words.iter().zip(words.iter().skip(1));
-    let pairs = pairs.map(|(first, second)| hash(hash(START, first), second));
-    let mut marks: Vec<u16> = hashes.chain(pairs).map(number).collect();
+    let mut marks = Vec::with_capacity(2 * words.len());
+    let mut before = None;
+    for word in words {
+        marks.extend(before.map(|before| number(hash(before, word))));
+        let alone = hash(START, word);
+        marks.push(number(alone));
+        before = Some(alone);
+    }
     marks.sort_unstable();
     marks.dedup();
     marks

@@ -36,7 +36,7 @@ pub(super) fn read(
     neighbours: &Neighbours,
     findings: &mut Findings,
 ) {
-    if text.kind != Kind::Name {
+    if text.kind != Kind::Name || neighbours.are_none() {
         return;
     }
     let whole = 0..text.text.len();

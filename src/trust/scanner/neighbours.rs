@@ -59,6 +59,11 @@ impl Neighbours {
         neighbours
     }
 
+    /// Whether nobody has any.
+    pub(super) fn are_none(&self) -> bool {
+        self.tools.is_empty()
+    }
+
     /// Whether others have a tool of this name, with or without their server's name in front, and `server` has not.
     pub(super) fn is_strange(&self, server: &str, word: &str) -> bool {
         let (server, word) = (server.to_lowercase(), word.to_lowercase());

@@ -13,19 +13,17 @@ use super::{
 
 /// Reads a key or a value of a schema.
 pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
-    let mut steps = text.place.rsplit('/');
-    let (last, parent) = (
-        steps.next().unwrap_or_default(),
-        steps.next().unwrap_or_default(),
-    );
-    match text.kind {
-        Kind::Key if ["properties", "patternProperties"].contains(&parent) => name(text, findings),
-        Kind::Value if parent == "required" => name(text, findings),
-        Kind::Value if ["default", "const"].contains(&last) => {
+    let mut steps = text.place.as_bytes().rsplit(|byte| *byte == b'/');
+    let last = steps.next().unwrap_or_default();
+    let parent = steps.next().unwrap_or_default();
+    match (text.kind, parent, last) {
+        (Kind::Key, b"properties" | b"patternProperties", _) | (Kind::Value, b"required", _) => {
+            name(text, findings);
+        }
+        (Kind::Value, _, b"default" | b"const") | (Kind::Value, b"enum", _) => {
             value(text, Role::FilledIn, findings);
         }
-        Kind::Value if parent == "enum" => value(text, Role::FilledIn, findings),
-        Kind::Value if ["examples", "default"].contains(&parent) || last == "example" => {
+        (Kind::Value, b"examples" | b"default", _) | (Kind::Value, _, b"example") => {
             value(text, Role::Example, findings);
         }
         _ => (),

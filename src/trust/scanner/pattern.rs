@@ -169,8 +169,7 @@ impl<'p, 't> Attempt<'p, 't> {
                 PatternStep::End if at == self.text.len() => step += 1,
                 PatternStep::Start | PatternStep::End => return None,
                 PatternStep::Choice(choices) => {
-                    let byte = self.text.as_bytes().get(at);
-                    let (to, next) = choices.fitting(byte, 0)?;
+                    let (to, next) = choices.fitting(self.text.as_bytes().get(at..)?, 0)?;
                     if next < choices.len() {
                         self.left.push(Left::Choice { step, next, at });
                     }
@@ -190,8 +189,8 @@ impl<'p, 't> Attempt<'p, 't> {
                     let Some(PatternStep::Choice(choices)) = self.pattern.steps.get(step) else {
                         continue;
                     };
-                    let byte = self.text.as_bytes().get(at);
-                    let Some((to, next)) = choices.fitting(byte, next) else {
+                    let rest = self.text.as_bytes().get(at..)?;
+                    let Some((to, next)) = choices.fitting(rest, next) else {
                         continue;
                     };
                     if next < choices.len() {

@@ -7,12 +7,12 @@ const KNOWN: usize = 3;
 const WAYS: usize = 1_024;
 
 /// So many groups of ways begin at the border of a word; the other bits are of those that begin anywhere.
-const AT_BORDER: u8 = 6;
-const ANYWHERE: u8 = 0b1100_0000;
+const AT_BORDER: u8 = 14;
+const ANYWHERE: u16 = 0b11 << AT_BORDER;
 
 /// The bytes with which something may begin: its groups have a bit each in what stands for the first, the second and the third byte.
 /// Nothing if any bytes may.
-pub(super) struct Beginnings(Option<Box<[[u8; 256]; KNOWN]>>);
+pub(super) struct Beginnings(Option<Box<[[u16; 256]; KNOWN]>>);
 
 /// What may stand for one byte.
 #[derive(Clone, Copy)]
@@ -52,8 +52,22 @@ impl Beginnings {
     }
 
     /// The next place from this one on that may be one.
-    pub(super) fn next(&self, text: &str, at: usize) -> Option<usize> {
-        (at..=text.len()).find(|at| self.allow(text, *at))
+    pub(super) fn next(&self, text: &str, mut at: usize) -> Option<usize> {
+        loop {
+            let rest = text.as_bytes().get(at..)?;
+            // The tables alone pass over nearly everything.
+            if let Some([first, second, third]) = self.0.as_deref()
+                && at > 0
+            {
+                let may_begin = |bytes: &[u8]| matches!(*bytes, [a, b, c] if first[usize::from(a)] & second[usize::from(b)] & third[usize::from(c)] != 0);
+                let last = rest.len().saturating_sub(KNOWN - 1);
+                at += rest.windows(KNOWN).position(may_begin).unwrap_or(last);
+            }
+            if self.allow(text, at) {
+                return Some(at);
+            }
+            at += 1;
+        }
     }
 
     /// The last such place before one, not before the least.
@@ -67,8 +81,8 @@ impl Beginnings {
             && at > 0
             && let Some([byte, rest @ ..]) = text.as_bytes().get(at..)
         {
-            let of = |table: &[u8; 256], byte: Option<&u8>| {
-                byte.map_or(u8::MAX, |byte| table[usize::from(*byte)])
+            let of = |table: &[u16; 256], byte: Option<&u8>| {
+                byte.map_or(u16::MAX, |byte| table[usize::from(*byte)])
             };
             let groups = of(first, Some(byte)) & of(second, rest.first()) & of(third, rest.get(1));
             if groups == 0 || groups & ANYWHERE == 0 && !is_border(text, at) {
@@ -81,10 +95,10 @@ impl Beginnings {
 
 struct Reading<'s> {
     steps: &'s [PatternStep],
-    tables: Box<[[u8; 256]; KNOWN]>,
+    tables: Box<[[u16; 256]; KNOWN]>,
     /// The groups that any byte may be of, and any beyond ASCII.
-    of_all: [u8; KNOWN],
-    of_others: [u8; KNOWN],
+    of_all: [u16; KNOWN],
+    of_others: [u16; KNOWN],
     left: usize,
 }
 
@@ -159,7 +173,7 @@ impl<'s> Reading<'s> {
         Some(())
     }
 
-    fn done(mut self) -> Box<[[u8; 256]; KNOWN]> {
+    fn done(mut self) -> Box<[[u16; 256]; KNOWN]> {
         let groups = self.of_all.into_iter().zip(self.of_others);
         for (table, (of_all, of_others)) in self.tables.iter_mut().zip(groups) {
             let (ascii, others) = table.split_at_mut(128);

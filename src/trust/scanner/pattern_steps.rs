@@ -8,7 +8,7 @@ pub(super) enum PatternStep {
     Text(&'static str),
     /// Characters of a set, as many as there are and then fewer.
     Run {
-        set: Set,
+        set: Box<Set>,
         least: usize,
         most: usize,
     },
@@ -23,26 +23,35 @@ pub(super) enum PatternStep {
 }
 
 /// Alternatives, in their order.
-#[derive(Default)]
 pub(super) struct Choices {
-    /// The byte that each begins with; zero where that is not a certain one.
-    firsts: Vec<u8>,
+    /// What each may begin with, as far as that is known.
+    begins: Vec<Begin>,
     /// The step that each begins with.
     steps: Vec<usize>,
 }
 
+/// The first and the second byte that something may begin with: a bit for each, which some bytes share.
+type Begin = [u64; 2];
+
+const ANY: Begin = [u64::MAX; 2];
+
+const fn bit(byte: u8) -> u64 {
+    1 << (byte & 63)
+}
+
 impl Choices {
     fn of(steps: impl IntoIterator<Item = usize>) -> Self {
-        let firsts = Vec::new();
+        let begins = Vec::new();
         let steps = steps.into_iter().collect();
-        Self { firsts, steps }
+        Self { begins, steps }
     }
 
-    /// The first alternative from this one on that may lead on at a byte, and the number of the one after it.
-    pub(super) fn fitting(&self, byte: Option<&u8>, from: usize) -> Option<(usize, usize)> {
-        let byte = byte.copied().unwrap_or_default();
-        let mut firsts = self.firsts.get(from..)?.iter();
-        let number = from + firsts.position(|first| *first == byte || *first == 0)?;
+    /// The first alternative from this one on that may lead on before a rest of a text, and the number of the one after it.
+    pub(super) fn fitting(&self, rest: &[u8], from: usize) -> Option<(usize, usize)> {
+        let [first, second] = [0, 1].map(|at| bit(rest.get(at).copied().unwrap_or_default()));
+        let mut begins = self.begins.get(from..)?.iter();
+        let may_begin = |begin: &Begin| begin[0] & first != 0 && begin[1] & second != 0;
+        let number = from + begins.position(may_begin)?;
         Some((*self.steps.get(number)?, number + 1))
     }
 
@@ -117,6 +126,12 @@ impl Set {
         is_in != self.is_negated
     }
 
+    /// The bytes that its characters begin with.
+    fn begin(&self) -> u64 {
+        let ascii = self.ascii().map(bit).fold(0, |all, bit| all | bit);
+        if self.has_others() { u64::MAX } else { ascii }
+    }
+
     /// Those of ASCII.
     pub(super) fn ascii(&self) -> impl Iterator<Item = u8> {
         let mut left = self.ascii;
@@ -150,24 +165,43 @@ pub(super) fn steps(text: &'static str) -> Vec<PatternStep> {
     reading.alternatives();
     debug_assert!(reading.rest.is_empty(), "{text} ends at {}", reading.rest);
     reading.steps.push(PatternStep::Done);
-    note_firsts(&mut reading.steps);
+    note_begins(&mut reading.steps);
     reading.steps
 }
 
-/// Notes with which byte each alternative begins.
-fn note_firsts(steps: &mut [PatternStep]) {
-    for at in 0..steps.len() {
-        let Some(PatternStep::Choice(choices)) = steps.get(at) else {
-            continue;
-        };
-        let first = |step: &usize| match steps.get(*step) {
-            Some(PatternStep::Text(text)) => text.bytes().next().unwrap_or_default(),
-            _ => 0,
-        };
-        let firsts = choices.steps.iter().map(first).collect();
-        if let Some(PatternStep::Choice(choices)) = steps.get_mut(at) {
-            choices.firsts = firsts;
+/// Notes what each alternative may begin with. From the end on: those within others come first.
+fn note_begins(steps: &mut [PatternStep]) {
+    for at in (0..steps.len()).rev() {
+        if let Some(PatternStep::Choice(choices)) = steps.get(at) {
+            let begins = choices.steps.iter().map(|step| begin_of(steps, *step));
+            let begins = begins.collect();
+            if let Some(PatternStep::Choice(choices)) = steps.get_mut(at) {
+                choices.begins = begins;
+            }
         }
+    }
+}
+
+/// What may stand where a step begins.
+fn begin_of(steps: &[PatternStep], step: usize) -> Begin {
+    match steps.get(step) {
+        Some(PatternStep::Text(text)) => match *text.as_bytes() {
+            [first, second, ..] => [bit(first), bit(second)],
+            [first] => [bit(first), u64::MAX],
+            [] => ANY,
+        },
+        Some(PatternStep::Run { set, least, .. }) if *least > 0 => [set.begin(), u64::MAX],
+        Some(PatternStep::Run { set, .. }) => {
+            [set.begin() | begin_of(steps, step + 1)[0], u64::MAX]
+        }
+        Some(PatternStep::Border | PatternStep::Start) => begin_of(steps, step + 1),
+        Some(PatternStep::Jump(to)) => begin_of(steps, *to),
+        // What is repeated leads back to where nothing is known yet.
+        Some(PatternStep::Choice(choices)) if !choices.begins.is_empty() => {
+            let either = |one: Begin, other: &Begin| [one[0] | other[0], one[1] | other[1]];
+            choices.begins.iter().fold([0; 2], either)
+        }
+        Some(PatternStep::Choice(_) | PatternStep::End | PatternStep::Done) | None => ANY,
     }
 }
 
@@ -180,15 +214,14 @@ impl Reading {
     /// Alternatives up to the end of the group that they stand in.
     fn alternatives(&mut self) {
         let first = self.steps.len();
-        let is_one_of_several = has_alternatives(self.rest);
-        if !is_one_of_several {
-            return self.sequence();
-        }
-        self.steps.push(PatternStep::Choice(Choices::default()));
+        self.steps.push(PatternStep::Jump(first + 1));
         let (mut choices, mut ends) = (Vec::new(), Vec::new());
         loop {
             choices.push(self.steps.len());
             self.sequence();
+            if choices.len() == 1 && !self.rest.starts_with('|') {
+                return;
+            }
             ends.push(self.steps.len());
             self.steps.push(PatternStep::Jump(0));
             match self.rest.strip_prefix('|') {
@@ -212,8 +245,7 @@ impl Reading {
     fn sequence(&mut self) {
         while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
             if let Some(rest) = self.rest.strip_prefix('(') {
-                let (least, most) = repetition_after_group(rest);
-                self.group(rest, least, most);
+                self.group(rest);
             } else if !self.letters() {
                 self.one();
             }
@@ -221,7 +253,17 @@ impl Reading {
     }
 
     /// What is in parentheses, so often as it has to be and so often as it may be.
-    fn group(&mut self, inside: &'static str, least: usize, most: usize) {
+    fn group(&mut self, inside: &'static str) {
+        let first = self.steps.len();
+        self.rest = inside;
+        self.alternatives();
+        let after_group = self.rest.strip_prefix(')').unwrap_or_default();
+        self.rest = after_repetition(after_group);
+        let (least, most) = repetition(after_group);
+        if (least, most) == (1, 1) {
+            return;
+        }
+        self.steps.truncate(first);
         let mut skipped = Vec::new();
         let copies = if most == REPEATED { least.max(1) } else { most };
         let mut latest = self.steps.len();
@@ -235,7 +277,6 @@ impl Reading {
             self.rest = inside;
             self.alternatives();
         }
-        let after_group = self.rest.strip_prefix(')').unwrap_or_default();
         self.rest = after_repetition(after_group);
         if most == REPEATED {
             // Once more, or on.
@@ -318,6 +359,7 @@ impl Reading {
             repetition => repetition,
         };
         self.rest = after_repetition(characters.as_str());
+        let set = Box::new(set);
         self.steps.push(PatternStep::Run { set, least, most });
     }
 }
@@ -386,42 +428,10 @@ fn after_repetition(rest: &'static str) -> &'static str {
     }
 }
 
-/// How often the group is repeated whose inside begins here.
-fn repetition_after_group(inside: &'static str) -> (usize, usize) {
-    let end = top_level(inside).find(|(_, c)| *c == ')');
-    let after = end.and_then(|(at, _)| inside.get(at + 1..));
-    repetition(after.unwrap_or_default())
-}
-
 /// Whether a character does not stand for itself.
 fn is_special(character: char) -> bool {
     matches!(
         character,
         '\\' | '.' | '[' | ']' | '(' | ')' | '{' | '}' | '|' | '?' | '*' | '+' | '^' | '$'
     )
-}
-
-/// Whether there are alternatives before the end of the group that this is inside of.
-fn has_alternatives(inside: &'static str) -> bool {
-    let bars = top_level(inside).find(|(_, c)| matches!(c, '|' | ')'));
-    bars.is_some_and(|(_, c)| c == '|')
-}
-
-/// The characters that are in no inner group, no brackets and no escape, up to the end of the group.
-fn top_level(inside: &'static str) -> impl Iterator<Item = (usize, char)> {
-    let (mut depth, mut in_set, mut is_escaped) = (0, false, false);
-    inside.char_indices().filter(move |(_, character)| {
-        let was_escaped = std::mem::take(&mut is_escaped);
-        match character {
-            _ if was_escaped => return false,
-            '\\' => is_escaped = true,
-            ']' => in_set = false,
-            _ if in_set => (),
-            '[' => in_set = true,
-            '(' => depth += 1,
-            ')' if depth > 0 => depth -= 1,
-            _ => return depth == 0,
-        }
-        false
-    })
 }

@@ -15,7 +15,7 @@ pub(super) fn strangers(
     server: &str,
     neighbours: &Neighbours,
 ) -> Vec<Range<usize>> {
-    if text.kind == Kind::Key || text.kind == Kind::Name {
+    if text.kind == Kind::Key || text.kind == Kind::Name || neighbours.are_none() {
         return Vec::new();
     }
     let strange = names_in(text.text).filter(|(_, word)| neighbours.is_strange(server, word));

@@ -23,7 +23,15 @@ const BYTES: usize = 512 << 10;
 const PLACE: usize = 240;
 const KEY: usize = 48;
 
-/// Shows each text of `definition` to `read`.
+/// What no rule objects to, wherever it stands: keys and values that nearly every schema has.
+#[rustfmt::skip]
+const KEYS: [&str; 16] = [
+    "type", "description", "properties", "items", "enum", "required", "default", "title", "minimum", "maximum", "format", "anyOf",
+    "additionalProperties", "inputSchema", "annotations", "readOnlyHint",
+];
+const VALUES: [&str; 6] = ["string", "object", "integer", "number", "boolean", "array"];
+
+/// Shows each text of `definition` to `read`, but for those.
 pub(super) fn definition(
     definition: &Raw,
     reader: &PassageReader,
@@ -93,6 +101,9 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
             return;
         }
         self.bytes_left -= text.len();
+        if is_of_schemas(kind, text) {
+            return;
+        }
         let text = Passage::new(&self.place, kind, text, self.reader);
         (self.read)(&text, self.findings);
     }
@@ -103,7 +114,12 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
         if before < PLACE {
             self.place.push('/');
             let kept = key.floor_char_boundary(KEY);
-            for character in key.get(..kept).unwrap_or_default().chars() {
+            let shown = key.get(..kept).unwrap_or_default();
+            if kept == key.len() && key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                self.place.push_str(key);
+                return before;
+            }
+            for character in shown.chars() {
                 match character {
                     '~' => self.place.push_str("~0"),
                     '/' => self.place.push_str("~1"),
@@ -115,6 +131,15 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
             }
         }
         before
+    }
+}
+
+/// Whether it is a word that nearly every schema has.
+fn is_of_schemas(kind: Kind, text: &str) -> bool {
+    match kind {
+        Kind::Key => KEYS.contains(&text),
+        Kind::Value => VALUES.contains(&text),
+        Kind::Name | Kind::Prose => false,
     }
 }
 
@@ -233,7 +258,9 @@ fn kind_of(key: &str, depth: usize) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::scanner::gravest;
+    use crate::trust::scanner::{
+        fold::words_of_name, gravest, parameters, phrase::Hint, phrases::Match, read_alone,
+    };
 
     fn texts(json: &str) -> Vec<(String, Kind, String)> {
         let mut found = Vec::new();
@@ -261,6 +288,34 @@ mod tests {
             place("/description", Kind::Prose, "twice"),
         ];
         assert_eq!(texts(json), expected);
+    }
+
+    #[test]
+    fn no_rule_objects_to_what_nearly_every_schema_has() {
+        let (mut findings, reader) = (Findings::default(), PassageReader::default());
+        let keys = KEYS.map(|key| (Kind::Key, key));
+        for (kind, word) in keys
+            .into_iter()
+            .chain(VALUES.map(|value| (Kind::Value, value)))
+        {
+            // What a tool is for decides nothing of it.
+            let found = reader.phrases.find(&words_of_name(word));
+            let is_mere_hint =
+                |found: &Match| found.hint().is_some_and(|hint| hint != Hint::Theirs);
+            assert!(found.iter().all(is_mere_hint), "{word}");
+            for place in [
+                "/properties/a",
+                "/required/0",
+                "/default",
+                "/enum/0",
+                "/title",
+            ] {
+                let text = Passage::new(place, kind, word, &reader);
+                parameters::read(&text, &mut findings);
+                read_alone(&text, &mut findings);
+            }
+        }
+        assert_eq!(findings.done(), []);
     }
 
     #[test]

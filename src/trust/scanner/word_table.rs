@@ -17,7 +17,7 @@ pub(super) struct WordAt<'t> {
 /// How many chains of words there are, by their first letters; a power of two.
 const CHAINS: usize = 4096;
 
-/// The words of phrases, by the first three bytes of each; shorter ones by what they have, and zeros.
+/// The words of phrases, by the first three bytes of each; shorter ones by what they have.
 pub(super) struct WordTable<const WORDS: usize, const LETTERS: usize> {
     /// Where each chain begins in `words`; it ends where the next one does.
     starts: [u16; CHAINS + 1],
@@ -29,7 +29,7 @@ pub(super) struct WordTable<const WORDS: usize, const LETTERS: usize> {
 
 #[derive(Clone, Copy)]
 struct Word {
-    /// Its first three bytes.
+    /// Its first four bytes, or what it has of them and zeros.
     key: u32,
     phrase: u16,
     /// Where its letters are, and how many.
@@ -122,6 +122,8 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
             let word = word.as_bytes();
             let may_go_on = word[word.len() - 1] == b'*';
             let length = word.len() - may_go_on as usize;
+            assert!(length > 2 || !may_go_on, "its star would be a letter");
+            let (word, _) = word.split_at(length);
             assert!(length < 1 << 8 && letters < 1 << 16, "too many letters");
             let mut letter = 0;
             while letter < length {
@@ -152,7 +154,8 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
             let rest = bytes.get(at..).unwrap_or_default();
             let mut show = |key: u32| {
                 for word in self.chain(key) {
-                    if word.key == key && rest.starts_with(self.letters(word)) {
+                    let is_near = word.key == key || word.key == key & !0xFF;
+                    if is_near && rest.starts_with(self.letters(word)) {
                         found(WordAt {
                             phrase: word.phrase.into(),
                             range: at..at + usize::from(word.letters.1),
@@ -162,8 +165,8 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
                     }
                 }
             };
-            if let [a, b, c, ..] = *rest {
-                show(key(&[a, b, c]));
+            if rest.len() > 2 {
+                show(key(rest));
             }
             if self.begins_short.get(usize::from(a)).is_some_and(|is| *is) {
                 show(key(&[a]));
@@ -176,13 +179,8 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
 
     fn chain(&self, key: u32) -> &[Word] {
         let chain = chain(key);
-        let (start, end) = (self.starts.get(chain), self.starts.get(chain + 1));
-        let range = start
-            .zip(end)
-            .map(|(start, end)| usize::from(*start)..usize::from(*end));
-        range
-            .and_then(|range| self.words.get(range))
-            .unwrap_or_default()
+        let [start, end] = [chain, chain + 1].map(|chain| usize::from(self.starts[chain]));
+        self.words.get(start..end).unwrap_or_default()
     }
 
     fn letters(&self, word: &Word) -> &[u8] {
@@ -212,16 +210,18 @@ fn joins(one: Option<char>, other: Option<char>) -> bool {
     is_of_word(one) && is_of_word(other)
 }
 
-/// The first three bytes of a word as a number.
+/// The first four bytes of a word as a number.
 const fn key(word: &[u8]) -> u32 {
-    match *word {
-        [a, b, c, ..] => (a as u32) << 16 | (b as u32) << 8 | c as u32,
-        [a, b] => (a as u32) << 16 | (b as u32) << 8,
-        [a] => (a as u32) << 16,
-        [] => 0,
-    }
+    u32::from_be_bytes(match *word {
+        [a, b, c, d, ..] => [a, b, c, d],
+        [a, b, c] => [a, b, c, 0],
+        [a, b] => [a, b, 0, 0],
+        [a] => [a, 0, 0, 0],
+        [] => [0; 4],
+    })
 }
 
+/// Where the words are that begin with the first three bytes of a key.
 const fn chain(key: u32) -> usize {
-    (key.wrapping_mul(0x9E37_79B1) >> 13) as usize % CHAINS
+    ((key >> 8).wrapping_mul(0x9E37_79B1) >> 13) as usize % CHAINS
 }

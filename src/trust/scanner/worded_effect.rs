@@ -77,8 +77,9 @@ impl WordedEffect {
 
     /// What a description begins with: "Permanently deletes …".
     pub(super) fn of_description(description: &str) -> Self {
-        let beginning: String = description.chars().take(100).collect();
-        let beginning = words_of_name(&beginning);
+        let end = description.char_indices().nth(100);
+        let end = end.map_or(description.len(), |(at, _)| at);
+        let beginning = words_of_name(description.get(..end).unwrap_or_default());
         let word = words(&beginning).find(|word| !word.ends_with("ly"));
         // "Adds two numbers."
         let effect = word.filter(|word| !is_of(word, OF_VALUES)).and_then(verb);
