@@ -66,7 +66,7 @@ enum Values {
 struct Part<'a> {
     walk: &'a Walk<'a>,
     name: &'a str,
-    json: &'a [u8],
+    json: &'a str,
     depth: usize,
     values: Values,
 }
@@ -84,10 +84,10 @@ impl<'a> Walk<'a> {
 
     /// The value as it may be kept.
     pub(super) fn value(&self, value: &Raw) -> Raw {
-        Raw::author(&self.part("", value.as_bytes(), DEPTH))
+        Raw::author(&self.part("", value.as_str(), DEPTH))
     }
 
-    fn part<'p>(&'p self, name: &'p str, json: &'p [u8], depth: usize) -> Part<'p> {
+    fn part<'p>(&'p self, name: &'p str, json: &'p str, depth: usize) -> Part<'p> {
         Part {
             walk: self,
             name,
@@ -128,7 +128,7 @@ impl Serialize for Part<'_> {
         if self.walk.is_spent() || self.depth == 0 {
             return to.serialize_str(LEFT_OUT);
         }
-        match self.json {
+        match self.json.as_bytes() {
             [b'{', ..] => self.object(to),
             [b'[', ..] => self.list(to),
             [b'"', ..] => to.serialize_str(&self.text()),
@@ -147,7 +147,7 @@ impl Serialize for Part<'_> {
 
 impl Part<'_> {
     fn number<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Ok(number) = serde_json::from_slice::<Number>(self.json) else {
+        let Ok(number) = serde_json::from_str::<Number>(self.json) else {
             // Larger than numbers are.
             return to.serialize_str(LEFT_OUT);
         };
@@ -164,7 +164,7 @@ impl Part<'_> {
         let walk = self.walk;
         let mut shown = to.serialize_seq(None)?;
         let mut before = ListContext::default();
-        for element in Elements::of(self.json) {
+        for element in Elements::of(self.json.as_bytes()) {
             if walk.is_spent() {
                 shown.serialize_element(LEFT_OUT)?;
                 break;
@@ -172,9 +172,9 @@ impl Part<'_> {
             walk.spend(2);
             let json = self.json.get(element.value).unwrap_or_default();
             let is_secret = walk.guesses && is_announced(&mut before, json);
-            match json {
+            match json.as_bytes() {
                 [b'"' | b'-' | b'0'..=b'9', ..] if is_secret => shown.serialize_element(MASK)?,
-                json => {
+                _ => {
                     let name = if is_secret { SECRET } else { self.name };
                     shown.serialize_element(&walk.part(name, json, self.depth - 1))?;
                 }
@@ -185,7 +185,7 @@ impl Part<'_> {
 
     fn object<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let walk = self.walk;
-        let members: Vec<MemberSpan> = Members::of(self.json).collect();
+        let members: Vec<MemberSpan> = Members::of(self.json.as_bytes()).collect();
         let part =
             |range: &std::ops::Range<usize>| self.json.get(range.clone()).unwrap_or_default();
         // Whatever stands before or behind it, and however far: so all of them are looked at.
@@ -204,7 +204,7 @@ impl Part<'_> {
             let (key, json) = (whole(part(&member.key)), part(&member.value));
             walk.spend(key.len() + 4);
             let shown_key = walk.key(&key);
-            if self.values == Values::Hidden && json != b"null" {
+            if self.values == Values::Hidden && json != "null" {
                 walk.spend(MASK.len() + 2);
                 shown.serialize_entry(&shown_key, MASK)?;
                 continue;
@@ -235,7 +235,7 @@ impl Part<'_> {
         // JSON in a text has names of its own that say what is secret.
         let inner = is_json(&text).then(|| serde_json::from_str::<&RawValue>(&text));
         if let Some(Ok(inner)) = inner {
-            let inner = walk.part(self.name, inner.get().as_bytes(), self.depth - 1);
+            let inner = walk.part(self.name, inner.get(), self.depth - 1);
             let inner = Part {
                 values: self.values,
                 ..inner
@@ -255,8 +255,8 @@ fn is_json(text: &str) -> bool {
 }
 
 /// Whether an element of a list is a secret because of those before it.
-fn is_announced(before: &mut ListContext, json: &[u8]) -> bool {
-    match json {
+fn is_announced(before: &mut ListContext, json: &str) -> bool {
+    match json.as_bytes() {
         [b'"', ..] => before.hide(&whole(json)),
         [b'{' | b'[', ..] => before.hide_other(),
         [b't' | b'f', ..] => {
@@ -272,31 +272,25 @@ fn is_announced(before: &mut ListContext, json: &[u8]) -> bool {
     }
 }
 
-fn text_of(json: &[u8]) -> Option<Cow<'_, str>> {
-    (json.first() == Some(&b'"')).then(|| whole(json))
+fn text_of(json: &str) -> Option<Cow<'_, str>> {
+    json.starts_with('"').then(|| whole(json))
 }
 
 /// All of a text.
-fn whole(json: &[u8]) -> Cow<'_, str> {
+fn whole(json: &str) -> Cow<'_, str> {
     beginning(json, usize::MAX).0
 }
 
 /// At least so many bytes of a text, and a few more at most, and whether there are others behind them. What is no Unicode ends it.
-fn beginning(json: &[u8], most: usize) -> (Cow<'_, str>, bool) {
+fn beginning(json: &str, most: usize) -> (Cow<'_, str>, bool) {
     let inside = json
         .get(1..json.len().saturating_sub(1))
         .unwrap_or_default();
-    let longest = most.saturating_add(1).saturating_mul(ESCAPE);
-    let longest = longest.min(inside.len());
-    let read = inside.get(..longest).unwrap_or_default();
-    let read = str::from_utf8(read)
-        .or_else(|error| str::from_utf8(read.get(..error.valid_up_to()).unwrap_or_default()))
-        .unwrap_or_default();
     let next_escape = |text: &str| memchr::memchr(b'\\', text.as_bytes());
-    if read.len() == inside.len() && read.len() <= most && next_escape(read).is_none() {
-        return (Cow::Borrowed(read), false);
+    if inside.len() <= most && next_escape(inside).is_none() {
+        return (Cow::Borrowed(inside), false);
     }
-    let (mut text, mut left) = (String::with_capacity(most.min(inside.len())), read);
+    let (mut text, mut left) = (String::with_capacity(most.min(inside.len())), inside);
     while text.len() < most && !left.is_empty() {
         let plain = next_escape(left).unwrap_or(left.len());
         let plain = left.ceil_char_boundary(plain.min(most - text.len()));
@@ -311,7 +305,7 @@ fn beginning(json: &[u8], most: usize) -> (Cow<'_, str>, bool) {
             left = rest.get(length..).unwrap_or_default();
         }
     }
-    (Cow::Owned(text), read.len() - left.len() < inside.len())
+    (Cow::Owned(text), !left.is_empty())
 }
 
 /// Bytes of an escape, of which two may stand for one character.
@@ -440,11 +434,11 @@ mod tests {
         #[test]
         fn the_beginning_of_a_text_is_what_it_spells(text in text(), every in 1_usize..9, most in 0_usize..80) {
             let json = spelled(&text, every);
-            let (found, is_cut) = beginning(json.as_bytes(), most);
+            let (found, is_cut) = beginning(&json, most);
             prop_assert!(text.starts_with(&*found));
             prop_assert_eq!(is_cut, found.len() < text.len());
             prop_assert!(!is_cut || (most..most + 8).contains(&found.len()));
-            prop_assert_eq!(whole(json.as_bytes()), text);
+            prop_assert_eq!(whole(&json), text);
         }
 
         #[test]
