@@ -30,7 +30,7 @@ export function doctor(frame) {
   /** What to do, in the words of the page where it has a way to do it. */
   function stepOf(finding) {
     const [way, of] = [wayOf(finding), finding.check === "server" && servers.find((one) => one.name === finding.where)];
-    return [way, of?.step ? h("div.sub", stepWords(of)) : finding.fix && !way ? h("div.sub", capital(finding.fix)) : ""];
+    return [way, of?.step ? h("div.sub", "Next: ", stepWords(of)) : finding.fix && !way ? h("div.sub", capital(finding.fix)) : ""];
   }
 
   function line(finding, i) {

@@ -180,7 +180,7 @@ export function search(first, frame) {
 
   function aside() {
     if (!found) return h("aside.rail", asks());
-    const mine = tokens(text.length - excess(found));
+    const mine = tokens(new TextEncoder().encode(text).length - excess(found));
     const listed = found.listed;
     const whole = listed ? tokens(listed.characters) : 0;
     const bar = (share, classes) => svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: classes, width: Math.max(0.5, 100 * share), height: 6 }));

@@ -85,7 +85,7 @@ export function server(name, frame, first) {
   function actions(one, fix) {
     // A form says for itself what is under way.
     if (it.doing) return fix ? [] : [h("span.wait", { role: "status" }, it.doing)];
-    if (!one.transport || (one.unusable && !one.quarantined && !details.entry)) return [];
+    if (!one.transport || (one.unusable && !one.quarantined && !details.entry)) return details.entry ? [go("Edit", `/ui/servers/${part(name)}/edit`)] : [];
     // It has no entry that could be changed.
     if (one.demo) return [button("Restart", () => act("Restarting…", () => verb("restart")))];
     const usable = one.enabled && !one.quarantined && !one.unusable;
@@ -222,10 +222,10 @@ export function server(name, frame, first) {
           ["Transport", said(one.transport)],
           ["Own address", live.status?.url ? [h("code", `${live.status.url}/server/${part(name)}`), " ", copying("copy", `${live.status.url}/server/${part(name)}`, "link small")] : undefined],
           ["Started", entry.start === "eager" ? "with the daemon" : "by the first call that needs it"],
-          ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "when it is not used, after 1 to 5 min" : ["after ", spelt(entry.idle_timeout)]],
+          ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "when it is not used, after 1 to 5 min" : ["after ", said(spelt(entry.idle_timeout))]],
           ["Shared by", one.instances === undefined ? "all clients" : count(one.instances, "instance runs", "instances run")],
-          ["Time to connect", spelt(entry.init_timeout)],
-          ["Call limit", [spelt(entry.call_tool_timeout), " without progress"]],
+          ["Time to connect", said(spelt(entry.init_timeout))],
+          ["Call limit", [said(spelt(entry.call_tool_timeout)), " without progress"]],
           ["Changed tools", entry.tool_changes === "allow" ? "accepted unreviewed" : "held until approved"],
           ["New tools", { hold: "held until approved", allow: "usable at once" }[entry.new_tools] ?? "as for all servers"],
           ["Log file", details.log_file ? h("code", said(details.log_file)) : undefined],

@@ -79,7 +79,7 @@ function rowsOf(name, records, stretches, isReady) {
   const shown = alike(records).slice(0, FEW);
   const line = (record) => {
     const [kind, text] = WORDS[record.action] ?? [record.outcome === "failed" ? "err" : "off", record.action ?? record.kind];
-    const why = [record.action === "asleep" ? spelt(record.detail) : capital(record.error ?? brief(record.detail ?? "")), record.action === "ready" ? up(record, stretches, isReady) : null];
+    const why = [capital(record.action === "asleep" ? spelt(record.detail) : record.error ?? brief(record.detail ?? "")), record.action === "ready" ? up(record, stretches, isReady) : null];
     return row(`s${record.id}`, [
       cell("nowrap", at(record.time)),
       cell("grow", state(kind, said(record.times > 1 ? `${text} ${number(record.times)} times` : text))),

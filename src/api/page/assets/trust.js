@@ -17,7 +17,7 @@ export function trust(server, entry, act) {
   const set = (key, value) => act("Saving…", () => patch(`servers/${part(server)}`, { [key]: value }));
   return section("Trust", h("p", "of this server; saved at once"), h("div.cols.even",
     choice("Changed tools", "changed-tools", CHANGES, entry.tool_changes ?? "hold", (value) => set("tool_changes", value === "hold" ? null : value)),
-    choice("New tools", "new-tools", [["", "Treat new tools as for all servers", h("a.u", { href: "/ui/review" }, "set in Review")], ...NEW], entry.new_tools ?? "", (value) => set("new_tools", value || null))));
+    choice("New tools", "new-tools", [["", "Treat new tools as for all servers", ["(", h("a.u", { href: "/ui/review" }, "set in Review"), ")"]], ...NEW], entry.new_tools ?? "", (value) => set("new_tools", value || null))));
 }
 
 /** Of all servers; `settings` are those of the file. */

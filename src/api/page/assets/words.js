@@ -30,7 +30,7 @@ export function span(seconds) {
 }
 
 /** A time as the file and the daemon write it, `1m29s`, with units as above. */
-export const spelt = (text) => said(String(text ?? "").replace(/\b(?:\d+(?:ms|[smhd]))+\b/g, (time) => time.replace(/(\d+)(ms|[smhd])/g, (_, n, unit) => `${n} ${unit === "m" ? "min" : unit} `).trim()));
+export const spelt = (text) => String(text ?? "").replace(/\b(?:\d+(?:ms|[smhd]))+\b/g, (time) => time.replace(/(\d+)(ms|[smhd])/g, (_, n, unit) => `${n} ${unit === "m" ? "min" : unit} `).trim());
 
 export function bytes(n) {
   if (n < 1000) return `${n} B`;
