@@ -113,7 +113,7 @@ test("an approval is undone where it was given, and in the list of the week", as
   };
   await approve();
   await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
-  await page.locator("#toast", { hasText: "bb is held again" }).waitFor();
+  await page.locator("#toast", { hasText: "bb is quarantined again" }).waitFor();
   assert.ok(await isHeld());
   await approve();
   await go("/ui/review");

@@ -169,7 +169,7 @@ async function heard(how) {
     return paint();
   }
   const error = live.status.config_error;
-  fill(notices, error ? note("err", [h("b", "Configuration file not loaded: "), sentence(error.replace(`the configuration ${live.status.config_file} cannot be used: `, "")), ". mcpproxy keeps the last good one."], button("Copy its path", () => copy(live.status.config_file), "btn small")) : null);
+  fill(notices, error ? note("err", [h("b", "Configuration file not loaded: "), sentence(error.replace(`the configuration ${live.status.config_file} cannot be used: `, "")), ". mcpproxy keeps the last good one until you correct the file."], button("Copy its path", () => copy(live.status.config_file), "btn small")) : null);
   const mine = visits;
   if (document.body.hasAttribute("data-out")) {
     // Somebody has logged in, in another tab.

@@ -149,7 +149,7 @@ export function clients(frame) {
     const verb = one.connected ? "disconnect" : "connect";
     const press = isBusy ? h("span.wait", { role: "status" }, "Looking…")
       : looking?.client === one.client ? null
-      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : (one.connected ? ownOf : twiceOf)(one).length ? button(`Move ${count(ownOf(one).length, "server")}`, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `Move ${count(ownOf(one).length, "server")} of ${one.title}` }) : null, " ", button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
+      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : (one.connected ? ownOf : twiceOf)(one).length ? button(`Move ${count(ownOf(one).length, "server")}`, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `Move ${count(ownOf(one).length, "server")} of ${one.title}` }) : null, " ", one.error && !one.connected ? button("Look again", () => act(one.client, load), "btn small", { "aria-label": `Look again: ${one.title}` }) : button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
     const rows = [row(`client ${one.client}`, [
       head("grow", said(one.title)),
       cell("", is),

@@ -19,7 +19,7 @@ function item(finding, thing, description) {
     h(high ? "p.sev.high" : "p.sev.low", icon(high ? "s-err" : "s-off"), high ? "dangerous" : "minor"),
     h("div",
       h("h3", capital(finding.meaning || finding.rule)),
-      h("p.where", thing ? [`${thing.kind} `, h("code", said(thing.name)), ", "] : null, h("span", { title: finding.place }, said(place)), position(finding, description), " ", h("span.dim", said(finding.rule))),
+      h("p.where", thing ? [`${thing.kind} `, h("code", said(thing.name)), ", "] : "in ", h("span", { title: finding.place }, said(place)), position(finding, description), " ", h("span.dim", said(finding.rule))),
       h("p.quote", quotation(finding)),
       finding.like ? h("p", "Agents may confuse it with ", h("code", said(finding.like)), ".") : null,
       finding.why ? h("p.soft", said(finding.why)) : null));

@@ -127,8 +127,8 @@ export function review(wanted, frame) {
   /** What was approved is held again. */
   const undo = (id, what) => act("Undoing…", async () => {
     await undoChanges([id]);
-    toast(`${what} is held again`);
     await load();
+    toast(`${what} is ${waiting.some((one) => one.name === what && one.quarantined) ? "quarantined" : "held"} again`);
   });
 
   /** What is held, and in its old place what was and is approved. */
@@ -203,7 +203,7 @@ export function review(wanted, frame) {
       : shown.awaits_contact
       ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools, it is ${contacted(shown.server)} once; no tool is called.`
       : `It has not been listed yet. To list its tools, it is ${contacted(shown.server)} once; no tool is called.`;
-    return [note("held", [h("b", "Its tools are not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
+    return [note("held", [h("b", shown.server.tools ? "Its current tools are not known. " : "Its tools are not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
   }
 
   const isStarting = () => shown.server.state === "Connecting";
