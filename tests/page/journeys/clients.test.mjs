@@ -117,6 +117,7 @@ test("the place of clients lists them, and says why one cannot be connected", as
   writeFileSync(join(here.home, ".gemini/settings.json"), "{}");
   await page.getByRole("button", { name: "Look again: Gemini CLI" }).click();
   await page.getByRole("button", { name: "Connect Gemini CLI" }).waitFor();
+  writeFileSync(join(here.home, ".gemini/settings.json"), "{");
   await page.getByRole("button", { name: "Disconnect Cursor" }).click();
   const change = page.getByRole("group", { name: "Disconnect Cursor?" });
   assert.ok(!(await change.innerText()).includes(SECRET));

@@ -27,4 +27,3 @@ function without(value) {
   }
   return typeof value === "string" && (value.includes(MASK) || value.endsWith("…")) ? undefined : value;
 }
-

@@ -102,9 +102,7 @@ function asked(server, entry, { kind, name, key }, reason, all) {
 
 const EXITED = "It exited on start and wrote:";
 
-function inEnv(server, { name, line }) {
-  return { name: EXITED, title: EXITED, said: line, label: name, secret: `${server}-${name}`, change: (value) => ({ env: { [name]: value } }) };
-}
+const inEnv = (server, { name, line }) => ({ name: EXITED, title: EXITED, said: line, label: name, secret: `${server}-${name}`, change: (value) => ({ env: { [name]: value } }) });
 
 function inUrl({ reason, step: { how } }, entry) {
   if (!entry.url || /\*\*\*/.test(entry.url)) return null;

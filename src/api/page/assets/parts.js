@@ -82,9 +82,7 @@ export function facts(pairs, classes = "facts") {
 }
 
 /** The same side by side. */
-export function strip(pairs) {
-  return h("dl.strip", pairs.filter(([, definition]) => definition !== undefined).map(([term, definition]) => h("div", h("dt", term), h("dd", definition))));
-}
+export const strip = (pairs) => h("dl.strip", pairs.filter(([, definition]) => definition !== undefined).map(([term, definition]) => h("div", h("dt", term), h("dd", definition))));
 
 const SYMBOLS = { err: "s-err", warn: "s-auth", held: "s-held", work: "s-work", plain: "s-dis", done: "s-ready" };
 
@@ -143,9 +141,7 @@ export function waiting(text) {
 }
 
 /** A button. */
-export function button(word, click, classes = "btn", attributes = {}) {
-  return h(`button.${classes.split(" ").join(".")}`, { type: "button", on: { click }, ...attributes }, word);
-}
+export const button = (word, click, classes = "btn", attributes = {}) => h(`button.${classes.split(" ").join(".")}`, { type: "button", on: { click }, ...attributes }, word);
 
 export const go = (word, href, classes = "btn") => h(`a.${classes.split(" ").join(".")}`, { href }, word);
 
@@ -246,9 +242,7 @@ export function confirm(title, consequence, verb, act, keep, kept = "Keep") {
 }
 
 /** Links above a title. */
-export function crumbs(...items) {
-  return h("nav.crumb", { "aria-label": "Breadcrumb" }, h("ol", items.map((item) => h("li", Array.isArray(item) ? h("a", { href: item[1] }, item[0]) : item))));
-}
+export const crumbs = (...items) => h("nav.crumb", { "aria-label": "Breadcrumb" }, h("ol", items.map((item) => h("li", Array.isArray(item) ? h("a", { href: item[1] }, item[0]) : item))));
 
 /** Choices that are links, since they stand in the address. */
 export function segments(label, items) {

@@ -2,6 +2,7 @@
 
 import { ask, query } from "./api.js";
 import { h } from "./dom.js";
+import { written } from "./exact.js";
 import { count, number, said } from "./words.js";
 
 /** Records that are read of the newest calls. */
@@ -21,12 +22,15 @@ export function rowsOf(records) {
   });
 }
 
+/** Changes whose names in the log are none that people use. */
+const ACTIONS = { permit_contact: "list the tools of", forbid_contact: "no longer list the tools of", withdraw_approval: "undo the approval of", lift_quarantine: "end the quarantine of" };
+
 /** What a record is about, as text. */
 export function thing(record) {
   const name = record.tool ?? record.prompt ?? record.resource ?? record.task;
   if (record.server && name !== undefined && record.resource === undefined) return `${record.server}:${name}`;
   if (record.kind === "refusal" && record.endpoint) return record.endpoint;
-  return name ?? (record.server ? `${record.action ?? record.method ?? record.kind} ${record.server}` : record.action ?? record.method ?? record.kind);
+  return name ?? (record.server ? `${ACTIONS[record.action] ?? record.action ?? record.method ?? record.kind} ${record.server}` : record.action ?? record.method ?? record.kind);
 }
 
 /** The same, with the colon in grey. */
@@ -58,10 +62,16 @@ function deniedBy({ gate, error }) {
   }
 }
 
+/** Its error; of a tool of mcpproxy that answers as JSON, the message in that. */
+function inWords({ server, error }) {
+  const { message } = (!server && written(error ?? "").value?.error) || {};
+  return typeof message === "string" ? message : error;
+}
+
 /** What there is to say beside the outcome. */
 export function detail(record) {
   const own = { access_denied: deniedBy, wrong_variant: tooMild }[record.code];
-  const text = (own ? own(record) : REFUSED[record.code]) ?? record.error ?? record.detail ?? record.code;
+  const text = (own ? own(record) : REFUSED[record.code]) ?? inWords(record) ?? record.detail ?? record.code;
   if (text) return record.times > 1 ? `${text}, ${number(record.times)} times` : text;
   if (record.missing) return `${count(record.missing, "record is", "records are")} missing`;
   const query = record.server ? undefined : record.arguments?.query;

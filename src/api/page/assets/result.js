@@ -91,4 +91,3 @@ function resource(of, i) {
   if (typeof of.blob === "string" && IMAGES.includes(of.mimeType)) return [head, image({ mimeType: of.mimeType, data: of.blob }, i)];
   return [head, h("p.hint", of.blob ? `${bytes(sizeOf(of.blob))} of other data, not shown` : "without content")];
 }
-

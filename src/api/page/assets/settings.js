@@ -137,7 +137,7 @@ export function settings(query, frame) {
     const diff = review ? h("div.sec", h("h3", { id: "what-changes" }, `What changes in ${said(file.config_file).join("")}`), h("p.hint", "Comments and order stay."),
       table("fold", [["Setting"], ["From"], ["To"]], [review.changes.map((one) => row(`review ${one.path.join(".")}`, [head("grow mono", one.path.join(".")), cell("", value(one.before)), cell("", value(one.after))]))]),
       (review.warnings ?? []).map((warning) => note("warn", capital(warning.text)))) : null;
-    const restart = review?.needs === "restart" ? h("span.soft", " All of it takes effect after a restart of the daemon.") : null;
+    const restart = review?.needs === "restart" ? h("span.soft", ". All of it takes effect after a restart of the daemon.") : null;
     return [diff, h("div.decide", h("p", h("b", count(edits.size, "unsaved change")), restart),
       button("Discard", () => { edits.clear(); resets += 1; [review, it.failure] = [null, null]; frame.paint(); }),
       review ? null : button("Review", look, "btn"),
