@@ -170,6 +170,8 @@ test("the settings say what is in force", async () => {
   assert.equal(await page.getByText("in use:").count(), 1, "nothing else is set by an option");
   // A problem leads to where it is mended.
   await page.getByRole("button", { name: "Find problems" }).click();
+  await page.getByRole("link", { name: "Open broken" }).waitFor();
+  assert.doesNotMatch(await page.getByRole("region", { name: "Doctor" }).innerText(), /mcpproxy (upstream|secret|config|connect)/, "no command of the terminal");
   await page.getByRole("link", { name: "Open broken" }).click();
   await page.getByRole("form", { name: "Correct the command" }).waitFor();
   await go("/ui/access");
