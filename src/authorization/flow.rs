@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 
 use http::Uri;
 use rmcp::transport::auth::{
-    AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource, AuthorizationRequest,
-    AuthorizationSession,
+    AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource,
+    AuthorizationRequest, AuthorizationSession,
 };
 use url::form_urlencoded;
 
@@ -78,7 +78,7 @@ impl LoginState {
             request = request.with_client_secret(secret.reveal());
         }
         let session = AuthorizationSession::new(found.manager, request).await;
-        let session = session.map_err(|(_, error)| self.error(&error.to_string()))?;
+        let session = session.map_err(|(_, error)| self.failed(&error))?;
         let mut url = session.get_authorization_url().to_owned();
         let state = parameter(&url, "state").unwrap_or_default();
         let resource = parameter(&url, "resource").unwrap_or_default();
@@ -130,7 +130,10 @@ impl LoginState {
         };
         let found = found.map_err(|error| match http.outage() {
             Some(outage) => LoginError::Unreachable(self.error(&outage).to_string()),
-            None => self.error(&with_left_out(error.to_string(), &http)),
+            None => match self.failed(&error) {
+                LoginError::Failed(why) => LoginError::Failed(with_left_out(why, &http)),
+                other => other,
+            },
         })?;
         if http.names_no_server() {
             let why = "it requires a login but names no authorization server (`authorization_servers` is empty)";
@@ -163,8 +166,33 @@ impl LoginState {
         }
         let issuer = self.error(&issuer(metadata));
         Err(LoginError::NoPlace(format!(
-            "the authorization server {issuer} lacks PKCE with S256 (`code_challenge_methods_supported`), so a login could be stolen; use a key in `headers`, or have it enabled there"
+            "the authorization server {issuer} lacks PKCE with S256 (`code_challenge_methods_supported`), so a login could be stolen"
         )))
+    }
+
+    /// What the library says, in words for people.
+    fn failed(&self, error: &AuthError) -> LoginError {
+        self.failed_without(&[], error)
+    }
+
+    /// The same, without these texts.
+    fn failed_without(&self, secrets: &[&str], error: &AuthError) -> LoginError {
+        match error {
+            AuthError::AuthorizationServerMismatch {
+                expected_issuer,
+                received_issuer,
+            } => LoginError::NoPlace(
+                self.error(&format!(
+                    "the authorization server at {expected_issuer} calls itself {received_issuer}, so it is not trusted"
+                ))
+                .to_string(),
+            ),
+            AuthError::TokenExchangeFailed(why) => {
+                let why = why.rsplit("error response: ").next().unwrap_or(why);
+                self.error_without(secrets, &format!("the authorization server gave no token: {why}"))
+            }
+            other => self.error_without(secrets, &other.to_string()),
+        }
     }
 
     /// Registers us with an authorization server, and remembers that.
@@ -179,8 +207,12 @@ impl LoginState {
             .register_client(CLIENT_NAME, redirect_uri, &scopes)
             .await
             .map_err(|error| {
-                let error = self.error(&error.to_string());
-                not_registered(&error, &found.issuer, found.is_guessed)
+                let refused = match &error {
+                    AuthError::RegistrationFailed(why) => self.error(why),
+                    error => self.failed(error),
+                };
+                let may_register = found.metadata.registration_endpoint.is_some();
+                not_registered(&refused, &found.issuer, found.is_guessed, may_register)
             })?;
         let client = ClientRegistration {
             issuer: found.issuer.clone(),
@@ -239,8 +271,11 @@ impl LoginState {
     ) -> Result<Grant, LoginError> {
         if let Some(code) = callback.error {
             let description = callback.error_description.unwrap_or_default();
-            let why = format!("the authorization server refused: {code} {description}");
-            return Err(self.error(why.trim()));
+            let why = match &*description {
+                "" => format!("the authorization server refused: {code}"),
+                words => format!("the authorization server refused: {words} ({code})"),
+            };
+            return Err(self.error(&why));
         }
         let code = callback
             .code
@@ -260,7 +295,7 @@ impl LoginState {
                 }
                 // A new registration may not have been kept.
                 let secret = grant.client_secret.as_ref().map_or("", Secret::reveal);
-                return Err(self.error_without(&[&code, secret], &error.to_string()));
+                return Err(self.failed_without(&[&code, secret], &error));
             }
         };
         grant.scopes = session.auth_manager.get_current_scopes().await;
@@ -292,14 +327,21 @@ fn issuer(metadata: &AuthorizationMetadata) -> String {
     })
 }
 
-fn not_registered(error: &LoginError, issuer: &str, is_guessed: bool) -> LoginError {
+fn not_registered(
+    error: &LoginError,
+    issuer: &str,
+    is_guessed: bool,
+    may_register: bool,
+) -> LoginError {
     if is_guessed {
         let what = "it names no authorization server, and none is at the usual addresses; it may need a key in `headers`";
         return LoginError::NoPlace(what.to_owned());
     }
-    LoginError::NotRegistered(format!(
-        "the authorization server {issuer} does not register clients itself; register one there by hand, and put its id into `oauth.client_id` ({error})"
-    ))
+    LoginError::NotRegistered(if may_register {
+        format!("the authorization server {issuer} refused to register mcpproxy: {error}")
+    } else {
+        format!("the authorization server {issuer} does not let clients register themselves")
+    })
 }
 
 /// The value of a parameter of an address.

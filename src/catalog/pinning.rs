@@ -313,7 +313,9 @@ pub(super) fn approved(
 ) -> Result<Ledger, Failure> {
     let name = &request.server;
     if seen(&request.entry, &request.as_written, listed) != request.seen {
-        let error = format!("the server {name:?} has changed since you reviewed it");
+        let error = format!(
+            "the fingerprint is not that of {name:?} now, which may have changed since your review"
+        );
         let failure = Failure::new(ErrorCode::ToolChanged, error, "Look at it again.");
         return Err(failure.with_step(NextStep::Review).of_server(name));
     }
@@ -326,7 +328,7 @@ pub(super) fn approved(
         let error = if thing.is_empty() {
             format!("the instructions of the server {name:?} are not held")
         } else {
-            format!("the server {name:?} lists nothing named {thing:?}")
+            format!("the server {name:?} has nothing named {thing:?} that can be approved")
         };
         Failure::new(ErrorCode::UnknownTool, error, "Look at what it lists.")
             .with_step(NextStep::Review)

@@ -140,7 +140,8 @@ impl ListActivity {
             return Err(mistake.next("`mcpproxy activity export` writes JSON"));
         }
         if self.follow && source.daemon.is_over_files() {
-            let mistake = CommandFailure::not_reachable("no daemon runs, so no records are added");
+            let mistake =
+                CommandFailure::not_reachable("the daemon is not running, so no records are added");
             return Err(mistake.next("leave out --follow, or `mcpproxy start`"));
         }
         let query = self.filter.query();
@@ -213,7 +214,14 @@ fn nothing_found(query: &RecordQuery, source: &RecordSource) -> String {
         let settings = settings.as_ref();
         settings.is_ok_and(|settings| !settings.servers.contains_key(name.as_str()))
     };
-    let mut text = "no matching records".to_owned();
+    let is_filtered = RecordQuery {
+        limit: None,
+        ..query.clone()
+    } != RecordQuery::default();
+    if !is_filtered {
+        return "no records yet; calls and changes add them".to_owned();
+    }
+    let mut text = "no matching records; `mcpproxy activity list` shows all".to_owned();
     if query.kind.as_deref() == Some("refusal") {
         text.push_str("; refused calls are calls: `--outcome refused` shows them");
     }
@@ -248,6 +256,9 @@ impl ShowActivity {
         out.answer("the activity record", &body, |record: Value| {
             let facts = record.as_object().into_iter().flatten();
             output::facts(facts.map(|(name, value)| {
+                if let ("duration_us", Some(us)) = (&**name, value.as_u64()) {
+                    return ("took".to_owned(), rows::took(us));
+                }
                 let shown = value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned);

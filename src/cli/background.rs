@@ -22,7 +22,7 @@ use super::{
 use crate::{
     config::{Places, duration},
     daemon::ServeError,
-    daemon_client::bridge::BridgeHost,
+    daemon_client::bridge::{BridgeHost, UnstartedDaemon},
     process,
     storage::in_words,
 };
@@ -192,8 +192,16 @@ impl Starter {
 }
 
 impl BridgeHost for Starter {
-    async fn start_daemon(&self) -> Result<(), String> {
-        self.begin().await.map_err(|failure| failure.in_words())
+    async fn start_daemon(&self) -> Result<(), UnstartedDaemon> {
+        self.begin().await.map_err(|failure| UnstartedDaemon {
+            why: failure.in_words(),
+            step: failure.next_step.unwrap_or_default(),
+        })
+    }
+
+    fn fail(&self, why: &str, step: &str) {
+        let failure = CommandFailure::failed(why).undone("the client is not served");
+        self.out.failure(&failure.next(step));
     }
 
     fn note(&self, text: &str) {

@@ -137,8 +137,8 @@ impl CallCommand {
         let (args, loose) = match (&words[..], self.args) {
             ([], given) => (arguments(given.as_deref().unwrap_or("{}"))?, Vec::new()),
             ([..], Some(_)) => {
-                let what = "its arguments are given twice, by --args and without".to_owned();
-                return Err(usage(what));
+                let what = "the arguments are given twice, with --args and without it";
+                return Err(CommandFailure::usage(what).next("leave one of them out"));
             }
             ([json], None) if json.starts_with(['{', '[', '@']) || json == "-" => {
                 (arguments(json)?, Vec::new())
@@ -160,16 +160,17 @@ fn from_pairs(pairs: &[String]) -> Result<(Box<RawValue>, Written), CommandFailu
     let mut loose = Vec::new();
     for pair in pairs {
         let (key, text) = pair.split_once('=').ok_or_else(|| {
-            CommandFailure::usage(format!(
-                "{pair:?} is not KEY=VALUE, nor are the arguments one JSON object"
-            ))
-            .next(EXAMPLE)
+            CommandFailure::usage(format!("{pair:?} is neither KEY=VALUE nor a JSON object"))
+                .next(EXAMPLE)
         })?;
         let value: Value = serde_json::from_str(text).unwrap_or_else(|_| text.into());
         if !value.is_string() {
             loose.push((key.to_owned(), text.to_owned()));
         }
-        object.insert(key.to_owned(), value);
+        if object.insert(key.to_owned(), value).is_some() {
+            let what = format!("`{key}` is given twice");
+            return Err(CommandFailure::usage(what).next("leave one of them out"));
+        }
     }
     Ok((raw(&object)?, loose))
 }
@@ -284,7 +285,7 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
         read_all(io::stdin().lock(), "the arguments", "stdin")?
     } else if let Some(path) = given.strip_prefix('@') {
         let step =
-            "name a file that can be read as @FILE, or write - and give the arguments on stdin";
+            "name a JSON file, as `--args @FILE`, or write `--args -` and give JSON on stdin";
         let file = File::open(path).map_err(|error| {
             let why = storage::in_words(&error);
             CommandFailure::failed(format!("{path} cannot be read: {why}")).next(step)

@@ -12,7 +12,7 @@ use super::{
     mistake,
     output::{self, Output},
 };
-use crate::{code_execution::calls_before, config::json_mistake, daemon_client, storage};
+use crate::{config::json_mistake, daemon_client, storage};
 
 /// Run a JavaScript file that calls tools
 ///
@@ -146,7 +146,7 @@ fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
 
 /// What helps a script that took too long; a model gives the time otherwise.
 const LONGER: &str =
-    "do less in one script, make independent calls with call_tools, or give a larger --timeout.";
+    "do less in one script, make independent calls with call_tools, or give a larger --timeout";
 
 fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let ended: Ended<'_> = daemon_client::read("POST /api/v1/code", body)?;
@@ -169,18 +169,23 @@ fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
         return Ok(());
     };
     let (what, step) = match &*error.code {
-        "SYNTAX_ERROR" => (Some("the script has a syntax error"), error.hint),
-        "RUNTIME_ERROR" => (Some("the script failed"), error.hint),
-        "TIMEOUT" => (None, format!("{LONGER} {}", calls_before(ended.tool_calls))),
-        _ => (None, error.hint),
+        "SYNTAX_ERROR" => (Some("the script has a syntax error"), "correct the script"),
+        "RUNTIME_ERROR" => (Some("the script failed"), "correct the script"),
+        "TIMEOUT" => (None, LONGER),
+        _ => (None, &*error.hint),
     };
     let place = error.line.zip(error.column);
-    let place = place.map(|(line, column)| format!("at line {line}, column {column}"));
-    let what = what.map(str::to_owned);
-    let place: Vec<String> = what.into_iter().chain(place).collect();
-    let failure = CommandFailure::failed(match place.join(" ") {
-        none if none.is_empty() => error.message,
-        place => format!("{place}: {}", error.message),
+    let place = place.map(|(line, column)| format!(" at line {line}, column {column}"));
+    let place = place.unwrap_or_default();
+    let calls = match ended.tool_calls {
+        0 => "no tool was called",
+        _ => "calls before that may have run",
+    };
+    let failure = CommandFailure::failed(match what {
+        Some(what) => format!("{what}{place}: {}; {calls}", error.message),
+        None if step == LONGER => format!("{}{place}; {calls}", error.message),
+        // The step says what ran.
+        None => format!("{}{place}", error.message),
     });
     let failure = failure.next(step);
     Err(if out.is_json() {

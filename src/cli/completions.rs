@@ -23,10 +23,13 @@ pub(super) struct CompletionsCommand {
 const EXAMPLES: &str = "\
 Where the scripts go:
   bash        mcpproxy completions bash > ~/.local/share/bash-completion/completions/mcpproxy
-  zsh         mcpproxy completions zsh > DIR/_mcpproxy, with a DIR of your $fpath, before compinit
+  zsh         mcpproxy completions zsh > DIR/_mcpproxy
   fish        mcpproxy completions fish > ~/.config/fish/completions/mcpproxy.fish
-  elvish      mcpproxy completions elvish > ~/.config/elvish/lib/mcpproxy.elv, and `use mcpproxy` in rc.elv
-  powershell  mcpproxy completions powershell >> $PROFILE";
+  elvish      mcpproxy completions elvish > ~/.config/elvish/lib/mcpproxy.elv
+  powershell  mcpproxy completions powershell >> $PROFILE
+
+zsh: DIR is a folder of your $fpath; do this before compinit.
+elvish: then add `use mcpproxy` to rc.elv.";
 
 /// Stands in a generated script where names of servers are to be offered.
 const SERVERS: &str = "MCPPROXY-SERVERS";

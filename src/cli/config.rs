@@ -67,7 +67,7 @@ pub(super) struct ConfigCheck {
 }
 
 /// What to do where a daemon does not take the file as it stands.
-pub(super) const CORRECT_THE_FILE: &str = "correct the file, then `mcpproxy config check`";
+pub(super) const CORRECT_THE_FILE: &str = "`mcpproxy config edit`";
 
 #[derive(Serialize)]
 struct Paths<'a> {
@@ -104,11 +104,20 @@ async fn edit(files: &Management<OverFiles>, out: Output) -> Result<(), CommandF
     let mut command = tokio::process::Command::new("sh");
     command.args(["-c", &format!("{editor} \"$1\""), "sh"]);
     let ended = command.arg(file).status().await;
-    if !ended.is_ok_and(|status| status.success()) {
-        return Err(
-            CommandFailure::failed(format!("the editor {editor:?} failed"))
-                .next("set $EDITOR to your editor"),
-        );
+    /// The code of a shell that does not find a command.
+    const NOT_FOUND: i32 = 127;
+    match ended {
+        Ok(status) if status.success() => (),
+        Ok(status) if status.code() != Some(NOT_FOUND) => {
+            let failure = CommandFailure::failed(format!("the editor {editor:?} failed"));
+            let failure = failure.undone("the file was not checked");
+            return Err(failure.next("`mcpproxy config check`"));
+        }
+        _ => {
+            let failure = CommandFailure::failed(format!("there is no editor {editor:?}"));
+            let failure = failure.undone("nothing was changed");
+            return Err(failure.next("name yours: `EDITOR=nano mcpproxy config edit`"));
+        }
     }
     ConfigCheck { insecure: false }.run(files, out).await
 }
@@ -243,10 +252,9 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
 
 fn show(report: &ConfigReport, out: Output) -> Result<(), CommandFailure> {
     let finding = |kind: &str, server: &str, what: &str| [kind, server, what].map(str::to_owned);
-    let faults = report
-        .faults
-        .iter()
-        .map(|fault| finding("fault", "-", fault));
+    // The error says one alone.
+    let faults = report.faults.iter().filter(|_| report.faults.len() > 1);
+    let faults = faults.map(|fault| finding("fault", "-", fault));
     let broken = report
         .broken
         .iter()
@@ -266,13 +274,10 @@ fn show(report: &ConfigReport, out: Output) -> Result<(), CommandFailure> {
     if report.ok {
         let usable = output::count(report.servers, "server");
         let verdict = match report.warnings.len() {
-            0 => "sound".to_owned(),
-            n => format!("usable, with {}", output::count(n, "warning")),
+            0 => "no mistakes".to_owned(),
+            n => output::count(n, "warning"),
         };
-        out.note(&format!(
-            "{} is {verdict}; it has {usable}",
-            report.config_file
-        ));
+        out.done(&format!("{}: {verdict}, {usable}", report.config_file));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::{
     connection,
     failure::CommandFailure,
     import,
+    mistake::whole_number,
     output::{self, Output},
     table::{name, text},
 };
@@ -16,6 +17,7 @@ use crate::{
     clients::{client_rows, home_places, our_address},
     config::{self, ChangeWay, ChangedValue, Needs},
     daemon_client::{self, AnswerDeadline},
+    failure::error_code::ErrorCode,
     management::{
         ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, DaemonLocation, EditPath, Management,
         OverFiles, UndoRequest,
@@ -63,7 +65,7 @@ pub(super) struct ConfigSet {
 #[derive(Debug, Args)]
 pub(super) struct ConfigHistoryList {
     /// How many changes to show, the latest first
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole_number(1..=10_000_usize))]
     limit: usize,
 }
 
@@ -102,12 +104,16 @@ impl ConfigGet {
         let found = path.iter().try_fold(&written, |value, key| value.get(key));
         let value = found.cloned().or_else(|| default_of(&path));
         match value {
-            None => {
-                let step = "`mcpproxy config schema` lists every key";
-                let meant = meant_by(&path).map(|meant| format!("; did you mean `{meant}`?"));
-                let what = format!("`{key}` is not set{}", meant.unwrap_or_default());
-                Err(CommandFailure::failed(what).next(step))
-            }
+            None => Err(match look_up(&path) {
+                Ok(()) => {
+                    CommandFailure::failed(format!("`{key}` is not set and has no default value"))
+                        .next(format!("`mcpproxy config set {key} VALUE` sets it"))
+                }
+                Err(Some(meant)) => CommandFailure::failed(format!("there is no key `{key}`"))
+                    .next(format!("did you mean `mcpproxy config get {meant}`?")),
+                Err(None) => CommandFailure::failed(format!("there is no key `{key}`"))
+                    .next("`mcpproxy config schema` lists every key"),
+            }),
             Some(Value::String(text)) if !out.is_json() => output::exactly(&text),
             Some(value) => output::json(&output::as_json(&value)?),
         }
@@ -120,15 +126,45 @@ fn default_of(path: &[String]) -> Option<Value> {
     let found = path
         .iter()
         .try_fold(&schema, |of, key| of.get("properties")?.get(key));
-    found?.get("default").cloned()
+    let found = found?;
+    let inner = || {
+        let inner = found.get("properties")?.as_object()?;
+        let defaults = inner.iter().filter_map(|(key, of)| {
+            let default = of.get("default").filter(|value| !value.is_null())?;
+            Some((key.clone(), default.clone()))
+        });
+        let defaults: serde_json::Map<String, Value> = defaults.collect();
+        (!defaults.is_empty()).then_some(Value::Object(defaults))
+    };
+    let own = found.get("default").filter(|value| !value.is_null());
+    own.cloned().or_else(inner)
 }
 
-/// The key of the top level that a path may mean that begins with none.
-fn meant_by(path: &[String]) -> Option<String> {
-    let schema: Value = serde_json::from_str(config::schema()).ok()?;
-    let known = schema.get("properties")?.as_object()?;
-    let first = path.first().filter(|key| !known.contains_key(*key))?;
-    names::closest(first, known.keys().map(String::as_str)).map(str::to_owned)
+/// Whether a path is one of the schema, or else the one that it may mean.
+fn look_up(path: &[String]) -> Result<(), Option<String>> {
+    let schema: Value = serde_json::from_str(config::schema()).unwrap_or_default();
+    let mut of = &schema;
+    for (at, key) in path.iter().enumerate() {
+        // The members of other objects have names of their own.
+        let Some(known) = of.get("properties").and_then(Value::as_object) else {
+            break;
+        };
+        let Some(inner) = known.get(key) else {
+            if path.iter().any(String::is_empty) {
+                return Err(None);
+            }
+            let known = known.keys().map(String::as_str);
+            let close = names::closest(key, known.filter(|key| !key.starts_with('$')));
+            return Err(close.map(|close| {
+                let (before, after) = (&path[..at], &path[at + 1..]);
+                let whole = before.iter().map(String::as_str).chain([close]);
+                let whole: Vec<&str> = whole.chain(after.iter().map(String::as_str)).collect();
+                whole.join(".")
+            }));
+        };
+        of = inner;
+    }
+    Ok(())
 }
 
 impl ConfigSet {
@@ -148,10 +184,19 @@ impl ConfigSet {
             dry_run: self.dry_run,
             seen: None,
         };
-        let changed = change(files, out, Method::PATCH, CONFIG, (self.dry_run, &patch)).await;
-        changed.map_err(|failure| match meant_by(&config::keys_of_path(&key, "")) {
-            Some(meant) => failure.next(format!("`mcpproxy config set {meant} VALUE`")),
-            None => failure,
+        let made = change(files, out, Method::PATCH, CONFIG, (self.dry_run, &patch)).await;
+        let path = config::keys_of_path(&key, "");
+        let is_wrong = |failure: &CommandFailure| {
+            let is_server = path.first().is_none_or(|key| key == "mcpServers");
+            failure.code == Some(ErrorCode::InvalidArguments) && !is_server
+        };
+        made.map_err(|failure| match look_up(&path) {
+            Err(Some(meant)) => failure.next(format!("`mcpproxy config set {meant} VALUE`")),
+            Err(None) => failure.next("`mcpproxy config schema` lists every key"),
+            Ok(()) if is_wrong(&failure) => failure.next(format!(
+                "`mcpproxy config set {key} VALUE`, with another value"
+            )),
+            Ok(()) => failure,
         })
     }
 }
@@ -189,7 +234,17 @@ async fn change(
     if change.changes.iter().any(requires_tokens) {
         warn_of_clients(files, import::location_of(&daemon).as_ref(), out);
     }
-    if change.id.is_some() && change.changes.iter().any(|one| one.path == ["listen"]) {
+    let listens = change.changes.iter().find(|one| one.path == ["listen"]);
+    if let Some(Value::String(address)) = listens.and_then(|one| one.after.as_ref())
+        && let Ok(listen) = address.parse::<config::Listen>()
+        && let Err(error) = listen.for_this_machine()
+    {
+        out.warning(&format!(
+            "{}; the daemon listens there only with `serve --insecure`",
+            error.what()
+        ));
+    }
+    if change.id.is_some() && listens.is_some() {
         warn_of_new_address(files, import::location_of(&daemon).as_ref(), out);
     }
     say_put_back(&daemon_client::read::<Undone>(path, &body)?, dry_run, out);
@@ -202,15 +257,15 @@ async fn change(
                 "changed, but `config undo` cannot undo it: {folder} cannot be written"
             ));
         }
-        (Some(id), _) if change.needs == Needs::Restart => {
-            out.note(&format!(
-                "change {id}; it takes effect after `mcpproxy restart`"
-            ));
+        (Some(id), _) => {
+            out.done(&match change.undoes {
+                Some(undone) => format!("undid change {undone}, as change {id}"),
+                None => format!("saved as change {id}; `mcpproxy config undo {id}` undoes it"),
+            });
+            if change.needs == Needs::Restart && !daemon.is_over_files() {
+                out.next("`mcpproxy restart`, then it takes effect");
+            }
         }
-        (Some(id), _) => out.note(&match change.undoes {
-            Some(undone) => format!("change {id} undoes change {undone}"),
-            None => format!("change {id}; `mcpproxy config undo {id}` undoes it"),
-        }),
     }
     out.answer(path, &body, |change: ConfigChange| {
         if change.changes.is_empty() {
@@ -266,7 +321,7 @@ fn warn_of_clients(files: &Management<OverFiles>, location: Option<&DaemonLocati
     for row in rows {
         if row.connected && row.shows_token == Some(false) {
             out.warning(&format!(
-                "{} sends no token and gets 401; next: `mcpproxy connect {} --token`",
+                "{} sends no token and is refused from now on: `mcpproxy connect {} --token`",
                 row.title,
                 row.client.id()
             ));
@@ -287,7 +342,7 @@ fn warn_of_new_address(
     for (now, then) in rows(location).iter().zip(rows(None)) {
         if now.connected && !then.connected {
             out.warning(&format!(
-                "{} connects to the old address; next, after the restart: `mcpproxy connect {}`",
+                "{} connects to the old address; after the restart: `mcpproxy connect {}`",
                 now.title,
                 now.client.id()
             ));

@@ -91,7 +91,7 @@ pub(super) async fn open_to_show(
     let daemon = open_or_files(files, out).await?;
     if daemon.is_over_files() {
         out.note(&match files.missing_file() {
-            Some(missing) => format!("the daemon is not running, and {missing}"),
+            Some(missing) => missing,
             None => format!(
                 "the daemon is not running; shown from {} and the tools last seen",
                 files.config_file().display()

@@ -113,14 +113,15 @@ fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {
         text("WHAT TO DO", usize::MAX),
     ];
     output::table(columns, report.findings.iter().map(row))?;
-    let of = |severity| count(report, severity);
-    out.note(&format!(
-        "{} failed, {}, {} ok",
-        of(DoctorSeverity::Fail),
-        output::count(of(DoctorSeverity::Warn), "warning"),
-        of(DoctorSeverity::Ok)
-    ));
+    if report.ok {
+        out.done(&format!("no problems: {}", others(report)));
+    }
     Ok(())
+}
+
+fn others(report: &DoctorReport) -> String {
+    let warnings = output::count(count(report, DoctorSeverity::Warn), "warning");
+    format!("{warnings}, {} ok", count(report, DoctorSeverity::Ok))
 }
 
 fn row(finding: &DoctorFinding) -> [String; 4] {
@@ -150,11 +151,9 @@ fn verdict(report: &DoctorReport) -> Result<(), CommandFailure> {
     if report.ok {
         return Ok(());
     }
-    let what = match count(report, DoctorSeverity::Fail) {
-        1 => "1 problem".to_owned(),
-        n => format!("{n} problems"),
-    };
+    let failed = output::count(count(report, DoctorSeverity::Fail), "check");
+    let what = format!("{failed} failed ({})", others(report));
     Err(CommandFailure::failed(what)
-        .next("see WHAT TO DO in each row")
+        .next("see WHAT TO DO in the rows marked fail")
         .shown())
 }

@@ -1,6 +1,9 @@
 //! How a command fails: what went wrong, what to do next, and the exit code. Made at the border, out of the errors of the
 //! parts below.
 
+use serde::Serialize;
+
+use super::pretty_json;
 use crate::{
     daemon_client::DaemonError,
     failure::error_code::{ErrorCode, Failure, as_step},
@@ -25,6 +28,9 @@ pub(super) struct CommandFailure {
 pub(super) const ONE_VERSION: &str =
     "`mcpproxy restart`, so that daemon and command have one version";
 
+/// The outcome where nothing says more of it.
+const UNDONE: &str = "nothing was done";
+
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const NOT_REACHABLE: u8 = 3;
@@ -38,7 +44,7 @@ impl CommandFailure {
 
     /// The command was not understood.
     pub(super) fn usage(what: impl Into<String>) -> Self {
-        Self::with_code(what, USAGE).undone("nothing was done")
+        Self::with_code(what, USAGE).undone(UNDONE)
     }
 
     /// Only a daemon could have done it, and none answers.
@@ -83,6 +89,27 @@ impl CommandFailure {
         }
     }
 
+    /// As programs read it.
+    pub(super) fn as_json(&self) -> String {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            error: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            code: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            hint: Option<&'a str>,
+            exit_code: u8,
+        }
+        let shown = Shown {
+            error: &self.in_words(),
+            code: self.code.map(ErrorCode::as_str),
+            hint: self.next_step.as_deref(),
+            exit_code: self.exit_code,
+        };
+        let json = serde_json::to_string(&shown).unwrap_or_default();
+        format!("{}\n", pretty_json::pretty(&json))
+    }
+
     /// Adds what the person can do about it.
     pub(super) fn next(mut self, step: impl Into<String>) -> Self {
         self.next_step = Some(as_step(&step.into()));
@@ -100,11 +127,20 @@ impl From<DaemonError> for CommandFailure {
                 .next("correct the name, or create the file: `mcpproxy setup`"),
             DaemonError::OtherConfiguration { .. } => Self::not_reachable(what)
                 .next("leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose one with --data-dir"),
-            DaemonError::NoFolder(_) => Self::failed(what).next("name a folder with --data-dir"),
-            DaemonError::OtherUser(_) => Self::not_reachable(what)
-                .next("run this as that daemon's user, or choose your own with --data-dir"),
-            DaemonError::Unreachable { .. } => Self::not_reachable(what)
-                .next("`mcpproxy logs`; if it hangs, `kill` it, then `mcpproxy start`"),
+            DaemonError::NoFolder(_) => Self::failed(what).undone(UNDONE).next("name a folder with --data-dir"),
+            DaemonError::TooLong(_) => Self::failed(what).undone(UNDONE).next("name a folder with a shorter path with --data-dir"),
+            DaemonError::ClosedFolder(_) => Self::not_reachable(what).undone(UNDONE)
+                .next("run this as the owner of that folder, or name a folder of your own with --data-dir"),
+            DaemonError::OtherUser(_) => Self::not_reachable(what).undone(UNDONE)
+                .next("run this as that daemon's user, or name a folder of your own with --data-dir"),
+            DaemonError::Silent { pid, .. } => {
+                let pid = pid.map_or("its process".to_owned(), |pid| pid.to_string());
+                let step = format!("`kill -9 {pid}` ends it; then `mcpproxy start`");
+                Self::not_reachable(what).undone(UNDONE).next(step)
+            }
+            DaemonError::Unreachable { .. } => {
+                Self::not_reachable(what).undone(UNDONE).next("`mcpproxy doctor`")
+            }
             DaemonError::Refused(refusal) if refusal.code == Some(ErrorCode::UnknownPath) => {
                 Self::failed(what).next(ONE_VERSION)
             }

@@ -1,5 +1,7 @@
 //! How help looks: one line, usage, examples, what can be written, and one line for what every command takes.
 
+use std::ffi::OsString;
+
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::Arguments;
@@ -31,12 +33,19 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 no daemon, 4 refused";
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Set up",
-        &["setup", "import", "connect", "service", "uninstall"],
+        &[
+            "setup",
+            "import",
+            "connect",
+            "service",
+            "completions",
+            "uninstall",
+        ],
     ),
     (
         "Run",
         &[
-            "start", "stop", "restart", "serve", "stdio", "status", "logs", "doctor",
+            "start", "stop", "restart", "serve", "stdio", "status", "logs", "doctor", "version",
         ],
     ),
     ("Servers", &["upstream", "secret", "config"]),
@@ -98,6 +107,8 @@ pub(super) fn command() -> Command {
             .and_then(Command::get_about)
             .map(ToString::to_string)
     };
+    let examples: Vec<String> = ROOT_EXAMPLES.lines().map(unbroken).collect();
+    let examples = examples.join("\n");
     let mut groups = String::new();
     for (title, names) in GROUPS {
         groups += title;
@@ -109,7 +120,20 @@ pub(super) fn command() -> Command {
     }
     command
         .help_template(ROOT_LAYOUT)
-        .before_help(format!("{ROOT_EXAMPLES}\n\n{groups}\n{ROOT}"))
+        .before_help(format!("{examples}\n\n{groups}\n{ROOT}"))
+}
+
+/// Where among the words of a command line `help` stands as a command.
+pub(super) fn place_of_help(words: &[OsString]) -> Option<usize> {
+    let is_help = |place: usize| words.get(place).is_some_and(|word| word == "help");
+    if is_help(1) {
+        return Some(1);
+    }
+    let root = Arguments::command();
+    let group = words.get(1).filter(|_| is_help(2))?;
+    root.find_subcommand(group)
+        .is_some_and(Command::has_subcommands)
+        .then_some(2)
 }
 
 fn shaped(command: Command, path: &str) -> Command {
@@ -130,8 +154,14 @@ fn shaped(command: Command, path: &str) -> Command {
         Some((_, details)) => format!("{details}\n\n{examples}"),
         None => examples,
     };
+    let examples: Vec<String> = examples.lines().map(unbroken).collect();
+    let examples = examples.join("\n");
     let has_own = command.has_subcommands() || command.get_arguments().next().is_some();
-    let layout = if has_own { LAYOUT } else { BARE_LAYOUT };
+    let (layout, examples, end) = if has_own {
+        (LAYOUT, examples, COMMON)
+    } else {
+        (BARE_LAYOUT, format!("{examples}\n\n{COMMON}"), "")
+    };
     let inner: Vec<String> = command
         .get_subcommands()
         .map(|inner| inner.get_name().to_owned())
@@ -143,17 +173,37 @@ fn shaped(command: Command, path: &str) -> Command {
         .disable_help_flag(true)
         .arg(help.action(ArgAction::HelpShort))
         .help_template(layout)
+        .mut_args(|arg| {
+            // A number below 0 is a wrong value, and no option.
+            let takes_a_value = arg.get_action().takes_values();
+            arg.allow_negative_numbers(takes_a_value)
+        })
         .before_help(examples)
-        .after_help(COMMON);
+        .after_help(end);
     inner.into_iter().fold(command, |command, name| {
         let path = format!("{path} {name}").trim().to_owned();
         command.mut_subcommand(name, |inner| shaped(inner, &path))
     })
 }
 
+/// Stands for a blank of an example, where lines must not be broken: a copy of a broken one does not run.
+const BLANK: &str = "\u{e000}";
+
+fn unbroken(line: &str) -> String {
+    if line.starts_with("  ") && line.contains("mcpproxy") {
+        return line.replace(' ', BLANK);
+    }
+    line.to_owned()
+}
+
+/// Help as it is shown.
+pub(super) fn as_typed(help: &str) -> String {
+    help.replace(BLANK, " ")
+}
+
 /// The first example of a command, as it is typed.
 pub(super) fn example(command: &Command) -> Option<String> {
-    let text = command.get_before_help()?.to_string();
+    let text = as_typed(&command.get_before_help()?.to_string());
     let found = text.lines().find_map(|line| {
         let at = line.find("mcpproxy ").filter(|_| line.starts_with("  "))?;
         line.get(at..)

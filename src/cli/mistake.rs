@@ -56,8 +56,10 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
                 return Some(failure.undone("nothing was stored").next(step));
             }
             if argument.starts_with('-') {
-                let step = match text(ContextKind::SuggestedArg) {
+                let meant = text(ContextKind::SuggestedArg).filter(|meant| meant != "--help");
+                let step = match meant {
                     Some(meant) => format!("did you mean `{meant}`?"),
+                    None if command.get_opts().next().is_none() => example(),
                     None => format!("{help} lists the options"),
                 };
                 (format!("no option {argument}"), step)
@@ -108,7 +110,10 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
         }
         ErrorKind::ArgumentConflict => {
             let other = text(ContextKind::PriorArg).map(|argument| shown(&argument))?;
-            let what = format!("{} cannot be used with {other}", argument()?);
+            let what = match argument()? {
+                argument if argument == other => format!("{argument} is given twice"),
+                argument => format!("{argument} cannot be used with {other}"),
+            };
             (what, "leave one of them out".to_owned())
         }
         ErrorKind::InvalidUtf8 => ("a word is not UTF-8 text".to_owned(), example()),
@@ -131,7 +136,14 @@ fn refused_value(
         return (cause.to_string(), format!("{help} lists the clients"));
     }
     if argument == "--token" {
-        return ("the token cannot be used".to_owned(), cause.to_string());
+        // Its value does not show.
+        let is_empty = value.trim().is_empty();
+        let what = if is_empty {
+            "is empty"
+        } else {
+            "cannot be used"
+        };
+        return (format!("the value of --token {what}"), cause.to_string());
     }
     let step = if cause.is::<ParseIntError>() {
         WHOLE_NUMBER.to_owned()
@@ -194,7 +206,7 @@ pub(super) fn empty_name() -> Option<CommandFailure> {
     }
     let (_, command) = command_line();
     let example = help::example(&command).unwrap_or_default();
-    Some(CommandFailure::usage("a name is empty").next(format!("for example: `{example}`")))
+    Some(CommandFailure::usage("an argument is empty").next(format!("for example: `{example}`")))
 }
 
 /// The command of this process, without its arguments.
@@ -295,7 +307,7 @@ mod tests {
             (
                 "upstream patch a b",
                 "KEY=VALUE cannot be \"b\"",
-                "write it as KEY=VALUE",
+                "write b=VALUE",
             ),
             (
                 "status -o yaml",

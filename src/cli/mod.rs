@@ -152,9 +152,11 @@ pub fn main() -> ExitCode {
         };
     }
     let mut words: Vec<OsString> = env::args_os().collect();
-    if words.get(1).is_some_and(|word| word == "help") {
-        // Help about help is help.
-        words.retain(|word| word != "--help" && word != "-h");
+    if let Some(place) = help::place_of_help(&words) {
+        // `help GROUP COMMAND` and `GROUP help COMMAND` are `GROUP COMMAND --help`; help about help is help.
+        words.remove(place);
+        words.retain(|word| word != "help" && word != "--help" && word != "-h");
+        words.push("--help".into());
     }
     // What is laid out for people is made only where something is to be shown.
     let read = Arguments::try_parse_from(&words).or_else(|_| {

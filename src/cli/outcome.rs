@@ -62,6 +62,7 @@ fn sentence(server: &ServerRow, is_over_files: bool) -> String {
         }
     }
     match (server.state, &server.last_error) {
+        (_, Some(error)) if server.unusable => format!("its entry cannot be used: {error}"),
         (_, Some(error)) if server.is_failing() => error.clone(),
         (ServerState::Disconnected, _) if is_over_files => {
             format!("starts with the daemon{tools}{held}")

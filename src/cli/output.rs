@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     escapes::{visible, visible_json},
     failure::CommandFailure,
-    mistake, platform, pretty_json,
+    help, mistake, platform, pretty_json,
     table::{self, Column},
 };
-use crate::{daemon_client, failure::error_code::ErrorCode};
+use crate::daemon_client;
 
 /// How a command shows its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -113,7 +113,7 @@ impl Output {
     pub(super) fn failure(self, failure: &CommandFailure) -> ExitCode {
         if self.is_json() && !failure.is_shown {
             // Nobody is left to tell when stdout is gone.
-            let _ = write(&failure_json(failure));
+            let _ = write(&failure.as_json());
         }
         say_failure(failure);
         ExitCode::from(failure.exit_code)
@@ -227,8 +227,20 @@ pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
     if let Some(failure) = mistake::failure_of(help_or_mistake) {
         return Output::requested().failure(&failure);
     }
-    let printed = help_or_mistake.print();
-    let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    let help = help_or_mistake.render();
+    let is_lost = if help_or_mistake.use_stderr() {
+        let help = help::as_typed(&help.to_string());
+        io::stderr().write_all(help.as_bytes()).is_err()
+    } else {
+        let is_shown = io::stdout().is_terminal();
+        let plain = || help.to_string();
+        let help = if is_shown {
+            help.ansi().to_string()
+        } else {
+            plain()
+        };
+        write(&help::as_typed(&help)).is_err()
+    };
     let code = match u8::try_from(help_or_mistake.exit_code()).unwrap_or(1) {
         0 if is_lost => 1,
         code => code,
@@ -238,7 +250,7 @@ pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         let mistake = CommandFailure::with_code(text.trim_end(), code);
         if Output::requested().is_json() {
-            let _ = write(&failure_json(&mistake));
+            let _ = write(&mistake.as_json());
         }
     }
     ExitCode::from(code)
@@ -256,26 +268,6 @@ fn requests_json(arguments: &[String]) -> bool {
         }
     }
     false
-}
-
-fn failure_json(failure: &CommandFailure) -> String {
-    #[derive(Serialize)]
-    struct Shown<'a> {
-        error: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        code: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        hint: Option<&'a str>,
-        exit_code: u8,
-    }
-    let shown = Shown {
-        error: &failure.in_words(),
-        code: failure.code.map(ErrorCode::as_str),
-        hint: failure.next_step.as_deref(),
-        exit_code: failure.exit_code,
-    };
-    let json = serde_json::to_string(&shown).unwrap_or_default();
-    format!("{}\n", pretty_json::pretty(&json))
 }
 
 /// The failure of a command that does one thing to several: of one it is that one's, of several each is said, and then `what`.
@@ -308,11 +300,19 @@ fn typed() -> Vec<String> {
 
 /// Says why something failed and what to do next.
 fn say_failure(failure: &CommandFailure) {
-    if !failure.what.is_empty() {
-        say("error", &failure.in_words());
-    }
-    if let Some(step) = &failure.next_step {
-        say("next", step);
+    say_failure_on(io::stderr(), failure);
+}
+
+/// The same, in another place.
+pub(super) fn say_failure_on(mut place: impl Write, failure: &CommandFailure) {
+    let what = failure.in_words();
+    let what = Some(&what).filter(|_| !failure.what.is_empty());
+    let step = failure.next_step.as_ref();
+    for (kind, text) in [("error", what), ("next", step)] {
+        if let Some(text) = text {
+            // Nobody is left to tell when the terminal is gone.
+            let _ = writeln!(place, "{}", line(&format!("{kind}: "), &as_typed(text)));
+        }
     }
 }
 
@@ -366,9 +366,13 @@ fn commands_with(given: &str, text: &str) -> String {
 }
 
 fn say_line(label: &str, text: &str) {
-    let lines: Vec<String> = text.lines().map(visible).collect();
     // Nobody is left to tell when the terminal is gone.
-    let _ = writeln!(io::stderr(), "{label}{}", lines.join("\n  "));
+    let _ = writeln!(io::stderr(), "{}", line(label, text));
+}
+
+fn line(label: &str, text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(visible).collect();
+    format!("{label}{}", lines.join("\n  "))
 }
 
 /// Prints a table that fits the terminal.

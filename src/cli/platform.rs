@@ -22,6 +22,21 @@ pub(super) fn terminal_width() -> Option<u16> {
     None
 }
 
+/// What stderr is before a log file takes its place.
+#[cfg(unix)]
+pub(super) fn stderr_before_log() -> Option<std::fs::File> {
+    use std::os::fd::AsFd;
+
+    let kept = io::stderr().as_fd().try_clone_to_owned().ok()?;
+    Some(kept.into())
+}
+
+/// Elsewhere a log file does not become stderr.
+#[cfg(not(unix))]
+pub(super) fn stderr_before_log() -> Option<std::fs::File> {
+    None
+}
+
 /// Has a write beyond the limit on the size of files (`ulimit -f`) fail like any other, where the system would end the process without a
 /// word. Holds for as long as the process runs.
 #[cfg(unix)]

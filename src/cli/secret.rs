@@ -72,7 +72,10 @@ impl SecretCommand {
 impl SetSecret {
     async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
         // A file that nobody can use is said before a value is asked for.
-        let before = files.keyring()?.stored().map(|stored| stored.names);
+        let keyring = files.keyring().map_err(|error| {
+            CommandFailure::from(error).undone(&format!("{} was not stored", self.name))
+        });
+        let before = keyring?.stored().map(|stored| stored.names);
         let name = checked(self.name, "nothing was stored")?;
         let value = value_for(&name)?;
         let is_replaced = before.is_ok_and(|names| names.contains_key(&name));
@@ -84,11 +87,11 @@ impl SetSecret {
         } else {
             ""
         };
-        out.note(&format!("{name} is kept in {place}{instead}"));
+        out.done(&format!("stored {name} in {place}{instead}"));
         let daemon = put_in_force(files, out).await;
         if row.used_by.is_empty() {
             out.next(&format!(
-                "write ${{keyring:{name}}} into the entry of a server"
+                "`mcpproxy upstream patch SERVER 'env.VARIABLE=${{keyring:{name}}}'` gives it to a server"
             ));
         } else {
             out.note(&format!("used by {}", row.used_by.join(", ")));
@@ -113,7 +116,7 @@ impl RemoveSecret {
             return Err(CommandFailure::refused(format!("{name} was not removed")));
         }
         let row = files.remove_secret(&name)?;
-        out.note(&format!("{} is removed", row.name));
+        out.done(&format!("removed {}", row.name));
         let _ = put_in_force(files, out).await;
         if !row.used_by.is_empty() {
             let users = row.used_by.join(", ");
@@ -136,14 +139,15 @@ fn list(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure
         (Some(store), Some(fault)) => format!("new secrets go into {store}; {fault}"),
         (None, fault) => {
             let fault = fault.unwrap_or_default();
-            format!("list incomplete: {fault}; next: `mcpproxy doctor`")
+            let failure = CommandFailure::failed(fault).undone("the secrets were not listed");
+            return Err(failure.next("`mcpproxy doctor`"));
         }
     });
     if listing.secrets.is_empty() {
         out.note("there are no secrets; `mcpproxy secret set NAME` stores one");
         return Ok(());
     }
-    let columns = [name("NAME"), text("KEPT IN", 2), text("USED BY", 2)];
+    let columns = [name("NAME"), text("STORED IN", 2), text("USED BY", 2)];
     let cells = listing.secrets.into_iter().map(|row| {
         let kept_in = row.stored_in.unwrap_or_else(|| "(missing)".to_owned());
         let used_by = if row.used_by.is_empty() {
@@ -185,9 +189,8 @@ async fn put_in_force(files: &Management<OverFiles>, out: Output) -> Option<Daem
         Ok::<_, DaemonError>(Some(daemon))
     };
     reloaded.await.unwrap_or_else(|error| {
-        out.note(&format!(
-            "the daemon does not have it yet: {error}; next: `mcpproxy upstream restart NAME`"
-        ));
+        out.note(&format!("the daemon does not have it yet: {error}"));
+        out.next("`mcpproxy restart`");
         None
     })
 }
@@ -224,7 +227,7 @@ async fn say_to_users(
     let rows = servers(daemon).await.into_iter();
     for row in rows.filter(|row| used_by.contains(&row.name)) {
         if let Some(step) = secret_step(&row) {
-            out.note(&format!("{} needs more to be used; next: {step}", row.name));
+            out.note(&format!("{} still needs more: {step}", row.name));
             continue;
         }
         let group = match row.standing() {
@@ -241,14 +244,13 @@ async fn say_to_users(
     }
     for name in held {
         out.note(&format!(
-            "{name} is quarantined; next: `mcpproxy upstream inspect {name}`"
+            "{name} is quarantined: `mcpproxy upstream inspect {name}`"
         ));
     }
     if !run.is_empty() {
         let names = run.join(" ");
-        out.note(&format!(
-            "running servers get it at their next start; next: `mcpproxy upstream restart {names}`"
-        ));
+        out.note(&format!("running servers get it at their next start"));
+        out.next(&format!("`mcpproxy upstream restart {names}`"));
     }
 }
 
@@ -266,7 +268,7 @@ fn value_for(name: &str) -> Result<Secret, CommandFailure> {
     };
     let text = if io::stdin().is_terminal() {
         // Nobody is left to ask when the terminal is gone; reading says so.
-        let _ = write!(io::stderr(), "value of {name} (it does not show): ");
+        let _ = write!(io::stderr(), "value of {name} (hidden as you type): ");
         let typed = platform::read_hidden_line();
         let _ = writeln!(io::stderr());
         typed.map_err(failed)?

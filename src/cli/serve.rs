@@ -9,7 +9,7 @@ use super::{
     carried::{CarriedOptions, LineFormat},
     failure::CommandFailure,
     location::Location,
-    output::Output,
+    output::{self, Output},
     platform, stdio,
 };
 use crate::{
@@ -96,6 +96,8 @@ impl ServeCommand {
             None if self.stdio => ServeMode::Client(Box::new(self.joining(&files, out))),
             None => ServeMode::Foreground,
         };
+        // Its log file becomes stderr.
+        let terminal = self.log_file.is_some().then(platform::stderr_before_log);
         let options = self.options(&files, out);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -108,7 +110,13 @@ impl ServeCommand {
         // The daemon has ended what it began; a system call that hangs must not keep the process.
         runtime.shutdown_background();
         served.map_err(|error| {
-            CommandFailure::with_code(error.to_string(), error.exit_code()).next(error.next_step())
+            let code = error.exit_code();
+            let failure = CommandFailure::with_code(error.to_string(), code);
+            let failure = failure.next(error.next_step());
+            if let Some(terminal) = terminal.flatten() {
+                output::say_failure_on(terminal, &failure);
+            }
+            failure
         })
     }
 

@@ -12,9 +12,9 @@ use super::{
     service, stop,
 };
 use crate::{
-    config::NotLoopback,
+    daemon::{self, ServeError},
     daemon_client::DaemonClient,
-    doctor::TakenPort,
+    doctor,
     management::{Management, OverFiles, StatusReport},
 };
 
@@ -65,17 +65,37 @@ impl RestartCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let running = connection::open_if_running(&files, out).await?;
-        if running.is_some() {
-            // One that runs keeps the last good file; one that is ended could not begin with this one.
-            files.supposed_settings()?;
-        }
         let status = running.as_ref().and_then(DaemonClient::status_report);
+        if running.is_some() {
+            // One that runs keeps the last good files; one that is ended could not begin with these.
+            const RUNS_ON: &str = "the daemon was not restarted and runs on";
+            let settings = files.supposed_settings().map_err(|error| {
+                let failure = CommandFailure::from(error).undone(RUNS_ON);
+                failure.next("`mcpproxy config edit`")
+            })?;
+            let options = status.as_ref().map(|status| &status.location.serve_options);
+            let named = options.and_then(|options| {
+                let at = options.iter().position(|option| option == "--locked")?;
+                options.get(at + 1).map(Into::into)
+            });
+            let is_named = named.is_some();
+            if let Some(file) = named.or(settings.settings.lock_file) {
+                let failed = |error: ServeError| {
+                    CommandFailure::failed(error.what()).next(error.next_step())
+                };
+                daemon::check_lock(&file, is_named)
+                    .map_err(|error| failed(error).undone(RUNS_ON))?;
+            }
+        }
         let is_service = match &status {
             Some(status) => service::restart(status.pid).await?,
             None => false,
         };
         let location = status.map(|status| status.location).unwrap_or_default();
-        let mut done = "restarted".to_owned();
+        let mut done = match &running {
+            Some(_) => "restarted".to_owned(),
+            None => "started".to_owned(),
+        };
         let daemon = if is_service {
             connection::open_soon(&files, out).await?
         } else {
@@ -127,25 +147,9 @@ async fn say(
     if url.is_some() {
         return Ok(());
     }
-    let failure = |why: String| {
-        CommandFailure::failed(format!(
-            "{done}, but no client can connect over HTTP: {why}"
-        ))
-    };
     let settings = files.supposed_settings().map(|found| found.settings);
     let listen = settings.unwrap_or_default().listen;
-    Err(match TakenPort::of(listen).await {
-        Some(taken) => {
-            let take = format!("`mcpproxy config set listen {}`", taken.free);
-            let step = format!("{}, then `mcpproxy restart`", taken.step(&take));
-            failure(format!("{listen} is taken{}", taken.by)).next(step)
-        }
-        None => match listen.for_this_machine() {
-            Err(error) => failure(error.what()).next(NotLoopback::STEP),
-            Ok(()) => failure(format!(
-                "the daemon does not listen on {listen}, which is free now"
-            ))
-            .next("`mcpproxy restart`"),
-        },
-    })
+    let (why, step) = doctor::why_unheard(listen, &location.serve_options).await;
+    let what = format!("{done}, but no client can connect over HTTP: {why}");
+    Err(CommandFailure::failed(what).next(step))
 }

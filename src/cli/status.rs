@@ -107,7 +107,7 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
                 let why = if location.local_only {
                     "none: `serve --stdio` listens only with --http"
                 } else {
-                    "none: the daemon does not listen on its address; next: `mcpproxy doctor`"
+                    "none: the daemon does not listen on its address: `mcpproxy doctor` says why"
                 };
                 output::as_typed(why)
             }),
@@ -127,7 +127,7 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
     let lock = report.location.lock_file.as_ref();
     facts.extend(lock.map(|lock| {
         let lock = lock.display();
-        ("lock file", format!("{lock}: everything else is held"))
+        ("lock file", format!("{lock}: only its tools can be called"))
     }));
     facts.extend(report.activity.iter().flat_map(activity));
     if let Some(error) = report.config_error {
@@ -186,13 +186,7 @@ fn running(report: &StatusReport) -> String {
 /// `5 in the configuration: 2 ready, 1 asleep, 2 error`.
 fn servers(counts: ServerCounts) -> String {
     if counts.total == 0 {
-        // Of an older daemon, or none.
-        let ServerCounts {
-            configured,
-            connected,
-            ..
-        } = counts;
-        return format!("{configured} configured, {connected} connected");
+        return "none yet: `mcpproxy upstream add NAME -- COMMAND`".to_owned();
     }
     let parts: Vec<String> = counts
         .by_state()
@@ -212,9 +206,10 @@ fn servers(counts: ServerCounts) -> String {
 /// A state of servers as people call it.
 fn in_words(state: &str) -> &str {
     match state {
-        "needs_a_value" => "waiting for a secret or variable",
-        "authenticating" => "waiting for a login",
-        "error" => "in error",
+        "needs_a_value" => "need a secret or variable",
+        "authenticating" => "need a login",
+        "connecting" => "starting",
+        "error" => "failed",
         state => state,
     }
 }

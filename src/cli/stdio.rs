@@ -79,7 +79,7 @@ fn endpoint(text: &str) -> Result<String, String> {
 fn token(text: &str) -> Result<Secret, String> {
     match http::HeaderValue::from_str(text) {
         // Whoever means to show one must not come in without.
-        _ if text.trim().is_empty() => Err("it is empty; leave it out to show none".to_owned()),
+        _ if text.trim().is_empty() => Err("leave --token out to connect without one".to_owned()),
         Ok(_) => Ok(Secret::new(text)),
         Err(_) => Err("give it without line breaks, and without blanks at its ends".to_owned()),
     }

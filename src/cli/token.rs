@@ -111,10 +111,14 @@ impl TokenCommand {
                 let sending = daemon.send(Method::POST, TOKENS, body, AnswerDeadline::Daemon);
                 let body = sending.await?;
                 let issued: NewlyIssued = daemon_client::read(TOKENS, &body)?;
-                out.note(&format!(
-                    "issued {}; the token is shown only now",
+                out.done(&format!(
+                    "issued {}; its token is shown only now",
                     issued.name
                 ));
+                let location = daemon.status_report().map(|status| status.location);
+                if location.is_some_and(|location| location.url.is_none()) {
+                    out.warning("nothing of mcpproxy listens at this address: do not use it before `mcpproxy doctor` says why");
+                }
                 out.answer(TOKENS, &body, |issued: NewlyIssued| {
                     output::exactly(issued.text.trim_end())
                 })
@@ -125,7 +129,7 @@ impl TokenCommand {
             }
             Self::Revoke(RevokeToken { name }) => {
                 let body = revoke(&mut daemon, &name).await?;
-                out.note(&format!("revoked {name}"));
+                out.done(&format!("revoked {name}"));
                 if out.is_json() {
                     return output::json(&body);
                 }

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     config::BrokenEntry,
     daemon_client::{self, DaemonClient},
+    failure::error_code::ErrorCode,
     management::{ShownTool, ToolList, ToolRow},
 };
 
@@ -132,10 +133,17 @@ pub(super) fn print(known: ToolList, out: Output) -> Result<(), CommandFailure> 
 }
 
 fn row(tool: ToolRow) -> [String; 4] {
-    let callable = match (tool.callable, tool.reason) {
-        (true, _) => "yes".to_owned(),
-        (false, Some(reason)) => format!("no: {reason}"),
-        (false, None) => "no".to_owned(),
+    // The row names the tool and its server already.
+    let code = tool.code.as_deref().and_then(ErrorCode::parse);
+    let callable = match (code, tool.reason) {
+        _ if tool.callable => "yes".to_owned(),
+        (Some(ErrorCode::ToolHeld), _) => "no: held for review".to_owned(),
+        (Some(ErrorCode::ToolChanged), _) => "no: held, changed".to_owned(),
+        (Some(ErrorCode::ToolDisabled), _) => "no: disabled".to_owned(),
+        (Some(ErrorCode::ServerQuarantined), _) => "no: quarantined".to_owned(),
+        (Some(ErrorCode::ServerDisabled), _) => "no: server disabled".to_owned(),
+        (_, Some(reason)) => format!("no: {reason}"),
+        (_, None) => "no".to_owned(),
     };
     let first_line = tool
         .description
@@ -163,7 +171,7 @@ impl ShowTool {
 fn print_definition(tool: &ShownTool, out: Output) -> Result<(), CommandFailure> {
     if !tool.callable {
         let reason = tool.reason.as_deref().unwrap_or("no reason is given");
-        out.note(&format!("{} cannot be called: {reason}", tool.name));
+        out.note(&format!("cannot be called: {reason}"));
     }
     output::json(tool.definition.as_bytes())
 }

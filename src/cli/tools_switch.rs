@@ -11,6 +11,7 @@ use super::{
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::{ServerChange, ServerDetails, ToolList, ToolRow},
+    router,
     text::names,
 };
 
@@ -54,7 +55,11 @@ impl NamedTools {
         }
         let failed: Vec<&str> = failures.iter().map(|(name, _)| *name).collect();
         let (of, failed) = (self.names.len(), failed.join(", "));
-        let what = format!("{} of {of} tools failed: {failed}", failures.len());
+        let what = format!(
+            "{} of {of} tools not {}: {failed}",
+            failures.len(),
+            past(switch)
+        );
         let failures = failures.into_iter().map(|(_, failure)| failure);
         output::overall(failures.collect(), of, what)
     }
@@ -184,8 +189,14 @@ pub(super) fn tool_name(text: &str) -> Result<String, CommandFailure> {
     match text.split_once(':').or_else(|| text.split_once("__")) {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(text.to_owned()),
         _ => {
-            let what = format!("{text:?} is not of the form SERVER:TOOL");
-            Err(CommandFailure::usage(what).next("`mcpproxy tools list` shows the names"))
+            let (what, step) = if router::is_built_in(text) {
+                let what = format!("{text} is a built-in tool, which only clients call");
+                (what, "`mcpproxy tools search WORDS`")
+            } else {
+                let what = format!("{text:?} is not of the form SERVER:TOOL");
+                (what, "`mcpproxy tools list` shows the names")
+            };
+            Err(CommandFailure::usage(what).next(step))
         }
     }
 }

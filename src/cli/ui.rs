@@ -37,7 +37,7 @@ impl UiCommand {
             return output::json(&answer);
         }
         if !self.print && browser::open(&link.url).await {
-            out.note("opened the web UI in your browser; if nothing opened: `mcpproxy ui --print`");
+            out.done("opened the web UI in your browser; if nothing opened: `mcpproxy ui --print`");
             return Ok(());
         }
         output::exactly(&format!("{}\n", link.url))?;

@@ -126,8 +126,9 @@ impl UninstallCommand {
             return Ok(());
         }
         if !self.yes && !out.is_interactive() {
-            return Err(CommandFailure::refused("nothing was changed without --yes")
-                .next("`mcpproxy uninstall --yes`"));
+            return Err(CommandFailure::refused("there is no terminal to ask on")
+                .undone("nothing was changed")
+                .next("`mcpproxy uninstall --yes` does not ask"));
         }
         if !self.yes && !out.asks("Do this?") {
             out.done("nothing was changed");
@@ -340,7 +341,7 @@ impl Uninstalled {
         }
         let n = failures.len();
         if n == 0 {
-            out.done("uninstalled; delete the program as it came");
+            out.done("uninstalled; now remove the program the way you installed it");
             return Ok(());
         }
         let what = format!("{n} steps failed; what was done stays");

@@ -91,9 +91,8 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) ->
                     );
                 } else if !answers && ours.command().is_none() {
                     row.connected = false;
-                    row.error = Some(
-                        "another program has mcpproxy's port; next: `mcpproxy doctor`".to_owned(),
-                    );
+                    row.error =
+                        Some("another program has mcpproxy's port: `mcpproxy doctor`".to_owned());
                     row.next_step = Some("mcpproxy doctor".to_owned());
                 }
             }

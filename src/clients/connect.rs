@@ -334,10 +334,18 @@ fn left_alone(what: impl Into<String>, hint: impl Into<String>) -> Failure {
 
 pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError) -> Failure {
     let path = file.path.display();
-    let what = format!("{} was not changed: {path}: {error}", client.name());
+    let what = match error {
+        ClientFileError::Fault(_) => format!("{} was not changed: {path}: {error}", client.name()),
+        _ => format!("{} was not changed: {error} {path}", client.name()),
+    };
     let step = match error {
         ClientFileError::Fault(fault) => fault.step(&file.path),
-        ClientFileError::NameTaken(_) => "choose another name with --name".to_owned(),
+        ClientFileError::NameTaken(_) => {
+            format!(
+                "choose another name: `mcpproxy connect {} --name mcpproxy-daemon`",
+                client.id()
+            )
+        }
         ClientFileError::NotThere => {
             let hint = "GET /api/v1/clients shows which clients are connected.";
             let step = "`mcpproxy connect` shows which clients are connected";
@@ -350,12 +358,13 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
 pub(super) fn not_written(error: &ReplaceError) -> Failure {
     let step = match error {
         ReplaceError::ChangedMeanwhile(_) => {
-            "try again; end the client first if it writes its file often"
+            "try again; end the client first if it writes its file often".to_owned()
         }
-        ReplaceError::ReadOnly(_) => {
-            "make the file writable (`chmod u+w`), or change it where it is generated"
+        ReplaceError::ReadOnly(file) => {
+            let file = file.display();
+            format!("`chmod u+w {file}`, or change it where it is generated")
         }
-        ReplaceError::Io { file, reason, .. } => &storage::disk_step(file, reason),
+        ReplaceError::Io { file, reason, .. } => storage::disk_step(file, reason),
     };
     left_alone(format!("nothing was changed: {error}"), step)
 }

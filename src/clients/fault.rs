@@ -43,11 +43,11 @@ impl FileFault {
         let file = path.display();
         match self.line {
             Some(line) => format!("correct line {line} of {file}, then try again"),
-            None if path.is_dir() => {
-                format!("name a file; if {file} is meant to be one, move the folder away")
+            None if path.is_dir() => format!("name a file in {file}, or move that folder away"),
+            None if self.is_unread => {
+                format!("`chmod u+r {file}`, or have its owner let you read it")
             }
-            None if self.is_unread => format!("make {file} a file that your user can read"),
-            None => format!("correct or reformat {file}, then try again"),
+            None => format!("correct {file}, then try again"),
         }
     }
 
@@ -70,7 +70,9 @@ impl fmt::Display for FileFault {
 impl From<ConfigError> for FileFault {
     fn from(error: ConfigError) -> Self {
         match error {
-            ConfigError::Syntax { line, problem, .. } => Self::at(line, problem),
+            ConfigError::Syntax { line, problem, .. } => {
+                Self::at(line, format!("not valid JSON: {problem}"))
+            }
             other @ ConfigError::Findings(_) => Self::new(other.to_string()),
         }
     }

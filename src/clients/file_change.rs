@@ -52,10 +52,10 @@ pub(super) enum ClientFileError {
     #[error("{0}")]
     Fault(FileFault),
     /// The name is taken by something else.
-    #[error("it has a server named {0:?} already, which is not mcpproxy")]
+    #[error("another server is named {0:?} in")]
     NameTaken(String),
     /// There is nothing of ours to take out.
-    #[error("mcpproxy is not in it")]
+    #[error("mcpproxy is not in")]
     NotThere,
 }
 

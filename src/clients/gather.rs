@@ -109,7 +109,7 @@ pub fn gather_pasted(
 ) -> Result<ImportReport, Failure> {
     let found = pasted::read(text, name).map_err(|fault| {
         let hint = "paste the JSON or the URL from the server's page";
-        let error = format!("nothing to add: {fault}");
+        let error = format!("nothing was added: {fault}");
         Failure::new(ErrorCode::InvalidArguments, error, hint)
     })?;
     let file = ClientFile::new(Some(found.client), Scope::User, PathBuf::from("-"));

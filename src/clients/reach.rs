@@ -94,12 +94,14 @@ impl Reaching {
         }
         let Some(address) = &self.address else {
             let what = if self.is_running {
-                "the daemon serves no HTTP, only its local socket"
+                "nothing was connected: the daemon serves no HTTP, only its local socket"
             } else {
-                "the configured `listen` has no fixed port for clients"
+                "nothing was connected: the configured `listen` has no fixed port for clients"
             };
-            let hint = "set `listen` to a port that is free, or use --stdio";
-            return Err(Failure::new(ErrorCode::ClientUnchanged, what, hint));
+            let hint = "Set `listen` to a port that is free, or connect with stdio.";
+            let step = "`mcpproxy doctor` shows why and a free port; or connect with --stdio";
+            let failure = Failure::new(ErrorCode::ClientUnchanged, what, hint);
+            return Err(failure.at_terminal(step));
         };
         Ok(ConnectTarget::Http {
             url: format!("{address}{}", endpoint.unwrap_or("/mcp")),

@@ -16,7 +16,7 @@ pub(super) enum ReplaceError {
     #[error("{} was changed meanwhile", .0.display())]
     ChangedMeanwhile(PathBuf),
     /// Somebody does not want it written to.
-    #[error("{} may not be written to", .0.display())]
+    #[error("{} is read-only", .0.display())]
     ReadOnly(PathBuf),
     /// The disk said no.
     #[error("failed to {doing} {}: {}", file.display(), storage::in_words(reason))]

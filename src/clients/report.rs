@@ -193,10 +193,12 @@ impl FoundServer {
         match self.outcome {
             FoundOutcome::New => format!("new{off}{trouble}"),
             FoundOutcome::Renamed => format!("new, as {name}{off}: {reason}{trouble}"),
-            FoundOutcome::Same if self.differing.is_empty() => format!("same as {name}"),
+            FoundOutcome::Same if self.differing.is_empty() => {
+                format!("same as the server {name:?}")
+            }
             FoundOutcome::Same => {
                 let differing = self.differing.join(", ");
-                format!("same as {name}; written differently there: {differing}")
+                format!("same as the server {name:?}; written differently there: {differing}")
             }
             FoundOutcome::Ourselves => "is mcpproxy itself".to_owned(),
             FoundOutcome::Unusable => format!("cannot be used: {reason}"),

@@ -112,7 +112,7 @@ pub(super) fn all(
         return Ok(Vec::new());
     }
     if !root.is_object() {
-        return Err(FileFault::new("its top level has no keys"));
+        return Err(FileFault::new("its top level is not an object"));
     }
     let project = match scope {
         Scope::User => None,

@@ -14,7 +14,7 @@ pub(super) fn read(text: &str) -> Result<Value, FileFault> {
 fn document(text: &str) -> Result<DocumentMut, FileFault> {
     text.parse::<DocumentMut>().map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        FileFault::at_byte(text, at, "it is not TOML from here on")
+        FileFault::at_byte(text, at, "not valid TOML from here on")
     })
 }
 

@@ -20,6 +20,6 @@ pub use self::{
     messages::{CallBatch, ScriptEnd, ScriptEvent},
     running::{BrokenScript, RunningScript},
     sandbox::run as run_sandbox,
-    script_failure::{CodePlace, ScriptCode, ScriptFailure, calls_before},
+    script_failure::{CodePlace, ScriptCode, ScriptFailure},
     scripts::{NotStarted, Script, Scripts},
 };

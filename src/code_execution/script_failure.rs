@@ -81,7 +81,7 @@ impl ScriptCode {
 }
 
 /// What became of the calls of a script that failed.
-pub fn calls_before(calls: usize) -> &'static str {
+fn calls_before(calls: usize) -> &'static str {
     match calls {
         0 => "No call ran.",
         _ => "Calls before that may have run.",

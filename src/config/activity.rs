@@ -32,11 +32,11 @@ impl ActivitySettings {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Kept {
-    /// Nothing but its size.
+    /// Only their size.
     Off,
-    /// Values without what looks like a credential, long ones cut.
+    /// The values; what looks like a credential is masked, and long values are cut.
     #[default]
     Redacted,
-    /// Values as they are, but for the secrets of the configuration, up to a limit.
+    /// The values up to a limit; only secrets of the configuration are masked.
     Full,
 }

@@ -73,7 +73,7 @@ pub enum EditError {
     #[error("no server {0:?} is configured")]
     UnknownServer(String),
     /// Several entries have the name of the server to remove, so it cannot be told which one is meant.
-    #[error("{n} entries of the configuration are named {name:?}")]
+    #[error("nothing was removed: {n} entries of the configuration are named {name:?}")]
     SeveralEntries {
         /// The name.
         name: String,
@@ -81,10 +81,10 @@ pub enum EditError {
         n: usize,
     },
     /// The server's entry is no object, so it has no keys.
-    #[error("the entry of the server {0:?} is not an object")]
+    #[error("the entry of {0:?} must be an object such as {{\"command\": \"uvx\"}}")]
     NotAnEntry(String),
     /// No key was named, or that of all servers.
-    #[error("the path names no single value; of the servers, name one: `mcpServers.NAME`")]
+    #[error("only one value can be changed at a time, and of `mcpServers` only one server")]
     NoKey,
     /// A server cannot have this name.
     #[error(transparent)]

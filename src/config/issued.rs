@@ -134,7 +134,7 @@ struct Stored {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The disk said no, or the file is not one of ours.
-    #[error("the tokens cannot be read or written: {}", storage::in_words(.0))]
+    #[error("the file of the tokens cannot be used: {}", storage::in_words(.0))]
     Io(#[from] io::Error),
     /// There is one of this name.
     #[error("no token was issued: there is a token {0:?} already")]
@@ -216,8 +216,17 @@ fn read(data_dir: &Path) -> io::Result<Vec<IssuedToken>> {
         }
         Err(error) => return Err(error),
     };
-    let stored: Stored = serde_json::from_str(&text)?;
     let unlike = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    let stored: Stored = serde_json::from_str(&text).map_err(|error| {
+        let is_other = error.is_data();
+        let what = if is_other {
+            "not as mcpproxy writes it"
+        } else {
+            "not valid JSON"
+        };
+        let (line, column) = (error.line(), error.column());
+        unlike(format!("it is {what}: line {line}, column {column}"))
+    })?;
     if stored.version != 1 {
         return Err(unlike(format!("version {} is not known", stored.version)));
     }

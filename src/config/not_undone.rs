@@ -7,7 +7,7 @@ pub enum NotUndone {
     #[error("the history of the configuration cannot be read")]
     Unreadable,
     /// There is none.
-    #[error("there is no change to undo")]
+    #[error("no change is recorded in this data folder")]
     Nothing,
     /// It is not in the history.
     #[error("there is no change {0} in the history")]
@@ -16,13 +16,13 @@ pub enum NotUndone {
     #[error("change {0} is undone already")]
     Already(u64),
     /// It took a secret away.
-    #[error("change {0} removed a secret, which the history does not keep")]
+    #[error("change {0} replaced or removed a secret, and the history keeps no secrets")]
     Secret(u64),
     /// Nobody saw the text before it, or it was too long.
     #[error("change {0} cannot be undone: the former value is not known")]
     NotKept(u64),
     /// It revoked a token, of which nothing is kept.
-    #[error("change {id} revoked the token {name:?}, which cannot come back; issue another one")]
+    #[error("change {id} revoked the token {name:?}, and a revoked token cannot come back")]
     Revoked {
         /// The change.
         id: u64,
@@ -30,7 +30,7 @@ pub enum NotUndone {
         name: String,
     },
     /// It took approvals back, which a person gives only to what they see.
-    #[error("change {id} took back what was approved of {server}; review it again")]
+    #[error("change {id} took back approvals of {server}, which only a new review gives")]
     Withdrawn {
         /// The change.
         id: u64,
@@ -38,7 +38,7 @@ pub enum NotUndone {
         server: String,
     },
     /// A later change is about the same.
-    #[error("`{path}` was changed again after change {id}")]
+    #[error("`{path}` was changed again after change {id}, and that has to be undone first")]
     ChangedSince {
         /// The change.
         id: u64,

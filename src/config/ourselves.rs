@@ -71,7 +71,7 @@ impl Whereabouts {
 }
 
 /// Why such an entry is refused.
-pub(super) const BEHIND_ITSELF: &str = "leads back to mcpproxy itself";
+pub(super) const BEHIND_ITSELF: &str = "is mcpproxy itself";
 
 /// Programs that start another one, which their arguments name by itself, in a line for a shell, or as a package to fetch.
 const STARTERS: [&str; 14] = [

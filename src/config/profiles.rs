@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::wildcard::{Coverage, NamePattern, Wildcard};
 
-/// What an endpoint `/mcp/p/NAME` shows.
+/// The servers and tools at `/mcp/p/NAME`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]

@@ -154,10 +154,10 @@ pub enum RemoteKind {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Author {
-    /// Somebody with an editor, the command line or the page.
+    /// You, with an editor, the terminal or the web UI.
     #[default]
     Person,
-    /// An agent, through MCP. While it is quarantined such an entry is not contacted and its references stay unresolved.
+    /// An agent, through MCP. While the entry is quarantined, mcpproxy does not start or contact the server.
     Agent,
 }
 
@@ -185,7 +185,7 @@ pub enum Start {
     /// With the first call.
     #[default]
     OnDemand,
-    /// At start, to stay.
+    /// When the daemon starts; it stays connected.
     Eager,
 }
 
@@ -194,15 +194,15 @@ pub enum Start {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum SessionScope {
-    /// All clients, until the server is seen to ask, or to log for one of several: from then on each client that can answer or wants log
-    /// lines has a connection of its own.
+    /// All clients share one, until the server asks a client something or logs; from then on each client that can answer, or wants log
+    /// lines, has its own.
     #[default]
     Auto,
-    /// All clients.
+    /// All clients share one.
     Shared,
-    /// Nobody: each client has a connection of its own.
+    /// Each client has its own.
     Client,
-    /// Clients with the same roots.
+    /// Clients with the same roots share one.
     Workspace,
 }
 
@@ -211,12 +211,12 @@ pub enum SessionScope {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ProtocolEra {
-    /// It is found out: over pipes the handshake comes first, over HTTP the question what it speaks.
+    /// Detected: with a handshake over stdio; over HTTP mcpproxy asks the server first.
     #[default]
     Auto,
     /// With a handshake.
     Legacy,
-    /// Without.
+    /// Without a handshake.
     Modern,
 }
 
@@ -234,10 +234,10 @@ pub struct Root {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ToolChanges {
-    /// The tool is held until a person approves.
+    /// The tool is held until you approve it.
     #[default]
     Hold,
-    /// The new definition counts at once.
+    /// The new definition is usable at once.
     Allow,
 }
 
@@ -246,9 +246,9 @@ pub enum ToolChanges {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum NewTools {
-    /// The tool is held until a person approves.
+    /// The tool is held until you approve it.
     Hold,
-    /// It may be used at once, unless the scanner objects.
+    /// The tool is usable at once, unless the scanner finds it dangerous.
     #[default]
     Allow,
 }

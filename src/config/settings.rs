@@ -228,7 +228,7 @@ pub enum RoutingMode {
     /// Search and call.
     #[default]
     RetrieveTools,
-    /// Every upstream tool as `server__tool`.
+    /// Every server's tool as `server__tool`.
     Direct,
     /// `code_execution` and search.
     CodeExecution,

@@ -47,7 +47,7 @@ use crate::{
     router::View,
     storage,
     telemetry::logging,
-    trust::approvals::Lock,
+    trust::approvals::{Lock, LockError},
 };
 
 /// What the command line says about serving.
@@ -182,7 +182,7 @@ pub fn start_logging(options: &ServeOptions) -> Result<(), ServeError> {
                 let what = format!("the log file {} cannot be opened", path.display());
                 ServeError::in_folder(&what, path, why)
             }
-            _ => ServeError::failed(error.to_string(), storage::disk_step(path, why)),
+            _ => ServeError::failed(error.to_string(), "name another file with --log-file"),
         },
     })
 }
@@ -202,7 +202,9 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         check_listen(&settings, &options)
             .map_err(|error| ServeError::failed(error.what(), NotLoopback::STEP))?;
     }
-    let lock_file = settings.lock_file.as_deref().map(lock_file).transpose()?;
+    let accepted = settings.lock_file.as_deref();
+    let accepted = accepted.map(|file| lock_file(file, options.locked.is_some()));
+    let lock_file = accepted.transpose()?;
     let data_dir = options.places.data_folder(&settings).to_owned();
     data_folder::prepare(&data_dir).map_err(|error| {
         ServeError::in_folder(
@@ -247,14 +249,26 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     })
 }
 
+/// Whether a daemon could start with this lock file.
+pub fn check_lock(file: &Path, is_named: bool) -> Result<(), ServeError> {
+    lock_file(file, is_named).map(drop)
+}
+
 /// Reads what is accepted. A daemon that cannot do that does not start: it would accept something else.
-fn lock_file(file: &Path) -> Result<Lock, ServeError> {
+fn lock_file(file: &Path, is_named: bool) -> Result<Lock, ServeError> {
     let lock = Lock::load(file).map_err(|error| {
-        let file = file.display();
-        ServeError::failed(
-            format!("the lock file {file} cannot be used: {error}"),
-            "name a lock file; `mcpproxy upstream lock mcp.lock.json` writes one from your approvals",
-        )
+        let name = file.display();
+        let what = if matches!(error, LockError::Missing) {
+            format!("there is no lock file {name}")
+        } else {
+            format!("the lock file {name} cannot be used: {error}")
+        };
+        let step = if is_named {
+            "name a lock file with --locked; `mcpproxy upstream lock mcp.lock.json` writes one"
+        } else {
+            "restore that file, or go on without one: `mcpproxy config set lock_file null`"
+        };
+        ServeError::failed(what, step)
     })?;
     tracing::info!(file = %file.display(), tools = lock.len(), "only what the lock file has is accepted");
     Ok(lock)

@@ -24,9 +24,23 @@ pub enum DaemonError {
     /// The data folder is a file, or a file leads to it.
     #[error("the data folder {} is not a folder", .0.display())]
     NoFolder(PathBuf),
+    /// The data folder is another user's.
+    #[error("your user may not open the data folder {}", .0.display())]
+    ClosedFolder(PathBuf),
     /// Another user's daemon has the data folder.
     #[error("your user may not use the daemon of {}", .0.display())]
     OtherUser(PathBuf),
+    /// The path of the socket is longer than the system allows.
+    #[error("the path of the data folder is too long for the daemon's socket: {}", .0.display())]
+    TooLong(PathBuf),
+    /// It runs and says nothing.
+    #[error("the daemon{} did not answer within {seconds} s", pid.map_or(String::new(), |pid| format!(" (process {pid})")))]
+    Silent {
+        /// Its process, where the system says that.
+        pid: Option<i32>,
+        /// How long it was waited.
+        seconds: u64,
+    },
     /// Something is there, but no connection comes about.
     #[error("failed to reach the daemon on {}: {reason}", socket.display())]
     Unreachable {

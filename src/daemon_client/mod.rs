@@ -31,6 +31,7 @@ use crate::{
         step::NextStep,
     },
     management::{Management, OverFiles, StatusReport, version_note},
+    storage::in_words,
 };
 
 /// How long connecting and the first, small answer may take.
@@ -146,12 +147,14 @@ impl DaemonClient {
     /// Connects to the daemon of a data folder.
     pub async fn connect(data_dir: &Path) -> Result<Self, DaemonError> {
         let socket = data_dir.join(SOCKET);
-        let daemon = timeout(CONNECT, Self::greet(&socket)).await.map_err(|_| {
-            let reason = format!("no answer within {} seconds", CONNECT.as_secs());
-            DaemonError::Unreachable {
-                socket: socket.clone(),
-                reason,
-            }
+        let stream = open_socket(&socket)
+            .await
+            .map_err(|error| not_opened(&socket, &error))?;
+        let pid = process_at(&stream);
+        let greeted = timeout(CONNECT, Self::greet(&socket, stream)).await;
+        let daemon = greeted.map_err(|_| DaemonError::Silent {
+            pid,
+            seconds: CONNECT.as_secs(),
         })??;
         match serde_json::from_slice::<Version>(&daemon.status) {
             Ok(Version { version }) => Ok(Self { version, ..daemon }),
@@ -162,23 +165,11 @@ impl DaemonClient {
         }
     }
 
-    async fn greet(socket: &Path) -> Result<Self, DaemonError> {
+    async fn greet(socket: &Path, stream: SocketStream) -> Result<Self, DaemonError> {
         let unreachable = |reason: String| DaemonError::Unreachable {
             socket: socket.to_owned(),
             reason,
         };
-        let stream = open_socket(socket)
-            .await
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                    DaemonError::NotRunning(None)
-                }
-                io::ErrorKind::PermissionDenied => DaemonError::OtherUser(socket.to_owned()),
-                io::ErrorKind::NotADirectory => {
-                    DaemonError::NoFolder(socket.parent().unwrap_or(socket).to_owned())
-                }
-                _ => unreachable(error.to_string()),
-            })?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| unreachable(error.to_string()))?;
@@ -423,13 +414,47 @@ pub fn read<'a, T: Deserialize<'a>>(request: &str, body: &'a [u8]) -> Result<T, 
 
 /// Opens the daemon's local socket.
 #[cfg(unix)]
-pub async fn open_socket(socket: &Path) -> io::Result<tokio::net::UnixStream> {
-    tokio::net::UnixStream::connect(socket).await
+pub async fn open_socket(socket: &Path) -> io::Result<SocketStream> {
+    SocketStream::connect(socket).await
+}
+
+#[cfg(unix)]
+type SocketStream = tokio::net::UnixStream;
+#[cfg(not(unix))]
+type SocketStream = tokio::io::DuplexStream;
+
+/// The process that listens at the other end, where the system says that.
+#[cfg(unix)]
+fn process_at(stream: &SocketStream) -> Option<i32> {
+    stream.peer_cred().ok()?.pid()
+}
+#[cfg(not(unix))]
+fn process_at(_: &SocketStream) -> Option<i32> {
+    None
+}
+
+/// Why a socket was not opened.
+pub(in crate::daemon_client) fn not_opened(socket: &Path, error: &io::Error) -> DaemonError {
+    let folder = || socket.parent().unwrap_or(socket).to_owned();
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => DaemonError::NotRunning(None),
+        io::ErrorKind::PermissionDenied => match socket.symlink_metadata() {
+            Err(_) => DaemonError::ClosedFolder(folder()),
+            Ok(_) => DaemonError::OtherUser(socket.to_owned()),
+        },
+        io::ErrorKind::NotADirectory => DaemonError::NoFolder(folder()),
+        // Of the system's names for a path that is too long none gets here: the path is refused before.
+        io::ErrorKind::InvalidInput => DaemonError::TooLong(folder()),
+        _ => DaemonError::Unreachable {
+            socket: socket.to_owned(),
+            reason: in_words(error),
+        },
+    }
 }
 
 /// Elsewhere there is no local socket yet.
 #[cfg(not(unix))]
-pub async fn open_socket(_socket: &Path) -> io::Result<tokio::io::DuplexStream> {
+pub async fn open_socket(_socket: &Path) -> io::Result<SocketStream> {
     std::future::ready(Err(io::Error::new(
         io::ErrorKind::Unsupported,
         "the local socket needs a Unix system",

@@ -35,21 +35,18 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         findings.push(fail(fault, report.fix()));
     }
     for broken in &report.broken {
-        let what = format!(
-            "the server {} cannot be used: {}",
-            broken.name, broken.reason
-        );
-        findings.push(fail(&what, &broken.step().at_terminal(&broken.name)));
+        let fix = broken.step().at_terminal(&broken.name);
+        findings.push(fail(&broken.reason, &fix).at(&broken.name));
     }
     if let Some(error) = status.and_then(|status| status.config_error.as_ref())
         && report.error.is_none()
     {
         let what = format!("the daemon rejects the file: {error}");
-        findings.push(fail(&what, "correct the file"));
+        findings.push(fail(&what, "`mcpproxy config edit`"));
     }
     for warning in &report.warnings {
         let fix = if Path::new(&report.config_file).exists() {
-            "correct it, unless it is meant"
+            "if that is not intended: `mcpproxy config edit`"
         } else {
             "`mcpproxy setup`"
         };
@@ -57,16 +54,17 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     }
     if findings.is_empty() {
         let what = match report.servers {
-            1 => "it is fine, 1 server".to_owned(),
-            servers => format!("it is fine, {servers} servers"),
+            1 => "no mistakes, 1 server".to_owned(),
+            servers => format!("no mistakes, {servers} servers"),
         };
         findings.push(DoctorFinding::ok(CONFIGURATION, what));
     }
     let file = &report.config_file;
-    findings
-        .into_iter()
-        .map(|finding| finding.at(file))
-        .collect()
+    let placed = |finding: DoctorFinding| match finding.place {
+        Some(_) => finding,
+        None => finding.at(file),
+    };
+    findings.into_iter().map(placed).collect()
 }
 
 #[cfg(test)]

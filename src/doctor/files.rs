@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::DoctorFinding;
-use crate::storage;
+use crate::{config::IssuedTokens, storage};
 
 const FILES: &str = "files";
 
@@ -31,7 +31,10 @@ pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFind
     let access = access_of(&found)?;
     let place = file.display();
     let fix = format!("`chmod 600 {place}`");
-    let finding = if access.mode & WRITABLE != 0 {
+    let finding = if !access.is_ours && fs::File::open(file).is_err() {
+        let what = "the configuration belongs to another user, and you cannot read it";
+        DoctorFinding::fail(FILES, what, format!("`sudo chown $USER {place}`"))
+    } else if access.mode & WRITABLE != 0 {
         let what = "other users can change the configuration, and so run commands as you";
         DoctorFinding::fail(FILES, what, fix)
     } else if access.mode & OPEN != 0 && has_secrets {
@@ -70,7 +73,16 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
             "other users can open the data folder (mode {:o})",
             access.mode
         );
-        return Some(DoctorFinding::warn(FILES, what, format!("chmod 700 {place}")).at(place));
+        return Some(DoctorFinding::warn(FILES, what, format!("`chmod 700 {place}`")).at(place));
+    }
+    if let Err(error) = IssuedTokens::read(folder) {
+        let what = format!(
+            "clients with issued tokens are refused: {}",
+            storage::in_words(&error)
+        );
+        let file = IssuedTokens::file_in(folder);
+        let fix = storage::disk_step(&file, &error);
+        return Some(DoctorFinding::fail(FILES, what, fix).at(file.display()));
     }
     let open = open_files(folder);
     Some(match &open[..] {
@@ -84,7 +96,7 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
                 "the data folder is closed to others, but files in it are not: {}{more}",
                 first.display()
             );
-            DoctorFinding::warn(FILES, what, format!("chmod -R go= {place}")).at(place)
+            DoctorFinding::warn(FILES, what, format!("`chmod -R go= {place}`")).at(place)
         }
     })
 }

@@ -20,7 +20,7 @@ use serde::Serialize;
 pub use self::{
     finding::{DoctorFinding, DoctorSeverity},
     new_server::{TriedServer, try_new},
-    port::TakenPort,
+    port::{TakenPort, why_unheard},
 };
 use crate::{
     clients::ClientPlaces,

@@ -48,17 +48,15 @@ pub(super) async fn check(
     let listen = listen?;
     Some(match status {
         Some(status) => {
-            let fix = "stop that program or set another `listen`, then `mcpproxy restart`";
-            let who = who_has(listen).await;
-            let what = format!("no client can connect over HTTP: {who}");
+            let (why, fix) = why_unheard(listen, &status.location.serve_options).await;
+            let what = format!("no client can connect over HTTP: {why}");
             // One that was started for clients that come through a bridge serves those.
             let is_for_bridges = status.location.ends_after_idle_seconds.is_some();
-            let finding = if is_for_bridges {
+            if is_for_bridges {
                 DoctorFinding::warn(PORT, what, fix)
             } else {
                 DoctorFinding::fail(PORT, what, fix)
-            };
-            finding.at(listen)
+            }
         }
         None => free(listen).await,
     })
@@ -70,33 +68,45 @@ async fn free(listen: Listen) -> DoctorFinding {
     };
     // Given back at once; no connection was made, so nothing lingers.
     match TcpListener::bind(address) {
-        Ok(_) => DoctorFinding::ok(PORT, "it is free").at(address),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => DoctorFinding::fail(
-            PORT,
-            format!(
-                "it is taken{}",
-                TakenPort::of(listen)
-                    .await
-                    .map(|taken| taken.by)
-                    .unwrap_or_default()
+        Ok(_) => DoctorFinding::ok(PORT, format!("{address} is free")),
+        Err(error) => match TakenPort::of(listen).await {
+            Some(taken) => DoctorFinding::fail(
+                PORT,
+                format!("{address} is taken{}", taken.by),
+                taken.step(&taken.move_away()),
             ),
-            "stop that program, or set another `listen`",
-        )
-        .at(address),
-        Err(error) => DoctorFinding::fail(
-            PORT,
-            format!("it cannot be used: {}", storage::in_words(&error)),
-            "set another `listen` in the configuration",
-        )
-        .at(address),
+            None => DoctorFinding::fail(
+                PORT,
+                format!("{address} cannot be used: {}", storage::in_words(&error)),
+                "`mcpproxy config set listen 127.0.0.1:8080`",
+            ),
+        },
     }
 }
 
-/// Who keeps a daemon that runs from listening, as far as it can be told.
-async fn who_has(listen: Listen) -> String {
+/// Why a daemon that runs with these options does not listen there, as far as it can be told, and what to do about it. Takes up to two
+/// seconds.
+pub async fn why_unheard(listen: Listen, serve_options: &[String]) -> (String, String) {
+    let is_refused = listen.for_this_machine().err();
+    if let Some(refused) =
+        is_refused.filter(|_| !serve_options.iter().any(|one| one == "--insecure"))
+    {
+        let address = format!("127.0.0.1:{}", listen.port());
+        let step = format!("`mcpproxy config set listen {address}`, then `mcpproxy restart`");
+        return (refused.what(), step);
+    }
     match TakenPort::of(listen).await {
-        None => "the port was taken when it started, and is free now".to_owned(),
-        Some(taken) => format!("the port is taken{}", taken.by),
+        Some(taken) => {
+            let step = taken.step(&taken.move_away());
+            (
+                format!("{listen} is taken{}", taken.by),
+                format!("{step}, then `mcpproxy restart`"),
+            )
+        }
+        None => (
+            format!("the daemon does not listen on {listen}, which is free now"),
+            "`mcpproxy restart`".to_owned(),
+        ),
     }
 }
 
@@ -132,6 +142,11 @@ impl TakenPort {
             },
             free: free_after(address)?,
         })
+    }
+
+    /// The command that takes the free port.
+    pub fn move_away(&self) -> String {
+        format!("`mcpproxy config set listen {}`", self.free)
     }
 
     /// What to do about it; `take` takes the free port.
@@ -253,11 +268,16 @@ mod tests {
         let taken_port = TakenPort::of(listen(port)).await.expect("it is taken");
         let free = taken_port.free;
         assert!(free.port() != port && TakenPort::of(free).await.is_none());
-        let who = super::who_has(listen(port)).await;
-        assert!(who.starts_with("the port is taken"), "{who}");
+        let (why, step) = super::why_unheard(listen(port), &[]).await;
+        assert!(why.contains("is taken by"), "{why}");
+        assert!(step.contains(&free.to_string()), "{step}");
         drop(taken);
-        let who = super::who_has(listen(port)).await;
-        assert!(who.ends_with("is free now"), "{who}");
+        let (why, _) = super::why_unheard(listen(port), &[]).await;
+        assert!(why.ends_with("is free now"), "{why}");
+        let open = "0.0.0.0:1".parse().expect("an address");
+        let (why, step) = super::why_unheard(open, &[]).await;
+        assert!(why.starts_with("other machines can reach"), "{why}");
+        assert!(step.contains("listen 127.0.0.1:1`"), "{step}");
     }
 
     #[tokio::test]

@@ -25,18 +25,20 @@ fn finding(
     let fault = match stored {
         Ok(stored) => {
             let known = match stored.names.len() {
-                0 => "none are stored".to_owned(),
-                1 => "1 is stored".to_owned(),
-                known => format!("{known} are stored"),
+                0 => "none stored".to_owned(),
+                known => format!("{known} stored"),
             };
             match (stored.store, stored.fault) {
                 (Some(store), None) => {
                     let place = keyring.place(store);
-                    return DoctorFinding::ok(SECRETS, format!("{known}; {place} keeps new ones"));
+                    return DoctorFinding::ok(
+                        SECRETS,
+                        format!("{known}; new ones go into {place}"),
+                    );
                 }
                 (Some(store), Some(why)) => {
                     let place = keyring.place(store);
-                    let what = format!("{known}; {place} keeps new ones, because {why}");
+                    let what = format!("{known}; new ones go into {place}, because {why}");
                     return DoctorFinding::ok(SECRETS, what);
                 }
                 (None, fault) => fault,
@@ -85,7 +87,7 @@ mod tests {
             stored(file, None),
             0,
             DoctorSeverity::Ok,
-            "1 is stored; the file ",
+            "1 stored; new ones go into the file ",
         );
         check(
             stored(file, Some(absent())),

@@ -26,7 +26,9 @@ const SERVER: &str = "server";
 pub(super) fn search_path(base: &BaseEnvironment, login: Option<&OsStr>) -> DoctorFinding {
     let check = "path";
     let finding = if login.is_some() || File::open("/dev/tty").is_ok() {
-        DoctorFinding::ok(check, "servers' programs are searched here")
+        let folders = std::env::split_paths(&base.path()).count();
+        let what = format!("servers' programs are looked up in {folders} folders");
+        return DoctorFinding::ok(check, what);
     } else {
         DoctorFinding::warn(
             check,
@@ -57,8 +59,8 @@ pub(super) fn programs(settings: &Settings, base: &BaseEnvironment) -> Vec<Docto
     }
     if found > 0 {
         let what = match found {
-            1 => "1 server's program found".to_owned(),
-            n => format!("the programs of {n} servers found"),
+            1 => "1 server's program was found".to_owned(),
+            n => format!("the programs of {n} servers were found"),
         };
         findings.push(DoctorFinding::ok(COMMAND, what));
     }
@@ -101,19 +103,19 @@ fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
         (Standing::Disabled, _) => return None,
         (Standing::Quarantined, _) => held_by_daemon(row),
         _ if row.is_failing() => failed(
-            row.last_error.as_deref().unwrap_or("it does not answer"),
+            row.last_error.as_deref().unwrap_or("does not answer"),
             row.next_step.as_deref(),
             &row.name,
         ),
         (_, ServerState::Authenticating) => DoctorFinding::warn(
             SERVER,
-            "it waits for a login",
+            "needs a login",
             row.next_step
                 .clone()
-                .unwrap_or_else(|| format!("mcpproxy upstream login {}", row.name)),
+                .unwrap_or_else(|| NextStep::LogIn.at_terminal(&row.name)),
         ),
-        (_, ServerState::Ready) => answered(format!("it answers{tools}"), row.left_out.as_ref()),
-        (_, ServerState::Connecting) => DoctorFinding::ok(SERVER, "it is being connected"),
+        (_, ServerState::Ready) => answered(format!("answers{tools}"), row.left_out.as_ref()),
+        (_, ServerState::Connecting) => DoctorFinding::ok(SERVER, "is starting"),
         _ => answered(
             format!("asleep until the next call{tools}"),
             row.left_out.as_ref(),
@@ -134,12 +136,12 @@ fn answered(what: String, left_out: Option<&LeftOut>) -> DoctorFinding {
 fn held_by_daemon(row: &ServerRow) -> DoctorFinding {
     let what = match (&row.last_error, row.tools) {
         (Some(why), _) => {
-            let what = format!("it waits for approval; listing its tools failed: {why}");
+            let what = format!("waits for approval; listing its tools failed: {why}");
             let step = row.next_step.clone().unwrap_or_else(|| review(&row.name));
             return DoctorFinding::warn(SERVER, what, step);
         }
-        (None, Some(1..)) => "it waits for approval; only its tools were listed",
-        (None, _) => "it waits for approval",
+        (None, Some(1..)) => "waits for approval; only its tools were listed",
+        (None, _) => "waits for approval",
     };
     DoctorFinding::warn(SERVER, what, review(&row.name))
 }
@@ -147,7 +149,7 @@ fn held_by_daemon(row: &ServerRow) -> DoctorFinding {
 fn held(name: &str) -> DoctorFinding {
     DoctorFinding::warn(
         SERVER,
-        "it waits for approval and was not started",
+        "waits for approval and was not started",
         review(name),
     )
 }
@@ -198,15 +200,18 @@ pub(super) async fn tried(
                         1 => "1 tool".to_owned(),
                         tools => format!("{tools} tools"),
                     };
-                    answered(format!("it answers, {tools}"), left_out.as_ref())
+                    answered(format!("answers, {tools}"), left_out.as_ref())
                 }
                 TrialOutcome::Failed { error, .. } => {
                     DoctorFinding::fail(SERVER, error.whole(), error.step.at_terminal(name))
                 }
                 TrialOutcome::Late => DoctorFinding::fail(
                     SERVER,
-                    format!("it did not answer within {}", duration::show(within)),
-                    "a first start may download something: try again with --wait 5m",
+                    format!("did not answer within {}", duration::show(within)),
+                    format!(
+                        "{}; if it was still downloading something: `mcpproxy doctor --wait 5m`",
+                        NextStep::ReadLog.at_terminal(name)
+                    ),
                 ),
             };
             finding.at(name)
@@ -214,7 +219,7 @@ pub(super) async fn tried(
         Err(error) => findings.push(DoctorFinding::fail(
             SERVER,
             format!("servers cannot be started: {}", storage::in_words(&error)),
-            "make the data folder one of your own, with room on its disk",
+            "name a data folder that you can write with --data-dir",
         )),
     }
     findings
@@ -257,6 +262,6 @@ mod tests {
         let findings = programs(&settings, &base);
         assert_eq!(failing(&findings), ["absent", "moved", "nowhere"]);
         let good = findings.last().expect("a finding");
-        assert_eq!(good.what, "1 server's program found");
+        assert_eq!(good.what, "1 server's program was found");
     }
 }

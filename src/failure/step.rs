@@ -107,7 +107,9 @@ impl NextStep {
                 "its log is empty: run the command that `mcpproxy upstream show {server}` prints"
             ),
             Self::SetSecret { name } => format!("`mcpproxy secret set {name}`"),
-            Self::SetVariable { name } => format!("set {name} for the daemon, then restart it"),
+            Self::SetVariable { name } => {
+                format!("`export {name}=VALUE`, then `mcpproxy restart` in the same shell")
+            }
             Self::LogIn => format!("`mcpproxy upstream login {server}`"),
             Self::Review => format!("`mcpproxy upstream inspect {server}`"),
             Self::Enable => format!("`mcpproxy upstream enable {server}`"),
@@ -130,10 +132,9 @@ impl NextStep {
             Self::ShowRecords => {
                 "`mcpproxy activity list` shows the records that are kept".to_owned()
             }
-            Self::CheckConfig => "`mcpproxy config check` shows the mistake".to_owned(),
+            Self::CheckConfig => "correct the file: `mcpproxy config edit`".to_owned(),
             Self::DescribeConfig => {
-                "correct that, then try again; `mcpproxy config schema` describes every key"
-                    .to_owned()
+                "correct that value; `mcpproxy config schema` describes every key".to_owned()
             }
             Self::FixEntry { how: Some(how) } | Self::Act { how } => how.clone(),
             Self::FixEntry { how: None } => "correct its entry: `mcpproxy config edit`".to_owned(),

@@ -29,6 +29,9 @@ pub enum KeyringError {
     /// The private file could not be read or written, and this may help.
     #[error("{0}")]
     Disk(String, String),
+    /// The variable that chooses the keyring says nothing that is known.
+    #[error("$MCPPROXY_KEYRING is {0:?}")]
+    UnknownChoice(String),
     /// Anything else.
     #[error("{0}")]
     Failed(String),
@@ -48,15 +51,21 @@ impl KeyringError {
         let step = match self {
             Self::Missing(name, _) => return format!("`mcpproxy secret set {name}` stores it"),
             Self::Locked | Self::Dismissed => {
-                "unlock it (log in at the desktop), or set \"keyring\": \"file\" in the configuration"
+                "unlock it (log in at the desktop), or `mcpproxy config set keyring file`"
             }
-            Self::Absent(_) => "set \"keyring\": \"auto\" or \"file\" in the configuration",
-            Self::Silent => "answer its dialog, or set \"keyring\": \"file\" in the configuration",
+            Self::Absent(_) if std::env::var_os("MCPPROXY_KEYRING").is_some() => {
+                "`unset MCPPROXY_KEYRING`"
+            }
+            Self::Absent(_) => "`mcpproxy config set keyring auto`",
+            Self::Silent => "answer its dialog, or `mcpproxy config set keyring file`",
             Self::Damaged(_) => {
                 "correct the file, or move it away and store its secrets again: `mcpproxy secret set NAME`"
             }
             Self::Disk(_, step) => step,
-            Self::Failed(_) => "correct what it says, and try again",
+            Self::UnknownChoice(_) => {
+                "`unset MCPPROXY_KEYRING`, or set it to auto, platform or file"
+            }
+            Self::Failed(_) => "`mcpproxy doctor`",
         };
         step.to_owned()
     }

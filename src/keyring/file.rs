@@ -71,7 +71,7 @@ impl SecretsFile {
         // What the parser says could repeat a part of a secret.
         let written: Written = serde_json::from_str(&text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
-            self.damaged(&format!("it was damaged, at {place}"))
+            self.damaged(&format!("it is not valid JSON: {place}"))
         })?;
         if written.version != VERSION {
             let version = written.version;

@@ -88,10 +88,7 @@ impl Keyring {
     ) -> Result<Self, KeyringError> {
         let choice = match variables(VARIABLE).filter(|word| !word.is_empty()) {
             None => configured,
-            Some(word) => KeyringChoice::parse(&word).ok_or_else(|| {
-                let accepted = "accepted are \"auto\", \"platform\" and \"file\"";
-                KeyringError::Failed(format!("${VARIABLE} is {word:?}; {accepted}"))
-            })?,
+            Some(word) => KeyringChoice::parse(&word).ok_or(KeyringError::UnknownChoice(word))?,
         };
         Ok(Self {
             choice,

@@ -381,9 +381,13 @@ fn verdict(
         (ErrorCode::UnknownPrompt, _) => Some(NextStep::ShowServer),
         _ => gated::next_step(code, server, lists),
     });
+    let step = step.or_else(|| {
+        let call_type = gated::call_variant(settings, lists, server, &question.name);
+        token.map(|token| notes::token_for(token, call_type))
+    });
     let reason = match (&refusal, by_rules, rule, &rule_text) {
         (Some(refusal), ..) if is_guard => hidden.unwrap_or_else(|| refusal.error.clone()),
-        _ if token.is_some() => token.map_or_else(String::new, beyond_token),
+        _ if token.is_some() => token.map_or_else(String::new, notes::beyond_token),
         (_, "rule", Some(place), Some(text)) => {
             format!("serverAuth.acl.rules[{place}] {decides} it: {text}")
         }
@@ -414,14 +418,6 @@ fn verdict(
         step,
         note: (!notes.is_empty()).then(|| notes.join("; ")),
     }
-}
-
-/// What a token keeps from its caller, and how it comes to allow more.
-fn beyond_token(token: &IssuedToken) -> String {
-    let (name, allows) = (&token.name, token.calls.in_words());
-    format!(
-        "the token {name:?} {allows}; `mcpproxy token revoke {name}`, then `mcpproxy token add {name} --calls write` gives more"
-    )
 }
 
 /// The same, where a lock file is in force: whether that is what decides.

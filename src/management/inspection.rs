@@ -224,7 +224,7 @@ impl<B: Backing> Management<B> {
         // One that is switched off as well can be approved, too.
         let is_quarantined = gate::awaits_approval(entry);
         let named = body.named();
-        check_extent(entry, &named, body.all, is_quarantined)?;
+        check_extent(entry, &named, &body, is_quarantined)?;
         let which = if named.is_empty() {
             Which::All
         } else {
@@ -310,12 +310,12 @@ fn failed_contact(row: &ServerRow) -> Option<String> {
 fn check_extent(
     entry: &ServerEntry,
     named: &[String],
-    all: bool,
+    body: &ApprovalBody,
     is_quarantined: bool,
 ) -> Result<(), Failure> {
     let name = &entry.name;
     let wrong = |error, hint| Failure::new(ErrorCode::InvalidArguments, error, hint);
-    let failure = match (is_quarantined, named.is_empty(), all) {
+    let failure = match (is_quarantined, named.is_empty(), body.all) {
         (_, false, true) => wrong(
             "nothing was approved: both names and --all are given",
             "Leave one of them out.",
@@ -328,11 +328,12 @@ fn check_extent(
             "`mcpproxy upstream approve {name}` approves what it lists now"
         )),
         (false, true, false) => wrong(
-            "nothing was approved: nothing was named",
+            "nothing was approved: a server that is not quarantined is approved tool by tool",
             "Name what you approve, or approve all.",
         )
         .at_terminal(format!(
-            "name what you approve, or approve all: `mcpproxy upstream approve {name} --all`"
+            "name the tools, or approve all: `mcpproxy upstream approve {name} --all --seen {}`",
+            body.seen
         )),
         _ => return Ok(()),
     };

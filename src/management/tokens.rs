@@ -1,6 +1,6 @@
 //! Tokens that a person issues to clients: made, listed with their last use, revoked. The token itself is shown once.
 
-use std::{path::Path, time::SystemTime};
+use std::{io, path::Path, time::SystemTime};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -355,7 +355,7 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
         let ends = lasts.and_then(|lasts| created.checked_add(lasts));
         ends.ok_or_else(|| {
             wrong(
-                format!("`expires` cannot be {written:?}"),
+                format!("it cannot be valid for {written:?}"),
                 "Write how long it is valid, such as 30d or 12h.",
             )
         })
@@ -424,6 +424,11 @@ fn failed(data_dir: &Path, error: &TokenError) -> Failure {
     let file = IssuedTokens::file_in(data_dir);
     let failure = |code, hint: &str| Failure::new(code, error.to_string(), hint);
     match error {
+        TokenError::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+            let file = file.display();
+            let step = format!("correct {file}; without it, every token has to be issued again");
+            failure(ErrorCode::Internal, &step)
+        }
         TokenError::Io(error) => failure(ErrorCode::Internal, &storage::disk_step(&file, error)),
         TokenError::Exists(name) => failure(
             ErrorCode::TokenExists,

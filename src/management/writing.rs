@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 
 use super::{Backing, Management};
 use crate::{
-    config::{Change, ChangeOf, EditError, WriteError},
+    config::{Change, ChangeOf, EditError, NotUndone, WriteError},
     failure::{
         error_code::{ErrorCode, Failure},
         step::NextStep,
     },
     process, storage,
-    text::names::BadServerName,
+    text::names::{BadServerName, as_argument},
 };
 
 /// Does it where it may wait for the disk.
@@ -86,25 +86,45 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         }
         WriteError::Edit(EditError::SeveralEntries { name, .. }) => failure(
             ErrorCode::InvalidArguments,
-            "Nothing was removed. Remove one by hand, or rename it.",
+            "Remove one of them from the file.",
         )
+        .at_terminal("remove one of them from the file: `mcpproxy config edit`")
         .of_server(name),
         WriteError::Edit(EditError::Unreadable(_)) => {
             failure(ErrorCode::ConfigUnusable, "Correct the configuration file.")
                 .with_step(NextStep::CheckConfig)
         }
-        WriteError::Edit(EditError::NotUndone(_)) => {
+        WriteError::Edit(EditError::NotUndone(why)) => {
             let failure = failure(ErrorCode::NotUndone, "Choose another change.");
-            failure.with_step(NextStep::ShowChanges)
+            failure.with_step(match why {
+                NotUndone::Nothing => {
+                    NextStep::act("if it was made with another data folder, add --data-dir FOLDER")
+                }
+                NotUndone::Revoked { name, .. } => {
+                    let name = as_argument(name);
+                    NextStep::act(format!("`mcpproxy token add {name}` issues another"))
+                }
+                NotUndone::Withdrawn { server, .. } => {
+                    let server = as_argument(server);
+                    NextStep::act(format!("`mcpproxy upstream inspect {server}`"))
+                }
+                _ => NextStep::ShowChanges,
+            })
         }
-        WriteError::Edit(_) => Failure::new(
-            ErrorCode::InvalidArguments,
-            format!("nothing was changed: {}", with_source(error)),
-            "Correct the request.",
-        ),
+        WriteError::Edit(edit) => {
+            let step = match edit {
+                EditError::NoKey | EditError::NotAnEntry(_) => {
+                    "`mcpproxy upstream add NAME -- COMMAND` adds a server, `mcpproxy upstream patch NAME KEY=VALUE` changes one"
+                }
+                _ => "`mcpproxy config edit` opens the file",
+            };
+            let error = format!("nothing was changed: {}", with_source(error));
+            let failure = Failure::new(ErrorCode::InvalidArguments, error, "Correct the request.");
+            failure.at_terminal(step)
+        }
         WriteError::Accident(_) => failure(
             ErrorCode::ConfigUnusable,
-            "Put the file back, or write `{}` into it.",
+            "Restore the file from a backup; `{}` in it would remove all servers.",
         ),
         WriteError::Contested(_) => failure(ErrorCode::Overloaded, "Try again."),
         WriteError::Locked(_) => failure(

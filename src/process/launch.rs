@@ -110,7 +110,7 @@ pub enum SpawnError {
         file: PathBuf,
     },
     /// What the command names may not be executed.
-    #[error("{file:?} may not be executed")]
+    #[error("{file:?} is not executable")]
     NotExecutable {
         /// The path, made whole.
         file: PathBuf,
@@ -199,7 +199,7 @@ impl SpawnError {
             | Self::NoShell { .. }
             | Self::IsFolder { .. } => "its command was not found",
             Self::NoContainerRuntime => "what runs its container was not found",
-            Self::NotExecutable { .. } => "its command may not be executed",
+            Self::NotExecutable { .. } => "its command is not executable",
             Self::NoFolder { .. } => "the folder to start it in does not exist",
             Self::Refused { .. } => "the system refused to run its command",
         }

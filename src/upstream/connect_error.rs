@@ -68,7 +68,7 @@ impl ConnectError {
                 outside: format!("{engine} is not running"),
                 ..Self::plain(
                     &format!("{engine} is not running"),
-                    NextStep::act(format!("start {engine}; the next call tries again")),
+                    NextStep::act(format!("start {engine}; then `mcpproxy doctor`")),
                 )
             };
         }

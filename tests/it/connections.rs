@@ -286,7 +286,7 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
         lacks!(row.to_string(), "/usr/bin", "{row}");
     };
     let file = file.to_str().expect("UTF-8");
-    check(file, "may not be executed", "chmod +x").await;
+    check(file, "is not executable", "chmod +x").await;
     check("no-such-program", "not found on PATH", "full path").await;
     let missing = format!("{file}.gone");
     check(&missing, "no program at", "correct the path").await;

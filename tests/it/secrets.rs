@@ -131,8 +131,8 @@ async fn who_stores_a_secret_is_told_when_each_of_its_servers_has_it() {
         set,
         &[
             "used by held, off, two",
-            "held is quarantined; next: `mcpproxy upstream inspect held`",
-            "two needs more to be used; next: `mcpproxy secret set b`",
+            "held is quarantined: `mcpproxy upstream inspect held`",
+            "two still needs more: `mcpproxy secret set b`",
         ],
         &["restart", "can be used now"],
     );

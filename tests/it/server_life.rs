@@ -317,7 +317,7 @@ async fn a_server_that_always_fails_is_given_up_and_says_what_to_do() {
     }
     let shown = row(&daemon, "to be given up", |row| row["state"] == "Error").await;
     let error = shown["last_error"].as_str().unwrap_or_default();
-    has!(error, "gave up after 5 tries, the next call tries again");
+    has!(error, "gave up after 5 tries; the next call tries again");
     has!(shown["next_step"], "upstream logs up");
     std::fs::remove_file(&broken).expect("it is there");
     let restarted = daemon.rest("POST", "/api/v1/servers/up/restart", "").await;

@@ -55,7 +55,8 @@ impl ExportActivity {
         let failed = |error: std::io::Error| {
             let shown = shown.as_deref().unwrap_or_default();
             let why = storage::in_words(&error);
-            CommandFailure::failed(format!("failed to write {shown}: {why}"))
+            CommandFailure::failed(format!("{shown}: {why}"))
+                .undone("nothing was written")
                 .next("name a file that can be written, or none for stdout")
         };
         let mut page = source.page(query.clone()).await?;
@@ -70,6 +71,10 @@ impl ExportActivity {
         let mut file: Option<File> = made.transpose().map_err(|error| {
             if error.kind() == ErrorKind::AlreadyExists {
                 let file = shown.as_deref().unwrap_or_default();
+                if std::path::Path::new(file).is_dir() {
+                    let mistake = CommandFailure::usage(format!("{file} is a folder"));
+                    return mistake.undone("nothing was written").next("name a file");
+                }
                 let mistake = CommandFailure::usage(format!("{file} exists already"));
                 let mistake = mistake.undone("nothing was written");
                 return mistake.next("name another file, or replace it with --force");
@@ -102,7 +107,12 @@ impl ExportActivity {
             let written = serde_json::json!({ "file": file, "records": count });
             return output::json(&output::as_json(&written)?);
         }
-        out.note(&format!("{count} records were written"));
+        let into = shown.as_deref().map(|file| format!(" to {file}"));
+        out.done(&format!(
+            "wrote {}{}",
+            output::count(count, "record"),
+            into.unwrap_or_default()
+        ));
         Ok(())
     }
 }

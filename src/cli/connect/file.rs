@@ -139,7 +139,7 @@ pub(in crate::cli) fn say_token(reaching: &Reaching, clients: &[Client], out: Ou
     }
     if !others.is_empty() {
         out.note(&format!(
-            "clients need a token (`serverAuth`): write it into the entry of {}, or issue one: `mcpproxy connect CLIENT --token`",
+            "clients need a token (`serverAuth`): write one into the entry of {}, or issue one: `mcpproxy connect CLIENT --token`",
             names(&others)
         ));
     }

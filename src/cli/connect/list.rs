@@ -35,7 +35,8 @@ pub(super) fn print(
         })
         .collect();
     if cells.is_empty() {
-        out.note("no known client found; next: `mcpproxy connect CLIENT` creates its file");
+        out.note("no known client found");
+        out.next("`mcpproxy connect cursor` creates its file; `mcpproxy connect --help` lists all");
         return Ok(());
     }
     let columns = [
@@ -54,7 +55,8 @@ pub(super) fn print(
         out.note(&format!("not found here: {}", absent.join(", ")));
     }
     if !is_running {
-        out.note("no daemon runs; next: `mcpproxy start`");
+        out.note("the daemon is not running");
+        out.next("`mcpproxy start`");
     }
     Ok(())
 }

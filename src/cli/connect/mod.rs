@@ -180,7 +180,8 @@ impl ConnectCommand {
         if clients.is_empty() && self.undo {
             out.note("no client has mcpproxy in its file");
         } else if clients.is_empty() {
-            return Err(CommandFailure::failed("no known client found")
+            return Err(CommandFailure::failed("no known client was found")
+                .undone("nothing was connected")
                 .next("name one, which creates its file: `mcpproxy connect claude-code`"));
         }
         let mut done = Vec::new();
@@ -201,8 +202,9 @@ impl ConnectCommand {
             };
             done.push((client, outcome));
         }
-        if !answers && !self.undo {
-            out.warning("another program has the port; next: `mcpproxy doctor`");
+        let any_done = done.iter().any(|(_, outcome)| outcome.is_ok());
+        if !answers && !self.undo && any_done {
+            out.warning("mcpproxy does not have its port: `mcpproxy doctor`");
         }
         self.conclude(done, &reaching, out)
     }
@@ -240,7 +242,12 @@ impl ConnectCommand {
         }
         let of = done.len();
         let failures = done.into_iter().filter_map(|(_, outcome)| outcome.err());
-        let what = format!("{failed} of {of} clients failed");
+        let verb = if self.undo {
+            "disconnected"
+        } else {
+            "connected"
+        };
+        let what = format!("{failed} of {of} clients not {verb}");
         output::overall(failures.collect(), of, what)
     }
 }

@@ -54,9 +54,7 @@ pub(super) async fn own_token(
             "{name} shows the token {token:?} now, in {file}; undo: `mcpproxy connect {id} --token --undo`"
         ));
         if storage::is_open_to_others(Path::new(&file)) {
-            out.warning(&format!(
-                "other users can read it; next: `chmod 600 {file}`"
-            ));
+            out.warning(&format!("other users can read it: `chmod 600 {file}`"));
         }
     } else {
         out.note(&format!("would change {file}; nothing was written"));

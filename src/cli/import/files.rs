@@ -102,14 +102,10 @@ fn of_client(places: &ClientPlaces, client: Client) -> Result<Vec<ClientFile>, C
     if files.iter().any(|file| file.path.exists()) {
         return Ok(files);
     }
-    let looked: Vec<String> = files
-        .iter()
-        .map(|file| file.path.display().to_string())
-        .collect();
-    let what = format!(
-        "{} has no file here; looked for {}",
-        client.name(),
-        looked.join(", ")
-    );
-    Err(CommandFailure::failed(what).next("name its file, if it is elsewhere"))
+    let looked = files.iter().map(|file| file.path.display().to_string());
+    let mut looked: Vec<String> = looked.collect();
+    looked.dedup();
+    let what = format!("{} has no file {}", client.name(), looked.join(" or "));
+    let failure = CommandFailure::failed(what);
+    Err(failure.next("if it is elsewhere: `mcpproxy import FILE`"))
 }

@@ -163,20 +163,25 @@ impl ImportCommand {
         out: Output,
     ) {
         let n = |n: usize| output::count(n, "server");
-        out.done(&if chosen == 0 && offered > 0 {
-            format!("nothing imported from {}", n(offered))
-        } else if chosen == 0 {
-            "nothing new to import".to_owned()
+        let is_left = chosen > 0 && !takes && !self.dry_run;
+        out.done(&if chosen == 0 && report.servers.is_empty() {
+            "nothing was imported: no servers were found".to_owned()
+        } else if chosen == 0 && offered == 0 {
+            "nothing was imported: there is nothing new".to_owned()
+        } else if is_left || chosen == 0 {
+            "nothing was imported".to_owned()
         } else if takes {
             format!("imported {}", n(report.imported))
-        } else if self.dry_run {
-            format!("{} would be imported", n(chosen))
         } else {
-            format!(
-                "nothing was imported; next: --all imports {}, --server NAME one",
-                n(chosen)
-            )
+            format!("{} would be imported", n(chosen))
         });
+        if is_left {
+            let from: String = self.from.iter().map(|word| format!(" {word}")).collect();
+            out.next(&format!(
+                "`mcpproxy import{from} --all` imports {}",
+                n(chosen)
+            ));
+        }
     }
 }
 

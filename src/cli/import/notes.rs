@@ -57,13 +57,13 @@ fn place(report: &ImportReport, server: &FoundServer) -> String {
 pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
     for fault in report.faults.iter().filter(|fault| !fault.is_named) {
         let (file, error, step) = (report.shown(&fault.file), &fault.error, &fault.next_step);
-        out.warning(&format!("{file} was not read: {error}; next: {step}"));
+        out.warning(&format!("{file} is left out: {error}"));
+        out.next(step);
     }
     for twice in &report.repeated {
         let (file, key, step) = (report.shown(&twice.file), &twice.key, &twice.next_step);
-        out.warning(&format!(
-            "{file}: `{key}` appears twice; the last one counts; next: {step}"
-        ));
+        out.warning(&format!("{file} has `{key}` twice; the last value is used"));
+        out.next(step);
     }
     for file in &report.empty {
         let file = report.shown(file);
@@ -101,7 +101,7 @@ pub(in crate::cli) fn say_readable(file: &Path, report: &ImportReport, out: Outp
     if has_secrets && storage::is_open_to_others(file) {
         let file = file.display();
         out.warning(&format!(
-            "other users can read {file}, which has secrets; next: `chmod 600 {file}`"
+            "other users can read {file}, which has secrets: `chmod 600 {file}`"
         ));
     }
 }
@@ -111,7 +111,7 @@ fn say_missing(server: &FoundServer, is_taken: bool, out: Output) {
     for need in server.needs.iter().filter(|need| !need.is_set) {
         // A secret that is stored before is not given to a server that is imported later, so not even that is a step before.
         let step = Some(&need.next_step).filter(|_| is_taken);
-        let step = step.map_or_else(String::new, |step| format!("; next: {step}"));
+        let step = step.map_or_else(String::new, |step| format!(": {step}"));
         out.note(&format!("{name} {}{step}", wants(need)));
     }
 }
@@ -121,17 +121,17 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
     for (secret, step) in server.literal_secrets.iter().zip(&server.secret_steps) {
         let place = &secret.place;
         let step = if is_taken {
-            format!("next: {step}")
+            step
         } else {
-            "--secrets keyring stores it".to_owned()
+            "--secrets keyring stores it"
         };
         out.note(&format!(
-            "{name}: `{place}` is a secret in plain text; {step}"
+            "{name}: `{place}` is a secret in plain text: {step}"
         ));
     }
     if !server.left_behind.is_empty() {
         out.note(&format!(
-            "{name}: {} not imported; only {} uses them",
+            "{name}: left out {}, which only {} uses",
             server.left_behind.join(", "),
             server.client.name()
         ));

@@ -7,7 +7,7 @@ pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
     let n = choice.len();
     loop {
         let question =
-            format!("Import which? Enter for all {n}, numbers such as 1,3-4, or n for none:");
+            format!("Import which? Enter for all {n}, numbers such as 1,2, or n for none:");
         let Some(answer) = out.answer_to(&question) else {
             return Vec::new();
         };
@@ -18,7 +18,10 @@ pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
                     .filter_map(|at| choice.get(at).copied())
                     .collect();
             }
-            None => out.note(&format!("{:?} is not a choice of 1 to {n}", answer.trim())),
+            None => out.note(&format!(
+                "{:?} is neither n nor a number from 1 to {n}",
+                answer.trim()
+            )),
         }
     }
 }

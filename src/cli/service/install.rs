@@ -83,8 +83,9 @@ impl InstallService {
         let variables = config::process_environment();
         let there = config::load_supposing(files.places(), &variables, &config::no_values());
         let there = there.map_err(|error| {
-            CommandFailure::failed(format!("the daemon could not start: {error}"))
-                .next("correct the file: `mcpproxy config check` shows the mistake")
+            CommandFailure::failed(error.to_string())
+                .undone("nothing was installed")
+                .next("`mcpproxy config edit`")
         })?;
         let checked = self.options.check(&there.settings);
         checked.map_err(|failure| failure.undone("nothing was installed"))?;
@@ -154,7 +155,7 @@ impl InstallService {
         if let Some(reason) = &state.unknown {
             let all = Step::begin(kind, &report.file, self.wanted_start());
             report.next_steps.push(format!(
-                "not started: no service manager here ({reason}); where you are logged in, run: {}",
+                "not enabled: no service manager here ({reason}); in a session that has one, run: {}",
                 typed(&all)
             ));
             report.state = state;
@@ -182,16 +183,25 @@ impl InstallService {
                     "{} was written, but `{step}` failed: {}",
                     report.file, outcome.reason
                 );
-                return Err(
-                    CommandFailure::failed(what).next(format!("look at the log: {}", report.logs))
-                );
+                return Err(CommandFailure::failed(what).next(LOOK));
             }
         }
         report.started = start != StartNow::No;
         report.state = ServiceState::ask(kind).await;
+        if report.started && report.state.running == Some(false) {
+            let state = report.state.state.clone().unwrap_or_default();
+            let what = format!("the service was installed, but does not run: {state}");
+            return Err(CommandFailure::failed(what).next(LOOK));
+        }
         Ok(())
     }
 }
+
+/// What says why a service does not run.
+#[cfg(not(target_os = "macos"))]
+pub(super) const LOOK: &str = "`journalctl --user --unit mcpproxy -n 20` says why";
+#[cfg(target_os = "macos")]
+pub(super) const LOOK: &str = "`mcpproxy logs` says why";
 
 /// What another command wants to know of an installation.
 pub(in crate::cli) struct InstalledService {

@@ -150,6 +150,7 @@ impl ServiceFile {
         CommandFailure::failed(format!(
             "{file} was not written by `mcpproxy service install`"
         ))
+        .undone("nothing was changed")
         .next("move it away if you do not need it")
     }
 }

@@ -128,6 +128,7 @@ fn differences(installed: &str, wanted: &str) -> Vec<String> {
 }
 
 fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
+    let is_foreign = !report.installed && !report.warnings.is_empty();
     let mut facts = vec![
         (
             "installed",
@@ -154,8 +155,8 @@ fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
     }
     facts.extend(report.logs.map(|logs| ("log", logs)));
     if report.installed {
-        let same = "up to date".to_owned();
-        let other = "`mcpproxy service install`, with the options that are meant, would write something else".to_owned();
+        let same = "yes".to_owned();
+        let other = "no: the file was changed; `mcpproxy service install` rewrites it".to_owned();
         let is_same = report.differences.is_empty();
         facts.push(("up to date", if is_same { same } else { other }));
     }
@@ -165,9 +166,13 @@ fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
     output::facts(facts)?;
     if let Some(reason) = report.state.unknown {
         out.note(&format!("no service manager here: {reason}"));
-    }
-    if !report.installed {
-        out.note("`mcpproxy service install` installs it");
+        out.next("`mcpproxy start` runs the daemon without one");
+    } else if is_foreign {
+        out.next("move that file away, then `mcpproxy service install`");
+    } else if !report.installed {
+        out.next("`mcpproxy service install`");
+    } else if report.state.running == Some(false) {
+        out.next(install::LOOK);
     }
     Ok(())
 }

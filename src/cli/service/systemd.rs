@@ -32,7 +32,7 @@ StartLimitBurst=10
 Type=notify
 NotifyAccess=main
 ExecStart={program}{arguments}
-{variables}# Values for references like ${{NAME}} in the configuration, if somebody put any there. They are no part of this file.
+{variables}# Variables that the configuration refers to, such as ${{NAME}}. That file is yours.
 EnvironmentFile=-{environment_file}
 Restart=on-failure
 RestartSec=2
@@ -42,9 +42,9 @@ TimeoutStartSec=60
 TimeoutStopSec=45
 # The daemon says that it is alive only while it answers requests.
 WatchdogSec=60
-# The daemon is asked to end and ends its servers in order; what is left of them after that is killed.
+# SIGTERM goes to the daemon, which stops its servers; what still runs then is killed.
 KillMode=mixed
-# A server that takes too much memory ends alone.
+# If a server runs out of memory, only that server is killed.
 OOMPolicy=continue
 # Memory holds credentials.
 LimitCORE=0

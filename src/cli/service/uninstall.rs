@@ -110,7 +110,7 @@ async fn remove(file: &ServiceFile) -> Result<UninstallReport, CommandFailure> {
             ServiceKind::Launchd => Step::end(file.kind).to_string(),
         };
         report.next_steps.push(format!(
-            "no service manager here ({reason}); if the daemon still runs, stop it where you are logged in: {how}"
+            "no service manager here ({reason}); if the daemon still runs, in a session that has one: {how}"
         ));
     }
     Ok(report)
@@ -130,7 +130,7 @@ fn print(report: &UninstallReport, what: &str, out: Output) -> Result<(), Comman
     if out.is_json() {
         return output::json(&output::as_json(report)?);
     }
-    out.note(&format!("{what} {}", report.file));
+    out.done(&format!("{what} {}", report.file));
     for step in &report.next_steps {
         out.note(step);
     }

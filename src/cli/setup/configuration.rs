@@ -45,8 +45,9 @@ pub(super) fn chosen_address(
     }
     if !listen.is_loopback() {
         let what = format!("other machines can reach {listen}, and traffic there is not encrypted");
-        return Err(CommandFailure::usage(what)
-            .next("set up on 127.0.0.1; for a team see docs/operations.md"));
+        return Err(
+            CommandFailure::usage(what).next(format!("`mcpproxy setup --port {}`", listen.port()))
+        );
     }
     Ok(Some(listen))
 }
@@ -63,10 +64,11 @@ pub(super) fn check_address(listen: Listen, running: &DaemonClient) -> Result<()
     let at = location.and_then(|location| location.url);
     let at = at.unwrap_or_else(|| "its local socket only".to_owned());
     Err(CommandFailure::failed(format!(
-        "the daemon runs at {at} already; a new address needs a restart"
+        "the daemon runs at {at} already, and a new address needs a restart"
     ))
+    .undone("nothing was set up")
     .next(format!(
-        "`mcpproxy stop`, then run `mcpproxy setup` with {listen} again"
+        "`mcpproxy stop`, then `mcpproxy setup --listen {listen}`"
     )))
 }
 

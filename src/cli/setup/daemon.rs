@@ -9,7 +9,7 @@ use super::{
 use crate::{
     config::Listen,
     daemon_client::DaemonClient,
-    doctor::TakenPort,
+    doctor::{self, TakenPort},
     management::{Management, OverFiles},
 };
 
@@ -22,6 +22,10 @@ impl SetupCommand {
         out: Output,
     ) -> Result<DaemonClient, CommandFailure> {
         if let Some(daemon) = connection::open_if_running(files, out).await? {
+            if self.service {
+                let step = "start at every login: `mcpproxy stop`, then `mcpproxy service install`";
+                report.next_steps.push(step.to_owned());
+            }
             return reachable(files, daemon, ("running", "runs already"), report, out).await;
         }
         let asks = !self.no_service && !self.yes && out.is_interactive();
@@ -61,7 +65,9 @@ async fn reachable(
         Some((status.location.url?, page, status.pid))
     });
     let Some((url, page, pid)) = found else {
-        return Err(without_http(files).await);
+        let status = daemon.status_report();
+        let options = status.map(|status| status.location.serve_options);
+        return Err(without_http(files, &options.unwrap_or_default()).await);
     };
     SetupStep::Daemon.say(&format!("daemon {did}: {url}"), out);
     let page = page.map(|base| format!("{base}/ui/"));
@@ -75,7 +81,7 @@ async fn reachable(
 }
 
 /// That no client would reach the daemon that runs.
-async fn without_http(files: &Management<OverFiles>) -> CommandFailure {
+async fn without_http(files: &Management<OverFiles>, options: &[String]) -> CommandFailure {
     let settings = files.supposed_settings().map(|found| found.settings);
     let listen = settings.unwrap_or_default().listen;
     let what = format!("no client can connect to {listen}");
@@ -85,10 +91,11 @@ async fn without_http(files: &Management<OverFiles>) -> CommandFailure {
             &taken,
             "mcpproxy stop && mcpproxy setup",
         ),
-        None => CommandFailure::failed(format!(
-            "{what}: the port was taken when the daemon started, and is free now"
-        ))
-        .next("`mcpproxy restart`, then `mcpproxy setup` again"),
+        None => {
+            let (why, step) = doctor::why_unheard(listen, options).await;
+            CommandFailure::failed(format!("{what}: {why}"))
+                .next(format!("{step}, then `mcpproxy setup` again"))
+        }
     }
 }
 

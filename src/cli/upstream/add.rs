@@ -106,7 +106,8 @@ impl AddServer {
             return import::add_pasted(daemon, report, is_held, out).await;
         }
         let Some(name) = self.name.clone() else {
-            return Err(CommandFailure::usage("no name is given"));
+            let failure = CommandFailure::usage("no name is given").undone("nothing was added");
+            return Err(failure.next("`mcpproxy upstream add NAME -- COMMAND`"));
         };
         let mut report = ImportReport::of_entry(&name, self.entry(out)?);
         import::fill_in(&files, &mut daemon, &mut report, is_checked, secrets, out).await?;
@@ -144,6 +145,7 @@ impl AddServer {
                 return Err(CommandFailure::usage(format!(
                     "--type {kind} cannot be used with {shape}"
                 ))
+                .undone("nothing was added")
                 .next("leave out --type: a command is stdio, and a URL is not"));
             }
             entry.insert("type".to_owned(), json!(kind));
@@ -193,7 +195,8 @@ fn refuse_shell_line(command: &str) -> Result<(), CommandFailure> {
         return Ok(());
     }
     let mistake = format!("no program {command:?}: a command line in quotes is one word");
-    Err(CommandFailure::usage(mistake).next(format!("write it without quotes: -- {command}")))
+    let failure = CommandFailure::usage(mistake).undone("nothing was added");
+    Err(failure.next(format!("write it without quotes: -- {command}")))
 }
 
 /// The first word of a command that is a file of this folder, and means nothing elsewhere.
@@ -256,6 +259,9 @@ fn header_pair(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if http::HeaderName::try_from(name).is_ok() => {
             Ok((name.to_owned(), value.to_owned()))
         }
-        _ => Err("write it as \"NAME: VALUE\"".to_owned()),
+        Some((name, _)) => Err(format!(
+            "write it as \"NAME: VALUE\"; {name:?} is not the name of a header"
+        )),
+        None => Err("write it as \"NAME: VALUE\"".to_owned()),
     }
 }

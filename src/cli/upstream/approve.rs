@@ -62,7 +62,7 @@ fn fingerprint(text: &str) -> Result<String, &'static str> {
     if text.len() == SEEN_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(text.to_owned());
     }
-    Err("`mcpproxy upstream inspect SERVER` shows the one to write")
+    Err("write the 32 digits that `mcpproxy upstream inspect SERVER` prints")
 }
 
 impl ApproveServer {
@@ -82,21 +82,16 @@ impl ApproveServer {
                 };
                 return output::json(&output::as_json(&change)?);
             }
-            out.note(&if shown.inspected {
-                format!(
-                    "nothing of {:?} is held, so there is nothing to approve",
-                    self.name
-                )
+            let why = if shown.inspected {
+                "it holds nothing"
             } else {
-                format!(
-                    "nothing of {:?} is held; its tools are not known yet",
-                    self.name
-                )
-            });
+                "its tools are not known yet"
+            };
+            out.note(&format!("nothing of {} to approve: {why}", self.name));
             return Ok(());
         }
         if self.seen.is_none() {
-            self.show(&shown, out)?;
+            self.show(&shown, daemon.is_over_files(), out)?;
         }
         let approved = format!("{}{}", self.extent(&shown), self.remarks(&shown));
         let is_exactly_that = self.seen.as_ref().is_none_or(|seen| *seen == shown.seen);
@@ -117,7 +112,7 @@ impl ApproveServer {
             return output::json(&output::as_json(&Approved { change, inspection })?);
         }
         let left = match change.server.held.unwrap_or_default() {
-            0 => "nothing of it is held".to_owned(),
+            0 => "nothing is held".to_owned(),
             held => format!("{held} more held"),
         };
         let approved = if is_exactly_that {
@@ -125,7 +120,7 @@ impl ApproveServer {
         } else {
             String::new()
         };
-        out.note(&format!("approved {:?}{approved}: {left}", self.name));
+        out.done(&format!("approved {}{approved}: {left}", self.name));
         Ok(())
     }
 
@@ -140,7 +135,12 @@ impl ApproveServer {
     }
 
     /// Shows what is to be approved, and asks about what looks dangerous.
-    fn show(&self, shown: &Inspection, out: Output) -> Result<(), CommandFailure> {
+    fn show(
+        &self,
+        shown: &Inspection,
+        is_over_files: bool,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
         if !out.is_json() {
             print_server(shown)?;
             print_things(shown, |thing| self.means(thing))?;
@@ -163,16 +163,32 @@ impl ApproveServer {
         if out.asks(&format!("{what}; approve anyway?")) {
             return Ok(());
         }
+        if out.is_interactive() {
+            out.done("nothing was approved");
+            return Err(CommandFailure::refused("").shown());
+        }
+        let server = as_argument(name);
         let step = if is_unseen {
-            let look = format!(
-                "`mcpproxy upstream inspect {} --connect`",
-                as_argument(name)
-            );
-            format!("{look} lists them; --yes approves unseen")
+            let start = if is_over_files {
+                "`mcpproxy start`, then "
+            } else {
+                ""
+            };
+            format!("{start}`mcpproxy upstream inspect {server} --connect` lists its tools")
         } else {
+            let mut extent: String = self
+                .things
+                .iter()
+                .map(|thing| format!(" {}", as_argument(thing)))
+                .collect();
+            if self.instructions {
+                extent += " --instructions";
+            } else if self.all || extent.is_empty() && !shown.server.awaits_approval() {
+                extent += " --all";
+            }
             let seen = &shown.seen;
             format!(
-                "read it with `mcpproxy upstream inspect {name}`, then approve with --seen {seen}, or with --yes"
+                "if you accept that: `mcpproxy upstream approve {server}{extent} --seen {seen}`"
             )
         };
         Err(CommandFailure::refused(format!("nothing was approved: {what}")).next(step))

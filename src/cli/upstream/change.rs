@@ -77,7 +77,11 @@ impl NamedServers {
         }
         let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
         let (of, names) = (self.names.len(), names.join(", "));
-        let what = format!("{} of {of} servers failed: {names}", failures.len());
+        let what = format!(
+            "{} of {of} servers not {}: {names}",
+            failures.len(),
+            past(verb)
+        );
         let failures = failures.into_iter().map(|(_, failure)| failure);
         output::overall(failures.collect(), of, what)
     }
@@ -142,6 +146,10 @@ async fn done(
     match verb {
         Verb::Remove | Verb::Disable | Verb::Quarantine => {
             let file = daemon.in_file();
+            let file = match verb {
+                Verb::Remove => file.replacen(" in ", " from ", 1),
+                _ => file,
+            };
             out.done(&format!("{} {name}{file}", past(verb)));
         }
         Verb::Enable | Verb::Restart => outcome::say(out, daemon, past(verb), server),
@@ -158,7 +166,7 @@ async fn with_wait_note<T>(name: &str, out: Output, waiting: impl Future<Output 
         return done;
     }
     out.note(&format!(
-        "waiting for {name:?}, at most 1 min (5 min for a first download); Ctrl-C ends only the waiting"
+        "waiting for {name}; Ctrl-C stops waiting, not the server"
     ));
     waiting.await
 }

@@ -103,9 +103,10 @@ pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure
         ("state", state(server)),
         ("tools", tools),
         ("held", held(inspection).to_string()),
-        ("seen", inspection.seen.clone()),
+        ("fingerprint", inspection.seen.clone()),
     ];
-    output::facts(facts)?;
+    let error = server.last_error.clone().filter(|_| server.unusable);
+    output::facts(facts.into_iter().chain(error.map(|error| ("error", error))))?;
     if let Some(entry) = &inspection.entry {
         output::json(&output::as_json(entry)?)?;
         print_entry_review(inspection)?;
@@ -204,8 +205,8 @@ pub(super) fn found<'f>(all: impl Iterator<Item = &'f Vec<ShownFinding>>) -> Str
     };
     let has = match remarks.len() {
         0 => None,
-        1 => Some("1 has a remark".to_owned()),
-        several => Some(format!("{several} have remarks")),
+        1 => Some("1 has a minor finding".to_owned()),
+        several => Some(format!("{several} have minor findings")),
     };
     let found: Vec<String> = looks.into_iter().chain(has).collect();
     if found.is_empty() {
@@ -242,14 +243,13 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), Comma
     output::exactly(&head)?;
     if let Some(at) = &thing.approved_at {
         let by = thing.approved_by.as_deref().map_or_else(
-            || "seen first on a trusted server".to_owned(),
+            || "accepted as the server is trusted".to_owned(),
             |by| format!("approved by {}", visible(by)),
         );
         output::exactly(&format!("  {by}, {at}"))?;
     }
     if let Some(since) = &thing.changed_since {
-        let remark = format!("  remark: it has changed since it was first seen, {since}");
-        output::exactly(&remark)?;
+        output::exactly(&format!("  minor: changed since {since}"))?;
     }
     findings("", &thing.findings)?;
     if let Some(matters) = &thing.what_matters {
@@ -287,7 +287,7 @@ fn print_definition(thing: &InspectedThing) -> Result<(), CommandFailure> {
         return Ok(());
     }
     match rest_of_definition(thing) {
-        Some(rest) => foreign("  besides: ", &rest),
+        Some(rest) => foreign("  also: ", &rest),
         None => Ok(()),
     }
 }
@@ -303,11 +303,11 @@ fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
         let gravity = if finding.severity == "hold" {
             "dangerous"
         } else {
-            "remark"
+            "minor"
         };
-        let place = match &*finding.place {
+        let place = match &*finding.place_in_words {
             "" => String::new(),
-            place => format!(", at {place}"),
+            place => format!(", in {place}"),
         };
         // An excerpt has these two as numbers for models; on a terminal they are harmless.
         let excerpt = finding
@@ -317,8 +317,8 @@ fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
         let taken_for = finding.like.as_ref();
         let taken_for = taken_for.map_or_else(String::new, |name| format!(", taken for {name}"));
         let line = format!(
-            "  {gravity}: {of}{} ({}{place}): {excerpt}{taken_for}",
-            finding.meaning, finding.rule
+            "  {gravity}: {of}{}{place}: {excerpt}{taken_for}",
+            finding.meaning
         );
         output::exactly(&visible(&line))?;
     }
@@ -367,7 +367,7 @@ fn next_step(inspection: &Inspection) -> String {
             }
         );
     }
-    "nothing of it is held".to_owned()
+    "nothing is held".to_owned()
 }
 
 /// A command about a server, which can be pasted whatever the server is called.
@@ -395,11 +395,7 @@ fn locked_step(inspection: &Inspection, file: &Path, is_quarantined: bool) -> St
         ""
     };
     let step = inspection.lock_step.as_deref().unwrap_or_default();
-    format!(
-        "nothing can be approved while the lock file {file} is in force: {step}{lift}. For a new file run a daemon without it, on a copy of \
-         the configuration that has no `lock_file`: `mcpproxy --config COPY --data-dir DIR serve --port PORT`; review there, and write it \
-         with `mcpproxy --config COPY --data-dir DIR upstream lock FILE`"
-    )
+    format!("nothing can be approved here, as the lock file {file} decides: {step}{lift}")
 }
 
 /// What of it is named to approve what is held: few names that a shell leaves alone, or everything.

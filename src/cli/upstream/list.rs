@@ -26,7 +26,7 @@ impl ListServers {
             .and_then(|status| status.config_error)
         {
             out.warning(&format!(
-                "configuration file not loaded: {error}; mcpproxy keeps the last good one; next: {CORRECT_THE_FILE}"
+                "configuration file not loaded: {error}; mcpproxy keeps the last good one: {CORRECT_THE_FILE}"
             ));
         }
         let body = daemon.get(path).await?;

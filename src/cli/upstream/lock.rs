@@ -66,7 +66,7 @@ impl WriteLock {
             return output::json(&output::as_json(&written(&file, &text, &changes))?);
         }
         let file = file.display();
-        out.note(&format!("wrote {file}: {summary}"));
+        out.done(&format!("wrote {file}: {summary}"));
         for (what, tools) in [
             ("no longer in it", &changes.lost),
             ("with another fingerprint than before", &changes.changed),

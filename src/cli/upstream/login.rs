@@ -15,7 +15,7 @@ use super::super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    failure::error_code::ErrorCode,
+    failure::{error_code::ErrorCode, step::NextStep},
     management::{LoginProgress, LoginStarted, ServerChange},
 };
 
@@ -68,7 +68,7 @@ impl LogIn {
             waited_for(&mut daemon, &path).await?
         };
         if let LoginProgress::Failed { error } = finished {
-            let failure = CommandFailure::failed(format!("server {:?}: {error}", self.name));
+            let failure = CommandFailure::failed(error).undone(&outcome);
             let failure = failure.next(format!(
                 "`mcpproxy upstream login {}` tries again",
                 self.name
@@ -83,6 +83,12 @@ impl LogIn {
         let server = outcome::wait_for(&mut daemon, &self.name, None).await?;
         if out.is_json() {
             return output::json(&output::as_json(&json!({ "server": server }))?);
+        }
+        if server.step == Some(NextStep::LogIn) {
+            let why = server.last_error.unwrap_or_default();
+            let outcome = format!("logged in to {}, which refuses that login", self.name);
+            let failure = CommandFailure::failed(why).undone(&outcome);
+            return Err(failure.next("report this to the operator of the server"));
         }
         outcome::say(out, &daemon, "logged in to", &server);
         Ok(())
@@ -117,8 +123,7 @@ impl LogIn {
             "write that page's address to this command's stdin"
         };
         out.note(&format!(
-            "if the browser's last page does not load, {how} ({:?} waits for 10 min)",
-            self.name
+            "if the browser's last page does not load, {how} (the login waits for 10 min)"
         ));
     }
 
@@ -137,11 +142,14 @@ impl LogIn {
             let read = limited.read_line(&mut line).await;
             if !matches!(read, Ok(1..)) {
                 if !started.listens {
-                    let what = format!("not logged in to {}: stdin is closed", self.name);
+                    let what = format!(
+                        "not logged in to {}: stdin is closed, so no address can be pasted",
+                        self.name
+                    );
                     let step = format!("`mcpproxy upstream login {}` in a terminal", self.name);
                     return Err(CommandFailure::failed(what).next(step));
                 }
-                out.note("stdin is closed: only a browser on this machine can end this login");
+                out.note("stdin is closed: a browser on this machine has to complete the login");
                 return std::future::pending().await;
             }
             if line.trim().is_empty() {
@@ -152,7 +160,7 @@ impl LogIn {
             match daemon.request(Method::POST, path, body, deadline).await {
                 Ok(progress) => return Ok(progress),
                 // Whether it has ended all the same, the other question says.
-                Err(error) => out.note(&format!("not accepted: {error}")),
+                Err(error) => out.warning(&format!("that address was not accepted: {error}")),
             }
         }
     }
@@ -170,9 +178,9 @@ impl LogOut {
         let name = self.name;
         out.answer(&path, &answer, |change: ServerChange| {
             if change.changed.is_empty() {
-                out.note(&format!("not logged in to {name:?}"));
+                out.note(&format!("nothing was changed: not logged in to {name}"));
             } else {
-                out.note(&format!("logged out of {name:?}; its tokens are deleted"));
+                out.done(&format!("logged out of {name}; its tokens are deleted"));
             }
             Ok(())
         })

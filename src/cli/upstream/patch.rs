@@ -51,9 +51,10 @@ impl PatchServer {
                     CommandFailure::usage(format!("--json cannot be used: {why}")).next(
                         "give a JSON object, in single quotes for the shell: --json '{\"enabled\": false}'",
                     )
-                })?,
-            None => of_assignments(&self.assignments)?,
+                }),
+            None => of_assignments(&self.assignments),
         };
+        let patch = patch.map_err(|failure| failure.undone("nothing was changed"))?;
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
         let route = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
@@ -62,14 +63,17 @@ impl PatchServer {
         let sending = daemon.request(Method::PATCH, &route, body, deadline);
         let mut change: ServerChange = sending.await?;
         if change.changed.is_empty() {
-            out.note(&format!("{:?} unchanged", self.name));
+            out.note(&format!(
+                "nothing was changed: {} has that already",
+                self.name
+            ));
         } else {
             change.server = outcome::wait_for(&mut daemon, &self.name, None).await?;
+            for warning in &change.warnings {
+                out.warning(&format!("{}: {}", self.name, warning.text));
+            }
             let done = format!("changed {} of", change.changed.join(", "));
             outcome::say(out, &daemon, &done, &change.server);
-        }
-        for warning in &change.warnings {
-            out.warning(&format!("{:?}: {}", self.name, warning.text));
         }
         if out.is_json() {
             output::json(&output::as_json(&change)?)?;
@@ -81,13 +85,18 @@ impl PatchServer {
 fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("write it as KEY=VALUE".to_owned()),
+        Some(_) => Err("write a key in front of `=`, such as enabled=false".to_owned()),
+        None => Err(format!("write {text}=VALUE")),
     }
 }
 
 fn of_assignments(assignments: &[(String, String)]) -> Result<Map<String, Value>, CommandFailure> {
     let mut patch = Map::new();
     for (path, text) in assignments {
+        if path == "name" {
+            return Err(CommandFailure::usage("a server cannot be renamed")
+                .next("add it under the new name, then `mcpproxy upstream remove` the old one"));
+        }
         let (key, inside) = match path.split_once('.') {
             Some((key, inside)) => (key, Some(inside)),
             None => (path.as_str(), None),
@@ -100,8 +109,8 @@ fn of_assignments(assignments: &[(String, String)]) -> Result<Map<String, Value>
             Some(inside) => std::iter::once(key).chain(inside.split('.')).collect(),
         };
         put(&mut patch, &keys, value).ok_or_else(|| {
-            CommandFailure::usage(format!("`{path}` is set twice, or inside of what is set"))
-                .next("give each key once")
+            let what = format!("`{path}` is given twice, or together with a key that contains it");
+            CommandFailure::usage(what).next("leave one of them out")
         })?;
     }
     Ok(patch)

@@ -162,7 +162,7 @@ pub(super) fn check(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFin
     }
     let keys = session_keys(file.session_key.as_ref(), lookup);
     let (name, _) = keys.into_iter().find(|(_, key)| is_guessable(key))?;
-    let problem = "is too easy to guess: it needs 32 characters, 12 of them different (`openssl rand -base64 32`); without it a key is made in the data folder";
+    let problem = "needs 32 characters, 12 of them different, as from `openssl rand -base64 32`";
     Some(ConfigFinding::new(name, problem))
 }
 
@@ -217,7 +217,7 @@ pub(super) fn read_mcp_timeout(
         }
         _ => {
             warnings.push(Warning::new(format!(
-                "$MCP_TIMEOUT is {written:?} and is ignored: it counts seconds, from 1 to {LONGEST_MCP_TIMEOUT}"
+                "$MCP_TIMEOUT is {written:?} and is ignored: it must be 1 to {LONGEST_MCP_TIMEOUT} seconds"
             )));
             None
         }

@@ -18,9 +18,9 @@ const MOST_RULES: usize = 1_000;
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Policy {
-    /// It may.
+    /// Allowed.
     Allow,
-    /// It may not.
+    /// Denied.
     Deny,
 }
 
@@ -109,7 +109,7 @@ pub(super) struct RawAcl {
     rules: Vec<AclRule>,
 }
 
-/// A rule as it is written.
+/// One access rule.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "rule")]

@@ -69,7 +69,7 @@ impl ServerAuth {
     }
 }
 
-/// What says who a client is.
+/// How clients identify themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

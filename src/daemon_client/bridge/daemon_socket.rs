@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
-    daemon_client::{self, open_socket},
+    daemon_client::{self, DaemonError, not_opened, open_socket},
     failure::error_code::ErrorCode,
     inbound::LINES,
     management,
@@ -70,6 +70,8 @@ pub(super) enum DaemonSocketError {
     },
     #[error("the daemon on {} cannot be reached: {reason}", socket.display())]
     Unreachable { socket: PathBuf, reason: String },
+    #[error("{0}")]
+    NotOpened(DaemonError),
 }
 
 impl DaemonSocketError {
@@ -80,6 +82,23 @@ impl DaemonSocketError {
             Self::Refused { code, .. } => code.unwrap_or(ErrorCode::Internal),
             _ => ErrorCode::Internal,
         }
+    }
+
+    /// What to do about it, in a terminal.
+    pub(super) fn step(&self) -> String {
+        let step = match self {
+            Self::Refused { code, .. } => match code {
+                Some(ErrorCode::Unauthorized) => {
+                    "`mcpproxy token add NAME`, then give its token with --token or $MCPPROXY_TOKEN"
+                }
+                _ => "give --endpoint as /mcp, /mcp/all, /mcp/server/NAME or /mcp/p/NAME",
+            },
+            Self::NotOpened(_) => {
+                "run this as the owner of the data folder, or name a folder of your own with --data-dir"
+            }
+            _ => "`mcpproxy doctor`",
+        };
+        step.to_owned()
     }
 }
 
@@ -97,7 +116,7 @@ impl DaemonSocket {
             .await
             .map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => self.not_running(),
-                _ => self.unreachable(&error),
+                _ => DaemonSocketError::NotOpened(not_opened(&self.path, &error)),
             })?;
         // What breaks off before an answer belongs to a daemon that ends.
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
@@ -148,20 +167,13 @@ impl DaemonSocket {
         let body = body.await.map(http_body_util::Collected::to_bytes);
         let refusal = daemon_client::refusal(status, &body.unwrap_or_default());
         let (why, code) = match (status, refusal.code) {
-            (StatusCode::NOT_FOUND, None) => {
-                let why = "it has no such endpoint, or another version: `mcpproxy restart`";
-                (why.to_owned(), Some(ErrorCode::InvalidArguments))
-            }
+            (StatusCode::NOT_FOUND, code @ (None | Some(ErrorCode::UnknownPath))) => (
+                "there is no such endpoint".to_owned(),
+                code.or(Some(ErrorCode::InvalidArguments)),
+            ),
             (_, code) => (refusal.to_string(), code),
         };
-        let step = match code {
-            Some(ErrorCode::Unauthorized) => "; next: give a valid --token",
-            Some(ErrorCode::UnknownServer | ErrorCode::UnknownProfile) => {
-                "; next: correct --endpoint"
-            }
-            _ => "",
-        };
-        let why = format!("the daemon does not serve {}: {why}{step}", self.endpoint);
+        let why = format!("the daemon does not serve {}: {why}", self.endpoint);
         DaemonSocketError::Refused { why, code }
     }
 

@@ -53,10 +53,21 @@ const PARTING: Duration = Duration::from_secs(3);
 /// The program that a bridge runs in.
 pub trait BridgeHost {
     /// Starts a daemon and returns when it serves, or when another one has the data folder.
-    fn start_daemon(&self) -> impl Future<Output = Result<(), String>>;
+    fn start_daemon(&self) -> impl Future<Output = Result<(), UnstartedDaemon>>;
 
     /// Shows a text to the user of the program.
     fn note(&self, text: &str);
+
+    /// Shows why no client is served, and what to do about it.
+    fn fail(&self, why: &str, step: &str);
+}
+
+/// Why no daemon was started, and what to do about it.
+pub struct UnstartedDaemon {
+    /// Why.
+    pub why: String,
+    /// What to do.
+    pub step: String,
 }
 
 /// The daemon is the client: it has started the program in which the bridge runs.
@@ -146,7 +157,7 @@ impl<H: BridgeHost> Bridge<H> {
         if let Err(absent) = self.attach().await
             && !absent.is_ourselves
         {
-            self.host.note(&absent.why);
+            self.host.fail(&absent.why, &absent.step);
         }
         loop {
             tokio::select! {
@@ -222,7 +233,12 @@ impl<H: BridgeHost> Bridge<H> {
         };
         let connection = tokio::select! {
             reached = self.reach() => reached?,
-            () = left => return Err("the client has left".to_owned().into()),
+            () = left => {
+                return Err(NoDaemon::from(UnstartedDaemon {
+                    why: "the client has left".to_owned(),
+                    step: "start it again".to_owned(),
+                }));
+            }
         };
         let (from_daemon, mut to_daemon) = tokio::io::split(connection);
         let replay = self.shared.attach();
@@ -266,6 +282,7 @@ impl<H: BridgeHost> Bridge<H> {
                 Err(error) => {
                     return Err(NoDaemon {
                         why: error.to_string(),
+                        step: error.step(),
                         code: error.code(),
                         is_ourselves: matches!(error, DaemonSocketError::Ourselves),
                     });

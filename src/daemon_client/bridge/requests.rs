@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::notices::{NoticeChange, WantedNotices};
+use super::{
+    UnstartedDaemon,
+    notices::{NoticeChange, WantedNotices},
+};
 use crate::{
     failure::{
         error_code::{ErrorCode, Failure},
@@ -245,16 +248,19 @@ pub(super) fn lost(id: &Id) -> Bytes {
 /// Why there is no daemon to ask.
 pub(super) struct NoDaemon {
     pub(super) why: String,
+    /// What to do about it, in a terminal.
+    pub(super) step: String,
     /// What kind of failure that is; `internal` unless the daemon refused.
     pub(super) code: ErrorCode,
     /// The daemon has started us: it lets us in at no time.
     pub(super) is_ourselves: bool,
 }
 
-impl From<String> for NoDaemon {
-    fn from(why: String) -> Self {
+impl From<UnstartedDaemon> for NoDaemon {
+    fn from(UnstartedDaemon { why, step }: UnstartedDaemon) -> Self {
         Self {
             why,
+            step,
             code: ErrorCode::Internal,
             is_ourselves: false,
         }

@@ -7,7 +7,7 @@ use crate::{
     config::{ANONYMOUS, IssuedToken, OPERATOR, Provider, RoutingMode, Settings},
     failure::{error_code::Failure, step::NextStep},
     management::{gated, operator_hints},
-    text::names::{self, BUILT_IN_TOOLS},
+    text::names::{self, BUILT_IN_TOOLS, as_argument},
 };
 
 /// The tools that call others, the mildest first.
@@ -169,4 +169,32 @@ pub(super) fn closest(
         }
         _ => None,
     }
+}
+
+/// What a token keeps from its caller, and how it comes to allow more.
+pub(super) fn beyond_token(token: &IssuedToken) -> String {
+    format!("the token {:?} {}", token.name, token.calls.in_words())
+}
+
+/// How a token comes to allow a call of this type, with its other limits.
+pub(super) fn token_for(token: &IssuedToken, call_type: Option<&str>) -> NextStep {
+    let name = as_argument(&token.name);
+    let calls = if call_type == Some("write") {
+        "write"
+    } else {
+        "all"
+    };
+    let limits = match (&token.servers, &token.profile) {
+        (Some(servers), _) => format!(" --servers {}", servers.join(",")),
+        (None, Some(profile)) => format!(" --profile {profile}"),
+        (None, None) => String::new(),
+    };
+    let roles: String = token
+        .roles
+        .iter()
+        .map(|role| format!(" --role {role}"))
+        .collect();
+    NextStep::act(format!(
+        "`mcpproxy token revoke {name}`, then `mcpproxy token add {name}{limits}{roles} --calls {calls}`"
+    ))
 }

@@ -164,10 +164,8 @@ impl Lock {
         let file = self.file.display();
         let by = self
             .reviewers()
-            .map_or_else(String::new, |by| format!(" (so far {by})"));
-        format!(
-            "only the lock file {file} says what is accepted: whoever reviews that file{by} can add it there"
-        )
+            .map_or_else(String::new, |by| format!(" ({by})"));
+        format!("only an entry in {file} approves it, which its reviewers{by} write")
     }
 
     /// The text of a lock file with those entries whose servers are meant, each as it is.

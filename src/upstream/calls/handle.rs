@@ -227,11 +227,11 @@ impl Status {
         match self.state.failures() {
             // A connection that had proved healthy was lost: no attempt has failed yet.
             0 => format!("{why}; {next}"),
-            1 => format!("{why}; tried once, {next}"),
+            1 => format!("{why}; tried once; {next}"),
             failures if self.state.is_given_up() => {
-                format!("{why}; gave up after {failures} tries, {next}")
+                format!("{why}; gave up after {failures} tries; {next}")
             }
-            failures => format!("{why}; tried {failures} times, {next}"),
+            failures => format!("{why}; tried {failures} times; {next}"),
         }
     }
 }

@@ -70,7 +70,7 @@ impl fmt::Display for ListError {
                     "{method} was cut after {limit}: the server lists more, or has no end"
                 )
             }
-            ListProblem::Slow => write!(f, "{method} had no end within {} s", LISTING.as_secs()),
+            ListProblem::Slow => write!(f, "no answer to {method} within {} s", LISTING.as_secs()),
             ListProblem::Unusable(kind) => {
                 write!(
                     f,
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(listing, of("new", &["kept"], &[]));
         let error = error.expect("a reason");
         assert!(
-            error.reason.contains("prompts/list had no end"),
+            error.reason.contains("no answer to prompts/list"),
             "{error:?}"
         );
         assert_eq!(error.step, NextStep::Wait);

@@ -123,7 +123,7 @@ fn every_client_is_connected_and_its_file_stays_what_it_was() {
         place
             .run(&["connect", client, "--undo"])
             .ended(1)
-            .says(&["mcpproxy is not in it"]);
+            .says(&["mcpproxy is not in "]);
     }
 }
 

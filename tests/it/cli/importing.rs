@@ -135,13 +135,13 @@ fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
     );
     let ran = place.run(&["import"]).ended(0);
     let ran = ran.says(&[
-        "~/.gemini/settings.json was not read: line 2",
+        "~/.gemini/settings.json is left out: line 2",
         "correct line 2 of",
-        "nothing was imported; next: --all imports",
-        "github: `env.GITHUB_PERSONAL_ACCESS_TOKEN` is a secret in plain text; --secrets keyring stores it",
+        "`mcpproxy import --all` imports",
+        "github: `env.GITHUB_PERSONAL_ACCESS_TOKEN` is a secret in plain text: --secrets keyring stores it",
         "needs the secret docs-key (The key of the docs)",
         "needs the variable SENTRY_TOKEN",
-        "headersHelper not imported",
+        "left out headersHelper",
     ]);
     assert!(!place.config_file().exists());
     let all = format!("{}{}", ran.stdout, ran.stderr);

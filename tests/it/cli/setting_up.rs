@@ -84,7 +84,8 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
     let said = port["what"].as_str().expect("text");
     assert!(
         port["severity"] == "fail"
-            && said.starts_with("no client can connect over HTTP: the port is taken"),
+            && said.starts_with("no client can connect over HTTP: 127.0.0.1:")
+            && said.contains("is taken"),
         "{port}"
     );
     // The next step, as it stands there.

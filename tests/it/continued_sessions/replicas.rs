@@ -99,7 +99,7 @@ async fn a_key_that_is_easy_to_guess_is_refused_and_not_shown() {
     let refused = refused.expect("the program runs");
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr);
-    let reason = "`$MCPPROXY_SESSION_KEY` is too easy to guess";
+    let reason = "`$MCPPROXY_SESSION_KEY` needs 32 characters";
     has!(said, reason);
     lacks!(said, "hunter2");
 }

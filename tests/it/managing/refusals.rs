@@ -7,7 +7,7 @@ use crate::support::prelude::*;
 async fn a_server_behind_itself_is_refused_whoever_adds_it_and_another_mcpproxy_is_not() {
     let (_server, daemon, client) = house(json!({})).await;
     let never_ends = |answer: &str| {
-        let is_said = answer.contains("it leads back to mcpproxy itself");
+        let is_said = answer.contains("it is mcpproxy itself");
         assert!(is_said, "{answer}");
     };
     let url = format!("http://{}/mcp", daemon.address());

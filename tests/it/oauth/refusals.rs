@@ -30,7 +30,7 @@ async fn who_does_not_agree_is_not_logged_in() {
     let server = AuthorizationServer::start(habits).await;
     let daemon = before(&server).await;
     let page = visit(&browse(&begun(&daemon).await).await).await;
-    has!(page.text(), "access_denied not today");
+    has!(page.text(), "not today (access_denied)");
     let progress = progress(&daemon).await;
     assert_eq!(progress["state"], "failed", "{progress}");
     wait_for_state(&daemon, "Authenticating").await;
@@ -46,9 +46,12 @@ async fn check(habits: Habits, said: &str) {
     assert_eq!(refused["code"], "login_required");
     has!(refused["error"], said, "{said}");
     let hint = refused["step"]["how"].as_str().expect("a step");
-    let step = if said.contains("client_id") {
+    let step = if said.contains("refused to register") {
         "`mcpproxy upstream patch up oauth.client_id=ID`"
-    } else if said.contains("`headers`") || said.contains("S256") {
+    } else if ["`headers`", "S256", "calls itself"]
+        .iter()
+        .any(|of_a_key| said.contains(of_a_key))
+    {
         "`mcpproxy upstream patch up 'headers.Authorization=Bearer ${keyring:up-Authorization}'`"
     } else {
         "`mcpproxy upstream login up`"
@@ -64,7 +67,7 @@ async fn what_is_missing_or_wrong_is_said() {
             registers: false,
             ..habits()
         },
-        "put its id into `oauth.client_id`",
+        "refused to register mcpproxy",
     )
     .await;
     let nowhere = Habits {
@@ -88,7 +91,7 @@ async fn what_is_missing_or_wrong_is_said() {
             issuer: other,
             ..habits()
         },
-        "issuer mismatch",
+        "calls itself",
     )
     .await;
     let plain = json!({"code_challenge_methods_supported": ["plain"]});
@@ -196,7 +199,7 @@ async fn what_cannot_be_logged_in_to_has_next_steps_for_people() {
     let daemon = TestDaemon::builder().entry("unset", unset).await;
     for (name, step) in [
         ("nobody", "`mcpproxy upstream list`"),
-        ("unset", "set MCPPROXY_TEST_UNSET for the daemon"),
+        ("unset", "`export MCPPROXY_TEST_UNSET=VALUE`"),
     ] {
         for verb in ["login", "logout"] {
             let (code, _, text) = daemon.home().cli(&["upstream", verb, name]).await;

@@ -61,7 +61,7 @@ async fn a_locked_one_is_unlocked_in_its_own_dialog_where_somebody_stores_someth
     assert_eq!(dismissed.code, 1);
     let said = "the Secret Service is locked, and its dialog was closed";
     has!(dismissed.stderr, said);
-    has!(dismissed.stderr, "\"keyring\": \"file\"");
+    has!(dismissed.stderr, "config set keyring file");
     assert_eq!(service.values(), ["the-value"]);
     assert!(
         !home.data_dir().join("secrets.json").exists(),
