@@ -223,7 +223,7 @@ async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     let text = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{text}");
     has!(text, "this command's stdin");
-    has!(text, "stdin is closed: only a browser on this machine");
+    has!(text, "stdin is closed: a browser on this machine");
     has!(text, "ready, 2 tools");
     lacks!(text, "next:");
     // Where no port of this machine listens, nothing could end it.
