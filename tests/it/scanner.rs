@@ -123,7 +123,7 @@ fn counts(folder: &str, beginning: &str) -> (usize, usize, usize) {
 /// What was measured when the rules were last changed: of poison at least so much is held and found, of what comes near at most so much is held.
 #[test]
 fn as_much_is_found_of_what_others_wrote_as_before() {
-    for (folder, written, held, found) in [("rules", 412, 328, 393), ("judge", 239, 125, 181)] {
+    for (folder, written, held, found) in [("rules", 412, 329, 393), ("judge", 239, 125, 181)] {
         let (all, n_held, n_found) = counts(folder, "poisoned_");
         assert_eq!(all, written, "{folder}");
         assert!(

@@ -316,7 +316,8 @@ fn says_it_is_old(text: &str) -> bool {
 }
 
 /// Whether what stands at a place of a text is not said to the reader, but quoted to them. Tools that have to do with attacks speak of them, unless
-/// the sentence addresses the reader outside of quotation marks; of others only what imitates a conversation may be an example of one.
+/// the sentence addresses the reader outside of quotation marks, or begins an order there; of others only what imitates a conversation may be an
+/// example of one.
 fn is_quoted(text: &Passage<'_>, rule: &str, at: usize) -> bool {
     let is_about_attacks = text.reader.purpose.is_about(Topic::Security);
     let from = text.text.floor_char_boundary(at.saturating_sub(BEFORE));
@@ -341,10 +342,19 @@ fn is_quoted(text: &Passage<'_>, rule: &str, at: usize) -> bool {
         let part = format!(" {part} ");
         ADDRESSES.iter().any(|words| part.contains(words))
     };
+    let cites = SHOWS.iter().chain(&CITES).any(|word| said.contains(word));
     // "Reports orders, for example to read a key first."
-    let shows = says_what_it_does(sentence.trim())
-        && SHOWS.iter().chain(&CITES).any(|word| said.contains(word));
-    is_inside || shows || !addresses(&said) && !addresses(&outside_quotes(rest, is_inside).0)
+    let shows = cites && says_what_it_does(sentence.trim());
+    // A name has no sentences.
+    let is_order = !cites && text.text.contains(' ') && begins_sentence(&said);
+    let is_said = is_order || addresses(&said) || addresses(&outside_quotes(rest, is_inside).0);
+    is_inside || shows || !is_said
+}
+
+/// Whether what follows these words begins a sentence or the inside of a mark, where a verb is an order. Lists of what is found have other signs.
+fn begins_sentence(said: &str) -> bool {
+    let said = said.trim_end_matches([' ', '"', '`']);
+    said.is_empty() || said.ends_with(['!', '?', '>', '\n'])
 }
 
 /// What stands outside of quotation marks, and whether one is open at the end.
