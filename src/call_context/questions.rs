@@ -30,7 +30,7 @@ struct Open {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnswered {
     /// It did not declare that it can answer such a thing.
-    #[error("the client cannot")]
+    #[error("the client does not support it")]
     Unable,
     /// There is no stream for the question, or no way back for its answer.
     #[error("the client cannot be asked during this request")]

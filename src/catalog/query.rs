@@ -1,7 +1,7 @@
 //! The syntax of a search: plain words, `"exact phrases"`, and `server:` or `server:prefix` filters. Pure. Anything else is plain
 //! words, so no query is invalid.
 
-use super::tokenizer::words_of;
+use super::tokenizer::{tokens_of, words_of};
 
 /// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -112,6 +112,12 @@ impl Query {
         }
     }
 
+    /// The servers that its filters name.
+    pub fn servers(&self) -> impl Iterator<Item = &str> {
+        let servers = self.filters.iter().flat_map(|filter| &filter.servers);
+        servers.map(String::as_str)
+    }
+
     /// Narrows the query to one server.
     #[must_use]
     pub fn of_server(mut self, server: &str) -> Self {
@@ -157,7 +163,7 @@ impl Query {
 
     /// Whether it has neither words nor filters.
     pub fn is_empty(&self) -> bool {
-        self.filters.is_empty() && !self.words.contains(char::is_alphanumeric)
+        self.filters.is_empty() && tokens_of(&self.words).is_empty()
     }
 
     fn add_words(&mut self, words: &str) {

@@ -137,7 +137,7 @@ fn died(status: Option<ExitStatus>) -> ScriptFailure {
             || signal == rustix::process::Signal::KILL.as_raw();
         if is_for_time {
             let why = format!(
-                "the script computed for over {} s in one step",
+                "the script computed for more than {} s in one step, which timeout_ms cannot extend",
                 limits::CPU.as_secs()
             );
             return ScriptFailure::new(ScriptCode::Timeout, why);

@@ -49,21 +49,24 @@ impl ScriptCode {
                 "SYNTAX_ERROR",
                 "Correct the script: plain JavaScript, no types, no modules.",
             ),
-            Self::RuntimeError => ("RUNTIME_ERROR", "Correct the script."),
+            Self::RuntimeError => (
+                "RUNTIME_ERROR",
+                "Correct the script; it has no network, files, timers or modules.",
+            ),
             Self::Timeout => (
                 "TIMEOUT",
-                "Do less in one script, make independent calls with call_tools, or give a larger timeout_ms.",
+                "Do less in one script; if it waited for calls, use call_tools or give a larger timeout_ms.",
             ),
             Self::OutOfMemory => ("OUT_OF_MEMORY", "Keep only what you need of each result."),
             Self::StackOverflow => ("STACK_OVERFLOW", "Use a loop instead of recursion."),
             Self::MaxToolCallsExceeded => ("MAX_TOOL_CALLS_EXCEEDED", "Make fewer calls."),
             Self::OutputLimitExceeded => (
                 "OUTPUT_LIMIT_EXCEEDED",
-                "Log less, and return only what you need.",
+                "Log and return only what you need.",
             ),
             Self::SerializationError => (
                 "SERIALIZATION_ERROR",
-                "Return plain data: objects, arrays, texts, numbers.",
+                "Return plain data, not too deep: objects, arrays, texts, numbers.",
             ),
             Self::EngineFailed => ("ENGINE_FAILED", "Keep less in memory at once."),
         }
@@ -81,10 +84,11 @@ impl ScriptCode {
 }
 
 /// What became of the calls of a script that failed.
-fn calls_before(calls: usize) -> &'static str {
+fn calls_before(calls: usize) -> String {
     match calls {
-        0 => "No call ran.",
-        _ => "Calls before that may have run.",
+        0 => "No call ran.".to_owned(),
+        1 => "Its call may have run.".to_owned(),
+        n => format!("Its {n} calls may have run."),
     }
 }
 

@@ -58,22 +58,30 @@ pub fn parse(text: &str) -> Option<Duration> {
 
 /// Writes a duration the way [`parse`] reads it, down to milliseconds.
 pub fn show(duration: Duration) -> String {
+    written(duration, ["h", "m", "s", "ms"], "")
+}
+
+/// The same in a sentence.
+pub fn in_words(duration: Duration) -> String {
+    written(duration, [" h", " min", " s", " ms"], " ")
+}
+
+fn written(duration: Duration, units: [&str; 4], between: &str) -> String {
     if duration.is_zero() {
-        return "0s".to_owned();
+        return format!("0{}", units[2]);
     }
     let seconds = duration.as_secs();
-    let parts = [
-        (seconds / 3_600, "h"),
-        (seconds / 60 % 60, "m"),
-        (seconds % 60, "s"),
-        (u64::from(duration.subsec_millis()), "ms"),
+    let counts = [
+        seconds / 3_600,
+        seconds / 60 % 60,
+        seconds % 60,
+        u64::from(duration.subsec_millis()),
     ];
-    let mut shown = String::new();
-    for (count, unit) in parts.iter().filter(|(count, _)| *count > 0) {
-        shown.push_str(&count.to_string());
-        shown.push_str(unit);
-    }
-    shown
+    let parts = counts.iter().zip(units).filter(|(count, _)| **count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, unit)| format!("{count}{unit}"))
+        .collect();
+    parts.join(between)
 }
 
 #[cfg(test)]

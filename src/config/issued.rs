@@ -58,8 +58,8 @@ impl AllowedCalls {
     /// After `the token "x" `.
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::Read => "only reads",
-            Self::Write => "reads and writes, and may not delete",
+            Self::Read => "may only read",
+            Self::Write => "may read and write, but not delete",
             Self::All => "may call everything",
         }
     }

@@ -356,7 +356,7 @@ impl<'a> ForwardedCall<'a> {
         match self.of.parked.park(&handle, call, key, Instant::now()) {
             Ok(()) => Ok(Outcome::Result(result)),
             Err(full) => {
-                let hint = "Answer or abandon what is open, then try again.";
+                let hint = "It may have run in part. Answer the open questions, then check before you repeat it.";
                 Err(Failure::new(ErrorCode::Overloaded, full.to_string(), hint).into())
             }
         }

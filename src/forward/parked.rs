@@ -96,7 +96,7 @@ pub(super) struct RetryKey {
 
 /// Why a call was not parked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many calls wait for their clients")]
+#[error("too many calls already wait for answers of clients")]
 pub(super) struct TooManyParked;
 
 impl ParkedCalls {

@@ -62,8 +62,7 @@ fn incapable(method: &str) -> RpcError {
 /// The client did not say that it can open pages, which its request takes.
 pub(super) fn cannot_open_pages() -> RpcError {
     let data = serde_json::json!({ "requiredCapabilities": { "elicitation": { "url": {} } } });
-    let text =
-        "the server wants a page to be opened, and the client cannot (elicitation, mode \"url\")";
+    let text = "the server needs its user to open a URL, but this client cannot (elicitation, mode \"url\")";
     RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(Raw::author(&data))
 }
 

@@ -142,9 +142,10 @@ impl CallState {
             (_, CallEvent::Question(question, Ok(QuestionRoute::Result))) if has_round => {
                 (Collecting(1), CallAction::Collect(question))
             }
-            (phase, CallEvent::Question(question, Ok(QuestionRoute::Result))) => {
-                (phase, refused(question, "the client was asked too often"))
-            }
+            (phase, CallEvent::Question(question, Ok(QuestionRoute::Result))) => (
+                phase,
+                refused(question, "a call may not ask its client that often"),
+            ),
             (phase, CallEvent::Reply(id, outcome)) => {
                 let phase = match phase {
                     Asking(open @ 2..) => Asking(open - 1),

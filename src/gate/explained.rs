@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Servers that a refusal names.
-const NAMED: usize = 30;
+const NAMED: usize = 8;
 
 impl Rules<'_> {
     /// The failure for the caller to whom it was refused.
@@ -75,7 +75,7 @@ impl Rules<'_> {
         };
         let error = match caller.token(self.settings) {
             ShownToken::None => format!("no server {server:?} is configured"),
-            _ => format!("this token has no server {server:?}"),
+            _ => format!("this token gives no access to a server {server:?}"),
         };
         Failure::new(ErrorCode::UnknownServer, error, hint).with_closest(close)
     }
@@ -89,16 +89,21 @@ impl Rules<'_> {
                 && self.permit(caller, server, &Target::tool(name)).is_ok()
         };
         let names = known.iter().map(|tool| &*tool.name);
-        let close = names::closest_allowed(tool, names, is_visible);
+        let own = tool
+            .strip_prefix(server)
+            .and_then(|rest| rest.strip_prefix(':'));
+        let close = names::closest_allowed(own.unwrap_or(tool), names, is_visible);
+        let is_known = self.snapshot.servers.contains_key(server);
         let hint = match close {
             Some(close) => format!("Nothing ran. Did you mean its tool {close:?}?"),
+            None if !is_known => "Nothing ran. Try again in a moment, or tell the user.".to_owned(),
             None if known.is_empty() => {
-                "Nothing ran. No tools of it are known; ask the user to look at it.".to_owned()
+                "Nothing ran. It has no tools; ask the user to look at it.".to_owned()
             }
             None => "Nothing ran. Find its exact name: search for the tool, or list the tools."
                 .to_owned(),
         };
-        let error = if self.snapshot.servers.contains_key(server) {
+        let error = if is_known {
             format!("the server {server:?} has no tool {tool:?}")
         } else {
             format!("the tools of the server {server:?} are not known")
@@ -125,11 +130,12 @@ impl Rules<'_> {
 
 /// The servers as a hint names them.
 fn listed<'a>(servers: impl Iterator<Item = &'a str>) -> String {
-    let servers: Vec<&str> = servers.collect();
+    let mut servers: Vec<&str> = servers.collect();
     match &servers[..] {
         [] => "Nothing ran. No server can be used: tell the user.".to_owned(),
         [one] => format!("Nothing ran. The only server is {one}."),
         _ => {
+            servers.sort_unstable();
             let (named, others) = servers.split_at(servers.len().min(NAMED));
             let more = match others.len() {
                 0 => String::new(),
@@ -158,8 +164,8 @@ pub(super) fn denied_built_in(tool: &str) -> Failure {
 }
 
 fn access_denied(what: &str) -> Failure {
-    let error = format!("access denied: {what} is not for you");
-    let hint = "Nothing ran. Use another tool, or tell the user that access rules deny it.";
+    let error = format!("access rules deny you {what}");
+    let hint = "Nothing ran. Tell the user; continue without it.";
     Failure::new(ErrorCode::AccessDenied, error, hint)
 }
 

@@ -39,9 +39,13 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
 
 /// Why a server's instructions are held.
 pub(super) fn refusal_of_instructions(server: &str, hold: Hold) -> Failure {
-    let why = hold.reason.explained(ThingKind::Instructions);
+    let why = match hold.reason {
+        HoldReason::Changed => "they changed since they were approved",
+        reason => reason.explained(ThingKind::Instructions),
+    };
     let error = format!("the instructions of server {server:?} are held: {why}");
-    Failure::new(code(hold.reason), error, HINT)
+    let hint = "Tell the user that they await approval.";
+    Failure::new(code(hold.reason), error, hint)
 }
 
 /// Says nothing that a model could do about it.

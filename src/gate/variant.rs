@@ -55,9 +55,10 @@ pub(super) fn declared(
     };
     let read_only = tool.hints.read_only;
     let needed = match effect(entry, tool) {
-        _ if tool.hints.destructive == Some(true) => {
-            (Variant::Destructive, "its server declares it destructive")
-        }
+        _ if tool.hints.destructive == Some(true) => (
+            Variant::Destructive,
+            "its server declares that it is destructive",
+        ),
         Effect::Deletes => {
             let by_text = "its name or description says that it deletes";
             let why = says("`tool_acl` says that it deletes", by_text);
@@ -89,8 +90,8 @@ pub(super) fn declared(
 pub(super) fn too_mild(needed: (Variant, &str), server: &str, tool: &str) -> Failure {
     let (needed, why) = needed;
     let can = match needed {
-        Variant::Destructive => "can delete or overwrite",
-        _ => "can change something",
+        Variant::Destructive => "can delete or overwrite data",
+        _ => "can change data",
     };
     let error = format!("the tool {tool:?} of server {server:?} {can}: {why}");
     let needed = needed.as_str();

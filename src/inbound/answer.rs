@@ -88,8 +88,20 @@ pub(super) fn busy() -> Response {
 }
 
 pub(super) fn method_not_allowed(allow: &'static str) -> Response {
-    let error = format!("nothing was done: this path takes only {allow}");
-    let hint = "MCP clients send messages by POST.";
+    let (error, hint) = match allow {
+        "GET" => (
+            "nothing was done: the session_id is missing".to_owned(),
+            "Open the stream with GET; its first event names the address for messages.",
+        ),
+        "POST" => (
+            "nothing was done: without a session this path takes only POST".to_owned(),
+            "This is an address for MCP clients. The web UI is at /ui/.",
+        ),
+        _ => (
+            format!("nothing was done: this path takes only {allow}"),
+            "MCP clients send messages by POST.",
+        ),
+    };
     let failure = Failure::new(ErrorCode::MethodNotAllowed, error, hint);
     let mut response = json(
         StatusCode::METHOD_NOT_ALLOWED,
@@ -98,6 +110,20 @@ pub(super) fn method_not_allowed(allow: &'static str) -> Response {
     response
         .headers_mut()
         .insert(header::ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+/// A client sends messages to the address without a path.
+pub(super) async fn no_endpoint() -> Response {
+    let failure = Failure::new(
+        ErrorCode::MethodNotAllowed,
+        "MCP clients connect to /mcp, not to /",
+        "Nothing ran. Add /mcp to the address.",
+    );
+    let body = shown_failure(&failure).bytes().clone();
+    let mut response = json(StatusCode::METHOD_NOT_ALLOWED, body);
+    let allow = HeaderValue::from_static("GET, HEAD");
+    response.headers_mut().insert(header::ALLOW, allow);
     response
 }
 
@@ -148,7 +174,13 @@ pub(super) fn unknown_profile(name: &str) -> Response {
 
 /// Nobody knows who sent the request (RFC 6750, 3). The body is a JSON-RPC error, which is what clients read.
 pub fn unauthorized(why: &Refused) -> Response {
-    let hint = "Send a valid token: `Authorization: Bearer TOKEN`.";
+    let hint = match why {
+        Refused::BadHeader(bad) if bad.header != header::AUTHORIZATION => format!(
+            "Nothing ran. Let the reverse proxy send a valid name in {}.",
+            bad.header
+        ),
+        _ => "Nothing ran. Send a token as `Authorization: Bearer TOKEN`; the user who runs mcpproxy issues tokens.".to_owned(),
+    };
     let failure = Failure::new(ErrorCode::Unauthorized, why.to_string(), hint);
     let error = bounds::of_ours(&failure);
     let mut response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);

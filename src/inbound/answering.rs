@@ -44,8 +44,8 @@ impl Answer {
         let seconds = wait.as_secs_f64().ceil();
         let failure = Failure::new(
             ErrorCode::RateLimited,
-            "too many requests in a short time",
-            format!("Wait {seconds} s before the next one, and send fewer."),
+            "more requests than rate_limit allows",
+            format!("Nothing ran. Retry in {seconds} s, and send fewer."),
         );
         let outcome = match method {
             method::TOOLS_CALL => Outcome::Result(failed_result(&failure)),

@@ -104,7 +104,10 @@ impl Inbound {
     /// What is beside the MCP endpoints: the answers that clients which probe for OAuth must get, and what a browser sees.
     pub fn routes(&self) -> HttpRouter {
         HttpRouter::new()
-            .route("/", on_get(index_page::index_page))
+            .route(
+                "/",
+                on_get(index_page::index_page).fallback(answer::no_endpoint),
+            )
             .route("/.well-known/{*path}", on_get(answer::not_found))
             .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
             .route("/register", any(answer::not_found))

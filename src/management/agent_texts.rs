@@ -22,11 +22,11 @@ pub(super) fn for_agent(failure: Failure) -> Failure {
     let (error, hint) = match failure.code {
         ErrorCode::ConfigUnusable => (
             "the configuration file is unusable".to_owned(),
-            "Ask the user to look at the configuration file.",
+            "Nothing was changed. Ask the user to look at the configuration file.",
         ),
         ErrorCode::ServerExists => (
             failure.error,
-            "Choose another name, or change that server with the operation \"patch\".",
+            "Choose another name. The operation \"list\" shows which servers there are.",
         ),
         ErrorCode::UnknownServer => (
             failure.error,
@@ -55,7 +55,9 @@ pub(super) fn next_step_for_agent(
         return Some(match failure.code {
             ErrorCode::ServerDisabled => "Enable it, if the user wants that.".to_owned(),
             ErrorCode::ServerQuarantined => "Tell the user that it awaits their review.".to_owned(),
-            ErrorCode::ServerMisconfigured => "Tell the user what its entry lacks.".to_owned(),
+            ErrorCode::ServerMisconfigured => {
+                "Tell the user that its entry cannot be used.".to_owned()
+            }
             _ => failure.hint,
         });
     }
@@ -69,7 +71,7 @@ pub(super) fn next_step_for_agent(
         let step = match row.transport.as_deref().filter(|_| !row.unusable) {
             Some("stdio") => "Read its log with the operation \"tail_log\", or tell the user.",
             // Remote servers keep their own log.
-            Some(_) => "Try again later with the operation \"restart\", or tell the user.",
+            Some(_) => "Tell the user to check its URL; the operation \"restart\" tries at once.",
             None => "Tell the user to correct its entry.",
         };
         return Some(step.to_owned());

@@ -88,19 +88,17 @@ impl AgentRequest<'_> {
     pub fn check(&self, verb: AgentVerb) -> Result<(), Failure> {
         if verb == AgentVerb::Change && !gate::may_manage(self.caller, self.now.settings()) {
             let error = "access denied: the token of this client does not let it change servers";
-            let hint = "Nothing ran. Ask the user to do it.";
+            let hint = "Nothing was changed. Ask the user to make this change.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint));
         }
         let error = match (self.now.settings().management, verb) {
             (AgentManagement::Full, _) | (AgentManagement::Read, AgentVerb::Look) => return Ok(()),
             (AgentManagement::Read, AgentVerb::Change) => {
-                "agents may list servers and read their logs, but not change them: `management` is \"read\" in the configuration"
+                "agents may only list servers and read their logs here"
             }
-            (AgentManagement::Off, _) => {
-                "agents may not manage servers: `management` is \"off\" in the configuration"
-            }
+            (AgentManagement::Off, _) => "agents may not manage servers here",
         };
-        let hint = "Ask the user to do it.";
+        let hint = "Nothing was changed. Ask the user about servers.";
         Err(Failure::new(ErrorCode::AccessDenied, error, hint))
     }
 
@@ -127,7 +125,7 @@ impl AgentRequest<'_> {
         });
         if is_hidden || !self.now.rules().would_show(self.caller, name) {
             let error = format!("access denied: you may not use a server {name:?}");
-            let hint = "Choose another name, or ask the user to add it.";
+            let hint = "Nothing was added. Choose another name, or ask the user to add it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
         self.management.is_not_the_demo(name).map_err(for_agent)?;

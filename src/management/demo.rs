@@ -88,8 +88,8 @@ impl<B: Backing> Management<B> {
         if failure.code != ErrorCode::NotInFile {
             return failure;
         }
-        let error = format!("the server {name:?} is the bundled demo server, which has no entry");
-        let hint = "Nothing was changed. Ask the user to remove it.";
+        let error = format!("{name} is the bundled demo server, which cannot be changed");
+        let hint = "Nothing was changed. Only the user can stop it.";
         Failure::new(ErrorCode::NotInFile, error, hint).of_server(name)
     }
 

@@ -364,8 +364,8 @@ fn check_waiting(text: &str) -> Result<(), Failure> {
     if waiting < MOST_WAITING {
         return Ok(());
     }
-    let error = format!("{waiting} servers that agents added await approval already");
-    let hint = "Ask the user to review them before another is added.";
+    let error = format!("{waiting} servers added by agents already await approval");
+    let hint = "Nothing was added. Ask the user to review them first.";
     Err(Failure::new(ErrorCode::Overloaded, error, hint))
 }
 

@@ -72,6 +72,11 @@ impl Router {
         }
     }
 
+    /// Why nothing is known of a server, if it could not be connected.
+    pub(super) fn absence(&self, server: &str) -> Option<Failure> {
+        self.0.upstreams.get(server)?.absence()
+    }
+
     /// [`Router::ensure_listed`] for a name that a caller gave.
     pub(super) async fn ensure_known(
         &self,

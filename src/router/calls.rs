@@ -64,7 +64,14 @@ impl Router {
                     return tool.run(self, context, params, cutting).await;
                 }
                 let found = self.offered_tool(context, offered).await;
-                found.inspect_err(|_| self.note_parts(record, &target, offered))?
+                let found = found.inspect_err(|_| self.note_parts(record, &target, offered));
+                found.map_err(|failure| match failure.code {
+                    ErrorCode::UnknownTool => {
+                        let text = format!("{}. {}", failure.error, failure.hint);
+                        RpcError::invalid_params(text).into()
+                    }
+                    _ => RequestError::from(failure),
+                })?
             }
             Thing::Prompt(offered) => {
                 let found = self.offered_prompt(&context.caller, offered);
@@ -121,7 +128,7 @@ impl Router {
         &self,
         context: &CallContext,
         offered: &str,
-    ) -> Result<(ServerName, Box<str>), RequestError> {
+    ) -> Result<(ServerName, Box<str>), Failure> {
         let caller = &context.caller;
         if let Some(found) = self.find_tool(caller, offered) {
             return Ok(found);
@@ -132,10 +139,7 @@ impl Router {
             return Ok(found);
         }
         let refused = self.refusal_of_unlisted(caller, offered).or(unavailable);
-        Err(match refused {
-            Some(failure) => failure.into(),
-            None => self.unknown_tool(context, offered).into(),
-        })
+        Err(refused.unwrap_or_else(|| self.unknown_tool(context, offered)))
     }
 
     /// Why a name that no list has may not be called, where it is of a server that may not be used: the same as by any other way of naming
@@ -214,7 +218,7 @@ impl Router {
         unavailable
     }
 
-    fn unknown_tool(&self, context: &CallContext, offered: &str) -> RpcError {
+    fn unknown_tool(&self, context: &CallContext, offered: &str) -> Failure {
         let now = self.0.gate.now_for(&context.caller);
         let snapshot = now.snapshot();
         let is_visible = |name: &str| match snapshot.offered_tool(name) {
@@ -223,18 +227,21 @@ impl Router {
                 now.rules()
                     .allows(&context.caller, server.as_str(), &target)
             }
-            None => now.rules().permits_built_in(&context.caller, name),
+            None => {
+                let is_listed = name != "call_tool" || now.settings().legacy_call_tool;
+                is_listed && now.rules().permits_built_in(&context.caller, name)
+            }
         };
         let known = built_in::names().chain(snapshot.offered_tool_names());
-        let message = match names::closest_allowed(offered, known, is_visible) {
-            Some(close) => {
-                format!("Unknown tool: {offered:?}. Nothing ran. Did you mean {close:?}?")
-            }
-            None => format!(
-                "Unknown tool: {offered:?}. Nothing ran. Find its name with retrieve_tools or tools/list."
-            ),
+        let hint = match names::closest_allowed(offered, known, is_visible) {
+            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
+            None => "Nothing ran. Find its name with retrieve_tools or tools/list.".to_owned(),
         };
-        RpcError::invalid_params(message)
+        Failure::new(
+            ErrorCode::UnknownTool,
+            format!("Unknown tool: {offered:?}"),
+            hint,
+        )
     }
 
     pub(super) fn offered_prompt(
@@ -257,6 +264,15 @@ impl Router {
                         && rules.allows(caller, server.as_str(), &Target::prompt(&prompt.name))
                 })
         };
+        let mut owners = parts(now.settings(), offered).map(|(server, _)| server);
+        let absence = owners.find_map(|server| {
+            let server = server.as_str();
+            let is_absent = !snapshot.servers.contains_key(server) && rules.offers(caller, server);
+            is_absent.then(|| self.absence(server))?
+        });
+        if let Some(failure) = absence {
+            return Err(failure);
+        }
         let known = snapshot.offered_prompt_names();
         let hint = match names::closest_allowed(offered, known, is_visible) {
             Some(close) => format!("Nothing ran. Did you mean {close:?}?"),

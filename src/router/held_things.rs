@@ -21,7 +21,7 @@ use crate::{
 const SHOWN_MAX: usize = 100;
 
 /// The note on an entry that nobody has contacted.
-const NOT_INSPECTED: &str = "An agent added or changed this server, and it was never contacted: only its entry was checked, not its tools.";
+const NOT_INSPECTED: &str = "An agent added or changed this server, and mcpproxy has not contacted it since: only its entry was checked, not its tools.";
 
 const NOT_LISTED: &str = "The server has not listed its tools yet: only its entry was checked.";
 

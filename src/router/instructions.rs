@@ -86,7 +86,8 @@ fn search(permits: impl Fn(&str) -> bool) -> String {
     }
     let step = if may_search { " (2)" } else { "" };
     let how = match &calls[..] {
-        [] => format!("{step} None of their tools can be called here."),
+        [] if may_search => " (2) The call_tool tools are not for you; call a result by its offered name, server__tool.".to_owned(),
+        [] => " None of their tools can be called here.".to_owned(),
         [first @ .., last] if !first.is_empty() && may_search => format!(
             "{step} Call the tool that `call_with` names, {} or {last}, with that `name` and the arguments in `args`.{}",
             first.join(", "),

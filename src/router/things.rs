@@ -10,7 +10,7 @@ use crate::{
     activity::CallBody,
     call_context::CallContext,
     catalog::Owner,
-    failure::error_code::{ErrorCode, Failure},
+    failure::error_code::Failure,
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
     runtime::long_work::LongWork,
@@ -63,14 +63,7 @@ impl<'a> Things<'a> {
         context: &CallContext,
         offered: &str,
     ) -> Result<(ServerName, Box<str>), Failure> {
-        let found = self.0.offered_tool(context, offered).await;
-        found.map_err(|refused| match refused {
-            RequestError::Failed(failure) => failure,
-            RequestError::Rpc(error) => {
-                let hint = "Find its exact name: search for the tool, or list the tools.";
-                Failure::new(ErrorCode::UnknownTool, error.message, hint)
-            }
-        })
+        self.0.offered_tool(context, offered).await
     }
 
     /// Whose prompt is offered under this name, and its own name.

@@ -424,7 +424,7 @@ mod tests {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         // The message itself is a level.
         let too_deep = Some("it nests deeper than 512 levels");
-        let why = "it has an escape of half a character (a lone surrogate, as \\ud800)";
+        let why = "it has an escape of half a character (a lone surrogate, such as \\ud800)";
         let half = Some(why);
         for (params, expected) in [
             (nested(1), None),

@@ -326,7 +326,7 @@ async fn a_client_names_its_roots_on_a_connection_of_its_own() {
     // One that has none is told so, and not that others share its connection.
     let without = able(&daemon, "/mcp/server/up").await;
     let text = without.call("roots", "{}").await.text();
-    has!(text, "did not declare");
+    has!(text, "declared no roots");
 }
 
 #[tokio::test]

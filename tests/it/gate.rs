@@ -191,6 +191,23 @@ async fn a_tool_that_changed_is_refused_on_every_way_in_unless_changes_are_allow
 }
 
 #[tokio::test]
+async fn a_tool_that_its_server_removed_while_it_slept_is_unknown_and_not_held() {
+    let name = |way: usize| format!("s{way}");
+    let servers = (0..WAYS.len()).map(|way| (name(way), server(&name(way))));
+    let house = House::of(servers.collect(), &json!({}), json!({})).await;
+    let house = house.asleep().await;
+    for server in house.servers() {
+        let other = plain_tool("other");
+        server.offer_silently(&[(other, echo())]).await;
+    }
+    for (n, way) in WAYS.into_iter().enumerate() {
+        let outcome = house.call(way, &name(n), "echo").await;
+        let unknown = [refused("unknown_tool"), refused("-32602")];
+        assert!(unknown.contains(&outcome), "{way:?}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_that_is_declared_too_mild_is_refused_on_every_way_in() {
     let house = House::of(effects(), &json!({}), json!({})).await;
     for (tool, read, write) in EFFECTS {
@@ -369,7 +386,7 @@ async fn searches_find_what_may_be_called_and_say_what_is_held_back() {
         assert_eq!(names(&found), expected, "{path}");
         let found = search("part:echo").await;
         assert!(names(&found).is_empty(), "{found}");
-        has!(found["notice"], "is held: ");
+        has!(found["notice"], "cannot be called: ");
         has!(found["notice"], "echo");
     }
     let found = house

@@ -67,7 +67,7 @@ async fn a_call_that_an_edit_cuts_off_says_so() {
     };
     let (reply, ()) = tokio::join!(client.call("slow__t", "{}"), edited);
     let text = reply.text();
-    has!(text, "its configuration changed");
+    has!(text, "was removed during the call");
     lacks!(text, "connects again");
 }
 

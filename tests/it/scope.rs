@@ -167,7 +167,7 @@ async fn outside_of_its_calls_a_server_asks_the_client_on_its_own_stream() {
         let answer = upstream
             .wait_for_frame(|frame| frame.contains(r#""id":"s""#))
             .await;
-        has!(answer, "cannot be answered: the client cannot");
+        has!(answer, "cannot be answered: the client does not support it");
     }
 }
 

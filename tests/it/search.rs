@@ -68,7 +68,7 @@ async fn what_is_too_long_is_cut_and_does_not_come_back_whole() {
     let name = "x".repeat(1_000_000);
     let arguments = json!({ "names": [name] });
     let described = client.call("describe_tool", &arguments).await;
-    assert!(described.frame.contains("server:tool") && described.frame.len() < 20_000);
+    assert!(described.frame.contains("longer than 8 KiB") && described.frame.len() < 20_000);
     let arguments = json!({ "name": name });
     let refused = client.call("call_tool_read", &arguments).await;
     assert!(refused.frame.len() < 20_000, "{}", refused.frame.len());
@@ -115,6 +115,15 @@ async fn a_search_names_the_servers_that_are_down_before_anybody_knows_their_too
     let failure = reply.failure();
     assert_eq!(failure["code"], "server_unavailable");
     lacks!(failure.to_string(), "`mcpproxy", "{failure}");
+    // What was not searched has no match to speak of, and what is not known lacks no tool.
+    let alone = search(&client, json!({ "query": "time", "server": "gone" })).await;
+    has!(alone["notice"], down);
+    lacks!(alone["notice"].to_string(), "No match");
+    let described = client
+        .call("describe_tool", r#"{"names":["gone:x"]}"#)
+        .await;
+    has!(described.text(), "server_unavailable");
+    lacks!(described.text(), "has no tool");
     let other = json!({ "query": "time", "server": "clock" });
     until_async("the other server is searched alone", async || {
         let answer = search(&client, other.clone()).await;

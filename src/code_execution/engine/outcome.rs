@@ -90,7 +90,7 @@ fn is_of_parser(trace: &str) -> bool {
 fn of_value(value: &Value<'_>) -> ScriptFailure {
     if value.is_null() {
         // What the engine throws where it has no memory for an error.
-        let why = "the script threw null, as the engine does where memory has run out";
+        let why = "the memory of the script has run out, or it threw null itself";
         return ScriptFailure::new(ScriptCode::OutOfMemory, why);
     }
     let written = value
@@ -124,7 +124,7 @@ pub(super) fn json<'js>(
         let is_thrown = failure.code == ScriptCode::RuntimeError;
         if is_thrown {
             return unwritten(&format!(
-                "the value cannot be written as JSON: {}",
+                "JSON cannot represent the value: {}",
                 failure.message
             ));
         }
@@ -136,7 +136,7 @@ pub(super) fn json<'js>(
         .map_err(|_| unwritten("the value has a text that is not Unicode"))?;
     if text.len() > limits::VALUE {
         let why = format!(
-            "the value has {} bytes as JSON; {} are allowed",
+            "the value has {} bytes as JSON, but may have {}",
             text.len(),
             limits::VALUE
         );

@@ -69,7 +69,7 @@
                 return failure('SERIALIZATION_ERROR', `\`${name}\` cannot be written as JSON: ${shown(error)}`);
             }
             if (json === null) {
-                return failure('INVALID_ARGS', `\`${name}\` is no plain data: JSON would lose a part of it, as of a promise without \`await\`, a Map, NaN or a function`);
+                return failure('INVALID_ARGS', `\`${name}\` is no plain data: JSON cannot represent a part of it, such as a function, a Map, NaN, or a promise without \`await\``);
             } else if (json !== undefined) {
                 members += `${members && ','}${stringify(name)}:${json}`;
             } else if (value !== undefined) {
@@ -152,7 +152,7 @@
         const names = keys(known);
         for (let i = 0; i < names.length; i += 1) {
             if (names[i] !== 'max_parallel') {
-                return wrong(`\`${names[i]}\` is unknown in the options; known is \`max_parallel\``);
+                return wrong(`\`${names[i]}\` is unknown in the options; the only one is \`max_parallel\``);
             }
         }
         const parallel = known.max_parallel ?? PARALLEL;

@@ -7,7 +7,10 @@ use std::{
 
 use rquickjs::{Ctx, Error, Exception};
 
-use crate::code_execution::{CodePlace, ScriptCode, ScriptFailure, limits, restrictions};
+use crate::{
+    code_execution::{CodePlace, ScriptCode, ScriptFailure, limits, restrictions},
+    config::duration,
+};
 
 /// Why a script is stopped from outside: it cannot catch that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,8 +126,8 @@ impl Interruption {
             }
             Self::Cpu(cpu) => {
                 let why = format!(
-                    "the script computed for longer than {} ms, calls not counted",
-                    cpu.as_millis()
+                    "the script computed for more than {}, which timeout_ms cannot extend",
+                    duration::in_words(cpu)
                 );
                 ScriptFailure::new(ScriptCode::Timeout, why)
             }

@@ -239,9 +239,8 @@ fn answer(line: &Bytes) -> Option<(Id, bool)> {
 
 /// The answer to a request in flight when the daemon is lost.
 pub(super) fn lost(id: &Id) -> Bytes {
-    let text = "the connection to the mcpproxy daemon was lost while the request was in flight";
-    let hint =
-        "It is not known whether the request took effect. The next request reaches a new daemon.";
+    let text = "mcpproxy stopped during the request";
+    let hint = "It may have run. Check before you repeat it; the next request starts mcpproxy.";
     failed(id, ErrorCode::ConnectionLost, text, hint)
 }
 
@@ -271,16 +270,16 @@ impl From<UnstartedDaemon> for NoDaemon {
 pub(super) fn unreachable(request: &ClientRequest, absent: &NoDaemon) -> Bytes {
     let hint = match absent.code {
         ErrorCode::Internal => {
-            "`mcpproxy status` and `mcpproxy config check` in a terminal say more."
+            "Nothing ran. Tell the user that mcpproxy could not be started or reached."
         }
         ErrorCode::Unauthorized => {
-            "Correct the --token that mcpproxy was started with, or $MCPPROXY_TOKEN."
+            "Nothing ran. Tell the user to correct --token or $MCPPROXY_TOKEN in this client's entry for mcpproxy."
         }
         ErrorCode::ServerMisconfigured => {
-            "Remove that server from the configuration: it would call itself without end."
+            "Nothing ran. Tell the user to remove that server: it would call itself without end."
         }
         _ => {
-            "Correct the --endpoint that mcpproxy was started with. `mcpproxy upstream list` and `mcpproxy config get profiles` in a terminal have the names."
+            "Nothing ran. Tell the user to correct --endpoint in this client's entry for mcpproxy."
         }
     };
     failed(&request.id, absent.code, &absent.why, hint)

@@ -109,6 +109,11 @@ fn no_text(key: &str, json: &str) -> String {
     format!("`{key}` is not a string")
 }
 
+/// The same for an example, whatever else it is.
+pub(super) fn stated(arguments: &Raw, key: &str) -> Option<String> {
+    arguments.get(key)?.string()
+}
+
 /// The same for one that must be there.
 pub(super) fn required(arguments: &Raw, key: &str) -> Result<String, String> {
     string(arguments, key)?.ok_or_else(|| format!("`{key}` is missing"))

@@ -16,18 +16,20 @@ use crate::{
         Reply, RequestError,
         declared_call::{Audience, DeclaredCall},
     },
+    wire::{Raw, Target},
 };
 
 /// MCP's own word for `args`, and the intent without its brackets.
 const ALIASES: &[&str] = &["arguments", "intent_data_sensitivity", "intent_reason"];
 
-const USAGE: &str =
-    r#"{"name": "server:tool", "args": {…}}; what the tool's inputSchema names goes into `args`."#;
+fn usage(_: &Raw) -> &'static str {
+    r#"{"name": "server:tool", "args": {"…": "as in the tool's inputSchema"}}"#
+}
 
 pub(super) const READ: BuiltIn = BuiltIn {
     name: "call_tool_read",
     aliases: ALIASES,
-    usage: USAGE,
+    usage,
     define: |_| {
         define(
             Variant::Read,
@@ -43,7 +45,7 @@ pub(super) const READ: BuiltIn = BuiltIn {
 pub(super) const WRITE: BuiltIn = BuiltIn {
     name: "call_tool_write",
     aliases: ALIASES,
-    usage: USAGE,
+    usage,
     define: |_| {
         define(
             Variant::Write,
@@ -59,7 +61,7 @@ pub(super) const WRITE: BuiltIn = BuiltIn {
 pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
     name: "call_tool_destructive",
     aliases: ALIASES,
-    usage: USAGE,
+    usage,
     define: |_| {
         let mut definition = define(
             Variant::Destructive,
@@ -76,7 +78,7 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
 pub(super) const ANY: BuiltIn = BuiltIn {
     name: "call_tool",
     aliases: &["args", "args_json"],
-    usage: r#"{"server": "…", "tool": "…", "arguments": {…}}; what the tool's inputSchema names goes into `arguments`."#,
+    usage: |_| r#"{"server": "…", "tool": "…", "arguments": {"…": "as in the tool's inputSchema"}}"#,
     define: |_| {
         json!({
             "name": "call_tool",
@@ -142,7 +144,11 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
         intent,
         audience: Audience::Client,
     };
-    call.calls.make(call.context, declared, call.params).await
+    let made = call.calls.make(call.context, declared, call.params).await;
+    made.map_err(|error| match error {
+        RequestError::Failed(failure) => super::with_whole_name(failure).into(),
+        error => error,
+    })
 }
 
 /// What is wrong is what the call is for, not what is called.
@@ -168,8 +174,15 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure>
     if let Some(failure) = super::of_mcpproxy(name) {
         return Err(failure);
     }
-    let error = format!("{name:?} is not of the form server:tool");
     let caller = &call.context.caller;
+    if call.router.0.gate.offers(caller, name) {
+        let error = format!("{name:?} is a server, not a tool");
+        let hint = format!(
+            "Nothing ran. Write {name}:TOOL; a search for \"{name}:\" with retrieve_tools lists its tools."
+        );
+        return Err(Failure::new(ErrorCode::UnknownTool, error, hint));
+    }
+    let error = format!("{name:?} is not of the form server:tool");
     let closest = call
         .router
         .0
@@ -192,9 +205,12 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let arguments = passed_on(&call.arguments).map_err(wrong)?;
     let variant = call.calls.variant_for(call.context, server, tool).await?;
     if variant == Some(Variant::Destructive) {
+        // What is held stays unsaid otherwise.
+        let gate = &call.router.0.gate;
+        gate.decide(&call.context.caller, server, &Target::tool(tool))?;
         // One tool for everything cannot be approved separately.
         let error = format!(
-            "the tool {tool:?} of server {server:?} can delete or overwrite, which call_tool does not"
+            "the tool {tool:?} of server {server:?} can delete or overwrite data, and call_tool does not call such tools"
         );
         let hint = "Nothing ran. If the user wants this, use call_tool_destructive.";
         return Err(Failure::new(ErrorCode::WrongVariant, error, hint)

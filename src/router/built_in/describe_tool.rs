@@ -19,7 +19,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "describe_tool",
     aliases: &[],
-    usage: r#"{"names": ["server:tool"]}."#,
+    usage: |_| r#"{"names": ["server:tool"]}"#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };
@@ -93,7 +93,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     for name in names {
         match find(&now, &call.context.caller, &name) {
             Ok((server, tool)) => tools.push(described(&now, &server, tool)),
-            Err(failure) => unknown.push((name, failure)),
+            Err(failure) => unknown.push((name, why_absent(call, &now, failure))),
         }
     }
     let names = unknown.iter().map(|(name, _)| name.clone()).collect();
@@ -137,7 +137,7 @@ fn read(arguments: &Raw) -> Result<Vec<String>, String> {
     match names.len() {
         0 => Err("`names` is empty".to_owned()),
         n if n > MOST => Err(format!(
-            "`names` has {n} names; at most {MOST} are described at once"
+            "`names` has {n} names, but may have {MOST}: ask for them in several calls"
         )),
         _ => {
             for name in &mut names {
@@ -170,6 +170,15 @@ fn find<'a>(
         .get(server)
         .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
     known.ok_or_else(|| unlisted(server, tool))
+}
+
+/// The reason why nothing is known of a server, where that is why a tool is unknown.
+fn why_absent(call: &Call<'_>, now: &Moment, failure: Failure) -> Failure {
+    let server = failure.server.as_deref();
+    let server = server.filter(|_| failure.code == ErrorCode::UnknownTool);
+    let unknown = server.filter(|server| !now.snapshot().servers.contains_key(*server));
+    let absence = unknown.and_then(|server| call.router.absence(server));
+    absence.unwrap_or_else(|| super::with_whole_name(failure))
 }
 
 /// A name that says no server.
@@ -237,7 +246,7 @@ mod tests {
         let many = format!(r#"{{"names":[{}"a"]}}"#, r#""a","#.repeat(20));
         check(
             &many,
-            Err("`names` has 21 names; at most 20 are described at once"),
+            Err("`names` has 21 names, but may have 20: ask for them in several calls"),
         );
     }
 }

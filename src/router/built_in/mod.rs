@@ -60,8 +60,8 @@ pub(super) struct BuiltIn {
     pub(super) name: &'static str,
     /// Arguments that are taken besides those of its schema: other words for them. A call with any other is refused.
     aliases: &'static [&'static str],
-    /// What a call looks like, for the sender of a wrong one.
-    usage: &'static str,
+    /// What a call looks like, for the sender of a wrong one with these arguments: JSON.
+    usage: fn(&Raw) -> &'static str,
     /// Its definition; limits in it are the configured ones.
     define: fn(&Settings) -> serde_json::Value,
     run: for<'a> fn(Call<'a>) -> BoxFuture<'a, Result<Reply, RequestError>>,
@@ -90,7 +90,7 @@ impl Call<'_> {
 
     /// The failure of a call whose arguments are wrong.
     fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
-        self.tool.wrong(why)
+        self.tool.wrong(&self.arguments, why)
     }
 
     /// Calls another built-in tool in the course of this call, whose metadata belong to it.
@@ -132,6 +132,18 @@ fn of_mcpproxy(name: &str) -> Option<Failure> {
     let error = format!("{name:?} is a tool of mcpproxy itself");
     let hint = format!("Nothing ran. Call {name} directly.");
     Some(Failure::new(ErrorCode::UnknownTool, error, hint))
+}
+
+/// The failure for a caller who names tools as `server:tool`.
+fn with_whole_name(mut failure: Failure) -> Failure {
+    if let (ErrorCode::UnknownTool, Some(server), Some(close)) =
+        (failure.code, &failure.server, &failure.closest)
+    {
+        let name = format!("{server}:{close}");
+        failure.hint = format!("Nothing ran. Did you mean {name}?");
+        failure.closest = Some(name.into());
+    }
+    failure
 }
 
 /// The definitions that the mode `retrieve_tools` lists, of the tools that `may_use` says.
@@ -221,7 +233,7 @@ impl BuiltIn {
         let named = self.named_arguments();
         arguments::check_keys(&arguments, "in the arguments", named, self.aliases)
             .and_then(|()| arguments::check_names(&arguments))
-            .map_err(|why| self.wrong(why))?;
+            .map_err(|why| self.wrong(&arguments, why))?;
         let call = Call {
             tool: self,
             calls: ToolCalls::new(router, cutting),
@@ -257,12 +269,21 @@ impl BuiltIn {
         NAMED.get(self.name).map_or(&[], Vec::as_slice)
     }
 
-    fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
+    /// The example helps only where an argument of it is missing.
+    fn wrong(&self, arguments: &Raw, why: impl std::fmt::Display) -> RequestError {
         let error = format!("{}: {why}", self.name);
-        let hint = format!(
-            "Nothing ran. Correct that and call again, as in {}",
-            self.usage
-        );
+        let usage = (self.usage)(arguments);
+        let example = Raw::parse_str(usage).unwrap_or_else(|_| Raw::empty_object());
+        let mut keys = example.members();
+        let is_missing = keys.any(|member| {
+            let key = member.name(example.as_bytes()).unwrap_or_default();
+            arguments.get(&key).is_none_or(|value| value.is_null())
+        });
+        let hint = if is_missing {
+            format!("Nothing ran. Correct that and call again, as in {usage}.")
+        } else {
+            "Nothing ran. Correct that and call again.".to_owned()
+        };
         Failure::new(ErrorCode::InvalidArguments, error, hint).into()
     }
 }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::{
     BuiltIn, Call,
-    arguments::{required, string},
+    arguments::{required, stated, string},
     structured,
 };
 use crate::{
     config::Settings,
-    failure::error_code::Failure,
+    failure::error_code::{ErrorCode, Failure},
     router::{Reply, RequestError, held_things},
     wire::Raw,
 };
@@ -17,7 +17,10 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "quarantine_security",
     aliases: &[],
-    usage: r#"{"operation": "list"}, or {"operation": "inspect", "name": "server"}."#,
+    usage: |arguments| match stated(arguments, "operation").as_deref() {
+        Some("inspect") => r#"{"operation": "inspect", "name": "server"}"#,
+        _ => r#"{"operation": "list"}"#,
+    },
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };
@@ -49,7 +52,12 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let name = string(&call.arguments, "name").map_err(wrong)?;
     let wanted = match (&*operation, name) {
         ("list", None) => None,
-        ("list", Some(_)) => return Err(call.wrong("`name` is for \"inspect\"")),
+        ("list", Some(_)) => return Err(call.wrong("\"list\" takes no `name`")),
+        ("approve", _) => {
+            let error = "quarantine_security cannot approve";
+            let hint = "Nothing was approved. Tell the user: only they can approve.";
+            return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).into());
+        }
         ("inspect", Some(name)) => Some(name),
         ("inspect", None) => return Err(call.wrong("`name` is missing")),
         (other, _) => {

@@ -28,7 +28,7 @@ const LONGEST_KEY: usize = 64;
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "read_cache",
     aliases: &[],
-    usage: r#"{"key": "…", "offset": 20000}, as the end of the cut result says."#,
+    usage: |_| r#"{"key": "the key at the end of the cut result"}"#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };
@@ -114,7 +114,7 @@ fn find(call: &Call<'_>, key: &str) -> Result<KeptText, Failure> {
 }
 
 fn unknown_key() -> Failure {
-    let hint = "Copy the key exactly from the end of the cut result. Results are kept for two hours; if it is gone, call the tool again.";
+    let hint = "Copy the key exactly from the end of the cut result. Results are kept for two hours; if it is gone, call the tool again if it only reads.";
     Failure::new(
         ErrorCode::UnknownKey,
         "nothing is kept under this key",
@@ -124,7 +124,7 @@ fn unknown_key() -> Failure {
 
 fn past_the_end(call: &Call<'_>, offset: usize, chars: usize) -> RequestError {
     call.wrong(format!(
-        "`offset` is {offset}, but there are {chars} characters"
+        "`offset` must be below {chars}, the length of the result, not {offset}"
     ))
 }
 

@@ -21,7 +21,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "retrieve_tools",
     aliases: &[],
-    usage: r#"{"query": "what the tool should do"}; the rest is optional."#,
+    usage: |_| r#"{"query": "what the tool should do"}"#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };

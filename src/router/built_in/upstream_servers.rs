@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     BuiltIn, Call,
-    arguments::{count, required, string},
+    arguments::{count, required, stated, string},
     structured,
 };
 use crate::{
@@ -19,7 +19,16 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "upstream_servers",
     aliases: ALIASES,
-    usage: r#"{"operation": "list"} or {"operation": "add", "name": "server", "command": "npx", "args": ["-y", "package"]}."#,
+    usage: |arguments| {
+        let operation = ["operation", "action"].map(|key| stated(arguments, key));
+        match operation.iter().flatten().next().map(String::as_str) {
+            Some("add") => {
+                r#"{"operation": "add", "name": "server", "command": "npx", "args": ["-y", "package"]}"#
+            }
+            Some("list") | None => r#"{"operation": "list"}"#,
+            Some(_) => r#"{"name": "server"}"#,
+        }
+    },
     define,
     run: |call| Box::pin(run(call)),
 };
@@ -68,7 +77,7 @@ fn define(settings: &Settings) -> Value {
         json!({ "type": "object", "additionalProperties": value, "description": about })
     };
     let object = |about: &str| json!({ "type": ["object", "null"], "description": about });
-    json!({
+    let mut definition = json!({
         "name": "upstream_servers",
         "title": "Manage MCP servers",
         "description": "Lists the MCP servers behind mcpproxy with their state, and changes them. update and patch are the same: only \
@@ -110,7 +119,18 @@ fn define(settings: &Settings) -> Value {
             "destructiveHint": !is_read_only,
             "openWorldHint": false,
         },
-    })
+    });
+    if is_read_only {
+        definition["description"] =
+            "Lists the MCP servers behind mcpproxy with their state, and reads a server's log."
+                .into();
+        let properties = definition["inputSchema"]["properties"].as_object_mut();
+        let kept = ["operation", "action", "name", "lines"];
+        properties
+            .into_iter()
+            .for_each(|all| all.retain(|key, _| kept.contains(&&**key)));
+    }
+    definition
 }
 
 async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
@@ -174,9 +194,9 @@ fn operation(call: &Call<'_>) -> Result<String, RequestError> {
     let operation = string(&call.arguments, "operation").map_err(wrong)?;
     let action = string(&call.arguments, "action").map_err(wrong)?;
     match (operation, action) {
-        (Some(operation), Some(action)) if operation != action => {
-            Err(call.wrong("`operation` and `action` say different things"))
-        }
+        (Some(operation), Some(action)) if operation != action => Err(call.wrong(format_args!(
+            "`operation` is {operation:?}, but `action` is {action:?}; give one"
+        ))),
         (Some(operation), _) | (None, Some(operation)) => Ok(operation),
         (None, None) => Err(call.wrong("`operation` is missing")),
     }
@@ -191,7 +211,7 @@ fn entry(call: &Call<'_>) -> Result<Map<String, Value>, RequestError> {
     }
     match entry.shift_remove("lines") {
         None | Some(Value::Null) => Ok(entry),
-        Some(_) => Err(call.wrong("`lines` is for \"tail_log\"")),
+        Some(_) => Err(call.wrong("only \"tail_log\" takes `lines`")),
     }
 }
 
@@ -201,7 +221,7 @@ fn no_others(call: &Call<'_>, operation: &str, taken: &[&str]) -> Result<(), Req
         let name = member.name(call.arguments.as_bytes()).unwrap_or_default();
         let is_taken = ["operation", "action"].contains(&&*name) || taken.contains(&&*name);
         if !is_taken && !call.arguments.part(member.value.clone()).is_null() {
-            return Err(call.wrong(format_args!("`{name}` is not for {operation:?}")));
+            return Err(call.wrong(format_args!("{operation:?} takes no `{name}`")));
         }
     }
     Ok(())

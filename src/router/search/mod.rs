@@ -195,28 +195,31 @@ impl ToolSearch {
     fn search_here(&self, caller: &Caller, search: &Search, stop: &Stop) -> Result<Found, Failure> {
         let now = self.0.gate.now_for(caller);
         let searcher = self.0.catalog.searcher_for(caller);
+        let covers = |snapshot| Arc::ptr_eq(searcher.snapshot(), snapshot);
+        let is_behind = !covers(now.snapshot()) && !covers(&self.0.catalog.snapshot());
         let state = SearchState {
             settings: now.settings(),
             snapshot: now.snapshot(),
             searcher: &searcher,
             caller,
+            absent: &|asked| self.absent(caller, &now, asked, is_behind),
         };
         let mut found = state.search(search, stop)?;
-        let mut absent = self.absent(caller, &now, search.server.as_deref());
-        absent.unconnected = self.unconnected(&found);
-        let covers = |snapshot| Arc::ptr_eq(searcher.snapshot(), snapshot);
-        let is_behind = !covers(now.snapshot()) && !covers(&self.0.catalog.snapshot());
-        for notice in absent.notices(is_behind) {
-            found.add_notice(&notice);
+        let unconnected = self.unconnected(&found);
+        if !unconnected.is_empty() {
+            found.add_notice(&notice::unconnected(&unconnected));
         }
         Ok(found)
     }
 
-    /// The servers whose tools are not known, so that no search finds them.
-    fn absent(&self, caller: &Caller, now: &Moment, only: Option<&str>) -> Absent {
-        let mut absent = Absent::default();
+    /// The servers, of those that were asked for or of all, whose tools are not known, so that no search finds them.
+    fn absent(&self, caller: &Caller, now: &Moment, asked: &[&str], is_behind: bool) -> Absent {
+        let mut absent = Absent {
+            is_behind,
+            ..Absent::default()
+        };
         let is_unknown = |name: &&ServerName| {
-            only.is_none_or(|only| only == name.as_str())
+            (asked.is_empty() || asked.contains(&name.as_str()))
                 && !now.snapshot().servers.contains_key(*name)
                 && now.rules().offers(caller, name.as_str())
         };
@@ -225,7 +228,10 @@ impl ToolSearch {
                 continue;
             };
             let status = upstream.status();
-            if status.is_failing() {
+            absent.servers.push(name.to_string());
+            if upstream.is_login_needed() {
+                absent.logins.push(name.to_string());
+            } else if status.is_failing() {
                 absent.down.push(down(name, &status));
             } else {
                 absent.awaited.push(name.to_string());

@@ -2,7 +2,7 @@
 
 use super::{Omitted, Search};
 use crate::{
-    catalog::Matching,
+    catalog::{Matching, Query},
     failure::error_code::{ErrorCode, Failure},
     gate::Variant,
 };
@@ -14,32 +14,45 @@ const NAMED: usize = 3;
 pub(super) const NO_WORDS: &str =
     "The query has no words to search for. Name what the tool should do.";
 
+/// The notice where the caller has no server.
+pub(super) const NO_SERVERS: &str =
+    "No server can be used: none is configured, or none is for you.";
+
 /// The notice where phrases had to be taken as words.
 pub(super) const NO_PHRASE: &str = "No tool has the exact phrase; these have its words.";
 
 /// The notice for a query that is larger than the limits.
-pub(super) const TOO_LONG: &str = "The query is too long: only its beginning was searched for, and its first phrases and filters. \
-    Name the task in fewer words.";
+pub(super) const TOO_LONG: &str = "The query is too long: only its first 2,048 characters, 8 phrases and 8 filters were used. \
+    Name the task in a few words.";
 
 /// Servers whose tools are not known, or cannot be called.
 #[derive(Debug, Default)]
 pub(super) struct Absent {
+    /// All of them.
+    pub(super) servers: Vec<String>,
     /// Their lists are being read.
     pub(super) awaited: Vec<String>,
-    /// They cannot be reached or started, each with its reason.
+    /// They need a login.
+    pub(super) logins: Vec<String>,
+    /// They cannot be reached or started, each as `name (reason)`.
     pub(super) down: Vec<String>,
-    /// The same of those whose tools are known and were found.
-    pub(super) unconnected: Vec<String>,
+    /// Whether tools are known and not indexed yet.
+    pub(super) is_behind: bool,
 }
 
 impl Absent {
-    /// The notices about them, and about tools that are known and not indexed yet if the index `is_behind`.
-    pub(super) fn notices(&self, is_behind: bool) -> Vec<String> {
+    /// Whether a server is one of them.
+    pub(super) fn has(&self, server: &str) -> bool {
+        self.servers.iter().any(|name| name == server)
+    }
+
+    /// The notices about them.
+    pub(super) fn notices(&self) -> Vec<String> {
         let mut notices = Vec::new();
-        if !self.unconnected.is_empty() {
+        if !self.logins.is_empty() {
+            let logins = some_of(&self.logins);
             notices.push(format!(
-                "Not connected now: {}. Calls to these tools may fail.",
-                some_of(&self.unconnected)
+                "Not searched, because a login is needed: {logins}. Ask the user to log in, then search again."
             ));
         }
         if !self.down.is_empty() {
@@ -53,7 +66,7 @@ impl Absent {
                 "Not searched yet: {}. Search again in a moment.",
                 some_of(&self.awaited)
             ));
-        } else if is_behind {
+        } else if self.is_behind {
             let notice = "The newest tools are not searched yet. Search again in a moment.";
             notices.push(notice.to_owned());
         }
@@ -61,17 +74,51 @@ impl Absent {
     }
 }
 
+/// The notice about servers whose tools were found and that a call would not reach, each as `name (reason)`.
+pub(super) fn unconnected(servers: &[String]) -> String {
+    let servers = some_of(servers);
+    format!("Not connected now: {servers}. Calls to these tools may fail.")
+}
+
+/// Where the query names other servers than the one that is to be searched.
+pub(super) fn contradiction(named: &[&str], server: &str) -> String {
+    let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
+    let named = some_of(&named);
+    format!("The query searches {named}, but `server` is {server}. Leave one of them out.")
+}
+
 /// Where nothing was found, and nothing is held back.
-pub(super) fn nothing(search: &Search, is_empty: bool) -> String {
-    let why = match (&search.server, search.matching) {
-        (Some(server), _) if is_empty => return format!("No tools of {server} can be searched."),
-        (None, _) if is_empty => "There are no tools yet.",
-        (_, Matching::All) => {
-            "No tool has all of these words. With `match` \"any\", some are enough."
+pub(super) fn nothing(search: &Search, query: &Query) -> String {
+    match (&query.filters[..], search.matching) {
+        ([filter], _) if query.words.is_empty() && !filter.prefix.is_empty() => {
+            let (servers, prefix) = (some_of(&filter.servers), &filter.prefix);
+            format!("No tool of {servers} has a name that begins with {prefix:?}, or this word.")
         }
-        (_, Matching::Any) => "No match. Try other English words for the task.",
+        (_, Matching::All) => {
+            "No tool has all of these words. With `match` \"any\", some are enough.".to_owned()
+        }
+        (_, Matching::Any) => "No match. Try other English words for the task.".to_owned(),
+    }
+}
+
+/// Why no tool of a server can be found that may not be used.
+pub(super) fn unusable(failure: &Failure, to_a_person: bool) -> String {
+    let error = sentence(&failure.error);
+    format!(
+        "{error}, so none of its tools can be found. {}",
+        step(failure, to_a_person)
+    )
+}
+
+/// The first of these sentences.
+pub(super) fn first_of(sentences: &[String]) -> String {
+    let more = if sentences.len() > NAMED {
+        " There are others."
+    } else {
+        ""
     };
-    why.to_owned()
+    let (first, _) = sentences.split_at(sentences.len().min(NAMED));
+    first.join(" ") + more
 }
 
 /// How the argument is called that leaves out what does more than this.
@@ -110,33 +157,50 @@ pub(super) fn omitted(up_to: Variant, omitted: Omitted) -> String {
 
 /// The notice where all that fits is held back, or what fits best. A person learns what shows more.
 pub(super) fn held_back(held: &[Failure], all: bool, to_a_person: bool) -> String {
-    let named = held.iter().take(NAMED);
-    let reasons = if to_a_person {
-        let reasons = named.map(|one| format!("{}; {}.", one.error, step_of_a_person(one)));
-        reasons.collect::<Vec<_>>().join(" ")
-    } else {
-        let reasons: Vec<&str> = named.map(|one| &*one.error).collect();
-        let step = held.first().map_or("", step_of_an_agent);
-        format!("{}; {step}.", reasons.join("; "))
+    let mut steps: Vec<String> = Vec::new();
+    let mut reasons = Vec::new();
+    for failure in held.iter().take(NAMED) {
+        reasons.push(failure.error.clone());
+        let step = step(failure, to_a_person);
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    let what = match (all, held) {
+        (true, [_]) => "The only match cannot be called",
+        (true, _) => "The only matches cannot be called",
+        (false, _) => "The best match cannot be called",
     };
     let more = if held.len() > NAMED {
-        " There are others."
+        "; there are others"
     } else {
         ""
     };
-    let what = if all {
-        "Every match is held"
-    } else {
-        "The best match is held"
-    };
-    format!("{what}: {reasons}{more}")
+    format!("{what}: {}{more}. {}", reasons.join("; "), steps.join(" "))
 }
 
-fn step_of_an_agent(failure: &Failure) -> &'static str {
-    match failure.code {
-        ErrorCode::ServerDisabled | ErrorCode::ToolDisabled => "only the user can enable it",
-        _ => "tell the user that it awaits their review, and do not reach it another way",
+fn step(failure: &Failure, to_a_person: bool) -> String {
+    if to_a_person {
+        return format!("Next: {}.", step_of_a_person(failure));
     }
+    let step = match failure.code {
+        ErrorCode::ServerDisabled | ErrorCode::ToolDisabled => {
+            "Tell the user: only they can enable it."
+        }
+        ErrorCode::ServerQuarantined | ErrorCode::ToolHeld | ErrorCode::ToolChanged => {
+            "Tell the user that it awaits their review; do not reach it another way."
+        }
+        _ => "Tell the user; continue without it.",
+    };
+    step.to_owned()
+}
+
+fn sentence(text: &str) -> String {
+    let parts = text.split_at_checked(1);
+    parts.map_or_else(
+        || text.to_owned(),
+        |(first, rest)| first.to_ascii_uppercase() + rest,
+    )
 }
 
 fn step_of_a_person(failure: &Failure) -> String {

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Instant};
 
-use super::{Found, FoundTool, Search, WholeList, notice};
+use super::{
+    Found, FoundTool, Search, WholeList,
+    notice::{self, Absent},
+};
 use crate::{
     access::Caller,
     catalog::{Matching, Query, Searcher, Snapshot, Writer},
@@ -24,6 +27,8 @@ pub(super) struct SearchState<'a> {
     pub(super) snapshot: &'a Arc<Snapshot>,
     pub(super) searcher: &'a Searcher,
     pub(super) caller: &'a Caller,
+    /// Which of these servers, or of all if there are none, cannot be searched now.
+    pub(super) absent: &'a dyn Fn(&[&str]) -> Absent,
 }
 
 /// Searches lists that no daemon has in hand.
@@ -40,6 +45,7 @@ pub(super) fn in_lists(
         snapshot,
         searcher: &searcher,
         caller,
+        absent: &|_| Absent::default(),
     };
     state.search(search, &Stop::default())
 }
@@ -56,6 +62,13 @@ impl SearchState<'_> {
         if let Some(server) = &search.server {
             let lists = Target::method_alone(method::TOOLS_LIST);
             self.rules().entry(self.caller, server, &lists)?;
+            let named: Vec<&str> = query.servers().collect();
+            if !named.is_empty() && !named.contains(&&**server) {
+                return Ok(Found {
+                    notice: Some(notice::contradiction(&named, server)),
+                    ..Found::default()
+                });
+            }
             query = query.of_server(server);
         }
         if query.is_empty() {
@@ -80,21 +93,29 @@ impl SearchState<'_> {
         }
         let fits = found.total > 0 || found.omitted.is_some();
         found.is_held = !fits && !found.held.is_empty();
+        let asked: Vec<&str> = query.servers().collect();
+        let absent = (self.absent)(&asked);
         if let Some(omitted) = found.omitted.filter(|_| found.total == 0) {
             found.add_notice(&notice::omitted(search.up_to, omitted));
         } else if !fits && found.held.is_empty() {
-            let mut known = self.snapshot.servers.values();
-            let is_empty = match &search.server {
-                Some(server) => {
-                    known.all(|one| one.server.as_str() != server || one.tools.is_empty())
-                }
-                None => known.all(|one| one.tools.is_empty()),
-            };
-            found.add_notice(&notice::nothing(search, is_empty));
+            let is_searched = |server: &&&str| !absent.has(server);
+            let searched = if asked.is_empty() { &servers } else { &asked };
+            let searched: Vec<&str> = searched.iter().filter(is_searched).copied().collect();
+            let barren = searched.iter().map(|server| self.barren(server));
+            if servers.is_empty() {
+                found.add_notice(notice::NO_SERVERS);
+            } else if let Some(reasons) = barren.collect::<Option<Vec<String>>>() {
+                found.add_notice(&notice::first_of(&reasons));
+            } else {
+                found.add_notice(&notice::nothing(search, &query));
+            }
         }
         if !found.held.is_empty() {
             let held = notice::held_back(&found.held, !fits, self.is_a_person());
             found.add_notice(&held);
+        }
+        for notice in absent.notices() {
+            found.add_notice(&notice);
         }
         if query.was_cut {
             found.add_notice(notice::TOO_LONG);
@@ -104,6 +125,19 @@ impl SearchState<'_> {
             found.listed = Some(self.listed());
         }
         Ok(found)
+    }
+
+    /// Why nothing of a server can be found, whatever the words are.
+    fn barren(&self, server: &str) -> Option<String> {
+        let lists = Target::method_alone(method::TOOLS_LIST);
+        if let Err(failure) = self.rules().decide(self.caller, server, &lists) {
+            return Some(notice::unusable(&failure, self.is_a_person()));
+        }
+        match self.snapshot.servers.get(server) {
+            None => Some(format!("The tools of {server} are not known yet.")),
+            Some(known) if known.tools.is_empty() => Some(format!("{server} has no tools.")),
+            Some(_) => None,
+        }
     }
 
     /// Says of what was found what each word adds to its score.
@@ -178,7 +212,11 @@ impl SearchState<'_> {
                 // Only what would stand before all that may be called: nobody is sent to a server for a chance word.
                 let is_first = found.total == 0 && found.omitted.is_none();
                 let is_new = || found.held.iter().all(|known| known.error != failure.error);
-                if is_first && self.may_hear_of(&failure) && !is_far_below(hit.score, least) {
+                let is_told = self.may_hear_of(&failure);
+                if is_told {
+                    words |= hit.words;
+                }
+                if is_first && is_told && !is_far_below(hit.score, least) {
                     least = least.or(Some(hit.score));
                     if is_new() {
                         found.held.push(failure);

@@ -6,7 +6,7 @@ pub fn in_words(rule: &str) -> &'static str {
         "orders.override" => "tells the model to forget its instructions",
         "orders.persona" => "gives the model another role",
         "orders.frame" => "fakes conversation markup",
-        "orders.conceal" => "tells the model to hide something from you",
+        "orders.conceal" => "tells the model to hide something from the user",
         "orders.consent" => "agrees on your behalf",
         "orders.phishing" => "has the model ask you for a password",
         "orders.conversation" => "asks for the conversation or the system prompt",

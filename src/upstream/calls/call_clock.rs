@@ -91,7 +91,7 @@ impl CallClock {
                 "It may have run. It was cancelled after 30 min, the most for one call; ask for less at once.",
             );
         }
-        let time = duration::show(self.silence);
+        let time = duration::in_words(self.silence);
         failure(
             format!("the server {server:?} did not answer within {time}"),
             "It may have run. Check before you repeat it; the user can raise its call_tool_timeout.",

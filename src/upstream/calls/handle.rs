@@ -1,7 +1,7 @@
 //! What other rooms hold of one upstream: its name and status, the live connection, and the way to its worker.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -75,6 +75,8 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) instance_scope: Option<InstanceScope>,
     /// The way from an instance to that one.
     pub(in crate::upstream) base: Option<mpsc::Sender<Command>>,
+    /// Whether its connection was ended to be opened again, and no other is open yet.
+    pub(in crate::upstream) is_restarting: AtomicBool,
     /// Cancelled when the server is not wanted any more as it is: its entry changed or went, or the daemon ends.
     pub(in crate::upstream) stop: CancellationToken,
 }
@@ -209,7 +211,7 @@ impl Status {
 
     /// Why it is not available, in the words of [`ConnectError::whole`] or [`ConnectError::outside`], and when it is tried again.
     pub fn explained(&self, why: &str) -> String {
-        self.explained_with(why, |wait| format!("again in {}", duration::show(wait)))
+        self.explained_with(why, |wait| format!("again in {}", duration::in_words(wait)))
     }
 
     /// The same without a time that passes: it stays as it is until something happens.
@@ -327,6 +329,15 @@ impl Upstream {
         self.live().await.map(drop)
     }
 
+    /// Why nothing is known of it, if its last attempt to connect failed.
+    pub fn absence(&self) -> Option<Failure> {
+        let status = self.status();
+        let error = status.last_error.as_ref();
+        error
+            .filter(|_| status.is_failing())
+            .map(|error| self.unavailable(error))
+    }
+
     /// Has it connected and listed, without waiting for that.
     pub fn connect_soon(&self) {
         // If its queue is full, it is about to be connected.
@@ -357,24 +368,14 @@ impl Upstream {
         answered: oneshot::Receiver<Result<Arc<Live>, ConnectError>>,
     ) -> Result<Arc<Live>, Failure> {
         let gone = || {
-            let error = format!("the server {:?} was stopped or replaced", self.name());
-            Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(self.name())
+            let error = format!("{} {}", self.name(), self.why_stopped());
+            let hint = "Nothing ran. Try again.";
+            Failure::new(ErrorCode::ServerUnavailable, error, hint).of_server(self.name())
         };
         self.0.commands.send(command).await.map_err(|_| gone())?;
         match answered.await {
             Ok(Ok(live)) => Ok(live),
-            Ok(Err(_)) if self.is_login_needed() => Err(self.login_required()),
-            Ok(Err(error)) => {
-                if let Some(trouble) = self.login_trouble() {
-                    return Err(self.login_stuck(&trouble));
-                }
-                let text = format!("{} is not available: {}", self.name(), error.outside);
-                let hint = format!(
-                    "Nothing ran. Use another tool, or tell the user that {} is down.",
-                    self.name()
-                );
-                Err(Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(self.name()))
-            }
+            Ok(Err(error)) => Err(self.unavailable(&error)),
             Err(_) => Err(gone()),
         }
     }

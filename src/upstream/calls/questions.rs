@@ -47,8 +47,8 @@ impl UpstreamShared {
             return None;
         }
         let why = match scope {
-            Some(InstanceScope::Client { .. }) => "the client did not declare that it has any",
-            _ => "clients share this connection, and it names the roots of none of them",
+            Some(InstanceScope::Client { .. }) => "the client declared no roots",
+            _ => "several clients share this connection, so no client's roots are given",
         };
         self.log_refusal(method, why);
         let refusal = RpcError {

@@ -1,17 +1,52 @@
 //! What callers hear of a request that came to nothing: which server, why, and what may be done. Nothing in it shows a secret of the entry
 //! or of the login.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use super::handle::Upstream;
 use crate::{
     authorization::LoginTrouble,
     config::duration,
     failure::error_code::{ErrorCode, Failure},
+    gate::{self, Standing},
     link::LinkError,
+    upstream::connect_error::ConnectError,
 };
 
 impl Upstream {
+    /// Why a call of it fails that could not be connected.
+    pub(super) fn unavailable(&self, error: &ConnectError) -> Failure {
+        if self.is_login_needed() {
+            return self.login_required();
+        }
+        if let Some(trouble) = self.login_trouble() {
+            return self.login_stuck(&trouble);
+        }
+        let name = self.name();
+        let text = format!("{name} is not available: {}", error.outside);
+        let hint = format!(
+            "Nothing ran. Use another tool, or tell the user that {name} is not available."
+        );
+        Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(name)
+    }
+
+    /// What became of it that is not wanted any more as it was.
+    pub(super) fn why_stopped(&self) -> &'static str {
+        let settings = self.0.settings.borrow();
+        let Some(entry) = settings.servers.get(self.name()) else {
+            return match settings.broken_entry(self.name().as_str()) {
+                Some(_) => "was changed",
+                None => "was removed",
+            };
+        };
+        match gate::standing(entry) {
+            Standing::Disabled => "was disabled",
+            Standing::Quarantined => "was quarantined",
+            Standing::Usable if self.runs_by(entry) => "was stopped",
+            Standing::Usable => "was changed",
+        }
+    }
+
     pub(super) fn login_stuck(&self, trouble: &LoginTrouble) -> Failure {
         let text = format!(
             "the server {:?} cannot be used for now: {trouble}",
@@ -45,10 +80,13 @@ impl Upstream {
             ),
             LinkError::Lost(_) if self.0.stop.is_cancelled() => (
                 ErrorCode::ConnectionLost,
-                format!(
-                    "the connection to server {name:?} was closed during the call: its configuration changed, or the daemon ends"
-                ),
-                "It may have run. Look the tool up again before you repeat it.".to_owned(),
+                format!("the server {name:?} {} during the call", self.why_stopped()),
+                "It may have run. Check before you repeat it.".to_owned(),
+            ),
+            LinkError::Lost(_) if self.0.is_restarting.load(Ordering::Relaxed) => (
+                ErrorCode::ConnectionLost,
+                format!("the server {name:?} was restarted during the call"),
+                "It may have run. Check before you repeat it.".to_owned(),
             ),
             LinkError::Lost(why) => (
                 ErrorCode::ConnectionLost,
@@ -62,8 +100,8 @@ impl Upstream {
             ),
             LinkError::Broken(why) => (
                 ErrorCode::BadUpstreamAnswer,
-                format!("the answer of server {name:?} was unusable: {why}"),
-                "It may have run. Check before you repeat it.".to_owned(),
+                format!("the answer of server {name:?} is unusable: {why}"),
+                "It may have run. Check before you repeat it; tell the user that its answers are unusable.".to_owned(),
             ),
             LinkError::HeaderMismatch(_) => (
                 ErrorCode::BadUpstreamAnswer,
@@ -139,7 +177,7 @@ fn after_status(status: u16, retry_after: Option<Duration>) -> String {
 /// When a request that was refused for now may be sent again.
 fn try_again(retry_after: Option<Duration>) -> String {
     match retry_after {
-        Some(wait) => format!("Nothing ran. Try again in {}.", duration::show(wait)),
+        Some(wait) => format!("Nothing ran. Try again in {}.", duration::in_words(wait)),
         None => "Try again later.".to_owned(),
     }
 }
@@ -161,7 +199,7 @@ mod tests {
             }
         }
         assert_eq!(after_status(503, None), after_status(500, None));
-        assert_eq!(after_status(503, wait), "Nothing ran. Try again in 5s.");
+        assert_eq!(after_status(503, wait), "Nothing ran. Try again in 5 s.");
         assert_eq!(after_status(404, None), "Try again later.");
     }
 }

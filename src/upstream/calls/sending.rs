@@ -27,6 +27,7 @@ use crate::{
     gate::{Admitted, AdmittedMessage},
     link::{ClientKey, Entered, LinkError, Maker},
     text::names::ServerName,
+    trust::approvals::ThingKind,
     upstream::instance_scope::ClientReach,
     wire::{
         LogLevel, RpcError,
@@ -337,6 +338,13 @@ impl Upstream {
                 .of_server(self.name())
                 .of_tool(tool));
         }
+        if listed.is_none() && !catalog.leaves_out(ThingKind::Tool, tool) {
+            let error = format!("the server {:?} has no tool {tool:?} any more", self.name());
+            let hint = "Nothing ran. Find another tool: search for it, or list the tools.";
+            return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
+                .of_server(self.name())
+                .of_tool(tool));
+        }
         Err(admitted.refusal_of_another(fingerprint))
     }
 
@@ -434,13 +442,13 @@ impl Upstream {
         let (error, hint) = match why {
             NoSlot::Full => (
                 format!(
-                    "the server {name:?} is overloaded: {bound} requests run (max_concurrent_requests), too many wait"
+                    "the server {name:?} is busy: {bound} of {bound} requests run (max_concurrent_requests), and too many wait"
                 ),
                 "Nothing ran. Try again later, with fewer calls at once.",
             ),
             NoSlot::Late => (
                 format!(
-                    "the server {name:?} is overloaded: {bound} requests run (max_concurrent_requests), and the wait was too long"
+                    "the server {name:?} is busy: {bound} of {bound} requests run (max_concurrent_requests), and none ended in time"
                 ),
                 "Nothing ran. Try again later; the user can raise max_concurrent_requests.",
             ),

@@ -387,6 +387,7 @@ impl Supervisor {
             log_subscriptions: self.context.log_subscriptions.clone(),
             instance_scope: start.scope,
             base: start.base,
+            is_restarting: AtomicBool::new(false),
         });
         let worker = Worker {
             entry: started_as,

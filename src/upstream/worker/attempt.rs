@@ -1,7 +1,7 @@
 //! Attempts to connect: begins one, and takes the connection in that comes of it.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -187,6 +187,7 @@ impl Worker {
             self.subscriptions_answered(answers);
         }
         if !self.is_held() {
+            self.shared.is_restarting.store(false, Ordering::Relaxed);
             self.shared.live.store(Some(live.clone()));
         }
         self.sync_log_level();

@@ -15,7 +15,7 @@ mod upkeep;
 
 use std::{
     collections::VecDeque,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -370,6 +370,7 @@ impl Worker {
             Command::Restart(answer) => {
                 // An attempt that hangs is given up; those who wait for it wait for the new one.
                 self.life.attempt = None;
+                self.shared.is_restarting.store(true, Ordering::Relaxed);
                 self.disconnect().await;
                 self.life.in_doubt = true;
                 self.life.ping_habit = PingHabit::Unknown;

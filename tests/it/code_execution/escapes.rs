@@ -175,7 +175,7 @@ async fn a_script_computes_no_longer_than_it_may_and_ends_without_the_daemon() {
     assert_eq!(failed["code"], "TIMEOUT", "{failed}");
     assert_eq!(
         failed["message"],
-        "the script computed for longer than 200 ms, calls not counted"
+        "the script computed for more than 200 ms, which timeout_ms cannot extend"
     );
     // Whoever asked is gone, and hears nothing.
     for code in ["for (;;) {}", "call_tool('a', 'b')"] {

@@ -60,7 +60,7 @@ async fn a_denied_call_says_the_same_on_every_way_in() {
     ];
     let body = json!({ "variant": "read", "name": "part:echo" });
     let over_rest = house.daemon.rest("POST", "/api/v1/call", &body).await;
-    let of_agents = r#"access denied: the tool "echo" of server "part" is not for you"#;
+    let of_agents = r#"access rules deny you the tool "echo" of server "part""#;
     let of_people = format!("nothing was called: {of_agents}");
     let texts = texts.map(|text| (text, of_agents));
     for (text, expected) in texts.into_iter().chain([(over_rest.json(), &*of_people)]) {

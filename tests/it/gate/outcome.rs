@@ -16,7 +16,7 @@ pub(super) fn refused(code: &str) -> Outcome {
 
 /// How the command line says what a code stands for.
 pub(super) const SAID: [(&str, &str); 10] = [
-    ("access_denied", "access denied"),
+    ("access_denied", "access rules deny"),
     ("server_disabled", "the server \"off\" is disabled"),
     ("server_misconfigured", "cannot be used"),
     ("server_quarantined", "is quarantined"),

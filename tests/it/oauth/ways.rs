@@ -19,7 +19,7 @@ async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
     assert_eq!(health["servers"][0]["name"], "up", "{health}");
     let client = daemon.client("/mcp").await;
     let found = client.call("retrieve_tools", r#"{"query":"echo"}"#).await;
-    has!(found.text(), "it needs a login");
+    has!(found.text(), "because a login is needed: up");
     for _ in 0..5 {
         let called = client
             .call("call_tool_read", r#"{"name":"up:echo","args":{}}"#)

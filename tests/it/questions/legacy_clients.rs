@@ -81,7 +81,10 @@ async fn what_a_client_cannot_answer_is_refused_for_it() {
         // It declares nothing.
         let unable = daemon.client("/mcp/server/up").await;
         let reply = unable.call("form", "{}").await;
-        has!(reply.text(), "cannot be answered: the client cannot");
+        has!(
+            reply.text(),
+            "cannot be answered: the client does not support it"
+        );
         // This one has no stream. On a connection of its own, or it would be refused for the one before.
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let stateless = TestClient::stateless(&daemon, "/mcp/server/up");
@@ -102,7 +105,10 @@ async fn a_page_to_open_is_for_clients_that_open_pages() {
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let forms_only = able(&daemon, "/mcp/server/up").await;
     let reply = forms_only.call("page", "{}").await;
-    has!(reply.text(), "cannot be answered: the client cannot");
+    has!(
+        reply.text(),
+        "cannot be answered: the client does not support it"
+    );
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = TestClient::speaking("2025-11-25")
         .declaring(r#"{"elicitation":{"form":{},"url":{}}}"#)
@@ -209,7 +215,10 @@ async fn the_operator_is_asked_nothing() {
     let (_upstream, daemon) = asker().await;
     let body = json!({ "name": "up:form", "variant": "destructive" });
     let answer = daemon.rest("POST", "/api/v1/call", &body).await;
-    has!(answer.text(), "cannot be answered: the client cannot");
+    has!(
+        answer.text(),
+        "cannot be answered: the client does not support it"
+    );
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ test("a finding marks what it is about and says why it matters; what was decided
   const { page, go, close } = await visitor(here);
   await go("/ui/review/clipper");
   await page.getByText("Decided this week: nothing").waitFor();
-  const finding = page.locator(".finding", { hasText: "Tells the model to hide something from you" });
+  const finding = page.locator(".finding", { hasText: "Tells the model to hide something from the user" });
   assert.equal(await finding.locator("mark").innerText(), "Do not tell the user");
   await finding.getByText("no reason to hide its work").waitFor();
   const unseen = page.locator(".finding", { hasText: "Has invisible text" });

@@ -23,7 +23,7 @@ pub(super) struct ScriptRequest {
     pub(super) allows_destructive: bool,
 }
 
-const OPTIONS: [&str; 4] = [
+pub(super) const OPTIONS: [&str; 4] = [
     "timeout_ms",
     "max_tool_calls",
     "allowed_servers",
@@ -32,12 +32,15 @@ const OPTIONS: [&str; 4] = [
 
 impl ScriptRequest {
     pub(super) fn read(arguments: &Raw, most: CodeExecution) -> Result<Self, String> {
+        let stray = OPTIONS.iter().find(|key| arguments.get(key).is_some());
+        if let Some(key) = stray {
+            return Err(format!("`{key}` belongs in `options`"));
+        }
         let code = required(arguments, "code")?;
         if code.len() > limits::CODE {
             return Err(format!(
-                "`code` has {} bytes; {} are allowed",
-                code.len(),
-                limits::CODE
+                "`code` is larger than {} KiB; give large data as `input`",
+                limits::CODE >> 10
             ));
         }
         let options = arguments.get("options").filter(|value| !value.is_null());
@@ -134,7 +137,7 @@ fn read_servers(options: &Raw) -> Result<Vec<String>, String> {
     else {
         return Ok(Vec::new());
     };
-    let wrong = || "`allowed_servers` is not an array of names".to_owned();
+    let wrong = || "`allowed_servers` must be a list of names".to_owned();
     if !servers.as_bytes().starts_with(b"[") {
         return Err(wrong());
     }
@@ -200,7 +203,7 @@ mod tests {
             MOST,
             Err(fewer),
         );
-        let servers = "`allowed_servers` is not an array of names";
+        let servers = "`allowed_servers` must be a list of names";
         for wrong in ["\"a\"", "[1]", "{}"] {
             let arguments = format!(r#"{{"code":"","options":{{"allowed_servers":{wrong}}}}}"#);
             check(&arguments, MOST, Err(servers));
@@ -215,7 +218,7 @@ mod tests {
         check(
             &long,
             MOST,
-            Err("`code` has 262145 bytes; 262144 are allowed"),
+            Err("`code` is larger than 256 KiB; give large data as `input`"),
         );
     }
     #[test]

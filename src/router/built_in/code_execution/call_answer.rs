@@ -29,13 +29,17 @@ struct CallFailure<'a> {
     hint: Option<&'a str>,
 }
 
+/// The step after a call that was wrong.
+pub(super) const NOT_SENT: &str =
+    "Nothing ran. Write call_tool(server, tool, args), with args as a plain object.";
+
 /// The answer for a call that was made, or refused.
 pub(super) fn answer_for(called: &Result<Reply, RequestError>) -> Vec<u8> {
     match called {
         Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => write_result(result),
         Ok(Reply::Passed(Outcome::Error(error))) => write_rpc_error(error),
         Err(RequestError::Failed(failure)) => write_failure(failure),
-        Err(RequestError::Rpc(error)) => write_refusal("INVALID_ARGS", &error.message),
+        Err(RequestError::Rpc(error)) => write_refusal("INVALID_ARGS", &error.message, NOT_SENT),
     }
 }
 
@@ -105,10 +109,11 @@ fn write_failure(failure: &Failure) -> Vec<u8> {
     })
 }
 
-pub(super) fn write_refusal(code: &str, message: &str) -> Vec<u8> {
+pub(super) fn write_refusal(code: &str, message: &str, hint: &str) -> Vec<u8> {
     write_error(CallFailure {
         code,
         message,
+        hint: Some(hint),
         ..CallFailure::default()
     })
 }
@@ -116,10 +121,11 @@ pub(super) fn write_refusal(code: &str, message: &str) -> Vec<u8> {
 /// Where the results of a batch are too large with this one of so many bytes.
 pub(super) fn write_too_large(size: usize) -> Vec<u8> {
     let message = format!(
-        "the result has {size} bytes, with which the results of this batch are larger than {} MiB; the call was made",
+        "the call ran, but its result of {size} bytes exceeds the {} MiB for the results of a batch",
         limits::RESULTS >> 20
     );
-    write_refusal("RESULT_TOO_LARGE", &message)
+    let hint = "Ask for less at a time; check before you repeat it.";
+    write_refusal("RESULT_TOO_LARGE", &message, hint)
 }
 
 fn write_error(error: CallFailure<'_>) -> Vec<u8> {

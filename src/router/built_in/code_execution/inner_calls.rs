@@ -76,12 +76,15 @@ impl<'a> InnerCalls<'a> {
         Box::pin(async move {
             let call = match call {
                 Ok(call) => call,
-                Err(why) => return call_answer::write_refusal("INVALID_ARGS", why),
+                Err(why) => {
+                    return call_answer::write_refusal("INVALID_ARGS", why, call_answer::NOT_SENT);
+                }
             };
             if !self.request.allows(&call.server) {
                 let failure = server_not_allowed(&call.server, &call.tool);
                 self.record_refusal(call, &failure);
-                return call_answer::write_refusal("SERVER_NOT_ALLOWED", &failure.error);
+                let (error, hint) = (&failure.error, &failure.hint);
+                return call_answer::write_refusal("SERVER_NOT_ALLOWED", error, hint);
             }
             call_answer::answer_for(&self.send(call).await)
         })
@@ -129,7 +132,7 @@ fn declare(call: &InnerCall, variant: Variant) -> DeclaredCall<'_> {
 /// The record has the code of what a caller may not use, which this script may not: only the script itself gets one of its own.
 fn server_not_allowed(server: &str, tool: &str) -> Failure {
     let error = format!("the server {server:?} is not among the allowed_servers of this script");
-    let hint = "If the user wants it, add it to options.allowed_servers.";
+    let hint = "Nothing ran. Use another server, or add it to options.allowed_servers.";
     Failure::new(ErrorCode::AccessDenied, error, hint)
         .of_server(server)
         .of_tool(tool)
@@ -137,9 +140,9 @@ fn server_not_allowed(server: &str, tool: &str) -> Failure {
 
 fn not_allowed_to_destroy(server: &str, tool: &str) -> Failure {
     let error = format!(
-        "the tool {tool:?} of server {server:?} may destroy something, which this script may not do"
+        "the tool {tool:?} of server {server:?} can delete or overwrite data, which this script may not do"
     );
-    let hint = "Ask the user; if they agree, run the script with options.allow_destructive: true.";
+    let hint = "Nothing ran. Ask the user; if they agree, run the script with options.allow_destructive: true.";
     Failure::new(ErrorCode::WrongVariant, error, hint)
         .of_server(server)
         .of_tool(tool)

@@ -28,8 +28,8 @@ use crate::{
 };
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "code_execution",
-    aliases: &[],
-    usage: r#"{"code": "call_tool('server', 'tool', {…}).value"}; `input` and `options` {"timeout_ms", "max_tool_calls", "allowed_servers", "allow_destructive"} are optional."#,
+    aliases: &arguments::OPTIONS,
+    usage: |_| r#"{"code": "call_tool('server', 'tool', {}).value"}"#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };
@@ -111,7 +111,7 @@ fn define(settings: &Settings) -> Value {
                     "required": ["code", "message", "stack", "hint"],
                 },
                 "logs": { "type": "array", "items": { "type": "string" }, "description": "What it logged" },
-                "tool_calls": { "type": "integer", "description": "How many calls it made" },
+                "tool_calls": { "type": "integer", "description": "How many calls it asked for, refused ones included" },
                 "cut": { "type": "string", "description": "How to read the rest of a value that was too long" },
             },
             "required": ["ok", "tool_calls"],

@@ -137,7 +137,7 @@ fn to_be_read(
             Ok((owner, offered))
         } else {
             Err(call.wrong(format_args!(
-                "`args` are for the variables of a template, and {path:?} is a resource"
+                "`args` is only for resource templates, but {path:?} is a resource"
             )))
         };
     }

@@ -136,7 +136,7 @@ pub(super) fn value(args: &Raw, name: &str) -> Result<Option<String>, String> {
     }
     match value.as_bytes().first() {
         Some(b'{' | b'[') => Err(format!(
-            "`args.{name}` is neither a text nor a number, true or false"
+            "`args.{name}` must be text, a number, true or false"
         )),
         _ => Ok(Some(value.as_str().to_owned())),
     }
@@ -190,7 +190,7 @@ mod tests {
         check(
             "x:{a}",
             r#"{"a":[1]}"#,
-            Err("`args.a` is neither a text nor a number, true or false"),
+            Err("`args.a` must be text, a number, true or false"),
         );
         check(
             "x:{a}",

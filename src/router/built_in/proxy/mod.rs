@@ -11,7 +11,7 @@ mod queries;
 use serde_json::{Value, json};
 
 use self::arguments::{ACTIONS, ProxyRequest, TYPES};
-use super::{BuiltIn, Call};
+use super::{BuiltIn, Call, arguments::stated};
 use crate::{
     config::Settings,
     router::{Reply, RequestError},
@@ -21,7 +21,11 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "proxy",
     aliases: &["arguments", "args_json"],
-    usage: r#"{"action": "list", "type": "tool"}, {"action": "info", "type": "tool", "path": "server__tool"} or {"action": "call", "type": "tool", "path": "server__tool", "args": {…}}; `type` may be resource or prompt, too."#,
+    usage: |arguments| match stated(arguments, "action").as_deref() {
+        Some("info") => r#"{"action": "info", "type": "tool", "path": "server__tool"}"#,
+        Some("call") => r#"{"action": "call", "type": "tool", "path": "server__tool"}"#,
+        _ => r#"{"action": "list", "type": "tool"}"#,
+    },
     define,
     run: |call| Box::pin(run(call)),
 };

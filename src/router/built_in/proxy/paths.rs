@@ -70,9 +70,10 @@ enum MatchedBy {
 /// The tool.
 pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, RequestError> {
     if is_barred(path) {
-        return Err(call.wrong(format_args!(
-            "`path` is {path:?}, which cannot be used through proxy"
-        )));
+        let error = format!("{path:?} cannot be called through proxy");
+        let hint =
+            format!("Nothing ran. Call {path} directly, where it is listed, or another tool.");
+        return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).into());
     }
     if let Some(own) = find(path) {
         return Ok(NamedTool::Own(own));
@@ -307,8 +308,7 @@ impl Candidate<'_> {
         if self.by != MatchedBy::Name || refused.code != ErrorCode::AccessDenied {
             return Some(refused);
         }
-        let error =
-            format!("access denied: the resource {path:?} of server {server:?} is not for you");
+        let error = format!("access rules deny you the resource {path:?} of server {server:?}");
         Some(Failure::new(refused.code, error, refused.hint).of_server(server))
     }
 }
