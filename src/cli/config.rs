@@ -93,6 +93,8 @@ impl ConfigCommand {
 }
 
 async fn edit(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+    /// The code of a shell that does not find a command.
+    const NOT_FOUND: i32 = 127;
     let file = files.config_file();
     if file.exists() && config::read_text(file).is_err() {
         return ConfigCheck { insecure: false }.run(files, out).await;
@@ -104,8 +106,6 @@ async fn edit(files: &Management<OverFiles>, out: Output) -> Result<(), CommandF
     let mut command = tokio::process::Command::new("sh");
     command.args(["-c", &format!("{editor} \"$1\""), "sh"]);
     let ended = command.arg(file).status().await;
-    /// The code of a shell that does not find a command.
-    const NOT_FOUND: i32 = 127;
     match ended {
         Ok(status) if status.success() => (),
         Ok(status) if status.code() != Some(NOT_FOUND) => {

@@ -179,12 +179,12 @@ impl ConfigSet {
             value: Value::Null,
             typed: Some(self.value),
         };
-        let patch = ConfigPatch {
+        let request = ConfigPatch {
             changes: vec![edit],
             dry_run: self.dry_run,
             seen: None,
         };
-        let made = change(files, out, Method::PATCH, CONFIG, (self.dry_run, &patch)).await;
+        let made = change(files, out, Method::PATCH, CONFIG, (self.dry_run, &request)).await;
         let path = config::keys_of_path(&key, "");
         let is_wrong = |failure: &CommandFailure| {
             let is_server = path.first().is_none_or(|key| key == "mcpServers");

@@ -64,18 +64,7 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
                 };
                 (format!("no option {argument}"), step)
             } else {
-                let step = match &*line {
-                    "mcpproxy config check" => {
-                        format!("name that file with `--config {argument}` instead")
-                    }
-                    "mcpproxy tools list" => {
-                        format!("name that server with `--server {argument}` instead")
-                    }
-                    "mcpproxy upstream add" if argument.contains("://") => {
-                        format!("name that URL with `--url {argument}` instead")
-                    }
-                    _ => example(),
-                };
+                let step = option_for(&line, &argument).unwrap_or_else(example);
                 (format!("{argument:?} is one word too many"), step)
             }
         }
@@ -120,6 +109,17 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
         _ => return None,
     };
     Some(CommandFailure::usage(what).next(step))
+}
+
+/// Which option of a command takes the word that is too many.
+fn option_for(line: &str, word: &str) -> Option<String> {
+    let (thing, option) = match line {
+        "mcpproxy config check" => ("file", "--config"),
+        "mcpproxy tools list" => ("server", "--server"),
+        "mcpproxy upstream add" if word.contains("://") => ("URL", "--url"),
+        _ => return None,
+    };
+    Some(format!("name that {thing} with `{option} {word}` instead"))
 }
 
 /// What is wrong with a value, and what to do; what our own readers say of it is a step.

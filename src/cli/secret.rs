@@ -249,7 +249,7 @@ async fn say_to_users(
     }
     if !run.is_empty() {
         let names = run.join(" ");
-        out.note(&format!("running servers get it at their next start"));
+        out.note("running servers get it at their next start");
         out.next(&format!("`mcpproxy upstream restart {names}`"));
     }
 }

@@ -221,16 +221,14 @@ impl Router {
     fn unknown_tool(&self, context: &CallContext, offered: &str) -> Failure {
         let now = self.0.gate.now_for(&context.caller);
         let snapshot = now.snapshot();
-        let is_visible = |name: &str| match snapshot.offered_tool(name) {
-            Some((server, tool)) => {
+        let rules = now.rules();
+        let is_visible = |name: &str| {
+            if let Some((server, tool)) = snapshot.offered_tool(name) {
                 let target = Target::tool(&tool.name);
-                now.rules()
-                    .allows(&context.caller, server.as_str(), &target)
+                return rules.allows(&context.caller, server.as_str(), &target);
             }
-            None => {
-                let is_listed = name != "call_tool" || now.settings().legacy_call_tool;
-                is_listed && now.rules().permits_built_in(&context.caller, name)
-            }
+            let is_listed = name != "call_tool" || now.settings().legacy_call_tool;
+            is_listed && rules.permits_built_in(&context.caller, name)
         };
         let known = built_in::names().chain(snapshot.offered_tool_names());
         let hint = match names::closest_allowed(offered, known, is_visible) {

@@ -176,7 +176,7 @@ impl ImportCommand {
             format!("{} would be imported", n(chosen))
         });
         if is_left {
-            let from: String = self.from.iter().map(|word| format!(" {word}")).collect();
+            let from: String = self.from.iter().flat_map(|word| [" ", word]).collect();
             out.next(&format!(
                 "`mcpproxy import{from} --all` imports {}",
                 n(chosen)

@@ -85,18 +85,13 @@ async fn without_http(files: &Management<OverFiles>, options: &[String]) -> Comm
     let settings = files.supposed_settings().map(|found| found.settings);
     let listen = settings.unwrap_or_default().listen;
     let what = format!("no client can connect to {listen}");
-    match TakenPort::of(listen).await {
-        Some(taken) => taken_port(
-            &format!("{what}: the port is taken{}", taken.by),
-            &taken,
-            "mcpproxy stop && mcpproxy setup",
-        ),
-        None => {
-            let (why, step) = doctor::why_unheard(listen, options).await;
-            CommandFailure::failed(format!("{what}: {why}"))
-                .next(format!("{step}, then `mcpproxy setup` again"))
-        }
+    if let Some(taken) = TakenPort::of(listen).await {
+        let what = format!("{what}: the port is taken{}", taken.by);
+        return taken_port(&what, &taken, "mcpproxy stop && mcpproxy setup");
     }
+    let (why, step) = doctor::why_unheard(listen, options).await;
+    CommandFailure::failed(format!("{what}: {why}"))
+        .next(format!("{step}, then `mcpproxy setup` again"))
 }
 
 fn taken_port(what: &str, taken: &TakenPort, setup: &str) -> CommandFailure {

@@ -176,11 +176,8 @@ impl ApproveServer {
             };
             format!("{start}`mcpproxy upstream inspect {server} --connect` lists its tools")
         } else {
-            let mut extent: String = self
-                .things
-                .iter()
-                .map(|thing| format!(" {}", as_argument(thing)))
-                .collect();
+            let things = self.things.iter().map(|thing| as_argument(thing));
+            let mut extent: String = things.flat_map(|thing| [" ".into(), thing]).collect();
             if self.instructions {
                 extent += " --instructions";
             } else if self.all || extent.is_empty() && !shown.server.awaits_approval() {

@@ -54,7 +54,7 @@ impl LogIn {
         let deadline = AnswerDeadline::Upstream;
         let started: LoginStarted = daemon.request(Method::POST, &path, "", deadline).await?;
         let opened = !self.no_browser && browser::open(&started.url).await;
-        self.say(&started, opened, out)?;
+        say(&started, opened, out)?;
 
         let pasting = !opened || !started.listens;
         let data_dir = files.data_dir().to_owned();
@@ -92,39 +92,6 @@ impl LogIn {
         }
         outcome::say(out, &daemon, "logged in to", &server);
         Ok(())
-    }
-
-    /// Says where to go. For programs the address is a line of JSON of its own, before the one that says what came of it.
-    fn say(&self, started: &LoginStarted, opened: bool, out: Output) -> Result<(), CommandFailure> {
-        if out.is_json() {
-            return output::json(&output::as_json(started)?);
-        }
-        if opened {
-            out.note(&format!(
-                "opened your browser; if nothing opened: {}",
-                started.url
-            ));
-            if !started.listens {
-                self.say_how_to_end(out);
-            }
-            return Ok(());
-        }
-        output::exactly(&format!("{}\n", started.url))?;
-        out.note("open this address and log in");
-        self.say_how_to_end(out);
-        Ok(())
-    }
-
-    /// Both a person and a program can give the address that the browser ended at.
-    fn say_how_to_end(&self, out: Output) {
-        let how = if io::stdin().is_terminal() {
-            "paste that page's address here"
-        } else {
-            "write that page's address to this command's stdin"
-        };
-        out.note(&format!(
-            "if the browser's last page does not load, {how} (the login waits for 10 min)"
-        ));
     }
 
     /// Reads pasted addresses until one ends the login. For ever pending when there is nothing more to read.
@@ -204,4 +171,37 @@ async fn waited_for(
             return Ok(progress);
         }
     }
+}
+
+/// Says where to go. For programs the address is a line of JSON of its own, before the one that says what came of it.
+fn say(started: &LoginStarted, opened: bool, out: Output) -> Result<(), CommandFailure> {
+    if out.is_json() {
+        return output::json(&output::as_json(started)?);
+    }
+    if opened {
+        out.note(&format!(
+            "opened your browser; if nothing opened: {}",
+            started.url
+        ));
+        if !started.listens {
+            say_how_to_end(out);
+        }
+        return Ok(());
+    }
+    output::exactly(&format!("{}\n", started.url))?;
+    out.note("open this address and log in");
+    say_how_to_end(out);
+    Ok(())
+}
+
+/// Both a person and a program can give the address that the browser ended at.
+fn say_how_to_end(out: Output) {
+    let how = if io::stdin().is_terminal() {
+        "paste that page's address here"
+    } else {
+        "write that page's address to this command's stdin"
+    };
+    out.note(&format!(
+        "if the browser's last page does not load, {how} (the login waits for 10 min)"
+    ));
 }

@@ -189,11 +189,8 @@ pub(super) fn token_for(token: &IssuedToken, call_type: Option<&str>) -> NextSte
         (None, Some(profile)) => format!(" --profile {profile}"),
         (None, None) => String::new(),
     };
-    let roles: String = token
-        .roles
-        .iter()
-        .map(|role| format!(" --role {role}"))
-        .collect();
+    let roles = token.roles.iter().flat_map(|role| [" --role ", role]);
+    let roles: String = roles.collect();
     NextStep::act(format!(
         "`mcpproxy token revoke {name}`, then `mcpproxy token add {name}{limits}{roles} --calls {calls}`"
     ))

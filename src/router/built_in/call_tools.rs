@@ -147,7 +147,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
     let made = call.calls.make(call.context, declared, call.params).await;
     made.map_err(|error| match error {
         RequestError::Failed(failure) => super::with_whole_name(failure).into(),
-        error => error,
+        error @ RequestError::Rpc(_) => error,
     })
 }
 

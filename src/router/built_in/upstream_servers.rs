@@ -124,11 +124,10 @@ fn define(settings: &Settings) -> Value {
         definition["description"] =
             "Lists the MCP servers behind mcpproxy with their state, and reads a server's log."
                 .into();
-        let properties = definition["inputSchema"]["properties"].as_object_mut();
         let kept = ["operation", "action", "name", "lines"];
-        properties
-            .into_iter()
-            .for_each(|all| all.retain(|key, _| kept.contains(&&**key)));
+        if let Some(properties) = definition["inputSchema"]["properties"].as_object_mut() {
+            properties.retain(|key, _| kept.contains(&&**key));
+        }
     }
     definition
 }

@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(clock.deadline(), start + minutes(3));
         assert_eq!(
             text(&clock),
-            r#"the server "slow" did not answer within 2m"#
+            r#"the server "slow" did not answer within 2 min"#
         );
     }
 

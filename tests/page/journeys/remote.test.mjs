@@ -60,7 +60,7 @@ test("a lock file is named once, with what ends a quarantine under it", async ()
     await told.waitFor();
     const text = await told.innerText();
     assert.equal(text.split("tools.lock").length, 2, text);
-    assert.match(text, /Only the lock file .*tools\.lock says what is accepted/);
+    assert.match(text, /Only an entry in .*tools\.lock approves it/);
     assert.equal(await told.getByText('"quarantined": false').count(), ends, name);
     await isSound(who, `${name} under a lock file`);
   }
