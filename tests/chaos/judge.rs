@@ -225,8 +225,8 @@ pub fn end_of(server: &str, token: &str, length: usize, outcome: Outcome) -> End
     if text.contains(server) {
         return End::Failed { code, text };
     }
-    if text.contains("daemon") {
-        // What a bridge says, which does not know what its lines are about.
+    if ["connection_lost", "internal"].contains(&&*code) {
+        // A failure of a bridge, which does not know what its lines are about.
         return End::Disconnected(text);
     }
     End::Wrong(format!("an error that does not name its server: {text}"))

@@ -57,7 +57,7 @@ fn an_end_is_ones_own_or_names_the_server() {
     check(answer(nameless), "Wrong");
     let error = json!({"error": {"code": -32602, "message": "no pipe-1__t"}});
     check(Outcome::Answer(error), r#"Failed { code: "-32602""#);
-    let lost = json!({"error": {"code": 1, "message": "the mcpproxy daemon was lost"}});
+    let lost = json!({"error": {"code": 1, "message": "mcpproxy ended", "data": {"code": "connection_lost"}}});
     check(Outcome::Answer(lost), "Disconnected");
 }
 
