@@ -49,6 +49,26 @@ fn names(answer: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
+async fn what_the_words_add_is_the_score() {
+    let upstream = forge().await;
+    let daemon = TestDaemon::builder().upstream("forge", &upstream).await;
+    let path = "/api/v1/tools?q=create%20forge%20issues%20repository&explain=true";
+    let found = async || {
+        let answer = daemon.rest("GET", path, "").await.json();
+        (answer["tools"].as_array()?.len() == 3).then_some(answer)
+    };
+    let answer = until_async("the tools are indexed", found).await;
+    for tool in answer["tools"].as_array().expect("tools") {
+        let words = tool["why"]["words"].as_array().expect("words").iter();
+        let fields = ["name", "description", "parameters", "server"];
+        let shares = words.flat_map(|word| fields.map(|field| word[field].as_f64()));
+        let sum: f64 = shares.map(|share| share.expect("a share")).sum();
+        let score = tool["score"].as_f64().expect("a score");
+        assert!((sum - score).abs() < 0.002, "{sum} is not {score}: {tool}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_too_long_is_cut_and_does_not_come_back_whole() {
     let upstream = forge().await;
     let daemon = TestDaemon::builder().upstream("forge", &upstream).await;
