@@ -332,7 +332,7 @@ impl Uninstalled {
             for copy in &self.copies {
                 let copy = self.short(copy);
                 out.done(&format!(
-                    "stays: {copy}, a copy of the file before mcpproxy changed it"
+                    "stays: {copy}, the file before one of mcpproxy's changes; delete it when you do not need it"
                 ));
             }
             for step in &self.next_steps {

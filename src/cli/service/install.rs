@@ -158,6 +158,10 @@ impl InstallService {
                 "not enabled: no service manager here ({reason}); in a session that has one, run: {}",
                 typed(&all)
             ));
+            if other.is_none() && !self.no_start {
+                let step = "no daemon was started: `mcpproxy start` runs one until you log out";
+                report.next_steps.push(step.to_owned());
+            }
             report.state = state;
             return Ok(());
         }

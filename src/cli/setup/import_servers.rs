@@ -93,8 +93,14 @@ pub(super) fn move_servers(
     report.moved.clone_from(&found.moved);
     let left = found.taken().count() - if is_wanted { twice } else { 0 };
     if left > 0 {
+        // Whoever is not connected still needs them.
+        let first = if connected.is_empty() {
+            "`mcpproxy connect`, then "
+        } else {
+            ""
+        };
         report.next_steps.push(format!(
-            "remove {} from clients' files, so that nothing runs twice: `mcpproxy import --move`",
+            "remove {} from clients' files, so that nothing runs twice: {first}`mcpproxy import --move`",
             output::count(left, "imported server")
         ));
     }
