@@ -66,7 +66,7 @@ pub(in crate::config) struct RawEntry {
     /// When mcpproxy connects: with the first call (`on_demand`), or at the start of the daemon, to stay connected (eager).
     pub(in crate::config) start: Start,
     /// Which clients share a connection. auto: all, until the server asks a client something or logs while several share it; from then on,
-    /// each client that can answer or wants log lines has its own. shared: all. client: none. workspace: those with the same roots.
+    /// each client that can answer or wants log lines has its own. shared: all. client: no two. workspace: those with the same roots.
     pub(in crate::config) session_scope: SessionScope,
     /// How mcpproxy connects to a server that supports both eras of the protocol. legacy: with a handshake. modern: without. auto: with a
     /// handshake over stdio; over HTTP in the era of each client, if the server can do both at once, else without.
@@ -82,7 +82,7 @@ pub(in crate::config) struct RawEntry {
     /// Whether agents can use new tools of this server at once (allow), or only after you approve them (hold). By default as `new_tools` of
     /// the top level.
     pub(in crate::config) new_tools: Option<NewTools>,
-    /// Call types of tools, for tools without annotations.
+    /// Call types of tools. They override the tool's words and annotations, except destructiveHint: true.
     pub(in crate::config) tool_acl: ToolAcl,
     /// How long mcpproxy tries to connect; 5m by default for each start in a container, and for the first start of npx, uvx, bunx, pipx,
     /// docker and podman. `$MCP_TIMEOUT`, in seconds, replaces the default.
