@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 
 async def proxy(session: ClientSession, **arguments) -> list[dict]:
-    """The items of the answer, as the JSON they are."""
+    """The items of the answer, as JSON."""
     result = await session.call_tool("proxy", arguments)
     answer = result.model_dump(by_alias=True, mode="json", exclude_none=True)
     if answer.get("isError"):
@@ -23,7 +23,7 @@ async def proxy(session: ClientSession, **arguments) -> list[dict]:
 
 
 async def query(session: ClientSession, **arguments):
-    """What `list` and `info` answer: JSON in one embedded resource."""
+    """The answer to `list` or `info`: JSON in one embedded resource."""
     [item] = await proxy(session, **arguments)
     return json.loads(item["resource"]["text"])
 
