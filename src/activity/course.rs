@@ -73,36 +73,34 @@ pub enum DecidedAccess {
     Token,
 }
 
-/// What of the gate a record shows.
+/// The decision in a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RecordedDecision {
-    /// What of the access rules decided: `rule`, `default`, `no_rules`, or `rules` where all of them together do; `token` where only that of the
-    /// caller allows less.
+    /// What decided: `rule`, `default` or `no_rules`; `rules` if all rules together; `token` if the caller's token allows less.
     pub decided_by: String,
     /// The place of the rule in `serverAuth.acl.rules`, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<usize>,
-    /// The beginning of the fingerprint of the definition that the call was bound to. None where changes of it are allowed, and of what is no
-    /// tool.
+    /// The beginning of the fingerprint of the called definition; absent where changes are allowed, and for all but tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
-    /// What the tool had to be called as: `read`, `write` or `destructive`.
+    /// The call type of the tool: `read`, `write` or `destructive`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_with: Option<String>,
 }
 
-/// Where the time of a call went, as far as a server had to do with it. What is left of all of it is ours, after the answer.
+/// The time of a call by parts; the rest is mcpproxy's time after the answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TimeSpent {
-    /// Ours, before anything was sent: finding the thing, the gate.
+    /// mcpproxy's time before it sent the request.
     pub gate_us: u64,
-    /// The wait for the server: until it was started or connected and listed, and until it had room.
+    /// The time until the server was connected and had room.
     pub waiting_us: u64,
-    /// The server's own, from when the request was sent to its answer.
+    /// The server's time from the request to its answer.
     pub server_us: u64,
-    /// That of the client and its person, to whom the server had a question meanwhile.
+    /// The client's time to answer the server's questions.
     #[serde(skip_serializing_if = "is_zero")]
     pub client_us: u64,
 }

@@ -69,19 +69,19 @@ impl FigurePeriod {
     }
 }
 
-/// What the calls of a server add up to.
+/// The sums of calls to a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerSums {
-    /// The server; `other` for all beyond the thousand pairs of server and tool that are counted by themselves.
+    /// The server; `other` for all beyond the first thousand pairs of server and tool.
     pub server: String,
     /// Of all its calls, also those that a call of one of our own tools caused.
     #[serde(flatten)]
     pub sums: CallSums,
-    /// Calls and failures of each twelfth of the time, the oldest first.
+    /// The calls and failures of each twelfth of the time, oldest first.
     pub stretches: Vec<[u64; 2]>,
 }
 
-/// What the calls of a tool add up to.
+/// The sums of calls of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolSums {
     /// Its server.
@@ -93,25 +93,25 @@ pub struct ToolSums {
     pub sums: CallSums,
 }
 
-/// What the calls of an hour or a day add up to.
+/// The sums of calls of an hour or a day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CallFigures {
-    /// From when on calls are counted here: the begin of a minute, or of an hour (RFC 3339).
+    /// The start of the counted time (RFC 3339).
     pub from: String,
-    /// Whether all since then are: not while the file is read after a start, nor if it has more records than are read.
+    /// Whether all calls since then are counted; not right after a start, nor if there are too many records.
     pub complete: bool,
-    /// Of all that the filter selects. Where no server is, calls that another call caused do not count: that one does.
+    /// The sums of the selected calls; those that another call caused are counted only with a server.
     pub all: CallSums,
-    /// Of each server that was called.
+    /// The sums by server.
     pub servers: Vec<ServerSums>,
-    /// Of each tool that was called, where the filter names a server or a tool.
+    /// The sums by tool, if the request names a server or a tool.
     pub tools: Vec<ToolSums>,
 }
 
 /// Of what figures are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WantedFigures {
-    /// Of this server only.
+    /// Only calls to this server.
     pub server: Option<String>,
     /// Of this tool only.
     pub tool: Option<String>,

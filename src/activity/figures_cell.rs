@@ -13,27 +13,27 @@ pub(super) const MOST_NAMED: usize = 20;
 /// Limit: different durations of one server and tool in one minute or hour; more go to the nearest.
 const MOST_TIMES: usize = 32;
 
-/// What calls add up to.
+/// The sums of calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CallSums {
-    /// Calls that ended, however they did.
+    /// The number of finished calls.
     pub calls: u64,
-    /// Those that failed: `failed`, `tool_error`, `rpc_error` and `invalid`.
+    /// The number of failed calls: `failed`, `tool_error`, `rpc_error` and `invalid`.
     pub failed: u64,
-    /// Those that were refused.
+    /// The number of refused calls.
     pub refused: u64,
-    /// How long half of them took at most, within an eighth. Those that reached no server, refused or invalid, are left out of the times.
+    /// The median duration in microseconds, within an eighth, of calls that reached a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_us: Option<u64>,
-    /// How long 95 of 100 took at most, within an eighth.
+    /// The duration in microseconds that 95 of 100 calls did not exceed, within an eighth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_us: Option<u64>,
-    /// When the last one was, if that was in the last 24 hours (RFC 3339).
+    /// The time of the last call, if that was in the last 24 hours (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
-    /// Programs that called, by the names that they give themselves; 20 at most.
+    /// The names of the clients that called; at most 20.
     pub clients: Vec<String>,
-    /// Who called; 20 at most.
+    /// The callers; at most 20.
     pub callers: Vec<String>,
 }
 

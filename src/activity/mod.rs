@@ -93,23 +93,23 @@ const MOST_FLUSHES: usize = 64;
 #[derive(Debug, Clone)]
 pub struct Activity(Arc<Shared>);
 
-/// How the log is.
+/// The state of the activity log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ActivityStatus {
-    /// Records in the file.
+    /// The number of records in the file.
     pub records: u64,
-    /// The size of the file.
+    /// The size of the file in bytes.
     pub size_bytes: u64,
-    /// Records of this run that were not kept.
+    /// The number of records of this run that were not kept.
     pub not_kept: u64,
-    /// Why nothing can be written.
+    /// Why mcpproxy cannot write records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// The last file that was found to be damaged, under its new name.
+    /// The last damaged file, under its new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<String>,
-    /// That the file was removed while the daemon runs, and since when there is another.
+    /// When a new file was begun because the old one was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begun_anew: Option<String>,
 }

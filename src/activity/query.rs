@@ -18,34 +18,34 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct RecordQuery {
-    /// `call`, `change` and so on; several with commas between them.
+    /// The kinds of records, separated by commas: `call`, `refusal`, `change`, `server`, `daemon`, `gap`.
     pub kind: Option<String>,
     /// The server's name.
     pub server: Option<String>,
-    /// The tool's own name, `server:tool`, or the name that it is offered by.
+    /// The tool by its own name, as `server:tool`, or by the name under which clients see it.
     pub tool: Option<String>,
     /// The caller.
     pub caller: Option<String>,
-    /// The client program, as it calls itself, with its version or without.
+    /// The client by the name that it gives itself, with or without its version.
     pub client: Option<String>,
-    /// An outcome, or a code; several with commas between them.
+    /// The outcomes or error codes, separated by commas.
     pub outcome: Option<String>,
-    /// The id of a call: itself, and what it caused. Without `run` of the newest run of the daemon that has such a record.
+    /// The id of a call, which selects it and the calls that it caused; without `run`, in the newest run of the daemon that has it.
     pub call: Option<String>,
-    /// Only records of this run of the daemon: each counts its calls from 1.
+    /// The run of the daemon; each run counts its calls from 1.
     #[schemars(range(min = 1))]
     pub run: Option<u64>,
-    /// Only records in which something was masked.
+    /// Whether to select only records with masked values.
     pub masked: Option<bool>,
-    /// From then on: a time, or how long ago.
+    /// The earliest time, such as `2026-11-21T08:30`, or how long ago, such as `2h`.
     pub since: Option<String>,
-    /// Until then.
+    /// The latest time, or how long ago.
     pub until: Option<String>,
-    /// Older ones than this record, the newest first.
+    /// The number of a record; the answer has older ones, newest first.
     pub cursor: Option<u64>,
-    /// Newer ones than this record, the oldest first.
+    /// The number of a record; the answer has newer ones, oldest first.
     pub after: Option<u64>,
-    /// How many at most, 50 if not given.
+    /// The number of records, 1 to 1000; 50 by default.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }

@@ -20,38 +20,38 @@ use crate::{
     wire::{Edit, Raw, splice},
 };
 
-/// One record. What does not apply is left out.
+/// A record; keys that do not apply are absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ActivityRecord {
-    /// Its number: later records have larger ones, for as long as the file lives.
+    /// The number of the record; later records have larger ones.
     pub id: u64,
-    /// When it was written down, in UTC (RFC 3339). Set when it is read: what is kept has a number for it.
+    /// The time in UTC (RFC 3339).
     #[serde(skip_serializing_if = "String::is_empty")]
     pub time: String,
     /// `call`, `refusal`, `change`, `server`, `daemon` or `gap`.
     pub kind: String,
-    /// Which run of the daemon, counted from 1. Ids of calls are unique in one run.
+    /// The run of the daemon, counted from 1; ids of calls are unique in a run.
     pub run: u64,
     /// The id of the call, as log lines show it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// That of the call which caused it.
+    /// The id of the call that caused it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// The caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
-    /// The client's name and version, as it says.
+    /// The client's name and version, as it gives them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// Where it came in.
+    /// The path of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// The method.
+    /// The method of MCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The server. None with tools of our own, and where the name is unknown.
+    /// The server; absent for built-in tools and unknown names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// The tool, by the server's own name for it.
@@ -69,42 +69,42 @@ pub struct ActivityRecord {
     /// `read`, `write` or `destructive`, where the call was declared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// The label of the data by the caller.
+    /// The caller's label for its data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_sensitivity: Option<String>,
-    /// Why the caller says that it called.
+    /// The caller's reason for the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the operator did, or what became of the daemon.
+    /// The change, or the event of the daemon.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// More of that.
+    /// Details of the action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// `ok`, `tool_error`, `rpc_error`, `asked`, `refused`, `failed`, `invalid` or `withdrawn`.
     pub outcome: String,
-    /// The code of our failure, or that of the JSON-RPC error.
+    /// The error code of mcpproxy, or that of the JSON-RPC error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What went wrong.
+    /// The error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long it took.
+    /// The duration in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_us: Option<u64>,
-    /// The size of what was sent.
+    /// The size of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_bytes: Option<u64>,
-    /// The size of what was answered.
+    /// The size of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_bytes: Option<u64>,
-    /// What the gate decided of a call that it let through, or refused by the access rules.
+    /// What the access rules decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<RecordedDecision>,
-    /// Where the time went, if a server had to do with it.
+    /// How the time was spent, if a server took part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<TimeSpent>,
-    /// The answer where that is no result: our failure, or the error of the request, without what looks like a secret.
+    /// The error that the caller got, with secrets masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub told: Option<Raw>,
@@ -116,13 +116,13 @@ pub struct ActivityRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub result: Option<Raw>,
-    /// How many records are missing here.
+    /// The number of records that are missing here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<u64>,
-    /// Of how many requests alike this is the record, where not each has one.
+    /// The number of equal requests for which this record stands, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
-    /// How often something that looks like a secret was masked in the arguments, the result or the error.
+    /// The number of masked values in the arguments, the result and the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub masked: Option<u64>,
 }

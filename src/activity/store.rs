@@ -54,17 +54,17 @@ pub(super) struct Totals {
     pub(super) file_bytes: u64,
 }
 
-/// Some records, and where to go on.
+/// A page of records.
 #[derive(
     Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 pub struct RecordPage {
     /// The records.
     pub records: Vec<ActivityRecord>,
-    /// From where to go on: the next `cursor`, or the next `after`. None at the end.
+    /// The next `cursor` or `after`; absent at the end.
     #[serde(default)]
     pub next: Option<u64>,
-    /// The run of the daemon that these are of, where a call is asked for by its id alone.
+    /// The run of the daemon, if you asked for a call by its id alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<u64>,
 }

@@ -48,24 +48,24 @@ const TOKEN: u64 = 4;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UsageQuery {
-    /// Of so many days until now; 30 if not given.
+    /// The number of days, 1 to 90; 30 by default.
     #[schemars(range(min = 1, max = 90))]
     pub days: Option<u64>,
-    /// Of this server only.
+    /// Only calls to this server.
     pub server: Option<String>,
-    /// Of this caller only.
+    /// Only calls by this caller.
     pub caller: Option<String>,
 }
 
-/// What some calls add up to.
+/// The sums of some calls.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UsageSums {
     /// How many, and how they ended.
     #[serde(flatten)]
     pub sums: CallSums,
-    /// The size of their answers.
+    /// The size of the answers in bytes.
     pub answer_bytes: u64,
-    /// About how many tokens these are, at 4 bytes each.
+    /// The estimated tokens of the answers, at 4 bytes each.
     pub answer_tokens: u64,
 }
 
@@ -81,22 +81,22 @@ pub struct ToolUsage {
     pub usage: UsageSums,
 }
 
-/// The usage of a server, or by a caller.
+/// The usage of a server or by a caller.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NamedUsage {
-    /// Whose.
+    /// The name of the server or caller.
     pub name: String,
     /// Of the calls.
     #[serde(flatten)]
     pub usage: UsageSums,
 }
 
-/// The usage by a program.
+/// The usage by a client.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ClientUsage {
-    /// Its name for itself.
+    /// The name that the client gives itself.
     pub name: String,
-    /// Its versions, the one that called last first; at most five.
+    /// Its versions, the latest to call first; at most five.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<String>,
     /// Of the calls.
@@ -104,43 +104,43 @@ pub struct ClientUsage {
     pub usage: UsageSums,
 }
 
-/// Definitions that agents found by searching instead of having them all. All in tokens, at 4 bytes each.
+/// The tokens of definitions that searching saved, at 4 bytes each.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DefinitionUsage {
-    /// Of the definitions of all tools that can be called now.
+    /// The tokens of the definitions of all callable tools.
     pub all: u64,
-    /// On how many days clients called, counted for each caller and client: each would have loaded all definitions once a day at least.
+    /// The days with calls, summed over callers and clients; each would load all definitions at least once a day.
     pub client_days: u64,
-    /// How often agents searched.
+    /// The number of searches.
     pub searches: u64,
-    /// What the searches answered.
+    /// The tokens of the answers of searches.
     pub sent: u64,
-    /// What the days would have taken, without what was sent.
+    /// The tokens that all definitions would have taken, less those sent.
     pub not_sent: u64,
 }
 
-/// What the records of some days add up to.
+/// The sums of calls over some days.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct UsageReport {
-    /// Of how many days.
+    /// The number of days.
     pub days: u64,
-    /// From when on (RFC 3339): later than wanted where older records are gone, or nothing was recorded yet.
+    /// The start of the sums (RFC 3339), later than asked for if older records are missing.
     pub from: String,
-    /// Whether the records go back as far as wanted.
+    /// Whether there are records of all these days.
     pub complete: bool,
-    /// Of all calls; those that another call caused do not count, but with `server`.
+    /// The sums of all calls; those that another call caused are counted only with `server`.
     pub all: Option<UsageSums>,
-    /// Of each tool that was called, the most used first.
+    /// The sums by tool, most used first.
     pub tools: Vec<ToolUsage>,
-    /// Of each server.
+    /// The sums by server.
     pub servers: Vec<NamedUsage>,
-    /// By each caller.
+    /// The sums by caller.
     pub callers: Vec<NamedUsage>,
-    /// By each program, whatever its version.
+    /// The sums by client, all versions together.
     pub clients: Vec<ClientUsage>,
-    /// Calls and failures of each day, or of each hour of one day; the oldest first.
+    /// The calls and failures of each day, or of each hour of a single day; oldest first.
     pub stretches: Vec<[u64; 2]>,
-    /// What searching saved.
+    /// The tokens that searching saved.
     pub definitions: DefinitionUsage,
 }
 

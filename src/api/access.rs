@@ -16,7 +16,7 @@ use crate::{
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "checkAccess",
-        "Checks whether a caller may use something, and which rule or guard decides; calls nothing.",
+        "Checks whether a caller may use a tool, prompt or resource, and what decides; calls nothing.",
     );
     let about = about
         .takes::<AccessQuestion>()
@@ -25,7 +25,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .undone("nothing was checked");
     let known = About::new(
         "knownCallers",
-        "The subjects and roles of tokens and access rules, and the profiles.",
+        "The callers and roles in tokens and access rules, and the profiles.",
     );
     Routes::new()
         .post("/api/v1/access/check", check::<V>, about)

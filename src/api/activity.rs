@@ -40,7 +40,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             list::<V>,
             about(
                 "listActivity",
-                "Calls, refusals and changes, the newest first; with `after` the oldest first.",
+                "Records of calls, refusals and changes, newest first; with `after`, oldest first.",
             )
             .asks::<RecordQuery>()
             .gives::<RecordPage>(),
@@ -48,7 +48,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/activity/{id}",
             show::<V>,
-            about("showActivity", "One whole record.")
+            about("showActivity", "A whole record.")
                 .gives::<ActivityRecord>()
                 .fails(&[ErrorCode::UnknownRecord]),
         )
@@ -61,14 +61,14 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/figures",
             figures,
-            about("callFigures", "Figures of the calls of the last hour or 24 hours: in all, for each server, and for each tool of a server.")
+            about("callFigures", "Sums of the calls of the last hour or 24 hours: in all, by server, and by tool of a server.")
                 .asks::<FigureQuery>()
                 .gives::<CallFigures>(),
         )
         .get(
             "/api/v1/activity/export",
             export,
-            about("exportActivity", "All matching records, the oldest first.")
+            about("exportActivity", "All matching records, oldest first.")
                 .asks::<ExportQuery>()
                 .but_not(&["cursor", "limit"])
                 .gives_text("application/jsonl")
@@ -77,7 +77,7 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/stream",
             follow,
-            about("streamActivity", "Matching records as they come: events `record`, and `lagged` with the number missed; with `after` those since then, too.")
+            about("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed ones; with `after`, those since then first.")
                 .asks::<RecordQuery>()
                 .but_not(&["cursor", "limit"])
                 .gives_text(EVENTS),
@@ -111,12 +111,12 @@ async fn show<V: Verbs>(State(verbs): State<V>, id: Result<Path<u64>, PathReject
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct FigureQuery {
-    /// The last hour if not given.
+    /// The time, `1h` or `24h`; the last hour by default.
     #[schemars(extend("enum" = ["1h", "24h"]))]
     since: Option<String>,
     /// The server's name.
     server: Option<String>,
-    /// The tool as `server:tool`, or with `server` by its own name.
+    /// The tool as `server:tool`, or by its own name together with `server`.
     tool: Option<String>,
 }
 
@@ -156,7 +156,7 @@ struct FormatQuery {
 struct ExportQuery {
     #[schemars(flatten)]
     query: RecordQuery,
-    /// JSON Lines if not given.
+    /// The format, `jsonl` or `csv`; `jsonl` by default.
     #[schemars(extend("enum" = ["jsonl", "csv"]))]
     format: Option<String>,
 }

@@ -31,7 +31,7 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "callTool",
-        "Calls a tool, through the same gate as an MCP client; accepting `application/x-ndjson` also tells progress.",
+        "Calls a tool with the same checks as an agent's call; with `Accept: application/x-ndjson`, progress comes first, a line each.",
     );
     let about = about.takes_as(request).gives_as(answer).fails(CALL);
     let about = about.undone(UNDONE);
@@ -46,9 +46,9 @@ fn request(_: &mut SchemaGenerator) -> Schema {
         "properties": {
             "variant": { "enum": ["read", "write", "destructive"], "description": "The call type; the tool's own if absent." },
             "name": { "type": "string", "description": "`server:tool`, or the name under which clients see it." },
-            "args": { "type": ["object", "null"], "description": "The arguments." },
-            "arguments": { "type": ["object", "null"], "description": "The same." },
-            "args_json": { "type": ["string", "null"], "description": "The same as JSON." },
+            "args": { "type": ["object", "null"], "description": "The arguments of the tool." },
+            "arguments": { "type": ["object", "null"], "description": "The same as `args`." },
+            "args_json": { "type": ["string", "null"], "description": "The arguments as JSON text." },
         },
         "required": ["name"],
         "additionalProperties": false,
@@ -59,13 +59,14 @@ fn request(_: &mut SchemaGenerator) -> Schema {
 fn answer(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
+        "description": "The result of the tool, or the server's error.",
         "properties": {
-            "called_as": { "enum": ["read", "write", "destructive"], "description": "The variant, where the request has none." },
+            "called_as": { "enum": ["read", "write", "destructive"], "description": "The call type, if the request has none." },
             "result": { "description": "The tool's result." },
             "rpc_error": { "description": "The JSON-RPC error of the server." },
-            "server": { "type": "string", "description": "The server, with an error." },
-            "tool": { "type": "string", "description": "Its tool, with an error." },
-            "step": { "description": "The next step, with an error." },
+            "server": { "type": "string", "description": "The server, if the call failed." },
+            "tool": { "type": "string", "description": "The tool, if the call failed." },
+            "step": { "description": "The next step, if the call failed." },
         },
     })
 }

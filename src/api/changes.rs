@@ -24,16 +24,18 @@ const MOST: usize = 256;
 /// How many are restarted at the same time.
 const AT_ONCE: usize = 8;
 
-/// What is to be done to which servers.
+/// A change of several servers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ManyChanges {
+    /// The change.
     verb: Verb,
     /// The servers, in the order of the answer.
     #[schemars(length(min = 1, max = 256))]
     servers: Vec<String>,
 }
 
+/// A change of a server.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Verb {
@@ -44,13 +46,14 @@ enum Verb {
     Remove,
 }
 
-/// What came of it, in the order in which the servers were named.
+/// The results, in the order of the request.
 #[derive(Serialize, JsonSchema)]
 struct Outcomes {
+    /// The results.
     changes: Vec<Outcome>,
 }
 
-/// Of one server.
+/// The result for a server.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Outcome {
@@ -58,15 +61,18 @@ enum Outcome {
     Failed(Failed),
 }
 
-/// Why it came to nothing.
+/// A failed change.
 #[derive(Serialize, JsonSchema)]
 struct Failed {
-    /// The server, as it was named.
+    /// The name of the server, as in the request.
     name: String,
+    /// What was not done, and why.
     error: String,
-    /// A code of the closed list.
+    /// The error code.
     code: &'static str,
+    /// The next step.
     hint: String,
+    /// The next step as data.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<Box<NextStep>>,
 }

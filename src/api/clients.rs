@@ -27,23 +27,23 @@ const FAILURES: &[ErrorCode] = &[ErrorCode::UnknownClient, ErrorCode::ClientUnch
 pub(super) fn routes() -> Routes {
     let list_all = About::new(
         "listClients",
-        "The AI clients: which are here, their files, and whether they are connected to this daemon.",
+        "The AI clients, their files, and whether each is connected to this daemon.",
     );
     let put_in = About::new(
         "connectClient",
-        "Adds mcpproxy to a client's file and keeps a backup; with `dry_run` shows the change only.",
+        "Adds mcpproxy to a client's file and keeps a backup; with `dry_run`, shows the change only.",
     );
     let take_out = About::new(
         "disconnectClient",
-        "Removes mcpproxy from a client's file and revokes the token that was issued to it; a file not changed since becomes what it was.",
+        "Removes mcpproxy from a client's file and revokes the client's token; restores the file byte for byte if it has not changed since.",
     );
     let give = About::new(
         "giveClientToken",
-        "Issues a token to a client that connects without one, and writes it into its entry; with `dry_run` shows the change only.",
+        "Issues a token to a client that connects without one, and writes it into the client's file; with `dry_run`, shows the change only.",
     );
     let take = About::new(
         "takeClientToken",
-        "Puts a client's file back as it was without its token, and revokes that.",
+        "Revokes a client's token and removes it from the client's file.",
     );
     Routes::new()
         .get(
@@ -88,48 +88,48 @@ pub(super) fn routes() -> Routes {
         )
 }
 
-/// Whether a client's own token is only looked at.
+/// How to give a client a token.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OwnTokenBody {
-    /// Only says what would change.
+    /// Whether to show the change only.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// A client that got a token of its own, or lost it.
+/// The result for a client's token.
 #[derive(Serialize, JsonSchema)]
 struct OwnToken {
     #[serde(flatten)]
     connected: Connected,
-    /// The name of the token; none where nothing was issued or revoked.
+    /// The name of the token; absent if none was issued or revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
 
-/// How a client is to be connected.
+/// How to connect a client.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ConnectBody {
-    /// Only says what would change.
+    /// Whether to show the change only.
     #[serde(default)]
     dry_run: bool,
-    /// The name of the entry, `mcpproxy` if none is given and none is there: letters, digits, `-` and `_`.
+    /// The name of the entry, of letters, digits, `-` and `_`; by default the one that it has, else `mcpproxy`.
     #[serde(default)]
     name: Option<String>,
-    /// What the client gets: `/mcp`, `/mcp/all`, `/mcp/server/NAME`, …
+    /// The endpoint for the client: `/mcp`, `/mcp/all`, `/mcp/server/NAME`, …
     #[serde(default)]
     endpoint: Option<String>,
-    /// Lets the client start `mcpproxy stdio`, also where it could connect to the address.
+    /// Whether the client starts `mcpproxy stdio` even if it could connect to the URL.
     #[serde(default)]
     stdio: bool,
 }
 
-/// How we are to be taken out.
+/// How to disconnect a client.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DisconnectBody {
-    /// Only says what would change.
+    /// Whether to show the change only.
     #[serde(default)]
     dry_run: bool,
 }

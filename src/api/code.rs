@@ -26,7 +26,7 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "runCode",
-        "Runs a script whose calls pass the same gate; accepting `application/x-ndjson` also tells progress.",
+        "Runs a script whose calls have the same checks; with `Accept: application/x-ndjson`, progress comes first, a line each.",
     );
     let about = about
         .takes_as(arguments_schema)
@@ -43,9 +43,9 @@ fn arguments_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": {
-            "code": { "type": "string", "description": "JavaScript." },
-            "input": { "description": "What the script finds as `input`." },
-            "options": { "type": "object", "description": "`timeout_ms`, `max_tool_calls`, `allowed_servers`, `allow_destructive`." },
+            "code": { "type": "string", "description": "The script, in JavaScript." },
+            "input": { "description": "The value of `input` in the script." },
+            "options": { "type": "object", "description": "The limits of the script: `timeout_ms`, `max_tool_calls`, `allowed_servers` and `allow_destructive`." },
         },
         "required": ["code"],
     })
@@ -54,9 +54,10 @@ fn arguments_schema(_: &mut SchemaGenerator) -> Schema {
 fn answer_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
+        "description": "The value of the script, or its error.",
         "properties": {
-            "ok": { "type": "boolean" },
-            "value": { "description": "What the script ended with." },
+            "ok": { "type": "boolean", "description": "Whether the script succeeded." },
+            "value": { "description": "The value of the script." },
             "error": { "type": "object", "description": "Why it failed." },
         },
     })

@@ -20,7 +20,7 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "findCommand",
-        "The file that a server's command would run, found where servers are started; starts nothing.",
+        "Finds the program that a server's command would run; starts nothing.",
     );
     Routes::new().get(
         "/api/v1/commands",
@@ -32,34 +32,33 @@ pub(super) fn routes() -> Routes {
 /// What an entry would start.
 #[derive(Deserialize, JsonSchema)]
 struct CommandQuery {
-    /// The command as the entry has it: a name that is looked for on `PATH`, or a path. References to variables (`${HOME}/x`) are put in,
-    /// here and in the other two.
+    /// The `command` of the entry, a name on `PATH` or a path. Variables such as `${HOME}` are resolved in all three parameters.
     #[schemars(length(min = 1))]
     command: String,
-    /// The folder that the entry has it started in: a relative path counts from there. It begins at the folder of the configuration
-    /// file, or at the home folder where it begins with `~/`.
+    /// The `cwd` of the entry, to which a path in `command` is relative. It is itself relative to the folder of the configuration file;
+    /// `~/` is the home folder.
     cwd: Option<String>,
-    /// The `PATH` that the entry sets.
+    /// The `PATH` in the `env` of the entry.
     path: Option<String>,
 }
 
-/// Whether a command is there.
+/// The program of a command.
 #[derive(Default, Serialize, JsonSchema)]
 struct FoundCommand {
-    /// Whether it is.
+    /// Whether the program was found.
     found: bool,
-    /// Whether it was looked for: what refers to a secret, or to a variable that is not set here, is not.
+    /// Whether mcpproxy searched for it; not if the command refers to a secret or to an unset variable.
     judged: bool,
     /// The file that would run.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// Why none would.
+    /// Why it was not found, or not searched for.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What to do about that.
+    /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_step: Option<String>,
-    /// A program that there is and that may have been meant.
+    /// A program that was probably meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     closest: Option<String>,
 }

@@ -18,15 +18,15 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let show_file = About::new(
         "showConfig",
-        "The configuration file as written, with references by name and secrets as `***`.",
+        "The configuration file as written, with secrets as `***`.",
     );
     let check_file = About::new(
         "checkConfig",
-        "What a daemon would refuse or ignore of the file.",
+        "The mistakes in the configuration file, and its keys without effect.",
     );
     let reload_file = About::new(
         "reloadConfig",
-        "Reads the file again, and the secrets that it refers to.",
+        "Reads the configuration file again, and the secrets to which it refers.",
     );
     let schema_of_file = About::new("configSchema", "The JSON Schema of the configuration file.");
     Routes::new()
@@ -54,10 +54,10 @@ pub(super) fn routes() -> Routes {
         )
 }
 
-/// What came of reading the file again.
+/// The result of a reload.
 #[derive(Serialize, JsonSchema)]
 struct Reloaded {
-    /// Why the file is not in force; null where it is.
+    /// Why mcpproxy does not use the file; null if it does.
     error: Option<String>,
 }
 

@@ -33,15 +33,15 @@ const UNDO_FAILURES: &[ErrorCode] = &[
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let change = About::new(
         "changeConfig",
-        "Changes values of the configuration file, or shows what would change; comments and order stay.",
+        "Changes values of the configuration file, or shows what would change; keeps comments and order.",
     );
     let history = About::new(
         "configHistory",
-        "Every change of the configuration file, the latest first.",
+        "The changes of the configuration file, of tokens and of approvals, latest first.",
     );
     let undo = About::new(
         "undoConfig",
-        "Undoes a change of the configuration file; servers that were moved here and go with it are put back into their clients' files.",
+        "Undoes a change; servers that were moved out of clients' files are put back there.",
     );
     Routes::new()
         .patch(
@@ -77,12 +77,12 @@ async fn show_history<V: Verbs>(State(verbs): State<V>) -> Answer {
     ok(&blocking(move || verbs.management().config_history()).await??)
 }
 
-/// What was undone, or would be.
+/// The result of an undo.
 #[derive(Serialize, JsonSchema)]
 struct Undone {
     #[serde(flatten)]
     change: ConfigChange,
-    /// The servers that went and had been moved here, put back into the files of their clients.
+    /// The servers that were put back into clients' files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     put_back: Vec<MovedServers>,
 }

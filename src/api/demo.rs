@@ -11,7 +11,7 @@ use crate::{failure::error_code::ErrorCode, management::ServerChange};
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "startDemo",
-        "Starts the bundled demo server as `demo`, until it is removed or the daemon ends; nothing is written.",
+        "Starts the bundled demo server as `demo`, until it is removed or the daemon stops; writes nothing.",
     );
     Routes::new().post(
         "/api/v1/demo",

@@ -17,7 +17,7 @@ use crate::{activity::RecordQuery, catalog::Snapshot, config::Settings, manageme
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "streamEvents",
-        "Changes as they come: `server`, `removed`, `lists`, `config`, `record` and `lagged`, after `open`.",
+        "Changes as they happen: the event `open`, then `server`, `removed`, `lists`, `config`, `record` and `lagged`.",
     );
     Routes::new().get("/api/v1/events", stream, about.gives_text(EVENTS))
 }

@@ -29,11 +29,11 @@ const MOST: usize = 256;
 pub(super) fn routes() -> Routes {
     let look = About::new(
         "previewImport",
-        "The servers in files of AI clients and other proxies, each with its result; imports nothing.",
+        "The servers in files of AI clients and other proxies, with what an import would do; imports nothing.",
     );
     let take = About::new(
         "importServers",
-        "Imports servers by name; one that fails leaves the others alone.",
+        "Imports servers by name; if one fails, the others are still imported.",
     );
     let read = About::new(
         "readPasted",
@@ -41,11 +41,11 @@ pub(super) fn routes() -> Routes {
     );
     let here = About::new(
         "moveClientServers",
-        "Imports the servers of a client's file, secrets into the keyring, and removes from it what is here then, so that nothing runs twice; keeps a copy.",
+        "Imports the servers of a client's file, stores their secrets in the keyring, and removes them from that file, so that none runs twice; keeps a backup.",
     );
     let back = About::new(
         "putBackClientServers",
-        "Puts back what was moved; a file not changed since becomes what it was.",
+        "Puts the moved servers back into the client's file; restores it byte for byte if it has not changed since.",
     );
     Routes::new()
         .post(
@@ -92,28 +92,29 @@ pub(super) fn routes() -> Routes {
         )
 }
 
-/// What was put back into a client's files.
+/// The servers that were put back into a client's files.
 #[derive(Serialize, JsonSchema)]
 struct PutBack {
+    /// The servers of each file.
     put_back: Vec<MovedServers>,
 }
 
-/// Which servers are to be taken over.
+/// The servers to import.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Picked {
-    /// Their names, here or there, as the preview has them.
+    /// The names of the servers, as the preview has them.
     #[schemars(length(min = 1, max = 256))]
     servers: Vec<String>,
-    /// Holds them until a person approves.
+    /// Whether they stay quarantined until you approve them.
     #[serde(default, rename = "quarantined")]
     is_held: bool,
-    /// Where they were pasted; without it they are in files.
+    /// The pasted text with the servers; by default clients' files are read.
     pasted: Option<Pasted>,
     /// The values of their placeholders, by server and place.
     #[serde(default)]
     values: BTreeMap<String, BTreeMap<String, String>>,
-    /// Whether their secrets go into the keyring; otherwise they stay in the entry as they are.
+    /// Whether their secrets go into the keyring; by default they stay in the entries.
     #[serde(default, rename = "keyring")]
     keeps_secrets: bool,
 }
@@ -122,10 +123,10 @@ struct Picked {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Pasted {
-    /// JSON of any client, an entry, a command, a link or a URL.
+    /// JSON of a client, an entry, a command, a link or a URL.
     #[schemars(length(min = 1))]
     text: String,
-    /// For a server without a name.
+    /// The name for a server that has none.
     name: Option<String>,
 }
 

@@ -20,15 +20,15 @@ use crate::management::{LoginProgress, LoginStarted, ServerChange};
 pub(super) fn routes() -> Routes {
     let begin = About::new(
         "logIn",
-        "Begins a login to a server, or finishes one with the address of the browser's last page.",
+        "Begins a login to a server, or completes one with the URL at which the browser ended.",
     );
     let look = About::new(
         "loginProgress",
-        "The state of the latest login; can wait for its end.",
+        "The state of the latest login; with `wait`, after its end.",
     );
     let end = About::new(
         "logOut",
-        "Deletes the tokens of a server and ends its connections.",
+        "Deletes mcpproxy's login to a server and closes its connections.",
     );
     Routes::new()
         .post(
@@ -54,11 +54,11 @@ pub(super) fn routes() -> Routes {
         )
 }
 
-/// How a login is to be ended.
+/// The end of a login.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LoginBody {
-    /// Address of the browser’s last page, which ends the login under way.
+    /// The URL at which the browser ended; it completes the login.
     redirect_url: Option<String>,
 }
 
@@ -85,7 +85,7 @@ async fn login(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ProgressQuery {
-    /// Wait so many seconds for the login to end, 600 at most.
+    /// Seconds to wait for the end of the login; at most 600.
     wait: Option<u64>,
 }
 

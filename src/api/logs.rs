@@ -33,7 +33,7 @@ use crate::{
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LogsQuery {
-    /// The last so many lines: 50 if not given, 500 at most.
+    /// The number of lines, 1 to 500; 50 by default.
     #[schemars(range(min = 1, max = 500))]
     lines: Option<usize>,
 }
@@ -54,7 +54,7 @@ impl<S: Send + Sync> FromRequestParts<S> for LineCount {
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "serverLogs",
-        "A server's log: its last lines on stderr, of this run and earlier ones.",
+        "The last lines of a server's log, which has its stderr.",
     );
     Routes::new().get(
         "/api/v1/servers/{name}/logs",
@@ -70,15 +70,15 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 pub(super) fn daemon_routes() -> Routes {
     let server_stream = About::new(
         "streamServerLogs",
-        "The same, and then each line as it is written: events `lines` with text, `end` when the server is removed.",
+        "The last lines of a server's log, then each new line: events `lines`, and `end` when the server is removed.",
     );
     let of_daemon = About::new(
         "daemonLogs",
-        "The daemon's log, if it writes one: in the background, or with `serve --log-file`.",
+        "The last lines of the daemon's log; only a daemon in the background, or with `serve --log-file`, has one.",
     );
     let daemon_stream = About::new(
         "streamDaemonLogs",
-        "The same, and then each line as it is written.",
+        "The last lines of the daemon's log, then each new line: events `lines`.",
     );
     let followed = |about: About, codes: &'static [ErrorCode]| {
         about.asks::<LogsQuery>().gives_text(EVENTS).fails(codes)

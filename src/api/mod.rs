@@ -251,7 +251,7 @@ fn shared<V: Verbs>() -> Routes<V> {
 
 /// Every route with its description.
 fn table() -> Routes {
-    let document = About::new("openapi", "This document; no key is asked for.");
+    let document = About::new("openapi", "This document; it needs no API key.");
     status::routes()
         .and(shared())
         .and(servers::daemon_routes())

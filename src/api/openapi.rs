@@ -10,9 +10,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     json_response,
-    routes::{About, Answers, Body, EVENTS, Route},
+    routes::{About, Answers, Body, EVENTS, JSON, Route},
 };
-use crate::{config, failure::error_code::ErrorCode};
+use crate::{
+    config,
+    failure::error_code::{ErrorCode, as_step, sentence},
+};
 
 /// Where it is.
 pub(super) const PATH: &str = "/api/v1/openapi.json";
@@ -79,7 +82,7 @@ pub(super) fn document(listed: &[Route]) -> Value {
         "info": {
             "title": "mcpproxy",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Everything that the command line can do. docs/rest.md says who may use it.",
+            "description": "What programs can do with mcpproxy; docs/rest.md says how a request shows its API key.",
             "license": { "name": "MIT", "identifier": "MIT" },
         },
         "servers": [{ "url": "/" }],
@@ -93,7 +96,7 @@ pub(super) fn document(listed: &[Route]) -> Value {
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "mcpproxy_page",
-                    "description": "Set by the link of `mcpproxy ui`; the name goes on with `_` and the port.",
+                    "description": "Set by the link of `mcpproxy ui`; `_` and the port follow the name.",
                 },
             },
         },
@@ -113,7 +116,8 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     } = &route.about;
     let mut operation = json!({
         "operationId": id,
-        "summary": summary,
+        "summary": titled(id),
+        "description": summary,
         "tags": [tag(route.path)],
     });
     let mut parameters = path_parameters(route.path);
@@ -127,7 +131,8 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         operation["requestBody"] = request_body(body, &mut schemas.read);
     }
     let content = contents(answers, &mut schemas.written);
-    operation["responses"] = responses(route.path, &content, failures);
+    let done = said_of_all(&content, &schemas.written).unwrap_or_else(|| (*summary).to_owned());
+    operation["responses"] = responses(route.path, &done, &content, failures);
     if route.path == PATH {
         operation["security"] = json!([]);
     }
@@ -159,14 +164,33 @@ fn contents(answers: &[Answers], written: &mut SchemaGenerator) -> Map<String, V
     content
 }
 
+/// What an operation answers, in a sentence: the descriptions of its JSON.
+fn said_of_all(content: &Map<String, Value>, written: &SchemaGenerator) -> Option<String> {
+    if content.contains_key(EVENTS) {
+        return Some("A stream of events.".to_owned());
+    }
+    let schema = &content.get(JSON)?["schema"];
+    let all = schema["anyOf"].as_array();
+    let all = all.map_or(std::slice::from_ref(schema), Vec::as_slice);
+    let said = all.iter().filter_map(|one| {
+        let name = one["$ref"]
+            .as_str()
+            .and_then(|path| path.rsplit('/').next());
+        let named = name.and_then(|name| written.definitions().get(name));
+        named.unwrap_or(one)["description"].as_str().map(as_step)
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| sentence(said.join(", or ")))
+}
+
 /// The responses of an operation, by status.
-fn responses(path: &str, content: &Map<String, Value>, failures: &[ErrorCode]) -> Value {
+fn responses(
+    path: &str,
+    done: &str,
+    content: &Map<String, Value>,
+    failures: &[ErrorCode],
+) -> Value {
     let mut responses = Map::new();
-    let done = if content.contains_key(EVENTS) {
-        "A stream of events."
-    } else {
-        "Done."
-    };
     responses.insert(
         "200".to_owned(),
         json!({ "description": done, "content": content }),
@@ -177,7 +201,7 @@ fn responses(path: &str, content: &Map<String, Value>, failures: &[ErrorCode]) -
         failures.push(ErrorCode::UnknownPath);
     }
     for (status, codes) in failures_by_status(&failures) {
-        let description = format!("It failed: {}.", codes.join(", "));
+        let description = format!("Failed with the code {}.", codes.join(" or "));
         let schema = format!("#/components/schemas/{FAILURE}");
         let answer = json!({
             "description": description,
@@ -213,6 +237,16 @@ fn tag(path: &str) -> &str {
     path.split('/').nth(3).unwrap_or_default()
 }
 
+/// The words of an identifier, as a title.
+fn titled(id: &str) -> String {
+    let words = id.char_indices().flat_map(|(at, letter)| match at {
+        0 => vec![letter.to_ascii_uppercase()],
+        _ if letter.is_uppercase() => vec![' ', letter.to_ascii_lowercase()],
+        _ => vec![letter],
+    });
+    words.collect()
+}
+
 /// What stands in braces.
 fn path_parameters(path: &str) -> Vec<Value> {
     let named = path.split('/').filter_map(|part| {
@@ -226,11 +260,17 @@ fn path_parameters(path: &str) -> Vec<Value> {
             json!({ "type": "string", "minLength": 1 })
         }
     };
+    let description = |name: &str| match name {
+        "id" => "The number of the record.".to_owned(),
+        "client" => "The client by its name in `GET /api/v1/clients`.".to_owned(),
+        _ => format!("The name of the {}.", tag(path).trim_end_matches('s')),
+    };
     let parameter = |name: &str| {
         json!({
             "name": name,
             "in": "path",
             "required": true,
+            "description": description(name),
             "schema": schema(name),
         })
     };
@@ -300,15 +340,15 @@ fn failure() -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
     json!({
         "type": "object",
-        "description": "What failed, and what to do next.",
+        "description": "A failure and the next step.",
         "properties": {
-            "error": text("What failed, with which thing."),
+            "error": text("What was not done, and why."),
             "code": { "type": "string", "enum": codes },
-            "server": text("The server that it concerns."),
-            "tool": text("The tool that it concerns."),
+            "server": text("The server with the failure."),
+            "tool": text("The tool with the failure."),
             "hint": text("The next step."),
-            "closest": text("The name that there is and that may have been meant."),
-            "step": { "type": "object", "description": "The next step as data: `do` names it." },
+            "closest": text("A known name that was probably meant."),
+            "step": { "type": "object", "description": "The next step as data, named by `do`." },
         },
         "required": ["error", "code", "hint"],
     })

@@ -26,7 +26,7 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let link = About::new(
         "newLoginLink",
-        "Makes a link that logs one browser in to the web UI, once, within two minutes.",
+        "Creates a link that logs one browser in to the web UI, once, within 2 minutes.",
     );
     let log_out_of_page = About::new(
         "logOutOfPage",
@@ -48,7 +48,7 @@ pub(super) fn routes() -> Routes {
 /// Whether a login has ended.
 #[derive(Serialize, JsonSchema)]
 struct LoggedOut {
-    /// False where the request came with no login.
+    /// False if the request had no login.
     ended: bool,
 }
 

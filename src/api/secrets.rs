@@ -20,15 +20,15 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let list_all = About::new(
         "listSecrets",
-        "The names of secrets, their places and their users; never values.",
+        "The names of secrets, where each is stored and which servers use it; never values.",
     );
     let store = About::new(
         "setSecret",
-        "Stores a secret; the name may have `/` in it, written `%2F`.",
+        "Stores a secret; write a `/` in its name as `%2F`.",
     );
     let change = About::new(
         "moveToKeyring",
-        "Stores a variable or a header of a server in the keyring, and has its entry refer to it.",
+        "Moves a variable or header of a server into the keyring, and leaves a reference in its entry.",
     );
     let take_out = About::new("removeSecret", "Removes a secret.");
     Routes::new()
@@ -72,19 +72,19 @@ pub(super) fn routes() -> Routes {
         )
 }
 
-/// A secret on its way in.
+/// A secret to store.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewSecret {
-    /// The value: at most 64 KiB, without NUL.
+    /// The value: at most 64 KiB, without NUL characters.
     #[schemars(length(min = 1, max = 65536))]
     value: String,
-    /// Only if no secret of this name is stored; otherwise 409 `secret_exists`, and what is stored stays.
+    /// Whether to refuse the request with `secret_exists` if a secret of this name is stored.
     #[serde(default)]
     new: bool,
 }
 
-/// Which value of an entry is meant.
+/// The value of an entry to move.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct MovedValue {

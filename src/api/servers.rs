@@ -72,7 +72,7 @@ pub(super) fn daemon_routes() -> Routes {
             try_new,
             about(
                 "tryServer",
-                "Starts or contacts a server that is not added, and ends it again; writes nothing.",
+                "Tries a server without adding it: starts or contacts it, lists its tools, and stops it.",
             )
             .takes_as(new_server)
             .gives::<TriedServer>()
@@ -88,7 +88,7 @@ pub(super) fn daemon_routes() -> Routes {
             restart,
             about(
                 "restartServer",
-                "Restarts a server and reads its tools; answers when it is up.",
+                "Restarts a server and reads its lists; answers when it is ready or has failed.",
             )
             .gives::<ServerChange>()
             .fails(CONTACT)
@@ -99,7 +99,7 @@ pub(super) fn daemon_routes() -> Routes {
             contact_and_inspect,
             about(
                 "contactAndInspectServer",
-                "The same, after connecting a server that an agent added, for its lists only.",
+                "Reviews a server after contacting it, also one that an agent added, to read its lists.",
             )
             .asks::<ShowQuery>()
             .gives::<Inspection>()
@@ -115,13 +115,13 @@ fn entries<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/servers",
             list::<V>,
-            about("listServers", "The servers, each with its state, its error and the next step.")
+            about("listServers", "The servers, each with its state, its error and its next step.")
                 .gives::<ServerList>(),
         )
         .post(
             "/api/v1/servers",
             add::<V>,
-            about("addServer", "Adds a server: the keys of an entry of the configuration, and its name.")
+            about("addServer", "Adds a server; the body has the keys of its entry, and `name`.")
                 .takes_as(new_server)
                 .gives::<ServerChange>()
                 .fails(&[
@@ -133,7 +133,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/servers/{name}",
             show::<V>,
-            about("showServer", "One server with its entry; can wait for its first attempt to connect.")
+            about("showServer", "A server with its entry; with `wait`, after its first attempt to connect.")
                 .asks::<ShowQuery>()
                 .gives::<ServerDetails>()
                 .fails(&[ErrorCode::UnknownServer]),
@@ -141,7 +141,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .patch(
             "/api/v1/servers/{name}",
             patch::<V>,
-            about("patchServer", "Changes keys of an entry: values replace, maps are merged, null removes, `***` keeps the stored value.")
+            about("patchServer", "Changes keys of a server's entry: values replace, objects are merged, null removes, `***` keeps the stored value.")
                 .takes::<Map<String, Value>>()
                 .gives::<ServerChange>()
                 .fails(CHANGE)
@@ -166,7 +166,7 @@ fn review<V: Verbs>() -> Routes<V> {
             inspect::<V>,
             about(
                 "inspectServer",
-                "A server's definitions: what is held and why, findings and differences.",
+                "Reviews a server: its entry, its definitions, what is held and why, the findings and the changes.",
             )
             .gives::<Inspection>()
             .fails(&[ErrorCode::UnknownServer]),
@@ -176,7 +176,7 @@ fn review<V: Verbs>() -> Routes<V> {
             approve::<V>,
             about(
                 "approveServer",
-                "Approves a quarantined server, or held definitions, as they were seen.",
+                "Approves a quarantined server, or held definitions, if they are still those of the review.",
             )
             .takes::<ApprovalBody>()
             .gives::<ServerChange>()
@@ -221,7 +221,7 @@ async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ShowQuery {
-    /// Wait so many seconds for a first attempt to connect to come to an end, 600 at most.
+    /// Seconds to wait for the end of the first attempt to connect; at most 600.
     wait: Option<u64>,
 }
 

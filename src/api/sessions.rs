@@ -16,7 +16,7 @@ const MOST: usize = 500;
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "listSessions",
-        "The sessions that clients have open, the one that sent something last first; at most 500.",
+        "The open sessions of clients, most recently active first; at most 500.",
     );
     Routes::new().get("/api/v1/sessions", list, about.gives::<OpenSessions>())
 }
@@ -24,20 +24,20 @@ pub(super) fn routes() -> Routes {
 /// An open session.
 #[derive(Serialize, JsonSchema)]
 struct SessionRow {
-    /// The client's name and version, as it says.
+    /// The client's name and version, as it gives them.
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
-    /// The revision of MCP that was agreed on.
+    /// The agreed revision of MCP.
     revision: &'static str,
     /// `http`, `sse` or `stdio`.
     transport: &'static str,
     /// The path of its endpoint.
     endpoint: String,
-    /// Who opened it.
+    /// The caller.
     caller: String,
-    /// Since when it is open here (RFC 3339).
+    /// When it was opened or continued here (RFC 3339).
     opened: String,
-    /// When its client last sent something (RFC 3339).
+    /// When its client last sent a message (RFC 3339).
     last_seen: String,
 }
 
@@ -55,12 +55,12 @@ impl From<OpenSession> for SessionRow {
     }
 }
 
-/// Clients' sessions.
+/// The open sessions of clients.
 #[derive(Serialize, JsonSchema)]
 struct OpenSessions {
-    /// How many are open.
+    /// The number of open sessions.
     open: usize,
-    /// Which.
+    /// The sessions.
     sessions: Vec<SessionRow>,
 }
 

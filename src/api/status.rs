@@ -13,11 +13,11 @@ pub(super) const PATH: &str = "/api/v1/status";
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "status",
-        "The daemon: its addresses, its servers, and what needs you.",
+        "The state of the daemon: its addresses, its servers, and what needs you.",
     );
     let of_program = About::new(
         "version",
-        "The daemon's version, its commit and the revisions of the protocol that it speaks.",
+        "The daemon's version, its commit, and the revisions of MCP that it speaks.",
     );
     Routes::new()
         .get(PATH, show, about.gives::<StatusReport>())

@@ -19,11 +19,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/tokens",
             list::<V>,
-            about(
-                "listTokens",
-                "The tokens that were issued to clients, with their last use.",
-            )
-            .gives::<TokenList>(),
+            about("listTokens", "The issued tokens, with their last use.").gives::<TokenList>(),
         )
         .post(
             "/api/v1/tokens",
@@ -38,7 +34,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             revoke::<V>,
             about(
                 "revokeToken",
-                "Revokes a token at once, open streams included.",
+                "Revokes a token at once, also in open sessions and streams.",
             )
             .gives::<TokenRow>()
             .fails(&[ErrorCode::UnknownToken])

@@ -25,7 +25,7 @@ use crate::{
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let all = About::new(
         "tools",
-        "Every tool, and why one is not callable; with `q` an agent's search results, with scores.",
+        "All tools, with the reason why one is not callable; with `q`, an agent's search results with scores.",
     );
     let one = About::new("showTool", "A tool with its whole definition.");
     Routes::new()
@@ -49,26 +49,26 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 /// Which tools are wanted.
 #[derive(Deserialize, JsonSchema)]
 struct ToolsQuery {
-    /// Those of one server only.
+    /// Only the tools of this server.
     server: Option<String>,
-    /// Turns the list into a search.
+    /// Words to search for; without them the answer is a list.
     q: Option<String>,
-    /// How many are wanted of a search; `tools_limit` at most.
+    /// The number of results of a search; at most `tools_limit`.
     #[schemars(range(min = 1))]
     limit: Option<usize>,
-    /// Whether a tool has to have all the words.
+    /// Whether a tool needs `any` or `all` of the words.
     #[schemars(extend("enum" = ["any", "all"]))]
     r#match: Option<String>,
-    /// How much is said of each tool that was found.
+    /// How much of each tool to show: `full` or `compact`.
     #[schemars(extend("enum" = ["full", "compact"]))]
     detail: Option<String>,
-    /// Says why each tool stands where it does.
+    /// Whether to explain each score.
     explain: Option<bool>,
-    /// Finds what the client of this name would find, with the roles of its tokens; else whatever there is.
+    /// The caller to search as, with the roles of its tokens; by default the operator, who finds every tool.
     r#as: Option<String>,
-    /// Finds what is found on the endpoint of this profile.
+    /// The profile to search in, as at `/mcp/p/NAME`.
     profile: Option<String>,
-    /// Finds only what is called as reading.
+    /// Whether to find only tools that `call_tool_read` calls.
     read_only: Option<bool>,
 }
 
@@ -141,7 +141,7 @@ async fn list_or_search<V: Verbs>(
 /// Which tool is wanted.
 #[derive(Deserialize, JsonSchema)]
 struct ShowQuery {
-    /// `server:tool`, or the name under which clients see it.
+    /// The tool as `server:tool`, or by the name under which clients see it.
     name: String,
 }
 

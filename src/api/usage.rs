@@ -13,7 +13,7 @@ use crate::activity::{MOST_DAYS, UsageQuery, UsageReport};
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "usage",
-        "What the calls of the last days add up to: in all, by tool, server and caller, with what searching saved.",
+        "Sums of the calls of the last days: in all, by tool, server, caller and client, with the tokens that searching saved.",
     );
     Routes::new().get(
         "/api/v1/usage",

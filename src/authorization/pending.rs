@@ -22,34 +22,34 @@ use crate::runtime::sync::Guarded;
 /// How long a person may take.
 const CALLBACK_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// A login that was begun, as its person has to know it.
+/// A login that has begun.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoginStarted {
     /// The server.
     pub server: String,
-    /// Where the browser goes.
+    /// The URL to open in a browser.
     pub url: String,
-    /// Where it comes back to.
+    /// The URI to which the browser returns.
     pub redirect_uri: String,
-    /// Whether somebody listens there; if not, the address that the browser ends at has to be pasted.
+    /// Whether mcpproxy receives the browser there; if not, send the URL at which it ended as `redirect_url`.
     pub listens: bool,
-    /// How many seconds there are.
+    /// Seconds until the login expires.
     pub expires_in: u64,
 }
 
-/// How a login is.
+/// The state of a login.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum LoginProgress {
-    /// None is under way.
+    /// No login has begun.
     None,
-    /// It waits for its person.
+    /// Waiting for you in the browser.
     Waiting,
-    /// It is done.
+    /// Logged in.
     Done,
-    /// It came to nothing.
+    /// The login failed.
     Failed {
-        /// Why.
+        /// Why it failed.
         error: String,
     },
 }

@@ -7,7 +7,7 @@ use crate::wire::Revision;
 /// An open session.
 #[derive(Debug, Clone)]
 pub struct OpenSession {
-    /// The client's name and version, as it says.
+    /// The client's name and version, as it gives them.
     pub client: Option<String>,
     /// What was agreed on.
     pub revision: Revision,

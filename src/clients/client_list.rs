@@ -14,35 +14,35 @@ use crate::config::OurAddress;
 /// The clients that can be connected.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ClientList {
-    /// The home folder in which their files are looked for: that of the user who runs the daemon.
+    /// The home folder below which clients' files are searched for.
     pub home: String,
-    /// Each of them, found here or not.
+    /// The clients, found on this machine or not.
     pub clients: Vec<ClientRow>,
 }
 
-/// One client.
+/// A client.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ClientRow {
-    /// The word for it in commands and paths.
+    /// The name of the client in commands and paths.
     pub client: Client,
-    /// Its name for people.
+    /// The title of the client.
     pub title: &'static str,
-    /// The file in which we are, or would be.
+    /// The file with mcpproxy's entry, or for it.
     pub file: String,
-    /// Whether there are signs of it.
+    /// Whether the client was found on this machine.
     pub found: bool,
-    /// Whether it leads to us.
+    /// Whether the client is connected to this daemon.
     pub connected: bool,
-    /// The name of our entry.
+    /// The name of mcpproxy's entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether it shows a token, where it comes over the network.
+    /// Whether the client sends a token, if it connects by URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shows_token: Option<bool>,
-    /// What is wrong with its file, or with our entry.
+    /// What is wrong with the file or with mcpproxy's entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What to do about that, where connecting it would not do.
+    /// The next step, if connecting the client again is not it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
 }

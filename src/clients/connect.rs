@@ -56,24 +56,24 @@ impl ConnectRequest<'_> {
     }
 }
 
-/// What came of one client.
+/// The result for a client.
 #[derive(Serialize, JsonSchema)]
 pub struct Connected {
-    /// Which client.
+    /// The client.
     pub client: Client,
-    /// Its file.
+    /// The path of its file.
     pub file: String,
-    /// The name of our entry.
+    /// The name of mcpproxy's entry.
     pub name: String,
     /// What was done, or would be.
     pub outcome: ConnectOutcome,
-    /// Where what was there before is kept.
+    /// The backup of the old file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// What would change, line by line: `-` is what goes, `+` what comes; everything secret redacted.
+    /// The changed lines, `-` old and `+` new, with secrets masked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<String>,
-    /// Whether there was any sign of the client.
+    /// Whether the client was found on this machine.
     pub is_found: bool,
 }
 
@@ -81,19 +81,19 @@ pub struct Connected {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectOutcome {
-    /// Our entry was written.
+    /// Connected.
     Connected,
-    /// It was there.
+    /// Connected already.
     AlreadyConnected,
-    /// It was taken out.
+    /// Disconnected.
     Disconnected,
-    /// It stays: it was there before anybody connected the client.
+    /// Unchanged, because the entry is older than the connection.
     LeftAsFound,
-    /// The file is as it was before, with an entry that leads to where mcpproxy is not.
+    /// The former entry of that name is restored.
     PutBack,
-    /// It would be written.
+    /// Would be connected.
     WouldConnect,
-    /// It would be taken out.
+    /// Would be disconnected.
     WouldDisconnect,
 }
 

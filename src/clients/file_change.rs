@@ -18,7 +18,7 @@ use crate::config::OurAddress;
 /// What is to be written to a file of a client. Both texts may hold secrets of others.
 #[derive(Clone, PartialEq)]
 pub(super) struct FileChange {
-    /// Which file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The name of our entry.
     pub name: String,

@@ -3,39 +3,38 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What something is that an entry refers to.
+/// The kind of a value to which an entry refers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NeededKind {
     /// A variable of the daemon's environment.
     Variable,
-    /// A secret by name.
+    /// A stored secret.
     Secret,
 }
 
-/// One thing that an entry refers to.
+/// A value to which an entry refers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NeededValue {
-    /// What it is.
+    /// The kind of value.
     pub kind: NeededKind,
     /// Its name.
     pub name: String,
-    /// What the client's file says of it, or where the client has it.
+    /// The description in the client's file, or where the client has the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The file whose content it is.
+    /// The file with the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The name under which a secret is, or a variable's value could be, in the keyring: its server's own.
     #[serde(skip)]
     pub kept_as: String,
-    /// A secret that is stored under the name that its server's would have, and was not given to it: nothing refers to it here, and what it
-    /// is for nobody can tell.
+    /// A stored secret of the same name, which is not used because no entry refers to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_given: Option<String>,
-    /// Whether a variable of that name is set here. Of a secret that is stored nobody can tell here whether it is the right one.
+    /// Whether the variable is set, or the secret stored.
     pub is_set: bool,
-    /// What to do about it.
+    /// The next step.
     pub next_step: String,
 }
 

@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::text::redact::{self, TextKind};
 
-/// A value to be given.
+/// A value to give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Placeholder {
-    /// Its key: `env.TOKEN`, `args.2`, `url`.
+    /// The key, such as `env.TOKEN`, `args.2` or `url`.
     pub place: String,
-    /// What is there instead.
+    /// The placeholder.
     #[serde(serialize_with = "redacted")]
     pub text: String,
 }

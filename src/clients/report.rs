@@ -11,26 +11,26 @@ use super::{
 };
 use crate::failure::error_code::{ErrorCode, Failure};
 
-/// The servers in files of clients.
+/// The servers that were found, and what was imported of them, or would be.
 #[derive(Serialize, JsonSchema)]
 pub struct ImportReport {
-    /// The home folder below which files were looked for.
+    /// The home folder below which clients' files were searched for.
     pub home: String,
-    /// Every server that was found, in the order of the files.
+    /// The servers, in the order of the files.
     pub servers: Vec<FoundServer>,
     /// The files that were read.
     pub files: Vec<String>,
     /// The files that could not be read.
     pub faults: Vec<UnreadFile>,
-    /// The keys that stand twice among the servers of a file.
+    /// The keys that appear twice in a server of a file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeated: Vec<RepeatedKey>,
-    /// How many were imported.
+    /// The number of imported servers.
     pub imported: usize,
-    /// The number of the import in the history, by which it is undone; none where nothing was, or each has its own.
+    /// The number of the import in the history, for an undo; absent if nothing was imported, or if each server has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// What was removed from files of clients.
+    /// The servers that were removed from clients' files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<MovedServers>,
     /// The files that were named and have no server.
@@ -38,31 +38,31 @@ pub struct ImportReport {
     pub empty: Vec<String>,
 }
 
-/// What was done with the servers of one file.
+/// The servers that were moved out of, or back into, a file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MovedServers {
-    /// Whose file it is.
+    /// The client with the file.
     pub client: Client,
-    /// Which file.
+    /// The path of the file.
     pub file: String,
-    /// The servers that were removed, or put back, by their names there.
+    /// The names of the servers in that file.
     pub servers: Vec<String>,
-    /// Where what was there before is kept.
+    /// The backup of the old file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// Why nothing was done with it.
+    /// Why the file was not changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// A key that appears twice in a file. The last one counts, as it does for most clients.
+/// A key that appears twice in a file, of which most clients and mcpproxy use the last.
 #[derive(Serialize, JsonSchema)]
 pub struct RepeatedKey {
-    /// Which file.
+    /// The path of the file.
     pub file: String,
-    /// The path of the key there: `mcpServers.github`.
+    /// The path of the key, such as `mcpServers.github`.
     pub key: String,
-    /// What to do about it.
+    /// The next step.
     pub next_step: String,
 }
 
@@ -73,76 +73,76 @@ pub struct UnreadFile {
     pub file: String,
     /// Why.
     pub error: String,
-    /// Where, counted from 1.
+    /// The line, counted from 1.
     pub line: Option<usize>,
-    /// What to do about it.
+    /// The next step.
     pub next_step: String,
     /// Whether it was named.
     #[serde(skip)]
     pub is_named: bool,
 }
 
-/// A server that was found.
+/// A server in a client's file.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a member of the document that says something of its own"
 )]
 #[derive(Serialize, JsonSchema)]
 pub struct FoundServer {
-    /// Its name there.
+    /// The name in that file.
     pub written_name: String,
-    /// Whose file it stands in.
+    /// The client with the file.
     pub client: Client,
-    /// Which file.
+    /// The path of the file.
     pub file: String,
-    /// The project that it is for.
+    /// The project with the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// What it starts or reaches, everything secret redacted.
+    /// The command or URL, with secrets masked.
     pub starts: String,
-    /// What is to become of it.
+    /// What an import does with it.
     pub outcome: FoundOutcome,
-    /// Its name here, or the name of the one that is the same.
+    /// The name in your configuration, or that of the same server there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Why it is called otherwise, or cannot be used.
+    /// Why it is renamed or cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The variables or headers that have other values here.
+    /// The variables or headers with other values in your configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differing: Vec<String>,
-    /// Whether it comes switched off, as it is there.
+    /// Whether it is disabled in the client's file, and stays so.
     pub disabled: bool,
-    /// Whether it comes quarantined, as it is there.
+    /// Whether it is quarantined in the client's file, and stays so.
     #[serde(rename = "quarantined")]
     pub is_held: bool,
-    /// What it refers to.
+    /// The secrets and variables that it needs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<NeededValue>,
-    /// The values that have to be given before it can be imported.
+    /// The values that it needs before it can be imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placeholders: Vec<Placeholder>,
     /// The program that it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The keys whose secrets stand in the file as they are.
+    /// The keys with secrets in plain text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub literal_secrets: Vec<LiteralSecret>,
-    /// For each of these the commands that put it into the keyring.
+    /// The commands that move these secrets into the keyring.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secret_steps: Vec<String>,
-    /// Keys of its entry that say nothing here.
+    /// The keys that mcpproxy does not import.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
-    /// Whether it is among those that are, or would be, taken.
+    /// Whether it is selected.
     pub chosen: bool,
-    /// Whether it was taken over.
+    /// Whether it was imported.
     pub imported: bool,
-    /// Why it was not, where that was tried.
+    /// Why it was not imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What will keep it from starting here.
+    /// What will stop it from starting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     /// The keys that lead to its list there.
@@ -153,19 +153,19 @@ pub struct FoundServer {
     pub(super) entry: Map<String, Value>,
 }
 
-/// What is to become of a server that was found.
+/// What an import does with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FoundOutcome {
-    /// It can be taken over under its own name.
+    /// Imports it.
     New,
-    /// It can be taken over under another name.
+    /// Imports it under another name.
     Renamed,
-    /// It is here already.
+    /// Nothing: your configuration has it already.
     Same,
-    /// It leads to us.
+    /// Nothing: it is mcpproxy itself.
     Ourselves,
-    /// There can be no entry for it here.
+    /// Nothing: it cannot be used.
     Unusable,
 }
 

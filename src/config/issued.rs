@@ -45,12 +45,12 @@ const LARGEST: u64 = 4 << 20;
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum AllowedCalls {
-    /// Those that only read; prompts, resources and searching, too.
+    /// Reading, with prompts, resources and searches.
     #[default]
     Read,
-    /// Those, and those that write.
+    /// Reading and writing.
     Write,
-    /// Everything.
+    /// All calls, destructive ones included.
     All,
 }
 

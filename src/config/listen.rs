@@ -29,7 +29,7 @@ enum Host {
 pub struct BadListen(pub String);
 
 impl BadListen {
-    /// What to do about it.
+    /// The next step.
     pub const STEP: &str =
         "write \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) or \"[::1]:8080\"";
 }
@@ -40,7 +40,7 @@ impl BadListen {
 pub struct NotLoopback(pub Listen);
 
 impl NotLoopback {
-    /// What to do about it.
+    /// The next step.
     pub const STEP: &str = "listen on 127.0.0.1 behind a reverse proxy with TLS, or add --insecure";
 
     /// The same without what to do.

@@ -109,14 +109,14 @@ pub struct Settings {
 pub enum DemoOrigin {
     /// By `serve --demo`.
     CommandLine,
-    /// While the daemon runs: on the page, or by REST.
+    /// While the daemon runs: in the web UI, or over REST.
     Request,
 }
 
 /// An entry under `mcpServers` that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BrokenEntry {
-    /// The name as written, or the entry's place where it has none.
+    /// The name as the file has it, or the position of an entry without one.
     pub name: String,
     /// What is wrong with it.
     pub reason: String,

@@ -131,7 +131,7 @@ impl LoadError {
         findings.iter().filter_map(ConfigFinding::missing_variable)
     }
 
-    /// What to do about it.
+    /// The next step.
     pub fn next_step(&self) -> String {
         match self {
             Self::Unreadable { .. } => "name a file that you can read with --config".to_owned(),

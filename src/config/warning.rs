@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::names::ServerName;
 
-/// Something in the configuration that has no effect, or another one than was meant.
+/// A key without effect, or with an unexpected one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
-    /// The server whose entry it concerns.
+    /// The server with the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The path of the key that it concerns; with `server` the path within the entry.
+    /// The path of the key; with `server` the path within its entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Whether no such key exists.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
-    /// The key that was probably meant by an unknown one.
+    /// The key that an unknown one was probably meant to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closest: Option<String>,
-    /// The whole of it in words, without the server.
+    /// The warning in words, without the server.
     pub text: String,
 }
 

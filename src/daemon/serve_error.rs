@@ -41,7 +41,7 @@ impl ServeError {
         &self.what
     }
 
-    /// What to do about it.
+    /// The next step.
     pub fn next_step(&self) -> &str {
         &self.step
     }

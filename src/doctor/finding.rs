@@ -5,31 +5,31 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DoctorSeverity {
-    /// As it should be.
+    /// In order.
     Ok,
-    /// Works, and may surprise.
+    /// A warning.
     Warn,
-    /// Does not work.
+    /// A failure.
     Fail,
 }
 
-/// One thing that was looked at.
+/// A finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DoctorFinding {
-    /// How bad it is.
+    /// The severity.
     pub severity: DoctorSeverity,
-    /// Which check found it.
+    /// The check.
     pub check: &'static str,
-    /// What was found, in a line.
+    /// The finding in a line.
     pub what: String,
-    /// The file, the server or the address that it is about.
+    /// The file, server or address.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// What to do about it, in a line; absent where nothing has to be done.
+    /// The next step in a line; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }

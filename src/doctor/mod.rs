@@ -59,22 +59,22 @@ pub enum SeenDaemon {
 pub struct ServersUnknown {
     /// Why.
     pub what: String,
-    /// What to do about it.
+    /// The next step.
     pub fix: &'static str,
 }
 
-/// Everything that was found.
+/// The result of all checks.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DoctorReport {
-    /// Whether nothing fails.
+    /// Whether no check failed.
     pub ok: bool,
-    /// Our version.
+    /// The version of the program.
     pub version: &'static str,
-    /// The version of the daemon that runs.
+    /// The version of the running daemon.
     pub daemon: Option<String>,
-    /// How many tools are indexed.
+    /// The number of indexed tools.
     pub tools: usize,
-    /// What was looked at, check by check.
+    /// The findings, check by check.
     pub findings: Vec<DoctorFinding>,
 }
 

@@ -16,20 +16,20 @@ use crate::{
 /// More than any default of `init_timeout`, after which an attempt ends by itself.
 const WITHIN: Duration = Duration::from_mins(9);
 
-/// What came of trying a server.
+/// The result of a trial.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TriedServer {
-    /// Whether it listed its tools.
+    /// Whether the server listed its tools.
     pub works: bool,
-    /// How many it listed.
+    /// The number of its tools.
     pub tools: Option<usize>,
     /// Why it does not work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What to do about that.
+    /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<NextStep>,
-    /// The last lines that it wrote to its stderr, if it does not work.
+    /// The last lines of its stderr, if it does not work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
 }

@@ -5,27 +5,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{names::as_argument, percent::encoded};
 
-/// What a person does next. Without a name it concerns the server beside which it stands.
+/// Your next step. Without a name it concerns the server of the row or failure that has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum NextStep {
-    /// Read its log, correct what that says, and restart it.
+    /// Read its log, correct the cause, and restart it.
     ReadLog,
     /// Run its command by hand: it wrote nothing to its log.
     RunByHand,
-    /// Store the secret that its entry refers to.
+    /// Store the secret to which its entry refers.
     SetSecret {
         /// The secret's name.
         name: String,
     },
-    /// Set the variable that its entry refers to, where the daemon runs.
+    /// Set the variable to which its entry refers, in the daemon's environment.
     SetVariable {
         /// The variable's name.
         name: String,
     },
     /// Log in to it.
     LogIn,
-    /// Review it, or what is held of it.
+    /// Review it, or its held definitions.
     Review,
     /// Enable it.
     Enable,
@@ -33,42 +33,42 @@ pub enum NextStep {
     Restart,
     /// Remove it.
     Remove,
-    /// Find out how it is to be spoken to, by `"type": "auto"`.
+    /// Check the path of its `url`, or let `"type": "auto"` find the transport.
     FindType,
     /// Give its calls more time.
     AllowLongerCalls,
-    /// Look at its entry.
+    /// Show its entry.
     ShowServer,
-    /// Look at the tools that it lists, or at all where no server is named.
+    /// List its tools, or all tools where no server is named.
     ShowTools,
-    /// Look at the configured servers.
+    /// List the servers.
     ShowServers,
-    /// Look at the profiles.
+    /// List the profiles.
     ShowProfiles,
-    /// Look at the secrets.
+    /// List the secrets.
     ShowSecrets,
-    /// Look at the tokens.
+    /// List the tokens.
     ShowTokens,
-    /// Look at the changes of the configuration.
+    /// List the changes of the configuration.
     ShowChanges,
-    /// Look at the records of the activity log.
+    /// List the records of the activity log.
     ShowRecords,
-    /// Look at what is wrong with the configuration.
+    /// Check the configuration.
     CheckConfig,
-    /// Look at the keys that the configuration may have.
+    /// Correct the value; the schema describes every key.
     DescribeConfig,
     /// Correct its entry.
     FixEntry {
-        /// What of it, in words that name the key; absent where the reason does.
+        /// What to correct; absent if the reason says it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         how: Option<String>,
     },
-    /// Something else.
+    /// Another step.
     Act {
-        /// What, in words.
+        /// The step in words.
         how: String,
     },
-    /// Nothing: it is tried again.
+    /// Nothing: mcpproxy tries again.
     Wait,
     /// A step of a later version.
     #[serde(other)]

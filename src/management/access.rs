@@ -27,29 +27,29 @@ use crate::{
     text::names::{self, BUILT_IN_TOOLS},
 };
 
-/// Who wants what.
+/// Who may use what.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccessQuestion {
-    /// Who.
+    /// The caller.
     pub subject: String,
-    /// Its roles; those of its tokens where none are named.
+    /// The roles of the caller; by default those of its tokens.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// The profile whose endpoint is used.
+    /// The profile at whose endpoint the caller asks.
     #[serde(default)]
     pub profile: Option<String>,
-    /// Of what kind the thing is.
+    /// The kind of item.
     #[serde(default)]
     pub kind: AskedKind,
-    /// Its server; none for a tool of our own, nor for a tool whose name is `SERVER:TOOL`.
+    /// The server; absent for a built-in tool and for a name such as `SERVER:TOOL`.
     #[serde(default)]
     pub server: Option<String>,
-    /// The server's own name for it, or its URI.
+    /// The server's name for the tool or prompt, or the URI of the resource.
     pub name: String,
 }
 
-/// What can be had.
+/// A kind of item.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -62,30 +62,30 @@ pub enum AskedKind {
     Prompt,
     /// A resource of a server.
     Resource,
-    /// A tool of our own.
+    /// A built-in tool.
     BuiltIn,
 }
 
-/// Whether it may be had, and what says so.
+/// Whether a caller may use an item, and what decides.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AccessVerdict {
-    /// Who asks.
+    /// The caller.
     pub subject: String,
-    /// With these roles.
+    /// The roles of the caller.
     pub roles: Vec<String>,
-    /// On the endpoint of this profile.
+    /// The profile at whose endpoint the caller asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// What kind of thing it is about.
+    /// The kind of item.
     pub kind: AskedKind,
-    /// Its server.
+    /// The server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Its name.
     pub name: String,
-    /// Whether it may be had.
+    /// Whether the caller may use it.
     pub allowed: bool,
-    /// `rule`, `default`, `no_rules`, `token`, `lock_file`, or `guard` for whatever else is no access rule.
+    /// What decides: `rule`, `default`, `no_rules`, `token`, `lock_file`, or `guard` for another check, such as quarantine.
     pub decided_by: String,
     /// The place of the rule in `serverAuth.acl.rules`, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,27 +96,27 @@ pub struct AccessVerdict {
     /// The code of the refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// All of it in a sentence.
+    /// The decision in a sentence.
     pub reason: String,
-    /// The name that there is, and that may be meant.
+    /// A known name that was probably meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closest: Option<String>,
-    /// The next step, where a guard decides.
+    /// The next step, if a check other than the rules decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<NextStep>,
-    /// What else should be known.
+    /// A remark on the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Who may ask for something.
+/// The known callers and profiles.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KnownCallers {
-    /// The subjects that tokens and access rules name, and the one who shows nothing; without the operator, who asks.
+    /// The callers in tokens and access rules, and `anonymous`.
     pub subjects: Vec<String>,
     /// The profiles.
     pub profiles: Vec<String>,
-    /// How many tools each profile has that can be called now.
+    /// The number of callable tools of each profile.
     #[serde(default)]
     pub profile_tools: BTreeMap<String, usize>,
 }

@@ -28,30 +28,30 @@ use crate::{
 /// Limit: values that one change is about.
 const MOST_EDITS: usize = 100;
 
-/// What is to become of the configuration.
+/// A change of the configuration.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigPatch {
     /// The values to change, all or none.
     pub changes: Vec<ConfigEdit>,
-    /// Show what would change, and write nothing.
+    /// Whether to show the change and write nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// The `seen` of an earlier answer: another text than that one is not changed.
+    /// The `seen` of a dry run; the change is refused if the file has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
 }
 
-/// A value that is to become another one.
+/// A value to change.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigEdit {
     /// The keys that lead to it: `"activity.max_age"`, or `["activity", "max_age"]`.
     pub path: EditPath,
-    /// The new value; null takes the key out.
+    /// The new value; null removes the key.
     #[serde(default)]
     pub value: Value,
-    /// The same as somebody typed it, in place of `value`: JSON where the key takes that, else the text itself.
+    /// The new value as text, in place of `value`: JSON where the key takes JSON, else the text itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<String>,
 }
@@ -61,48 +61,48 @@ pub struct ConfigEdit {
 #[serde(untagged)]
 #[schemars(inline)]
 pub enum EditPath {
-    /// With dots between them.
+    /// The keys, separated by dots.
     Dotted(String),
-    /// One by one.
+    /// The keys as a list.
     Keys(Vec<String>),
 }
 
-/// Which change is to be undone.
+/// The change to undo.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UndoRequest {
-    /// Its number in the history; the latest that is not undone yet if none is given.
+    /// The number of the change in the history; by default the latest that is not undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// Show what would change, and write nothing.
+    /// Whether to show the change and write nothing.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// What changed of the configuration, or would.
+/// A change of the configuration, made or planned.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigChange {
-    /// The values that differ, secrets as `***`.
+    /// The changed values, secrets as `***`.
     pub changes: Vec<ChangedValue>,
-    /// What it takes for them to count.
+    /// What the change needs to take effect.
     pub needs: Needs,
-    /// What the configuration says of it.
+    /// The warnings about the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// Its number in the history; none where nothing was written.
+    /// The number of the change in the history; absent if nothing was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
     /// The change that it undoes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<u64>,
-    /// What the text is known by over which this was decided.
+    /// The mark of the text that was changed, for a later request.
     pub seen: String,
 }
 
 /// The history of the configuration, of tokens and of approvals.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigHistory {
-    /// Every change that is known, the latest first.
+    /// Every known change, latest first.
     pub entries: Vec<HistoryEntry>,
 }
 

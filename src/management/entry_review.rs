@@ -28,29 +28,29 @@ const LARGEST: u64 = 1 << 20;
 /// Limit: bytes that the history keeps with an approval.
 const LARGEST_NOTED: usize = 256 << 10;
 
-/// What became of an entry that agents changed.
+/// The changes that agents made to an entry.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryReview {
-    /// What of it holds the server.
+    /// The changes that keep the server quarantined.
     pub held_for: Vec<String>,
-    /// Whether an agent added the server, so that all of it is new.
+    /// Whether an agent added the server.
     pub is_new: bool,
-    /// What differs from the entry as persons left it; nothing where all of it is new.
+    /// What agents changed; empty if one added the server.
     pub changes: Vec<EntryChange>,
 }
 
-/// One place of an entry that differs.
+/// A changed value of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryChange {
-    /// The key, as `env.NAME`.
+    /// The key, such as `env.NAME`.
     pub place: String,
-    /// What stood there; absent where nothing did.
+    /// The old value; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// What stands there.
+    /// The new value; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is: Option<String>,
-    /// Whether the server is held for it.
+    /// Whether it keeps the server quarantined.
     pub holds: bool,
 }
 

@@ -32,39 +32,39 @@ use crate::{
     wire::Raw,
 };
 
-/// What is known of a server and of everything that it lists.
+/// A server and its definitions.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Inspection {
-    /// How it is.
+    /// The state of the server.
     pub server: ServerRow,
-    /// Its entry as the file has it: references by name, what looks like a credential as `***`.
+    /// The entry as the file has it, with secrets as `***`.
     pub entry: Option<Value>,
-    /// What agents changed of it since a person trusted it, where the server is held for that and where it is known.
+    /// What agents changed since you last approved the entry, if that is known and keeps the server quarantined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_review: Option<EntryReview>,
-    /// Stands for all of this; an approval repeats it.
+    /// The mark of this review; an approval repeats it.
     pub seen: String,
-    /// Whether what it lists is known.
+    /// Whether the lists have been read.
     pub inspected: bool,
-    /// Whether it was not contacted because an agent wrote its entry.
+    /// Whether mcpproxy has not contacted the server because an agent wrote its entry.
     #[serde(default)]
     pub awaits_contact: bool,
-    /// Why what it lists is not known although it was started or contacted for that, and what to do.
+    /// Why the lists could not be read, and what to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact_error: Option<String>,
-    /// The lock file in force, which alone says what is accepted, so that nothing can be approved.
+    /// The lock file in use; with one, nothing can be approved here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_file: Option<PathBuf>,
-    /// What a person does then about what is held.
+    /// The next step about held definitions, with a lock file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_step: Option<String>,
-    /// What the scanner says of its entry.
+    /// The scanner's findings in the entry.
     pub entry_findings: Vec<ShownFinding>,
-    /// Everything that it lists, what is held first, and what it says of itself.
+    /// All listed definitions, held ones first, and the instructions.
     pub things: Vec<InspectedThing>,
 }
 
-/// One thing that a server lists.
+/// A listed definition.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InspectedThing {
     /// `tool`, `prompt`, `resource`, `template` or `instructions`.
@@ -73,70 +73,69 @@ pub struct InspectedThing {
     pub name: String,
     /// Whether it is held.
     pub held: bool,
-    /// Whether it is a tool that the entry disables, which settles it.
+    /// Whether the entry disables the tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
-    /// Why: `changed`, `suspicious`, `unapproved`, `new`, `alike`, `too_many` or `not_locked`; or `unreadable`, where it is in no list and cannot be
+    /// Why it is held: `changed`, `suspicious`, `unapproved`, `new`, `alike`, `too_many` or `not_locked`; or `unreadable`, which cannot be
     /// approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The same in words.
+    /// The reason in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
-    /// Since when.
+    /// When it was first held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_since: Option<String>,
-    /// `read`, `write` or `destructive`: what a tool is called with.
+    /// The call type of a tool: `read`, `write` or `destructive`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_with: Option<String>,
-    /// What the server says of it: its description, or the instructions themselves.
+    /// The server's description of it, or its instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The parameters of a tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<ShownParameter>,
-    /// The fingerprint of the definition that is listed now, of a tool.
+    /// The fingerprint of the listed definition of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// Who approved a definition of it.
+    /// Who approved a definition of this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
-    /// When, or when it was seen first on a trusted server.
+    /// When it was approved, or first seen on a trusted server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_at: Option<String>,
-    /// Since when the texts of a prompt, a resource or a template are known that it had first, where it has others now. Nothing is held
-    /// for that.
+    /// When the texts of a prompt, a resource or a template were first seen, if they have changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_since: Option<String>,
-    /// What the scanner says of it.
+    /// The scanner's findings.
     pub findings: Vec<ShownFinding>,
-    /// What changed since it was approved, line by line.
+    /// The lines that changed since the approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// What of that matters.
+    /// What matters of the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what_matters: Option<WhatMatters>,
-    /// The whole definition as it is listed now, laid out as JSON, with everything that agents and their programs may read of it.
+    /// The whole definition as listed now, laid out as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
 }
 
-/// What a person approves of a server.
+/// What to approve of a server.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalBody {
-    /// [`Inspection::seen`] of what was reviewed.
+    /// The `seen` of the review.
     pub seen: String,
-    /// The names of what is approved; everything if there are none.
+    /// The names of the definitions to approve; everything if absent.
     #[serde(default)]
     pub names: Vec<String>,
-    /// What the server says of itself, beside what is named.
+    /// Whether to approve the server's instructions with `names`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub instructions: bool,
-    /// Everything, also where names could be given.
+    /// Whether to approve everything.
     #[serde(default)]
     pub all: bool,
-    /// Not read: who approves is whoever asks. Here because earlier versions send it.
+    /// Ignored; earlier versions send it.
     #[serde(default, skip_serializing)]
     pub by: Option<String>,
 }

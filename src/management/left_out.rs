@@ -10,15 +10,15 @@ const SHOWN: usize = 3;
 /// Characters of one: names are the server's.
 const LONGEST: usize = 300;
 
-/// What to do about it.
+/// The next step.
 pub const LEFT_OUT_STEP: &str = "tell the server's authors; its other tools work";
 
-/// Definitions that were left out.
+/// Definitions that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LeftOut {
-    /// How many.
+    /// The number of definitions.
     pub count: usize,
-    /// Why, the first few.
+    /// The first reasons.
     pub why: Vec<String>,
 }
 

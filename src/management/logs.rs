@@ -10,18 +10,18 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// What a server wrote to its stderr.
+/// The last lines of a log.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LogLines {
     /// The last lines, oldest first.
     pub lines: Vec<String>,
-    /// Where all of them are; nothing for a remote server, which writes no log here.
+    /// The log file; null for a remote server.
     #[serde(default)]
     pub file: Option<PathBuf>,
-    /// Why its entry cannot be used, so that it does not run; or why it has written nothing, where that is known.
+    /// Why the server does not run or wrote nothing, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unusable: Option<String>,
-    /// What to do about that, as a terminal says it.
+    /// The next step in the words of a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
 }

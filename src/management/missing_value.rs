@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{ConfigFinding, FindingKind, Settings};
 
-/// A value that an entry refers to and that is not there.
+/// A value to which an entry refers and that is missing.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MissingValue {
     /// `secret`, or `variable` of the daemon's environment.
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// The key of the entry that refers to it: `env.TOKEN`.
+    /// The key with the reference, such as `env.TOKEN`.
     pub key: String,
 }
 

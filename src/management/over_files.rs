@@ -41,26 +41,26 @@ pub struct OverFiles {
     keyring: KeyringLookup,
 }
 
-/// What a check of the configuration file found.
+/// The result of a check of the configuration file.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ConfigReport {
-    /// The file.
+    /// The path of the file.
     pub config_file: String,
-    /// Whether a daemon would use all of it.
+    /// Whether the file has no mistakes.
     pub ok: bool,
-    /// How many servers can be used.
+    /// The number of usable servers.
     pub servers: usize,
     /// Why the file as a whole cannot be used.
     pub error: Option<String>,
-    /// The variables that are missing here and are all that keeps the file as a whole from being used.
+    /// The missing variables, if nothing else makes the whole file unusable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_variables: Vec<String>,
-    /// Why a daemon would not start with it, or not with what is meant.
+    /// The mistakes that stop a daemon from starting, or from doing what is meant.
     #[serde(default)]
     pub faults: Vec<String>,
     /// The servers whose entries cannot be used.
     pub broken: Vec<BrokenEntry>,
-    /// What would be ignored.
+    /// The keys without effect.
     pub warnings: Vec<Warning>,
 }
 
@@ -115,11 +115,11 @@ impl ConfigReport {
 /// The configuration file.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct WrittenConfig {
-    /// Where it is.
+    /// The path of the file.
     pub config_file: PathBuf,
-    /// Whether there is one.
+    /// Whether the file exists.
     pub exists: bool,
-    /// What it says: references by name, everything secret as `***`; `mcpServers` by name.
+    /// The content, with secrets as `***`; `mcpServers` is by name.
     pub settings: Value,
 }
 

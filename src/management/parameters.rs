@@ -9,18 +9,18 @@ const MOST: usize = 200;
 /// How deep parameters inside of others are shown.
 const DEEPEST: usize = 6;
 
-/// One parameter of a tool.
+/// A parameter of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShownParameter {
-    /// Its name; inside of others with theirs before it: `filter.since`, `items[].id`.
+    /// The name; that of an inner one has a path, such as `filter.since` or `items[].id`.
     pub name: String,
-    /// `string`, or several types, or nothing where the definition does not say.
+    /// The type or types, such as `string`; absent if the definition has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// Whether a call must have it.
     #[serde(default)]
     pub required: bool,
-    /// What the server says of it.
+    /// The server's description.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
 }

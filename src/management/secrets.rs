@@ -16,28 +16,28 @@ use crate::{
     text::secret::Secret,
 };
 
-/// A secret in a listing.
+/// A secret and the servers that use it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SecretRow {
     /// Its name.
     pub name: String,
-    /// Where it is kept; nothing where it is referred to and not there.
+    /// Where it is stored; null if it is missing.
     pub stored_in: Option<String>,
     /// The servers and keys that refer to it.
     pub used_by: Vec<String>,
 }
 
-/// All of them.
+/// The secrets.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SecretList {
-    /// Where a new one would be kept; nothing where none can be.
+    /// The place for new secrets; null if there is none.
     pub store: Option<String>,
-    /// Whether that is the private file.
+    /// Whether that place is the private file.
     #[serde(default)]
     pub is_file: bool,
-    /// Why the platform's keyring is not used, or could not be asked.
+    /// Why the platform's keyring is not used.
     pub fault: Option<String>,
-    /// By name: those that are stored, and those that are referred to and are not.
+    /// The stored secrets, and missing ones to which entries refer, by name.
     pub secrets: Vec<SecretRow>,
 }
 

@@ -13,14 +13,14 @@ use crate::{
 /// Characters of the line that is shown of a server that is starting.
 const LATEST: usize = 200;
 
-/// How the connection to a server is, in the words that every face shows.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub enum ServerState {
-    /// Not connected: asleep until the next call, or switched off, or held.
+    /// Not connected: asleep, disabled or quarantined.
     Disconnected,
-    /// On its way.
+    /// Starting.
     Connecting,
-    /// Waits for a person to log in.
+    /// Waiting for your login.
     Authenticating,
     /// Connected.
     Ready,

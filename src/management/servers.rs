@@ -32,107 +32,106 @@ use crate::{
 /// The servers of the configuration, by name.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerList {
-    /// One row each, broken entries included.
+    /// The servers, broken entries included.
     pub servers: Vec<ServerRow>,
 }
 
-/// One server as listings show it.
+/// A server in a listing.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerRow {
-    /// The name, as written in the configuration where it is no good one.
+    /// The name as the file has it.
     pub name: String,
-    /// `stdio`, `http`, `sse` or `auto`; absent where the entry does not tell.
+    /// `stdio`, `http`, `sse` or `auto`; absent if the entry does not show it.
     pub transport: Option<String>,
-    /// How its connection is. Whether it may have one, the next two say.
+    /// The state of the connection; see also `enabled` and `quarantined`.
     pub state: ServerState,
-    /// The same in a word for people: `Ready`, `Asleep`, `Starting`, `Needs a secret`, `Needs a variable`, `Needs a login`, `Error`, `Disabled`,
-    /// `Quarantined`, or `Not running` where no daemon runs.
+    /// The state as the command line shows it: `Ready`, `Asleep`, `Starting`, `Needs a secret`, `Needs a variable`, `Needs a login`,
+    /// `Error`, `Disabled`, `Quarantined`, or `Not running` where no daemon runs.
     #[serde(default)]
     pub shown_state: String,
-    /// Whether the entry is enabled; a broken one is not switched off.
+    /// Whether the entry is enabled, even if it is broken.
     #[serde(default = "unless_said_otherwise")]
     pub enabled: bool,
-    /// Whether it waits for approval.
+    /// Whether it is quarantined.
     #[serde(default)]
     pub quarantined: bool,
-    /// Whether its entry cannot be used, for which `last_error` has the reason; absent where it can.
+    /// True if the entry cannot be used; `last_error` says why.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unusable: bool,
-    /// Tools known; nothing where no daemon runs and no list was kept.
+    /// The number of known tools; absent if no list is known.
     pub tools: Option<usize>,
-    /// How many of its tools, prompts and resources are held; absent if none is.
+    /// The number of held tools, prompts and resources; absent if none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<usize>,
-    /// What it lists and cannot be used; absent if all can.
+    /// Listed definitions that cannot be used; absent if all can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
-    /// How many instances run, of a server that not all clients share; absent for the others.
+    /// The number of running instances, if clients do not share one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instances: Option<usize>,
-    /// What takes it so long; absent where there is nothing to say.
+    /// Why a start takes long, such as a download.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The last line that it wrote to its stderr, while `detail` has something to say. For the operator only.
+    /// The last line of its stderr, while `detail` is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_output: Option<String>,
     /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
     pub last_error: Option<String>,
-    /// The reason in `last_error` alone, without how often it failed and when it is tried again; absent where there is no error.
+    /// The reason in `last_error`, without the number of attempts; absent if there is no error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// In how many seconds it is tried again by itself; absent if it is not.
+    /// Seconds until the next automatic attempt; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_attempt_in_seconds: Option<u64>,
-    /// What to do about it, as a terminal says it.
+    /// The next step in the words of a terminal.
     pub next_step: Option<String>,
-    /// The same as data, where it is a step of a known kind.
+    /// The next step as data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<NextStep>,
-    /// How it was started, of the bundled demo server, which has no entry in the file; absent for all others.
+    /// How the demo server was started; absent for all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demo: Option<DemoOrigin>,
 }
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerChange {
-    /// The server as it is now; of a removed one what it was, and no connection.
+    /// The server after the change; of a removed one, its last row.
     pub server: ServerRow,
-    /// What changed: keys of its entry, or `added`, `removed`.
+    /// What changed: keys of the entry, or `added` or `removed`.
     #[serde(default)]
     pub changed: Vec<String>,
-    /// What of it has no effect, and why.
+    /// The keys without effect, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// Its number in the history, by which it is undone; none where the file was not changed.
+    /// The number of the change in the history, for an undo; absent if the file was not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
 }
 
-/// All that is known of one server.
+/// A server with its entry.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerDetails {
-    /// How it is.
+    /// The state of the server.
     pub server: ServerRow,
-    /// Its entry as the file has it, as its review shows it: references by name, everything secret as `***`; also where it cannot be used.
+    /// The entry as the file has it, with secrets as `***`, even if it cannot be used.
     pub entry: Option<Value>,
-    /// Where its stderr goes.
+    /// The file of its stderr; absent for a remote server.
     #[serde(default)]
     pub log_file: Option<PathBuf>,
-    /// Calls in flight.
+    /// The number of calls in flight.
     #[serde(default)]
     pub in_flight: usize,
-    /// Whether somebody has logged in to it with a browser.
+    /// Whether mcpproxy has a login for it.
     #[serde(default)]
     pub logged_in: bool,
-    /// Failed attempts to start or reach it that stand in no record yet: of many in a row the first six have one each.
+    /// The number of failed starts since the last record of one.
     #[serde(default)]
     pub unrecorded_failures: u32,
-    /// What its entry refers to and is not there; absent if nothing.
+    /// The secrets and variables that the entry needs and that are missing; absent if none is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingValue>,
-    /// What its processes have in memory, in bytes, with all that they started; absent where nothing runs here, or the system does not
-    /// tell it.
+    /// The memory of its processes in bytes; absent if none runs, or if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
 }

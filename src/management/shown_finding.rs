@@ -8,30 +8,30 @@ use crate::{
     trust::scanner::{self, Finding, Severity},
 };
 
-/// What the scanner found.
+/// A finding of the scanner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShownFinding {
     /// The rule.
     pub rule: String,
-    /// What the rule means, in words.
+    /// The finding in words.
     #[serde(default)]
     pub meaning: String,
     /// Why it matters, in a sentence.
     #[serde(default)]
     pub why: String,
-    /// `remark` or `hold`.
+    /// `remark` (minor) or `hold` (dangerous).
     pub severity: String,
-    /// Where: a JSON pointer into the definition.
+    /// The place, a JSON pointer into the definition.
     pub place: String,
-    /// The same for people: `the description of parameter path`.
+    /// The place in words, such as `the description of parameter path`.
     #[serde(default)]
     pub place_in_words: String,
-    /// What, escaped.
+    /// The text, escaped.
     pub excerpt: String,
-    /// Which part of the excerpt the rule objects to; nothing where that is all of it.
+    /// The part of the excerpt that the rule found; absent if it is the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marked: Option<MarkedPart>,
-    /// The tool (`server:tool`) or the server that a name is taken for, in lower case.
+    /// The tool (`server:tool`) or server that a name resembles, in lower case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub like: Option<String>,
 }
@@ -39,9 +39,9 @@ pub struct ShownFinding {
 /// A part of a text, in characters counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MarkedPart {
-    /// The first one.
+    /// The first character.
     pub start: usize,
-    /// The first one behind it.
+    /// The character after the last.
     pub end: usize,
 }
 

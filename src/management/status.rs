@@ -21,14 +21,14 @@ use crate::{
     wire::Revision,
 };
 
-/// The answer of `GET /api/v1/status`.
+/// The state of the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StatusReport {
     /// The daemon's version.
     pub version: String,
-    /// Its process.
+    /// The daemon's process id.
     pub pid: u32,
-    /// How long it runs.
+    /// Seconds since the daemon started.
     pub uptime_seconds: u64,
     /// The configuration file.
     pub config_file: PathBuf,
@@ -37,40 +37,40 @@ pub struct StatusReport {
     pub location: DaemonLocation,
     /// What `/mcp` lists.
     pub routing_mode: String,
-    /// The servers in numbers.
+    /// The numbers of servers.
     pub servers: ServerCounts,
-    /// Tools known.
+    /// The number of known tools.
     pub tools: usize,
-    /// Those of them that may be called.
+    /// The number of tools that can be called.
     #[serde(default)]
     pub callable_tools: Option<usize>,
-    /// Client sessions open.
+    /// The number of open sessions.
     pub sessions: usize,
-    /// Calls in flight, of all servers.
+    /// The number of calls in flight, of all servers.
     #[serde(default)]
     pub in_flight: usize,
-    /// What the daemon has in memory, in bytes, without its servers; absent where the system does not tell it.
+    /// The daemon's memory in bytes, without its servers; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// The servers that do not work of which something is held, or that wait for approval, each with its error and its next step.
+    /// The servers that need you, each with its error and its next step.
     #[serde(default)]
     pub problems: Vec<ServerRow>,
-    /// What of the configuration is ignored, and what waits for a restart.
+    /// Keys without effect, and changes that need a restart.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// The keys of the configuration whose new values count only after a restart; `warnings` say it in words.
+    /// The changed keys that take effect after a restart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs_restart: Vec<String>,
-    /// Who has to show what, and what the access rules are; absent where everybody may have everything.
+    /// The providers and access rules; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
-    /// How often one caller may ask, if that is limited.
+    /// The rate limit, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<String>,
-    /// How the activity log is.
+    /// The state of the activity log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<ActivityStatus>,
-    /// Why the configuration file as it stands is not in force.
+    /// Why mcpproxy does not use the configuration file; absent if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_error: Option<String>,
 }
@@ -98,23 +98,23 @@ pub const COUNTS_AFTER_RESTART: &str = "takes effect after a restart of the daem
 pub struct DaemonLocation {
     /// The data folder in use.
     pub data_dir: PathBuf,
-    /// The addresses that are served.
+    /// The addresses on which the daemon listens.
     pub listen: Vec<String>,
-    /// Where clients connect, unless only the local socket is served.
+    /// The URL for clients; absent if only the local socket is open.
     pub url: Option<String>,
-    /// The log of a daemon that was started in the background for clients; others log to stderr.
+    /// The daemon's log file; absent if it logs to stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_file: Option<PathBuf>,
-    /// Whether it serves no address on purpose: `serve --stdio` without `--http`.
+    /// Whether the daemon listens only on its local socket: `serve --stdio` without `--http`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub local_only: bool,
-    /// The lock file that is served: exactly what it has is accepted.
+    /// The lock file in use; only the definitions in it are accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_file: Option<PathBuf>,
-    /// The options of `serve` that the daemon has, with which a restart starts it again.
+    /// The options of `serve` with which a restart starts the daemon again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serve_options: Vec<String>,
-    /// How long such a daemon stays when nobody is there.
+    /// Seconds without a client after which this daemon stops; absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_after_idle_seconds: Option<u64>,
 }
@@ -133,44 +133,44 @@ impl DaemonLocation {
     }
 }
 
-/// The answer of `POST /api/v1/ui/links`.
+/// A link that logs a browser in.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PageLink {
-    /// The address that logs one browser in, once.
+    /// The URL that logs one browser in, once.
     pub url: String,
-    /// How long it works.
+    /// Seconds until the link expires.
     pub expires_in_seconds: u64,
 }
 
-/// How many servers there are.
+/// The numbers of servers.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServerCounts {
-    /// Switched on and sound.
+    /// Enabled servers with a usable entry.
     pub configured: usize,
     /// Connected now.
     pub connected: usize,
-    /// All that stand in the file, broken and disabled ones included, and the demo server where it runs. The states add up to it.
+    /// All servers of the file, and the demo server if it runs; the states add up to it.
     pub total: usize,
-    /// Whether the demo server is among them, which stands in no file.
+    /// Whether the demo server is one of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub demo: bool,
     /// Ready.
     pub ready: usize,
     /// Not connected, and nothing is wrong: the next call connects.
     pub asleep: usize,
-    /// On their way.
+    /// Starting.
     pub connecting: usize,
-    /// Waiting for a person to log in.
+    /// Waiting for your login.
     pub authenticating: usize,
-    /// Waiting for a secret or a variable that their entries refer to.
+    /// Waiting for a secret or a variable to which their entries refer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub needs_a_value: usize,
-    /// Broken, or not to be reached.
+    /// Broken or out of reach.
     pub error: usize,
-    /// Switched off.
+    /// Disabled.
     pub disabled: usize,
-    /// Held until a person approves.
+    /// Quarantined until you approve them.
     pub quarantined: usize,
 }
 
@@ -317,14 +317,14 @@ fn rate_limit(limit: RateLimit) -> String {
 /// The commit of the sources, which whoever builds a release names; an empty one counts as none.
 const COMMIT: Option<&str> = option_env!("MCPPROXY_COMMIT");
 
-/// What this program is.
+/// The versions of a program.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProgramVersion {
     /// Its version.
     pub version: &'static str,
-    /// The commit that it was built from; null in a build that was not told of one.
+    /// The commit that it was built from; null if unknown.
     pub commit: Option<&'static str>,
-    /// The revisions of the protocol that it speaks.
+    /// The revisions of MCP that it speaks.
     pub revisions: Vec<&'static str>,
 }
 

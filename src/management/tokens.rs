@@ -33,76 +33,76 @@ const SHOWN: usize = 7;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// Its name, and whose it is if `subject` does not say.
+    /// The name of the token, and of its caller if `subject` is absent.
     pub name: String,
     /// The caller's name in access rules and records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// The roles of whoever shows it.
+    /// The roles of the caller.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
-    /// The servers it is for; all where none are named.
+    /// The servers that it may use; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<Vec<String>>,
-    /// The profile it is for, in place of servers.
+    /// The profile that it may use, in place of servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The call types it allows.
     #[serde(default)]
     pub calls: AllowedCalls,
-    /// How long it counts: `"30d"`, `"12h"`. Without it, until it is revoked.
+    /// How long it is valid, such as `"30d"` or `"12h"`; by default until you revoke it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
 }
 
-/// A token that was just issued. It is shown here and nowhere else.
+/// A new token; only this answer shows it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NewlyIssued {
     /// Its name.
     pub name: String,
     /// The token.
     pub token: String,
-    /// When it ends, as RFC 3339.
+    /// When it expires (RFC 3339).
     pub expires: Option<String>,
-    /// A text to send to whoever gets it.
+    /// A text to send with the token.
     pub text: String,
 }
 
-/// A token in a listing.
+/// An issued token.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TokenRow {
     /// Its name.
     pub name: String,
-    /// Whose it is.
+    /// The caller.
     pub subject: String,
     /// Its roles.
     pub roles: Vec<String>,
-    /// The servers it is for; null for all.
+    /// The servers that it may use; null for all.
     pub servers: Option<Vec<String>>,
-    /// The profile it is for.
+    /// The profile that it may use.
     pub profile: Option<String>,
     /// The call types it allows.
     pub calls: AllowedCalls,
-    /// What it begins with.
+    /// The first characters of the token.
     pub begins: String,
-    /// When it was made, as RFC 3339.
+    /// When it was issued (RFC 3339).
     pub created: String,
-    /// When it ends.
+    /// When it expires (RFC 3339).
     pub expires: Option<String>,
-    /// Whether its time is over.
+    /// Whether it has expired.
     pub expired: bool,
     /// When it was last used, to a few seconds.
     pub last_used: Option<String>,
 }
 
-/// All tokens.
+/// The tokens.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TokenList {
-    /// Those that a person issued, by name.
+    /// The issued tokens, by name.
     pub tokens: Vec<TokenRow>,
-    /// The subjects of those in the configuration file.
+    /// The callers of tokens in the configuration file.
     pub in_file: Vec<String>,
-    /// Whether a client that shows no token is refused.
+    /// Whether mcpproxy refuses clients without a token.
     pub required: bool,
 }
 

@@ -20,17 +20,17 @@ use crate::{
 /// Tools, by server and then in the server's order.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolList {
-    /// How many there are.
+    /// The number of tools.
     #[serde(default)]
     pub total: usize,
-    /// One row each.
+    /// The tools.
     pub tools: Vec<ToolRow>,
-    /// The servers whose entries cannot be used here, so that none of their tools is in the list, with the reasons.
+    /// The servers that are left out because their entries cannot be used, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<BrokenEntry>,
 }
 
-/// One tool in a listing.
+/// A tool in a listing.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolRow {
     /// `server:tool`.
@@ -44,22 +44,22 @@ pub struct ToolRow {
     /// The server's description.
     #[serde(default)]
     pub description: String,
-    /// The server's annotations, as they are.
+    /// The server's annotations.
     #[schemars(with = "Option<serde_json::Value>")]
     pub annotations: Option<Raw>,
     /// Whether clients may call it.
     pub callable: bool,
-    /// Why not.
+    /// Why clients cannot call it.
     pub reason: Option<String>,
-    /// The same as a code.
+    /// The code of that reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What it is called with: `read`, `write` or `destructive`.
+    /// The call type: `read`, `write` or `destructive`.
     #[serde(default)]
     pub call_with: Option<String>,
 }
 
-/// One tool with its whole definition.
+/// A tool with its whole definition.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShownTool {
     /// `server:tool`.
@@ -72,12 +72,12 @@ pub struct ShownTool {
     pub offered_name: String,
     /// Whether clients may call it.
     pub callable: bool,
-    /// Why not.
+    /// Why clients cannot call it.
     pub reason: Option<String>,
-    /// The same as a code.
+    /// The code of that reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The definition as the server gave it, without the values of references that it repeats.
+    /// The server's definition, with the values of references masked.
     #[schemars(with = "serde_json::Value")]
     pub definition: Raw,
 }

@@ -13,25 +13,25 @@ const LONGEST_NAME: usize = 64;
 /// Names that stand in the sentence.
 const WORDED: usize = 4;
 
-/// What of a changed definition matters.
+/// What matters of a changed definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatMatters {
     /// The kinds of change: annotations first, then parameters, then texts.
     pub changes: Vec<DefinitionChange>,
-    /// The same in words, with what the scanner says.
+    /// The change in a sentence, with the scanner's findings.
     pub sentence: String,
 }
 
-/// One kind of change of a definition.
+/// A change of a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct DefinitionChange {
-    /// Which one.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// Of parameters and members, their names.
+    /// The names of the parameters or keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Of a text, how many of its characters are new.
+    /// The number of new characters of a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub characters: Option<usize>,
 }
@@ -41,25 +41,25 @@ pub struct DefinitionChange {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ChangeKind {
-    /// It declared itself destructive.
+    /// No longer declares itself destructive.
     NoLongerDestructive,
-    /// It declares itself destructive.
+    /// Now declares itself destructive.
     NowDestructive,
-    /// It declared that it only reads.
+    /// No longer declares that it only reads.
     NoLongerReadOnly,
-    /// It declares that it only reads.
+    /// Now declares that it only reads.
     NowReadOnly,
     /// Other annotations.
     Annotations,
-    /// Parameters that every call must have, and that were not there.
+    /// New required parameters.
     NewRequiredParameters,
-    /// Parameters that were not there.
+    /// New optional parameters.
     NewParameters,
-    /// Parameters that calls could leave out.
+    /// Parameters that are now required.
     NowRequired,
-    /// Parameters that are gone.
+    /// Removed parameters.
     RemovedParameters,
-    /// Parameters that are others.
+    /// Changed parameters.
     ChangedParameters,
     /// The rest of its input schema.
     InputSchema,
@@ -67,9 +67,9 @@ pub enum ChangeKind {
     Description,
     /// The instructions of a server.
     Instructions,
-    /// Other members.
+    /// Other keys.
     Members,
-    /// Something that only the whole text shows.
+    /// A change that only the whole text shows.
     Other,
 }
 

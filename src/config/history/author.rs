@@ -13,9 +13,9 @@ tokio::task_local! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ChangeAuthor {
-    /// `operator`, or the subject of an agent.
+    /// `operator`, or the name of an agent's caller.
     pub by: String,
-    /// The way.
+    /// How the change was made.
     pub way: ChangeWay,
 }
 

@@ -18,27 +18,27 @@ use crate::{
 /// Limit: bytes of a value that is kept; a larger one is left out.
 const LARGEST_VALUE: usize = 8 << 10;
 
-/// A value that changed.
+/// A changed value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ChangedValue {
     /// The keys that lead to it.
     pub path: Vec<String>,
-    /// What it was, secrets as `***`; absent where it was not there.
+    /// The old value, secrets as `***`; absent if the key is new.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "present"
     )]
     pub before: Option<Value>,
-    /// What it is.
+    /// The new value, secrets as `***`; absent if the key was removed.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "present"
     )]
     pub after: Option<Value>,
-    /// Whether what is shown is not all of it: it has a secret in it, or is too long.
+    /// Whether the value is masked or shortened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partly: bool,
 }

@@ -61,21 +61,21 @@ struct State {
 /// One change of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryEntry {
-    /// Its number.
+    /// The number of the change.
     pub id: u64,
-    /// When, as RFC 3339.
+    /// The time (RFC 3339).
     pub at: String,
     /// Who, and how.
     #[serde(flatten)]
     pub author: ChangeAuthor,
-    /// The values that differ. None where only comments or blanks do, or where nobody saw the text before.
+    /// The changed values; empty if only comments changed, or if the earlier text is unknown.
     pub changes: Vec<ChangedValue>,
-    /// What it took to count.
+    /// What the change needed to take effect.
     pub needs: Needs,
-    /// The change that it undid.
+    /// The number of the change that it undid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<u64>,
-    /// The change that undid it.
+    /// The number of the change that undid it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<u64>,
 }
@@ -152,11 +152,11 @@ impl ChangeOf {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Needs {
-    /// It counts at once.
+    /// Takes effect at once.
     Nothing,
-    /// Servers are connected anew, which happens by itself.
+    /// mcpproxy reconnects servers by itself.
     Reload,
-    /// The daemon has to be restarted.
+    /// Takes effect after a restart of the daemon.
     Restart,
 }
 

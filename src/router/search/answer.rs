@@ -37,22 +37,28 @@ impl Detail {
 /// Characters of a description that a compact answer gives.
 const BEGINNING: usize = 160;
 
-/// What was found, as faces show it.
+/// The result of a search.
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct SearchAnswer<'a> {
+    /// The tools, best match first.
     tools: Vec<Row<'a>>,
+    /// The query, as far as it was read.
     query: &'a str,
+    /// The number of matching tools.
     total: usize,
+    /// What else to know: held matches, servers left out, words that no tool has.
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<&'a str>,
-    /// Whether tools fit, and all of them are held back; absent if not.
+    /// True if all matching tools are held; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     held: bool,
-    /// How many tools fit and were left out by a filter, by the filter and the cause; absent where none was.
+    /// The number of matching tools that a filter left out, by filter and cause; absent if none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<BTreeMap<&'static str, Omitted>>,
+    /// The size of a list of all tools, for comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     listed: Option<WholeList>,
+    /// The duration of the search in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     took_us: Option<u64>,
 }
@@ -60,36 +66,53 @@ pub struct SearchAnswer<'a> {
 /// Why a tool has its score: the shares of all words add up to it.
 #[derive(Serialize, schemars::JsonSchema)]
 struct ScoreShares<'a> {
+    /// The words of the query.
     words: Vec<WordShares<'a>>,
 }
 
 /// The shares of one word, by field.
 #[derive(Serialize, schemars::JsonSchema)]
 struct WordShares<'a> {
+    /// The word.
     word: &'a str,
+    /// Whether the tool has it.
     has: bool,
+    /// The share of the name.
     name: f64,
+    /// The share of the description.
     description: f64,
+    /// The share of the parameters.
     parameters: f64,
+    /// The share of the server's name.
     server: f64,
 }
 
+/// A tool that a search found.
 #[derive(Serialize, schemars::JsonSchema)]
 #[schemars(rename = "FoundTool")]
 struct Row<'a> {
+    /// `server:tool`.
     name: String,
+    /// The server.
     server: &'a str,
+    /// The description; only its beginning in a compact answer.
     description: Cow<'a, str>,
+    /// The input schema, of the first `top_k` tools.
     #[serde(rename = "inputSchema", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     input_schema: Option<Raw>,
+    /// The parameters in a line, in place of the input schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     signature: Option<String>,
+    /// The server's annotations.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     annotations: Option<Raw>,
+    /// How well the tool matches.
     score: f64,
+    /// The built-in tool that calls it.
     call_with: String,
+    /// Why it has this score.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<ScoreShares<'a>>,
 }

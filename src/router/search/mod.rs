@@ -72,11 +72,11 @@ pub struct Found {
 /// Tools that a filter left out, by cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Omitted {
-    /// They declare that they write, or may destroy.
+    /// Tools that declare that they write or delete.
     pub declares_write: usize,
-    /// They declare nothing, and their words do not say that they only read.
+    /// Tools that declare nothing, and whose words do not say that they only read.
     pub declares_nothing: usize,
-    /// They declare that they only read, and their words say otherwise.
+    /// Tools that declare that they only read, but whose words say otherwise.
     #[serde(skip_serializing_if = "is_zero")]
     pub words_say_write: usize,
 }
@@ -100,12 +100,12 @@ impl Omitted {
     }
 }
 
-/// How much a list of all tools would be.
+/// The size of a list of all tools.
 #[derive(Debug, Clone, Copy, Serialize, schemars::JsonSchema)]
 pub struct WholeList {
-    /// How many tools.
+    /// The number of tools.
     pub tools: usize,
-    /// How many bytes their definitions have.
+    /// The size of their definitions in bytes.
     pub characters: usize,
 }
 
