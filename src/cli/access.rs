@@ -17,7 +17,7 @@ use crate::{
     text::names::{self, BUILT_IN_TOOLS},
 };
 
-/// Check who may use a tool, and which rule decides
+/// Check access to tools, and find the rule that decides
 #[derive(Debug, Subcommand)]
 pub(super) enum AccessCommand {
     Check(CheckAccess),

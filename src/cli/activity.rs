@@ -49,7 +49,7 @@ Examples:
 
 #[derive(Debug, Args)]
 struct ActivityFilter {
-    /// Only call, refusal, change, server, daemon or gap
+    /// Only this kind, such as call, refusal, change, server or daemon
     #[arg(long)]
     kind: Option<String>,
     /// Only records of this server
@@ -64,7 +64,7 @@ struct ActivityFilter {
     /// Only calls of this client, such as claude-code
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
-    /// Only ok, refused, failed, withdrawn, … or an error code
+    /// Only this outcome, such as ok, refused or failed, or error code
     #[arg(long)]
     outcome: Option<String>,
     /// Only the call with this id, and the calls that it caused

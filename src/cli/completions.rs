@@ -28,7 +28,7 @@ Where the scripts go:
   elvish      mcpproxy completions elvish > ~/.config/elvish/lib/mcpproxy.elv
   powershell  mcpproxy completions powershell >> $PROFILE
 
-zsh: DIR is a folder of your $fpath; do this before compinit.
+zsh: DIR is a folder in $fpath; compinit must run after this command.
 elvish: then add `use mcpproxy` to rc.elv.";
 
 /// Stands in a generated script where names of servers are to be offered.

@@ -24,10 +24,10 @@ Options of every command:
   -o, --output <FORMAT> table or json
   -q, --quiet           only data and errors; `serve` logs only warnings and errors
   -v, --verbose         more details; `serve` logs at the level debug
-  -h, --help            help for a command
+  -h, --help            help for the command
   -V, --version         version, commit and protocol revisions
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 no daemon, 4 refused";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 refused";
 
 /// The commands, as people look for them.
 const GROUPS: [(&str, &[&str]); 4] = [
@@ -95,7 +95,7 @@ tools enable = mcpproxy tools enable github:delete_repository";
 const ROOT_EXAMPLES: &str = "\
 Examples:
   mcpproxy setup             import servers and connect clients; asks first
-  mcpproxy serve --demo      try it with a bundled server
+  mcpproxy serve --demo      try mcpproxy with a bundled server
   mcpproxy upstream add time -- uvx mcp-server-time";
 
 /// The whole command line, laid out.

@@ -17,8 +17,8 @@ use crate::{
 
 /// Show the daemon's log
 ///
-/// A daemon in the background logs to a file, which you can read even after it has stopped. `serve` logs to stderr, so there is nothing to
-/// show; with `serve --log-file FILE`, the command shows that file while the daemon runs.
+/// A daemon in the background logs to a file, which you can read even after it has stopped. `serve` logs to stderr, which this command
+/// cannot show. With `serve --log-file FILE`, the command shows that file while the daemon runs.
 #[derive(Debug, Args)]
 pub(super) struct DaemonLogs {
     #[command(flatten)]

@@ -30,8 +30,8 @@ pub(super) struct StartCommand {}
 
 /// Restart the daemon
 ///
-/// Calls in flight get 10 s, and sessions continue. The service manager restarts a service; any other daemon then runs in the
-/// background, with the same options of `serve`.
+/// Calls in flight get 10 s, and sessions continue. If the daemon is a service, its service manager restarts it. If not, the new
+/// daemon runs in the background, with the same options of `serve`.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Examples:\n  mcpproxy restart           apply changes that need a restart"

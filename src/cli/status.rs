@@ -19,7 +19,7 @@ use crate::{
     management::{ServerCounts, ServerRow, StatusReport},
 };
 
-/// Show the daemon, its servers and what needs you
+/// Show whether the daemon runs, and which servers need you
 ///
 /// Exits with code 3 if no daemon runs.
 #[derive(Debug, Args)]

@@ -18,7 +18,7 @@ use crate::{
 /// Serve a client over stdin and stdout
 ///
 /// Use it for clients that can only start a process, such as Claude Desktop. They share one daemon and its servers. If no daemon runs,
-/// one starts in the background, and ends 10 min after its last client.
+/// one starts in the background, and ends 10 min after its last client disconnects.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct StdioCommand {

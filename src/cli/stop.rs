@@ -21,7 +21,7 @@ use crate::{
 
 /// Stop the daemon and its servers
 ///
-/// Waits until the daemon has ended; calls in flight get 10 s. The next request of a client of `mcpproxy stdio` starts a new daemon.
+/// Waits until the daemon has ended; calls in flight get 10 s. A client that uses `mcpproxy stdio` starts a new daemon with its next request.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Examples:\n  mcpproxy stop\n  mcpproxy --data-dir ~/other stop     stop the daemon of this data folder"

@@ -28,7 +28,7 @@ pub(super) enum TokenCommand {
     Revoke(RevokeToken),
 }
 
-/// Issue a token, and show it once with the text to send
+/// Issue a token, and show it once with a text to send
 ///
 /// mcpproxy keeps only the token's hash. Without --calls the token allows only reading.
 #[derive(Debug, Args)]

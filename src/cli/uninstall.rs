@@ -28,7 +28,7 @@ use crate::{
     storage::in_words,
 };
 
-/// Undo what `setup` did
+/// Disconnect clients, remove the service, stop the daemon
 ///
 /// Shows the steps, and asks. Removes mcpproxy from your clients' files, puts their own servers back, removes the service and stops the
 /// daemon. The configuration, the data and the secrets stay; --purge deletes them, too.

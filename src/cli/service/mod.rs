@@ -44,7 +44,7 @@ Examples:
   mcpproxy service install                             start now and at every login
   mcpproxy service install --listen 127.0.0.1:9090     use another port
   mcpproxy service install --dry-run                   print the file and the commands
-  mcpproxy service status                              show whether it is installed and runs
+  mcpproxy service status                              show whether the service runs
   mcpproxy service uninstall                           stop and remove the service";
 
 impl ServiceCommand {

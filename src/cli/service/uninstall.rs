@@ -17,9 +17,9 @@ use crate::cli::{
     output::{self, Output},
 };
 
-/// Stop the service, and remove what `install` wrote
+/// Stop the service, and remove the files of `install`
 ///
-/// The configuration, the data folder, and your own settings next to the unit stay. A file that `install` did not write stays, too.
+/// The configuration, the data folder, and files that `install` did not write stay, such as your own settings next to the unit.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct UninstallService {
     /// Print the steps, and change nothing

@@ -36,7 +36,7 @@ use crate::{
 
 /// Import servers, start the daemon and connect your clients
 ///
-/// You can run it again at any time; it skips finished steps.
+/// You can run this command again at any time; it skips finished steps.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(
@@ -70,10 +70,10 @@ pub(super) struct SetupCommand {
         hide_possible_values = true
     )]
     secrets: Option<SecretsPlace>,
-    /// Do not ask; import everything, store secrets in the keyring
+    /// Do not ask; import and connect all, store secrets in the keyring
     #[arg(short, long)]
     yes: bool,
-    /// Leave imported servers in the clients' files; they run twice
+    /// Keep imported servers in the clients' files, too; each then runs twice
     #[arg(long)]
     no_move: bool,
 }
@@ -81,7 +81,7 @@ pub(super) struct SetupCommand {
 const EXAMPLES: &str = "\
 Examples:
   mcpproxy setup                                    ask before importing and connecting
-  mcpproxy setup --yes                              everything, without questions
+  mcpproxy setup --yes                              do everything, without questions
   mcpproxy setup --import cursor --connect claude-code --service
   mcpproxy setup --import none --connect codex      import nothing, connect one client
   mcpproxy setup --port 8081                        if another program uses 8080";

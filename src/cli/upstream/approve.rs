@@ -23,7 +23,7 @@ use crate::{
 
 /// Approve a quarantined server, or held tools
 ///
-/// With --seen it approves exactly what `upstream inspect` showed and refuses later changes. Without it, the current definitions are
+/// With --seen it approves only the definitions that `upstream inspect` showed. Without --seen, the current definitions are
 /// shown and approved. Dangerous definitions, and a server whose tools mcpproxy has never seen, need your yes in the terminal, or --yes;
 /// otherwise the exit code is 4.
 #[derive(Debug, Args)]

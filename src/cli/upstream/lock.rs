@@ -25,12 +25,12 @@ use crate::{
 /// Write approved tools to a lock file
 ///
 /// `mcpproxy serve --locked FILE`, or `lock_file` in the configuration, accepts only the tools in such a file. Without FILE the text goes to
-/// stdout. If a lock file is in force, its entries are written unchanged.
+/// stdout. If the daemon already uses a lock file, the command writes that file's entries unchanged.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WriteLock {
     /// The file, such as mcp.lock.json
     file: Option<PathBuf>,
-    /// Replace the file, whatever it contains
+    /// Replace the file, even if it has other tools or is no lock file
     #[arg(long, requires = "file")]
     force: bool,
 }
