@@ -24,10 +24,10 @@ test("a token for a colleague is made, shown once, used and revoked", async () =
   await title("Access");
   const form = page.getByRole("form", { name: "New token" });
   await form.getByRole("button", { name: "Create token" }).click();
-  await form.getByText("Required: a name.").waitFor();
+  await form.getByText("A name is required.").waitFor();
   assert.equal(await form.getByLabel("Name").getAttribute("aria-invalid"), "true");
   await form.getByLabel("Name").fill("ben");
-  await form.getByText("Required: a name.").waitFor({ state: "hidden" });
+  await form.getByText("A name is required.").waitFor({ state: "hidden" });
   await form.getByRole("radio", { name: /^read and write/ }).check();
   await form.getByText("these servers").click();
   await form.getByRole("checkbox", { name: "bookings" }).check();
@@ -36,7 +36,7 @@ test("a token for a colleague is made, shown once, used and revoked", async () =
   const text = page.getByRole("region", { name: "Text for ben" });
   await text.waitFor();
   assert.match(await text.innerText(), /It ends on 20\d\d-\d\d-\d\d at \d\d:\d\d UTC\./);
-  await page.getByText("Its address works on this machine only.").waitFor();
+  await page.getByText("The address in the text works on this machine only.").waitFor();
   await page.getByText(/^claude mcp add --transport http mcpproxy http:\/\/\S+\/mcp --header "Authorization: Bearer mcpp_/).waitFor();
   const token = /mcpp_[\w-]+/.exec(await text.innerText())[0];
   assert.equal((await say(token)).status, 200);
@@ -61,7 +61,7 @@ test("a setting is changed in its field, shown before it is saved, and undone", 
   const file = (await here.rest("GET", "/config")).config_file;
   const before_ = readFileSync(file, "utf8");
   await go("/ui/settings");
-  const limit = page.getByRole("spinbutton", { name: "Search results, at most" });
+  const limit = page.getByRole("spinbutton", { name: "Maximum of search results" });
   await limit.fill("25");
   await limit.press("Tab");
   await page.getByText("1 unsaved change").waitFor();
@@ -145,7 +145,7 @@ test("a profile is made by ticking servers, and has an address", async () => {
   await page.getByRole("button", { name: "New profile" }).click();
   const form = page.getByRole("form", { name: "New profile" });
   await form.getByLabel("Name").fill("desk");
-  await form.getByText("No server chosen: the profile has all servers").waitFor();
+  await form.getByText("No server is chosen, so the profile has all servers").waitFor();
   await form.getByRole("checkbox", { name: "bookings" }).check();
   await form.getByText(/^1 server with [1-9]\d* tools;/).waitFor();
   assert.equal(await form.getByLabel("Name").inputValue(), "desk");
@@ -157,7 +157,7 @@ test("a profile is made by ticking servers, and has an address", async () => {
   await page.getByRole("button", { name: "New profile" }).click();
   await form.getByLabel("Name").fill("desk");
   await form.getByRole("button", { name: "Save profile" }).click();
-  assert.equal(await form.getByLabel("Name").evaluate((field) => field.validationMessage), "Nothing was saved: there is a profile desk already.");
+  assert.equal(await form.getByLabel("Name").evaluate((field) => field.validationMessage), "Nothing was saved: a profile has the name desk already.");
   assert.deepEqual((await here.rest("GET", "/config")).settings.profiles, { desk: { servers: ["bookings"] } });
   // One without servers has all of them.
   await form.getByLabel("Name").fill("whole");
@@ -197,13 +197,13 @@ test("a secret that is missing is asked for where its server is, and the server 
   await form.waitFor();
   await isSound({ page, width: 1280 }, "a server that needs a secret");
   assert.equal(await page.locator("#main .note").count(), 0, "the field says it and is the step");
-  await page.getByText("It starts when its secret is set.").waitFor();
+  await page.getByText("The server starts when you have entered its secret.").waitFor();
   // The variables stand before what came of that, and lead to the field.
   assert.equal(await page.locator("h2").first().innerText(), "Variables");
   await page.getByText("not stored yet").waitFor();
   await page.getByRole("button", { name: "Enter it: ROOM_TOKEN" }).click();
   assert.equal(await page.evaluate(() => document.activeElement.id), "fix-value");
-  await page.getByText("It has not been started yet, so it wrote nothing.").waitFor();
+  await page.getByText("The server has not been started yet, so it has written nothing.").waitFor();
   await form.getByLabel("needy-token").fill("r00m-s3cret-value");
   await form.getByRole("button", { name: "Save and start" }).click();
   await page.locator(".tags", { hasText: "Ready" }).waitFor();
@@ -232,7 +232,7 @@ test("a variable is changed where it stands, and a value in the entry is moved t
   const { page, go, close } = who;
   await go("/ui/servers/bookings");
   const text = () => here.text();
-  await page.getByRole("button", { name: "Move to the private file: API_TOKEN" }).click();
+  await page.getByRole("button", { name: "Move to a private file: API_TOKEN" }).click();
   await eventually("the reference", () => text().includes("\"API_TOKEN\": \"${keyring:bookings-API_TOKEN}\""));
   await page.getByText("${keyring:bookings-API_TOKEN}").first().waitFor();
   await page.getByRole("button", { name: "Change LOG" }).click();
@@ -279,7 +279,7 @@ test("a rule is added, changed and removed in fields, and says in words what it 
   await edit.getByLabel("Callers").fill("");
   await edit.getByLabel("may not use", { exact: true }).check();
   await edit.getByRole("button", { name: "Save rule" }).click();
-  await page.getByText("Nobody may use rooms__cancel_*").waitFor();
+  await page.getByText("No caller may use rooms__cancel_*").waitFor();
   await page.getByRole("button", { name: `Edit rule ${before + 1}` }).click();
   await page.getByRole("form", { name: `Rule ${before + 1}` }).getByRole("button", { name: "Remove" }).click();
   await page.locator("#toast", { hasText: `Removed rule ${before + 1}` }).waitFor();

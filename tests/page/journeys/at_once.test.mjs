@@ -72,7 +72,7 @@ test("servers are switched together, and back", async () => {
   await isSound(who, "several servers");
   await page.getByRole("button", { name: "Disable", exact: true }).click();
   await page.locator("#toast", { hasText: "Disabled 2 servers" }).waitFor();
-  await page.getByText("Choose servers.").waitFor();
+  await page.getByText("No server is chosen.").waitFor();
   assert.equal(await page.getByRole("checkbox", { name: "Choose wordy" }).isChecked(), false);
   const off = async () => (await here.rest("GET", "/servers")).servers.filter((one) => !one.enabled).map((one) => one.name).sort().join();
   assert.equal(await off(), "slow,wordy");
@@ -116,7 +116,7 @@ test("restarts of many say how far they are, and are stopped where they stand", 
   await page.getByRole("button", { name: "Restart", exact: true }).click();
   await page.getByText("Restarting 18 servers… 8 of 18").waitFor();
   await page.getByRole("button", { name: "Stop", exact: true }).click();
-  await page.locator("#toast", { hasText: "Restarted 0 of 16 servers, left 2 as they were" }).waitFor();
+  await page.locator("#toast", { hasText: "Restarted 0 of 16 servers, 2 not done" }).waitFor();
   // What changes the file is one change of it, and one undo.
   const history = async () => (await here.rest("GET", "/config/history")).entries.length;
   const rows = async () => (await here.rest("GET", "/servers")).servers.filter((one) => one.name.startsWith("late"));

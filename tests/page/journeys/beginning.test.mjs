@@ -20,7 +20,7 @@ test("a new server says whether its command is there, and can be tried before an
   await isSoundEverywhere(who, "a command that is there", "add-found");
   await page.reload();
   await page.getByRole("button", { name: "Try it first" }).click();
-  await page.getByText("2 things to correct: Name, Command").waitFor();
+  await page.getByText("Nothing was done. Correct Name, Command.").waitFor();
   const { command, args } = here.server("bookings", here.marker);
   await page.getByLabel("Name", { exact: true }).fill("rooms");
   await page.getByRole("textbox", { name: "Command" }).fill(command);
@@ -30,11 +30,11 @@ test("a new server says whether its command is there, and can be tried before an
   await page.getByLabel("Value of LOG_TOKEN").fill("ghp_tried");
   const before = here.text();
   await page.getByRole("button", { name: "Try it first" }).click();
-  await page.getByText("It works: 5 tools.").waitFor();
+  await page.getByText("The server works: 5 tools.").waitFor();
   await isSoundEverywhere(who, "a server that was tried", "tried");
   await page.getByLabel(/^Arguments/).fill("-e\nconsole.error('no database'); process.exit(3)");
   await page.getByRole("button", { name: "Try it first" }).click();
-  await page.getByRole("region", { name: "What it wrote" }).getByText("no database").waitFor();
+  await page.getByRole("region", { name: "Log of the trial" }).getByText("no database").waitFor();
   assert.equal(here.text(), before, "nothing is written");
   assert.deepEqual(await here.rest("GET", "/servers").then(({ servers }) => servers), []);
   assert.deepEqual(await here.rest("GET", "/secrets").then(({ secrets }) => secrets), []);
@@ -57,12 +57,12 @@ test("the demo is started by one click, writes nothing, works, and is removed by
   const { page, title, go, close } = await visitor(here);
   await title("mcpproxy is running and has no servers yet");
   await page.getByRole("button", { name: "Start the demo" }).click();
-  await title("1 server, all is well");
+  await title("1 server, none needs you");
   assert.equal(here.text(), before, "nothing is written");
   assert.match(await agentCalls(here, "call_tool_read", { name: "demo:echo", args_json: "{\"text\":\"hello\"}" }), /hello/);
   await go("/ui/servers/demo");
   await page.getByRole("button", { name: "Remove" }).click();
-  await page.getByText(/Deletes its 7 tools and its log/).waitFor();
+  await page.getByText(/Deletes its log. Agents can no longer use its 7 tools/).waitFor();
   await page.getByRole("button", { name: "Remove demo" }).click();
   await title("mcpproxy is running and has no servers yet");
   assert.equal(here.text(), before);

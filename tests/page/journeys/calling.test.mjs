@@ -28,7 +28,7 @@ test("a form for objects within objects, by keyboard", async () => {
   await page.getByLabel(/^tags/).fill("host\nspeaker");
   await page.getByLabel(/^extra/).fill("{\"coffee\": true}");
   await page.getByRole("button", { name: "Call as write" }).click();
-  await page.getByText("It must be from 1 to 40").waitFor();
+  await page.getByText("The number must be from 1 to 40").waitFor();
   await page.getByLabel("seats").fill("4");
   await page.keyboard.press("Enter");
   await result(page).waitFor();
@@ -40,7 +40,7 @@ test("a form for objects within objects, by keyboard", async () => {
   assert.deepEqual(JSON.parse(await page.getByLabel("Arguments as JSON").inputValue()), args);
   await page.getByLabel("Arguments as JSON").fill("{\"title\": ");
   await page.getByRole("button", { name: "Call as write" }).click();
-  await page.getByText(/Not JSON/).waitFor();
+  await page.getByText(/not valid JSON/).waitFor();
   await page.getByLabel("Arguments as JSON").fill(JSON.stringify({ ...args, title: "Second" }));
   await page.getByRole("button", { name: "Form", exact: true }).click();
   assert.equal(await page.getByLabel("title").inputValue(), "Second");
@@ -57,7 +57,7 @@ test("images, resources, structured content and errors", async () => {
   await page.getByRole("button", { name: "Call as read" }).click();
   await page.getByRole("img", { name: "Image 2 of the result" }).waitFor();
   assert.equal(await page.locator("img").count(), 1);
-  await page.getByText("this page cannot display its type").waitFor();
+  await page.getByText("this page cannot display images of this type").waitFor();
   await page.getByText("Amber | Birch").waitFor();
   assert.equal(await page.locator("a", { hasText: "whole building" }).count(), 0);
   await page.getByText("audio/wav").waitFor();

@@ -28,12 +28,12 @@ test("a changed tool is compared and approved, and only as it was shown", async 
   const { seen } = await here.rest("GET", "/servers/bookings/inspect");
   await assert.rejects(here.rest("POST", "/servers/bookings/approve", { seen: "0000000000000000", names: ["cancel_all"] }));
   assert.ok(seen);
-  await page.getByText("Its list has changed.").waitFor();
+  await page.getByText("The server’s list has changed.").waitFor();
   await page.getByRole("button", { name: "Approve this definition" }).click();
   await page.locator(".note.err").first().waitFor();
   await here.rest("POST", "/servers/bookings/restart");
-  await page.getByRole("button", { name: "Show what it lists now" }).first().click();
-  await eventually("the notice to go", async () => (await page.getByText("Its list has changed.").count()) === 0);
+  await page.getByRole("button", { name: "Show the current list" }).first().click();
+  await eventually("the notice to go", async () => (await page.getByText("The server’s list has changed.").count()) === 0);
   await page.getByRole("button", { name: "Approve this definition" }).click();
   await page.locator("#toast", { hasText: "Approved cancel_all" }).waitFor();
   assert.equal(await held("bookings"), 0);
@@ -70,7 +70,7 @@ test("a server is added by keyboard, with every mistake named beside its field",
   await go("/ui/add/form");
   await page.getByRole("button", { name: "Add server" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByText("2 things to correct: Name, Command").waitFor();
+  await page.getByText("Nothing was done. Correct Name, Command.").waitFor();
   await page.keyboard.type("team wiki");
   await page.keyboard.press("Tab");
   await page.getByRole("button", { name: "Use team-wiki" }).click();
@@ -79,13 +79,13 @@ test("a server is added by keyboard, with every mistake named beside its field",
   await page.getByRole("button", { name: "Add a variable" }).click();
   await page.keyboard.type("WIKI_TOKEN");
   await page.getByLabel("Value of WIKI_TOKEN").fill("wk_live_4f8");
-  await page.getByText("WIKI_TOKEN looks like a secret: it is stored in the private file").waitFor();
+  await page.getByText("WIKI_TOKEN looks like a secret; saving stores it in a private file").waitFor();
   const preview = page.getByRole("region", { name: "The new entry" });
   assert.match(await preview.innerText(), /"team-wiki": \{/);
   assert.match(await preview.innerText(), /"WIKI_TOKEN": "\$\{keyring:team-wiki-WIKI_TOKEN\}"/);
   await page.getByRole("button", { name: "Keep it in the entry" }).click();
   assert.match(await preview.innerText(), /wk_live_4f8/);
-  await page.getByRole("button", { name: "Store it in the private file" }).click();
+  await page.getByRole("button", { name: "Store it in a private file" }).click();
   await page.getByRole("button", { name: "Add server" }).click();
   await title("team-wiki");
   await page.locator(".tags").getByText(/Ready|Connecting|Disconnected/).waitFor();
@@ -103,7 +103,7 @@ test("the secret of an OAuth client goes into the keyring, and is shown nowhere"
   await page.getByText("rarely needed: most servers").click();
   await page.getByLabel(/^Client id/).fill("my-client");
   await page.getByLabel(/^Client secret/).fill("correct horse");
-  await page.getByText("This is a secret: it is stored in the private file").waitFor();
+  await page.getByText("This is a secret; saving stores it in a private file").waitFor();
   const preview = page.getByRole("region", { name: "The changed entry" });
   assert.match(await preview.innerText(), /"client_secret": "\$\{keyring:crm-client_secret\}"/);
   // As JSON the reference stands for it, and back in the form there is what was typed.
@@ -147,7 +147,7 @@ test("a server with a URL, headers and a login of its own", async () => {
   await page.getByLabel("Name", { exact: true }).fill("remote");
   await page.getByRole("textbox", { name: "URL" }).fill("example.com/mcp");
   await page.getByRole("button", { name: "Add server" }).click();
-  await page.getByText("Not a URL").waitFor();
+  await page.getByText("The URL must begin with").waitFor();
   await page.getByRole("textbox", { name: "URL" }).fill("http://127.0.0.1:9/mcp");
   await page.getByRole("button", { name: "Add a header" }).click();
   await page.keyboard.type("X-Team");
@@ -168,13 +168,13 @@ test("a server with a URL, headers and a login of its own", async () => {
 test("an edit shows its difference before it is saved, and keeps secrets", async () => {
   const { page, go, close } = await visitor(here, { expected: [/status of 400/] });
   await go("/ui/servers/bookings/edit");
-  await page.getByText("Nothing is changed yet.").waitFor();
+  await page.getByText("You have changed nothing yet.").waitFor();
   assert.equal(await page.getByLabel("Value of API_TOKEN").inputValue(), "***");
   await page.getByRole("button", { name: "Remove LOG" }).click();
   await page.getByText(/^Timing, working folder/).click();
   await page.getByLabel(/^Call limit without progress/).fill("soon");
   await page.getByRole("button", { name: "Show the change" }).click();
-  await page.getByText("A duration such as 30s").waitFor();
+  await page.getByText("Enter a duration such as 30s").waitFor();
   await page.getByLabel(/^Call limit without progress/).fill("30s");
   await page.getByRole("button", { name: "Show the change" }).click();
   const diff = page.getByRole("table", { name: "The entry before and after" });
@@ -218,7 +218,7 @@ test("what an agent added is listed only when a person asks for it, and what it 
   const { page, go, title, close } = who;
   await go("/ui/review/from-agent");
   await page.getByText("An agent added this server.").waitFor();
-  await page.getByText("Its tools are not known.").waitFor();
+  await page.getByText("mcpproxy does not know the server’s tools.").waitFor();
   await page.getByRole("button", { name: "List its tools" }).click();
   await page.getByText("create_booking").first().waitFor();
   await isSound(who, "an agent's server");

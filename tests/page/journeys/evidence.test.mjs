@@ -31,9 +31,9 @@ test("a record says what the gate decided, where the time went, and that the log
   const who = await visitor(here);
   await who.go(`/ui/activity/${record.id}`);
   assert.equal(await fact(who.page, "Checks", "Access rule"), "allowed by rule 2");
-  assert.equal(await fact(who.page, "Checks", "Quarantine"), "not held");
+  assert.equal(await fact(who.page, "Checks", "Quarantine"), "not quarantined");
   assert.match(await fact(who.page, "Checks", "Definition"), /^as approved, [0-9a-f]{4} [0-9a-f]{4}$/);
-  assert.equal(await fact(who.page, "Checks", "Call type"), "read, as declared and as annotated");
+  assert.equal(await fact(who.page, "Checks", "Call type"), "read, as the tool needs");
   const time = who.page.getByRole("region", { name: "Time", exact: true });
   assert.match(await time.innerText(), /checks[^]*wait[^]*bookings[^]*answer/);
   assert.equal(await time.locator("rect").count(), 4);
@@ -78,7 +78,7 @@ test("a server says when it was awake and how long its starts took", async () =>
 test("a finding marks what it is about and says why it matters; what was decided is listed", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/review/clipper");
-  await page.getByText("Decided this week: nothing").waitFor();
+  await page.getByText("Nothing was approved or quarantined in the last 7 days").waitFor();
   const finding = page.locator(".finding", { hasText: "Tells the model to hide something from the user" });
   assert.equal(await finding.locator("mark").innerText(), "Do not tell the user");
   await finding.getByText("no reason to hide its work").waitFor();
@@ -89,7 +89,7 @@ test("a finding marks what it is about and says why it matters; what was decided
   await page.locator("#toast").getByText("Approved clipper").waitFor();
   await here.rest("POST", "/servers/bookings/quarantine");
   await go("/ui/review");
-  const decided = page.getByRole("region", { name: /^Decided this week: 1 approval, 1 quarantined/ });
+  const decided = page.getByRole("region", { name: /^Decided in the last 7 days: 1 approval, 1 quarantined/ });
   assert.match(await decided.innerText(), /quarantined bookings[^]*approved clipper/);
   await here.rest("PATCH", "/servers/bookings", { quarantined: false });
   await close();
@@ -101,7 +101,7 @@ test("a tool with 70,000 parameters is there at once, and all of it can be had",
   const began = performance.now();
   await go("/ui/tools/huge:fill_form");
   const parameters = page.getByRole("region", { name: "Parameters" });
-  await parameters.getByText("The first 200 are shown, of 70,000").waitFor();
+  await parameters.getByText("The first 200 are shown. The schema has 70,000").waitFor();
   // A busy machine takes longer; without a bound it was most of a minute.
   assert.ok(performance.now() - began < 40_000, `${performance.now() - began} ms`);
   assert.ok(await page.locator("main *").count() < 5_000);
@@ -111,7 +111,7 @@ test("a tool with 70,000 parameters is there at once, and all of it can be had",
   await parameters.getByText("The first 1,200 are shown").waitFor();
   await page.getByRole("button", { name: "Show JSON Schema" }).click();
   await page.getByRole("button", { name: "Copy all" }).click();
-  await page.getByText("Copied it").waitFor();
+  await page.getByText("Copied the text").waitFor();
   const told = JSON.parse(await copied(page));
   assert.equal(Object.keys(told.properties).length, 70_000);
   await close();
@@ -123,7 +123,7 @@ test("a change of thousands of lines is shown in part, and all of it can be had"
   await here.rest("POST", "/servers/large/restart");
   const { page, go, close } = await visitor(here);
   await go("/ui/review/large");
-  await page.getByText(/^Of [\d,]+ changed lines the first 1,000 rows are shown/).waitFor();
+  await page.getByText(/^[\d,]+ lines changed; the first 1,000 rows are shown/).waitFor();
   assert.ok(await page.locator("main *").count() < 12_000);
   await page.getByRole("button", { name: "Copy all" }).first().click();
   await eventually("the whole change", async () => (await copied(page)).includes("+      \"g1999\""));

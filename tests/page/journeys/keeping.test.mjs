@@ -29,7 +29,7 @@ test("what was typed outlives a new start of the daemon without its logins, and 
   await page.getByLabel("Value of NEW_TOKEN").fill("ghp_kept");
   await page.locator("#foot-up", { hasText: "up" }).waitFor();
   await here.stop();
-  await page.locator("#live", { hasText: "Lost" }).waitFor();
+  await page.locator("#live", { hasText: "Not connected" }).waitFor();
   assert.equal(await page.locator("#foot-up").innerText(), "");
   rmSync(join(here.folder, "data", "page-logins.json"));
   await here.start(here.port);
@@ -95,7 +95,7 @@ test("an entry that is changed elsewhere while it is edited is compared as it is
   await eventually("the difference to follow", async () => /"34s"/.test(await diff.locator(".del").allInnerTexts().then((all) => all.join("\n"))));
   await eventually("the focus to stay", () => page.evaluate(() => document.activeElement.textContent.startsWith("Save ")));
   await page.getByRole("button", { name: "Back" }).click();
-  await page.getByRole("button", { name: "Show it in the form" }).click();
+  await page.getByRole("button", { name: "Update the form" }).click();
   assert.ok(await page.evaluate(() => document.querySelector("main form").contains(document.activeElement)));
   assert.equal(await page.getByLabel("Value of OTHER").inputValue(), "***");
   assert.equal(await page.getByLabel(/^Call limit without progress/).inputValue(), "44s");
@@ -116,7 +116,7 @@ test("an entry that nobody has touched here follows, and one that is removed say
   assert.equal(await page.getByText("Something else changed").count(), 0);
   await page.getByLabel("Value of LATER").fill("typed");
   await here.rest("DELETE", "/servers/brief");
-  await page.getByText("There is no server brief any more.").waitFor();
+  await page.getByText("The server brief was removed while you edited it.").waitFor();
   assert.equal(await page.getByLabel("Value of LATER").inputValue(), "typed");
   await close();
 });
@@ -150,12 +150,12 @@ test("notices of one kind stand beside each other, and take nothing from what fo
     const notices = page.locator(".note.warn", { hasText: "which no token has" });
     assert.equal(await notices.count(), 3, when);
     assert.equal(await page.getByRole("textbox", { name: "Name" }).inputValue(), "carla", when);
-    assert.equal(await page.getByLabel("Subject").inputValue(), "anna", when);
+    assert.equal(await page.getByRole("textbox", { name: "Caller", exact: true }).inputValue(), "anna", when);
   };
   await page.getByRole("textbox", { name: "Name" }).fill("carla");
-  await page.getByLabel("Subject").fill("anna");
+  await page.getByRole("textbox", { name: "Caller", exact: true }).fill("anna");
   await page.getByRole("button", { name: "Require tokens…" }).click();
-  await page.getByText("Require tokens from now on?").waitFor();
+  await page.getByText("Require a token of every client?").waitFor();
   await stays("after a question");
   await page.getByRole("button", { name: "Not now" }).click();
   await page.getByRole("button", { name: "Require tokens…" }).waitFor();
@@ -175,11 +175,11 @@ test("an entry that no form can show is edited as JSON, from the list on", async
   const who = await visitor(odd);
   const { page, close } = who;
   await page.getByRole("link", { name: "Edit", exact: true }).click();
-  await page.getByText("No form can show this entry: args has the wrong type").waitFor();
+  await page.getByText("The form cannot show this entry, because args has the wrong type").waitFor();
   await isSound(who, "an entry as JSON alone");
   await page.getByLabel("Entry as JSON").fill(JSON.stringify({ command: "node", args: "x" }));
   await page.getByRole("button", { name: "Edit as form" }).click();
-  await page.getByText("No form can show this entry").waitFor();
+  await page.getByText("The form cannot show this entry").waitFor();
   await page.getByLabel("Entry as JSON").fill(JSON.stringify({ ...kind("bookings", odd.marker), env: { LOG: "debug" } }));
   await page.getByRole("button", { name: "Edit as form" }).click();
   assert.equal(await page.getByRole("textbox", { name: "Command" }).inputValue(), process.execPath);

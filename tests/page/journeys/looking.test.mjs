@@ -20,7 +20,7 @@ test("the overview says of each server how it is, why, and what to do", async ()
   assert.doesNotMatch(await page.locator("main").innerText(), /mcpproxy (?:upstream|secret)|Disconnected|Authenticating/);
   assert.match(await row("clipper").innerText(), /Quarantined.*Next: review it/s);
   assert.match(await row("crm").innerText(), /Disabled.*Enable/s);
-  assert.match(await row("bookings").innerText(), /Runs; no call in the last hour|Asleep/);
+  assert.match(await row("bookings").innerText(), /Runs; no calls in the last hour|Asleep/);
   assert.equal(await page.locator("#waiting").innerText().then((text) => text[0]), "2");
   await page.getByRole("link", { name: /^Need you/ }).click();
   await page.waitForURL(/state=you/);
@@ -38,7 +38,7 @@ test("by keyboard alone one finds a tool, reads why, and opens it", async () => 
   await page.keyboard.press("/");
   await page.keyboard.type("book a room");
   await page.keyboard.press("Enter");
-  await title("What an agent gets");
+  await title("An agent’s search");
   const first = page.locator("li.hit").first();
   assert.match(await first.innerText(), /bookings:/);
   assert.match(await first.innerText(), /room.*name \d\.\d\d/s);
@@ -124,7 +124,7 @@ test("activity comes by itself, is filtered by the address, and a record opens b
   await drawer.getByText("tool error").waitFor();
   // With a record open new rows wait until they are asked for.
   await agentCalls(here, "call_tool_read", { name: "bookings:find_rooms", args_json: "{\"seats\":3}" });
-  await page.getByRole("button", { name: /new rows?, show/ }).waitFor();
+  await page.getByRole("button", { name: /Show \d+ new rows?/ }).waitFor();
   await page.locator("main").focus();
   await page.keyboard.press(".");
   await page.locator("td", { hasText: "claude-code" }).first().waitFor();
@@ -157,7 +157,7 @@ test("the theme is switched from that of the system, and back to it", async () =
   assert.deepEqual(await chosen(), ["dark", "dark"]);
   await page.locator("#theme-switch").click();
   assert.deepEqual(await chosen(), [null, null]);
-  await page.locator("#toast", { hasText: "Theme: light, as the system" }).waitFor();
+  await page.locator("#toast", { hasText: "Theme: light, like the system" }).waitFor();
   await close();
 });
 

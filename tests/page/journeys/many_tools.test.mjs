@@ -22,7 +22,7 @@ test("tools are drawn as many at a time, those that agents get before the others
   await page.getByText("1,200 tools are offered to agents").waitFor();
   await go("/ui/tools");
   await page.getByRole("heading", { name: "1,200 tools", exact: true }).waitFor();
-  await page.getByText("100 more are hidden from agents (below).").waitFor();
+  await page.getByText("100 more are hidden from agents, below.").waitFor();
   const rows = page.locator("li.hit");
   assert.equal(await rows.count(), 50);
   await page.getByRole("button", { name: "Show 200 more" }).click();

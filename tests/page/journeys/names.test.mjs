@@ -55,14 +55,14 @@ test("calls of a tool are found although records have its name masked, and the p
   const { page, go, close } = await visitor(here);
   await go(`/ui/tools/${part(`named:${MASKED}`)}`);
   await page.getByText("in 24 hours 2 calls").waitFor();
-  await page.getByText("Records have its name masked or cut, as sl/ash?a=***").waitFor();
+  await page.getByText("Records show its name masked or cut: sl/ash?a=***").waitFor();
   await page.getByRole("link", { name: "All calls of this tool" }).click();
   await page.waitForURL(/\/ui\/activity\?tool=/);
   await eventually("both calls", async () => (await page.locator("tbody tr").count()) === 2);
   await go("/ui/servers/named");
-  await page.getByText("Calls to tools that it does not list, or whose names are masked: sl/ash?a=***").waitFor();
+  await page.getByText("Calls to tools that the server does not list, or whose names are masked: sl/ash?a=***").waitFor();
   await go(`/ui/tools/${part(`named:${"t".repeat(3000)}`)}`);
-  await page.getByText("Calls with names this long are counted together").waitFor();
+  await page.getByText("mcpproxy counts calls to tools with such long names together").waitFor();
   await close();
 });
 
@@ -122,9 +122,9 @@ test("a record says what was not there, and leads nowhere that is not", async ()
   const broken = await recordOf("broken");
   await go(`/ui/activity/${broken.id}`);
   await page.getByRole("link", { name: "Open server" }).waitFor();
-  await page.getByText("Most of it was waiting for the server, which did not start in time.").waitFor();
+  await page.getByText("mcpproxy waited most of the time for the server, which did not start in time.").waitFor();
   await page.getByText("Not checked: the call failed before").waitFor();
-  assert.match(await page.locator("dt", { hasText: "Request, answer" }).locator("xpath=following-sibling::dd[1]").innerText(), /B, not measured$/);
+  assert.match(await page.locator("dt", { hasText: "Request, answer" }).locator("xpath=following-sibling::dd[1]").innerText(), /B, size of the answer not measured$/);
   const nope = await recordOf("nope");
   await go(`/ui/activity/${nope.id}`);
   await page.getByText("nope, which is not configured").waitFor();
@@ -137,7 +137,7 @@ test("calls within a script stand in the order in which they were made", async (
   await agentCalls(here, "code_execution", { code: "call_tool('named', 'wide', {}); call_tool('named', 'refuses', {}); 1" });
   const { records } = await here.rest("GET", "/activity?kind=call&tool=code_execution&limit=1");
   await go(`/ui/activity/${records[0].id}`);
-  const inside = page.locator("section", { has: page.getByRole("heading", { name: "Calls inside" }) }).locator("li a");
+  const inside = page.locator("section", { has: page.getByRole("heading", { name: "Calls that it made" }) }).locator("li a");
   assert.deepEqual((await inside.allInnerTexts()).map((text) => text.split(",")[0].trim()), ["named:wide", "named:refuses"]);
   await close();
 });

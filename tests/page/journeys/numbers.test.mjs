@@ -27,7 +27,7 @@ test("numbers reach the server as they were typed, from the form, as JSON and as
   const { page, go, close } = await visitor(here);
   await go("/ui/tools/shop:order");
   await page.getByText("at least 1234567890123456789").first().waitFor();
-  await page.getByText("1.50 when absent").first().waitFor();
+  await page.getByText("default 1.50").first().waitFor();
   const field = (name) => page.getByLabel(new RegExp(`^${name}(?=$|optional)`));
   await field("id").fill("12345678901234567890");
   await field("lat").fill("45.123456789012345678");
@@ -46,7 +46,7 @@ test("numbers reach the server as they were typed, from the form, as JSON and as
   assert.deepEqual([await field("id").inputValue(), await field("lat").inputValue(), await field("ids").inputValue()], ["-0", "1.50", "1e400"]);
   await field("id").fill("1.5");
   await page.getByRole("button", { name: "Call as read" }).click();
-  await page.getByText("A whole number is needed").waitFor();
+  await page.getByText("Enter a whole number").waitFor();
   await close();
 });
 
@@ -57,7 +57,7 @@ test("a name that appears twice is refused by name", async () => {
   const area = page.getByLabel("Arguments as JSON");
   await area.fill('{"id": 2, "other": {"id": 1, "\\u0069d" : 2}}');
   await page.getByRole("button", { name: "Call as read" }).click();
-  await page.getByText('"id" is in one object twice').waitFor();
+  await page.getByText('The key "id" is in one object twice').waitFor();
   assert.equal(await page.getByRole("heading", { name: "Result", exact: true }).count(), 0);
   await area.fill('{"id": 2, "other": [{"id": 1}, {"id": 2}]}');
   await sent(page);

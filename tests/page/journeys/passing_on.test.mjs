@@ -46,7 +46,7 @@ test("the link exports what is shown, by every filter", async () => {
 
 test("where more is exported than is shown, the button says so", async () => {
   const who = await visitor(here);
-  assert.equal((await both(who, "/ui/activity?text=find_rooms")).word, "Export, ignoring the text");
+  assert.equal((await both(who, "/ui/activity?text=find_rooms")).word, "Export without the text filter");
   await here.rest("POST", "/servers/bookings/quarantine");
   assert.equal((await both(who, "/ui/activity?kind=decision")).word, "Export all changes");
   await who.close();

@@ -21,7 +21,7 @@ test("a whole configuration is recognised, checked, and asks for what is missing
   const { page, go, close } = who;
   const before = here.text();
   await go("/ui/add");
-  await page.getByLabel("Paste anything").fill(readme(here));
+  await page.getByLabel("Configuration, command or URL").fill(readme(here));
   await page.getByRole("heading", { name: "3 servers found" }).waitFor();
   await page.getByText("Not found", { exact: true }).waitFor();
   await page.getByRole("button", { name: "check again" }).first().click();
@@ -35,7 +35,7 @@ test("a whole configuration is recognised, checked, and asks for what is missing
   const key = page.getByLabel("ACME_API_KEY");
   assert.equal(await key.getAttribute("type"), "password");
   await key.fill("ghp_0123456789abcdefghijABCDEFGHIJ012345");
-  await page.getByRole("checkbox", { name: /store secrets in the private file/ }).waitFor();
+  await page.getByRole("checkbox", { name: /store secrets in a private file/ }).waitFor();
   await page.getByRole("button", { name: "Add 2 servers" }).click();
   await page.locator("#toast", { hasText: "Added 2 servers" }).waitFor();
   const { acme, wiki } = JSON.parse(here.text().replace(/^\/\/.*$/m, "")).mcpServers;
@@ -55,7 +55,7 @@ test("fragments, commands and links are understood, and prose is not", async () 
   const who = await visitor(here, { expected: [/status of 400/] });
   const { page, go, close } = who;
   await go("/ui/add");
-  const field = page.getByLabel("Paste anything");
+  const field = page.getByLabel("Configuration, command or URL");
   for (const [text, name] of [
     ["\"one\": { \"command\": \"node\" },", "one"],
     ["{ \"command\": \"node\", \"args\": [\"./two.js\"] }", "two.js"],
@@ -102,7 +102,7 @@ test("a known server is chosen, its blank filled, and added held", async () => {
   await page.getByRole("button", { name: "Choose Files" }).click();
   await page.locator("input:focus").waitFor();
   await page.keyboard.type(here.folder);
-  await page.getByRole("checkbox", { name: /hold for review/ }).check();
+  await page.getByRole("checkbox", { name: /^quarantine/ }).check();
   await page.getByRole("button", { name: "Add 1 server" }).click();
   await page.waitForURL(/\/ui\/review\/files$/);
   const { files } = JSON.parse(here.text().replace(/^\/\/.*$/m, "")).mcpServers;

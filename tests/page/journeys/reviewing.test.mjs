@@ -34,7 +34,7 @@ test("a review shows every word that agents read", async () => {
   const who = await visitor(here);
   const { page, go, close } = who;
   await go("/ui/review/wordy");
-  for (const heading of ["Its instructions", "What it offers", "Prompts", "Resources", "Resource templates"]) await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+  for (const heading of ["Its instructions", "Tools", "Prompts", "Resources", "Resource templates"]) await page.getByRole("heading", { name: heading, exact: true }).waitFor();
   await page.getByText("1 prompt, 1 resource, 1 resource template, instructions").waitFor();
   for (const thing of ["weather", "ask", "note://x", "note://t/{n}"]) {
     // What looks dangerous is open from the start.
@@ -98,7 +98,7 @@ test("the tools of a disabled server are not called held, and what was decided i
     await here.rest("PATCH", "/servers/off", { quarantined: false });
   }
   await go("/ui/review");
-  await page.getByText(/^The last 5 of \d+\./).getByRole("link", { name: "Show all" }).click();
+  await page.getByText(/^The newest 5 of \d+ are shown\./).getByRole("link", { name: "Show all" }).click();
   await page.waitForURL(/\/ui\/activity\?kind=decision&since=7d/);
   await close();
 });

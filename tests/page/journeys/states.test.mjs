@@ -9,7 +9,7 @@ test("with nothing configured the page says how to begin, and sees the first cal
   const { page, title, close } = who;
   await title("mcpproxy is running and has no servers yet");
   await isSoundEverywhere(who, "first run", "first-run");
-  await page.getByText("Waiting for a client to ask for tools.").waitFor();
+  await page.getByText("Waiting for the first call of a client.").waitFor();
   await agentCalls(here, "retrieve_tools", { query: "anything" });
   await page.getByText("by claude-code").waitFor();
   await page.getByRole("link", { name: "Add a server" }).click();
@@ -42,7 +42,7 @@ test("a daemon that goes is missed, and found again", async () => {
   await who.title(/servers/);
   await here.stop();
   await who.page.getByText("The daemon does not answer.").waitFor();
-  await who.page.locator("#live", { hasText: "Lost" }).waitFor();
+  await who.page.locator("#live", { hasText: "Not connected" }).waitFor();
   await who.title(/state unknown/);
   await isSound(who, "gone");
   await shot(who, "gone");
@@ -66,7 +66,7 @@ test("a file that cannot be read is named while the last good one holds", async 
   await page.locator("a[data-tab=settings]").click();
   await page.getByText("No setting can be changed until the file is correct.").waitFor();
   assert.equal(await page.locator(".note").count(), 1, "it is said once");
-  await page.getByRole("button", { name: "Copy its path" }).click();
+  await page.getByRole("button", { name: "Copy the file’s path" }).click();
   assert.equal(await copied(page), here.config);
   await close();
   await here.end();
@@ -106,7 +106,7 @@ test("what does not exist is said, with a way back", async () => {
   await go("/ui/servers/nobody");
   await page.locator(".empty .bad").waitFor();
   await go("/ui/nowhere");
-  await page.getByText("There is no such page.").waitFor();
+  await page.getByText("No page has this address.").waitFor();
   await page.getByRole("link", { name: "Servers" }).last().click();
   await page.getByRole("heading", { name: /servers/ }).first().waitFor();
   await close();

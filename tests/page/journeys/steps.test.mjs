@@ -84,8 +84,8 @@ test("a server that is added held is added held by the command as well, and its 
   await page.getByText(/mcpproxy upstream add held --quarantined/).waitFor();
   await page.getByRole("button", { name: "Add server" }).click();
   await title(/waits? for you/);
-  await page.getByRole("heading", { name: "What it offers" }).waitFor();
-  assert.equal(await page.getByText("Its list has changed").count(), 0);
+  await page.getByRole("heading", { name: "Tools", exact: true }).waitFor();
+  assert.equal(await page.getByText("The server’s list has changed").count(), 0);
   await close();
 });
 

@@ -123,7 +123,7 @@ test("an address at which nothing listens is named before it is saved, and saved
   const who = await visitor(here);
   const { page, go, close } = who;
   await go("/ui/add");
-  await page.getByLabel("Paste anything").fill("http://127.0.0.1:9/mcp");
+  await page.getByLabel("Configuration, command or URL").fill("http://127.0.0.1:9/mcp");
   await page.getByText("Nothing listens at 127.0.0.1:9").waitFor();
   await isSound(who, "an address that is pasted");
   await go("/ui/add/form");
@@ -132,7 +132,7 @@ test("an address at which nothing listens is named before it is saved, and saved
   const url = page.getByLabel("URL", { exact: true });
   await url.fill("http://127.0.0.1:9/mcp");
   await url.press("Tab");
-  await page.getByText("Nothing listens at 127.0.0.1:9. It can be saved all the same.").waitFor();
+  await page.getByText("Nothing listens at 127.0.0.1:9. You can save it anyway.").waitFor();
   await isSound(who, "an address in the form");
   await page.getByRole("button", { name: "Add server" }).click();
   await eventually("the server", async () => (await here.rest("GET", "/servers")).servers.some((one) => one.name === "far"));
@@ -143,7 +143,7 @@ test("what is chosen while something else is done is done after it", async () =>
   const who = await visitor(here);
   const { page, go, close } = who;
   await go("/ui/clients");
-  await page.getByRole("button", { name: /not found here/ }).click();
+  await page.getByRole("button", { name: /not found$/ }).click();
   let free;
   const waits = new Promise((next) => { free = next; });
   await page.route("**/api/v1/clients/cursor/connect", async (route) => { await waits; await route.continue(); });

@@ -10,16 +10,16 @@ test("of the demo server nothing is offered that cannot be done, and the first s
     const here = await world({ entries: () => ({}), args });
     if (!args.length) await here.rest("POST", "/demo");
     const { page, go, title, close } = await visitor(here);
-    await title("1 server, all is well");
+    await title("1 server, none needs you");
     await page.getByRole("heading", { name: "Connect your clients" }).waitFor();
-    await page.getByText("Its first call will appear here").waitFor();
+    await page.getByText("It will appear here").waitFor();
     await isSound({ page, width: 1280 }, "the demo alone");
     await go("/ui/servers/demo");
     await page.getByText("This is the bundled demo server.").waitFor();
     for (const name of ["Disable", "Quarantine"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
     assert.equal(await page.getByRole("link", { name: "Edit" }).count(), 0);
     assert.equal(await page.getByRole("button", { name: "Remove" }).count(), args.length ? 0 : 1);
-    await page.getByText(args.length ? "It lasts as long as this daemon" : "or when you remove it").waitFor();
+    await page.getByText(args.length ? "added it. The demo ends with the daemon." : "or when you remove it").waitFor();
     await page.getByRole("button", { name: "Restart" }).waitFor();
     await isSound({ page, width: 1280 }, `demo ${args}`);
     await go("/ui/servers/demo/edit");
@@ -76,7 +76,7 @@ test("a check of access says no of what there is not, and counts rules as the ta
     ["rooms:nothing", "Not found", "has no tool \"nothing\""],
     ["rooms:fail", "Yes", "by the default"],
   ]) {
-    await form.getByLabel("Subject").fill("bob");
+    await form.getByRole("textbox", { name: "Caller", exact: true }).fill("bob");
     await form.getByLabel("Tool as SERVER:TOOL").fill(what);
     await form.getByRole("button", { name: "Check" }).click();
     const status = form.getByRole("status");
@@ -133,7 +133,7 @@ test("a finding says in words where it stands, and which characters it marks", a
   // What was tried can be taken away again where it is judged.
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   await page.getByRole("button", { name: "Remove clipper" }).click();
-  await page.getByText("Everything is approved.").waitFor();
+  await page.getByText("Nothing is held.").waitFor();
   assert.deepEqual((await here.rest("GET", "/servers")).servers, []);
   await close();
   await here.end();
@@ -144,7 +144,7 @@ test("the header says that the daemon is there again although the login is not",
   const { page, title, close } = await visitor(here, { expected: [/ERR_|Failed to load resource/] });
   await title(/no servers yet/);
   await here.stop();
-  await page.locator("#live", { hasText: "Lost" }).waitFor();
+  await page.locator("#live", { hasText: "Not connected" }).waitFor();
   rmSync(`${here.folder}/data/page-logins.json`);
   await here.start(here.port);
   await title("You are logged out");

@@ -24,14 +24,14 @@ test("what is not there says so in a sentence and leads on", async () => {
   for (const [place, meant] of Object.entries(links)) {
     await go(place);
     const said = page.locator("main .empty");
-    assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(rooms lists no such tool; calls to it are in the log\. )?Did you mean \S+\? unknown_(server|tool)/, place);
+    assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(rooms does not list this tool, but the log has calls to it\. )?Did you mean \S+\? unknown_(server|tool)/, place);
     assert.doesNotMatch(await said.innerText(), /mcpproxy |Try again/, place);
     await isSoundEverywhere(who, place);
     await said.getByRole("link", { name: meant, exact: true }).click();
     await page.waitForURL((url) => decodeURIComponent(url.pathname).includes(`/${meant}`));
   }
   await go("/ui/tools/rooms:find_room");
-  await page.getByRole("link", { name: "Its calls" }).click();
+  await page.getByRole("link", { name: "Show its calls" }).click();
   await page.waitForURL(/\/ui\/activity\?tool=/);
   await page.locator("tbody tr").first().waitFor();
   await go("/ui/tools/nosuch:x");
@@ -61,8 +61,8 @@ test("a filter that there is not stays where it can be changed", async () => {
   await page.getByRole("button", { name: "Use “server”" }).click();
   await page.waitForURL(/\?server=rooms$/);
   await go("/ui/?nonsense=1");
-  await page.getByRole("button", { name: "Remove it" }).click();
-  await page.getByText("There is no filter").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Remove the filter" }).click();
+  await page.getByText("This page has no filter").waitFor({ state: "detached" });
   for (const place of ["/ui/tools?server=room", "/ui/tools?q=rooms&server=room"]) {
     await go(place);
     await page.getByText("No server \"room\" is configured.").waitFor();
@@ -140,7 +140,7 @@ test("what was decided leads to the decisions, and to as many", async () => {
   await here.rest("PATCH", "/servers/one", { call_tool_timeout: "30s" });
   const { page, go, close } = await visitor(here);
   await go("/ui/review");
-  const link = page.getByRole("heading", { name: /^Decided this week/ }).getByRole("link");
+  const link = page.getByRole("heading", { name: /^Decided in the last 7 days/ }).getByRole("link");
   const n = (await link.innerText()).match(/\d+/g).reduce((sum, one) => sum + Number(one), 0);
   await link.click();
   await page.waitForURL(/kind=decision&since=7d/);
@@ -170,7 +170,7 @@ test("a call has as many tokens in its result as in its history", async () => {
 test("one is spoken of as one", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/servers/one");
-  for (const [verb, said] of [["Quarantine", "its 1 tool until"], ["Remove", "its 1 tool and"]]) {
+  for (const [verb, said] of [["Quarantine", "its 1 tool until"], ["Remove", "Agents can no longer use its 1 tool."]]) {
     await page.getByRole("button", { name: verb, exact: true }).click();
     await page.getByText(said).waitFor();
     await page.getByRole("button", { name: "Keep", exact: true }).click();

@@ -62,7 +62,7 @@ export function access(_, frame) {
       await undoChanges([done.id]);
       await load();
       // Nobody is let in again before a restart: until then they need theirs.
-      if (changes.some(({ path }) => path === "serverAuth.required") && list.required()) return toast("Undone. Tokens are required until a restart");
+      if (changes.some(({ path }) => path === "serverAuth.required") && list.required()) return toast("Undone. Tokens are required until the daemon restarts");
       await takeBack(given);
       await load();
     }) : undefined);
@@ -73,17 +73,17 @@ export function access(_, frame) {
   function requiring() {
     const isOn = list.required();
     const out = shutOut().map((one) => one.title);
-    const seen = without.length ? ` In the last 7 days ${some(without, 5)} called without a token; over the network they would get 401.` : "";
-    const names = `${out.length ? `${some(out, 5)} ${out.length === 1 ? "has" : "have"} none and would get 401.` : seen ? "" : "No known client would get 401."}${seen}`;
+    const seen = without.length ? ` In the last 7 days ${some(without, 5)} called without a token; over HTTP, mcpproxy would refuse ${without.length === 1 ? "it" : "them"}.` : "";
+    const names = `${out.length ? `mcpproxy would refuse ${some(out, 5)}, which ${out.length === 1 ? "has" : "have"} no token.` : seen ? "" : "mcpproxy would refuse no known client."}${seen}`;
     if (isOn) {
-      return section("Without a token", null, h("p", "A client without a token gets 401. Clients that start mcpproxy themselves on this machine need none."));
+      return section("Clients without a token", null, h("p", "mcpproxy refuses clients without a token. Clients that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
     }
     const question = h("div.confirm", { role: "group", "aria-label": "Require tokens?" },
-      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, out.length ? h("label.own", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; frame.paint(); } } }), " Write a token for each into its file") : null, list.count() || (keepsIn && out.length) ? "" : " There are no tokens yet, so nothing could connect over the network.")),
+      h("div", h("b", "Require a token of every client?"), h("br"), h("span.soft", names, out.length ? h("label.own", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; frame.paint(); } } }), " Write a new token into the file of each") : null, list.count() || (keepsIn && out.length) ? "" : " There are no tokens yet, so no client could connect over HTTP.")),
       button("Not now", () => { asking = false; frame.paint(); }, "btn", { "data-safe": "" }),
       button("Require tokens", require, "btn primary"));
-    return section("Without a token", null,
-      h("p", "A client without a token is let in as ", h("code", "anonymous"), "."),
+    return section("Clients without a token", null,
+      h("p", "mcpproxy lets clients without a token in, as the caller ", h("code", "anonymous"), "."),
       asking ? question : h("p.acts", button("Require tokens…", () => { asking = true; frame.paint(); })));
   }
 
@@ -91,10 +91,10 @@ export function access(_, frame) {
 
   /** A rule as a sentence. */
   function inWords(rule) {
-    const who = [all(rule.subjects), rule.roles?.length ? `the role ${some(rule.roles, 4)}` : null].filter(Boolean).join(", as ");
+    const who = [all(rule.subjects) ?? (rule.roles?.length ? "callers" : ""), rule.roles?.length ? ` with the role ${some(rule.roles, 4)}` : ""].join("");
     const what = rule.tools?.length ? h("code", said(some(rule.tools, 6))) : "everything";
     const more = [rule.prompts ? "prompts " + some(rule.prompts, 3) : null, rule.resources ? "resources " + some(rule.resources, 3) : null].filter(Boolean);
-    return [said(who || (rule.policy === "deny" ? "Nobody" : "Everybody")), rule.policy === "deny" && who ? " may not use " : " may use ", what, more.length ? said(`, ${more.join(", ")}`) : null];
+    return [said(who || (rule.policy === "deny" ? "No caller" : "Every caller")), rule.policy === "deny" && who ? " may not use " : " may use ", what, more.length ? said(`, ${more.join(", ")}`) : null];
   }
 
   function rules() {
@@ -106,11 +106,11 @@ export function access(_, frame) {
       return [row(`rule${i}`, [cell("tight dim", i + 1), cell("grow", inWords(rule)), cell("act", button(isOpen ? "Close" : "Edit", toggle, "btn small", { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Edit"} rule ${i + 1}` }))]),
         isOpen ? h("tr.open", { role: "row", "data-key": `open rule${i}` }, h("td.full", { role: "cell", colspan: "3" }, ruleForm(acl))) : null];
     };
-    const otherwise = row("otherwise", [cell("tight dim", "–"), cell("grow soft", acl?.default === "deny" ? "Otherwise: denied" : "Otherwise: allowed"), cell("")]);
+    const otherwise = row("otherwise", [cell("tight dim", "–"), cell("grow soft", acl?.default === "deny" ? "Everything else is denied" : "Everything else is allowed"), cell("")]);
     const add = button("Add a rule", () => { ruling = { at: known.length, rule: {}, isNew: true }; frame.paint(); document.getElementById("rule-subjects")?.focus(); }, "end btn small");
-    return section("Rules", [h("p", acl ? "the first match decides" : "none: every caller may use every tool, within the limits of its token"), add],
+    return section("Rules", [h("p", acl ? "the first rule that matches decides" : "none: every caller may use every tool, within the limits of its token"), add],
       ruling?.isNew ? ruleForm(acl) : null,
-      acl ? table("fold", [["#"], ["In words"], ["Action", "", true]], [[...known.map(line), otherwise]]) : null, check());
+      acl ? table("fold", [["#"], ["Rule"], ["Action", "", true]], [[...known.map(line), otherwise]]) : null, check());
   }
 
   /** A rule as fields. What it says of prompts and resources stays. */
@@ -130,9 +130,9 @@ export function access(_, frame) {
       return put(known.filter((_, i) => isNew || i !== at).toSpliced(place, 0, next), `Saved rule ${place + 1}`);
     };
     return h("form", { "aria-label": isNew ? "New rule" : `Rule ${at + 1}`, "data-key": `rule form ${at}`, on: { submit } },
-      h("div.line", field("rule-subjects", "Callers", rule.subjects, "such as ci; empty: every caller"), field("rule-roles", "Roles", rule.roles, "optional")),
+      h("div.line", field("rule-subjects", "Callers", rule.subjects, "such as ci; every caller if empty"), field("rule-roles", "Roles", rule.roles, "optional")),
       h("fieldset.field.sec", { "data-kept": "" }, h("legend", "Decision"), radio("deny", "may not use"), radio("allow", "may use")),
-      h("div.line", field("rule-tools", "Tools", rule.tools, "such as github__get_*; empty: every tool"), h("div.field.thin", h("label", { for: "rule-place" }, "Position"), h("input", { type: "number", id: "rule-place", min: "1", max: String(known.length + (isNew ? 1 : 0)), value: String(at + 1), "data-kept": "" }))),
+      h("div.line", field("rule-tools", "Tools", rule.tools, "such as github__get_*; every tool if empty"), h("div.field.thin", h("label", { for: "rule-place" }, "Position"), h("input", { type: "number", id: "rule-place", min: "1", max: String(known.length + (isNew ? 1 : 0)), value: String(at + 1), "data-kept": "" }))),
       h("div.line", h("button.btn.primary", { type: "submit" }, "Save rule"), button("Cancel", () => { ruling = null; frame.paint(); }),
         isNew ? null : button("Remove", () => put(known.filter((_, i) => i !== at), `Removed rule ${at + 1}`), "btn danger")));
   }
@@ -154,7 +154,7 @@ export function access(_, frame) {
       return rows;
     };
     const names = Object.keys(known);
-    return section("Profiles", [h("p", "a smaller set of tools with its own address"), button("New profile", () => { editing = { name: "", isNew: true, servers: new Set() }; frame.paint(); }, "end btn small")],
+    return section("Profiles", [h("p", "smaller sets of servers and tools, each with its own address"), button("New profile", () => { editing = { name: "", isNew: true, servers: new Set() }; frame.paint(); }, "end btn small")],
       editing?.isNew ? editor() : null,
       names.length ? table("fold", [["Profile"], ["Servers"], ["Tools"], ["Tokens"], ["Address"], ["Action", "", true]], [names.map(line)]) : editing ? null : h("p.dim", "No profiles yet."));
   }
@@ -173,7 +173,7 @@ export function access(_, frame) {
       const called = isNew ? given.value.trim() : name;
       if (!called) return given.focus();
       if (isNew && Object.hasOwn(file.settings.profiles ?? {}, called)) {
-        given.setCustomValidity(`Nothing was saved: there is a profile ${called} already.`);
+        given.setCustomValidity(`Nothing was saved: a profile has the name ${called} already.`);
         return given.reportValidity();
       }
       const tools = document.getElementById("profile-tools").value.split("\n").map((line) => line.trim()).filter(Boolean);
@@ -186,20 +186,20 @@ export function access(_, frame) {
     return h("form", { "aria-label": isNew ? "New profile" : `Servers of ${name}`, on: { submit } },
       isNew ? h("div.line", h("div.field", h("label", { for: "profile-name" }, "Name"), field)) : null,
       h("ul.ticks.sec", list.names().servers.map(tick)),
-      h("p.hint", { role: "status" }, servers.size ? `${count(servers.size, "server")} with ${count(most, "tool")}; patterns and hidden tools may reduce that.` : "No server chosen: the profile has all servers, also those you add later."),
-      h("div.field.sec", h("label", { for: "profile-tools" }, "Tools", h("span.dim", "optional, one pattern per line")), patterns, h("p.hint", { id: "profile-tools-h" }, "Such as ", h("code", "github__get_*"), " or ", h("code", "*__list_*"), "; without one, all tools of these servers.")),
+      h("p.hint", { role: "status" }, servers.size ? `${count(servers.size, "server")} with ${count(most, "tool")}; patterns and hidden tools may reduce the number.` : "No server is chosen, so the profile has all servers, including those you add later."),
+      h("div.field.sec", h("label", { for: "profile-tools" }, "Tools", h("span.dim", "optional, one pattern per line")), patterns, h("p.hint", { id: "profile-tools-h" }, "Such as ", h("code", "github__get_*"), " or ", h("code", "*__list_*"), "; all tools of these servers if empty.")),
       h("div.line", h("button.btn", { type: "submit" }, isNew ? "Save profile" : `Save ${name}`), button("Cancel", () => { editing = null; frame.paint(); }, "btn"),
         isNew ? null : button("Remove", () => save([{ path: ["profiles", name], value: null }], `Removed profile ${name}`), "btn danger")));
   }
 
   function render() {
-    const sub = list.required() ? "Who may use which tools. A client without a token gets 401." : "Who may use which tools. A client without a token is let in as anonymous.";
+    const sub = list.required() ? "Tokens, rules and profiles. mcpproxy refuses clients without a token." : "Tokens, rules and profiles. mcpproxy lets clients without a token in, as the caller anonymous.";
     return [
       h("div.title", h("div", h("h1", "Access"), h("p.sub", sub)), h("div.acts", h("a.btn", { href: "/ui/clients" }, "Clients"))),
       it.failure ? failed(it.failure) : null,
       status.warnings.filter((warning) => warning.key?.startsWith("serverAuth")).map((warning) => note("warn", sentence(warning.text))),
       h("div.cols.wide", h("div", list.render(), requiring(), rules(), profiles()),
-        h("aside.rail", { "aria-labelledby": "h-new-token" }, h("h2", { id: "h-new-token" }, "New token"), h("p.hint", "For a colleague, another machine or a job."), list.rail())),
+        h("aside.rail", { "aria-labelledby": "h-new-token" }, h("h2", { id: "h-new-token" }, "New token"), h("p.hint", "Create one for a colleague, another machine or a job."), list.rail())),
     ];
   }
 

@@ -7,7 +7,7 @@ import { said, sentence } from "./words.js";
 
 /** A form that asks whether a caller may have a tool. `callers` gives the known ones. */
 export function accessCheck() {
-  const who = h("input.mono.short", { type: "text", "aria-label": "Subject", placeholder: "anonymous", autocomplete: "off" });
+  const who = h("input.mono.short", { type: "text", "aria-label": "Caller", placeholder: "anonymous", autocomplete: "off" });
   const what = h("input.mono.short", { type: "text", "aria-label": "Tool as SERVER:TOOL", placeholder: "server:tool", autocomplete: "off" });
   const verdict = h("span", { role: "status" });
   const form = h("form.bar.sec", { "data-kept": "", "aria-label": "Check access", on: { submit } },
@@ -35,6 +35,6 @@ export function because({ allowed, decided_by: by, rule, reason, kind, step, sub
   const verdict = allowed ? "allowed" : "denied";
   if (rule !== undefined) return `${verdict} by rule ${rule + 1}`;
   if (by === "default") return `${verdict} by the default: no rule matches`;
-  if (by === "token") return `the token of ${subject} does not allow it; another token can, see Access`;
+  if (by === "token") return `the token of ${subject} does not allow it; create a token with wider limits in Access`;
   return kind === "built_in" && step?.do === "show_tools" ? "name the tool as SERVER:TOOL, such as github:get_issue" : reason;
 }

@@ -23,8 +23,8 @@ const DETAIL = 160;
 
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
-const KINDS = [["", "calls and refusals"], ["change", "changes by you and agents"], ["decision", "approvals and quarantines"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
-const MASKED = [["", "with or without secrets"], ["true", "secrets masked"]];
+const KINDS = [["", "calls and refusals"], ["change", "changes by you and agents"], ["decision", "approvals and quarantines"], ["server", "starts and stops of servers"], ["daemon", "the daemon"], ["all", "everything"]];
+const MASKED = [["", "with or without masked secrets"], ["true", "with masked secrets"]];
 const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "run", "kind", "since", "masked"];
 
 /** Kinds and outcomes by their names at the daemon; those that stand here for one word of the page. Decisions are some of the changes. */
@@ -59,7 +59,7 @@ export function activity(id, first, frame) {
 
   /** What is exported is what the daemon looks for: where more than that is looked for here, it is said what comes. */
   function exporting() {
-    const word = asked.kind === "decision" ? "Export all changes" : asked.text && !isCall() ? "Export, ignoring the text" : "Export these";
+    const word = asked.kind === "decision" ? "Export all changes" : asked.text && !isCall() ? "Export without the text filter" : "Export these";
     return h("a.btn", { href: query("/api/v1/activity/export", { ...filter(), format: "jsonl" }), download: "activity.jsonl" }, word);
   }
 
@@ -180,7 +180,7 @@ export function activity(id, first, frame) {
         choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
         whoAsked(),
         choice("Time", "since", TIMES), choice("Secrets", "masked", MASKED)),
-      asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "", run: "" }), "link") : null,
+      asked.tool || asked.call ? button(`Remove the filter ${asked.tool || asked.call}`, () => change({ tool: "", call: "", run: "" }), "link") : null,
       h("span.end.dim.small", { role: "status" }, rows.length ? `${next === null ? "" : "the newest "}${count(rows.length, asked.kind ? "row" : "call")}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : ""));
   }
 
@@ -188,16 +188,16 @@ export function activity(id, first, frame) {
     const of = (some) => rowsOf(asked.kind === "decision" ? decisionsAmong(some.filter(fits)) : some.filter(fits));
     const rows = of(records);
     const waits = of(fresh).length;
-    const pause = button(isPaused ? "Go on" : "Pause", () => { isPaused = !isPaused; if (!isPaused) frame.soon(); frame.paint(); }, "btn", { "aria-pressed": String(isPaused) });
+    const pause = button(isPaused ? "Resume" : "Pause", () => { isPaused = !isPaused; if (!isPaused) frame.soon(); frame.paint(); }, "btn", { "aria-pressed": String(isPaused) });
     return [
-      h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call and change, also refused ones. Times are local.")),
+      h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call and change, including refused ones. Times are in your time zone.")),
         h("div.acts.behind", pause, exporting(), go("Conversations", "/ui/activity/session"))),
       filters(rows),
       h(drawn ? "div.cols.mid" : "div", { "data-open": open === null ? undefined : "" },
         h("section.behind", { "aria-labelledby": "rows-h", "data-calls": "" }, h("h2.sr", { id: "rows-h" }, "Calls"),
-          waits ? h("button.newrows", { type: "button", on: { click: () => { take(); frame.paint(); } } }, icon("up"), ` ${count(waits, "new row")}, show ${waits === 1 ? "it" : "them"} `, h("kbd.phone-no", ".")) : null,
+          waits ? h("button.newrows", { type: "button", on: { click: () => { take(); frame.paint(); } } }, icon("up"), ` Show ${count(waits, "new row")} `, h("kbd.phone-no", ".")) : null,
           failure ? refused() : rows.length ? list(rows) : nothing(),
-          next === null ? null : h("p.bar.sec", button("Show older", older), h("span.dim.small", "back to ", at(records[records.length - 1]?.time ?? new Date().toISOString())))),
+          next === null ? null : h("p.bar.sec", button("Show older", older), h("span.dim.small", "shown since ", at(records[records.length - 1]?.time ?? new Date().toISOString())))),
         drawn ? drawn.render() : null),
     ];
   }
@@ -215,7 +215,7 @@ export function activity(id, first, frame) {
 
   function nothing() {
     const isFiltered = KEYS.some((key) => asked[key]);
-    if (isFiltered) return h("div.empty", h("b", "No match."), next === null ? "The whole log has no such record." : "Older records are not read yet.", h("p.acts", button("Show everything", () => frame.visit("/ui/activity"))));
+    if (isFiltered) return h("div.empty", h("b", "No match."), next === null ? "The log has no such record." : "Older records are not searched yet: press “Show older”.", h("p.acts", button("Show everything", () => frame.visit("/ui/activity"))));
     return h("div.empty", h("b", "No calls yet."), "Connect a client to ", live.status?.url ? h("code", live.status.url) : "mcpproxy", "; its calls appear here live.", h("p.acts", go("Connect a client", "/ui/clients")));
   }
 
@@ -233,7 +233,7 @@ export function activity(id, first, frame) {
       cell("r l2", record.duration_us === undefined ? "" : took(record.duration_us)),
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),
     ], { "aria-selected": String(record.id) === open ? "true" : undefined, on: opens(record) });
-    return table("fold.two.dense.opens", [["Time"], ["What"], ["Type"], ["Result"], ["Detail"], ["Caller"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)]);
+    return table("fold.two.dense.opens", [["Time"], ["Call or change"], ["Type"], ["Result"], ["Detail"], ["Caller"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)]);
   }
 
   return {

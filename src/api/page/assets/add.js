@@ -140,11 +140,11 @@ export function add(frame) {
     if (one.error) return h("span.bad", capital(one.error));
     if (one.outcome === "same") return h("span.dim", "same as ", said(one.name ?? ""));
     if (!canCome(one)) return h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : capital(one.reason ?? "cannot be used"));
-    if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning), "; ", again())] : h("span.dim", "checked after you add it");
+    if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning), "; ", again())] : h("span.dim", "not contacted before you add it");
     const it = checks.get(one.name);
     if (!it) return null;
     if (it.found) return [state("ready", "Found"), it.file === one.command ? null : h("div.sub", h("code", said(it.file)))];
-    const closest = it.closest ? ["; there is ", h("code", said(it.closest)), " ", button("Use it", () => paste(text.replaceAll(one.command, it.closest)), "link", { "aria-label": `Use ${it.closest}` })] : null;
+    const closest = it.closest ? ["; the closest command is ", h("code", said(it.closest)), " ", button("Use it", () => paste(text.replaceAll(one.command, it.closest)), "link", { "aria-label": `Use ${it.closest}` })] : null;
     return [state("err", "Not found"), h("div.sub", capital(it.reason ?? ""), closest, "; ", again())];
   }
 
@@ -178,7 +178,7 @@ export function add(frame) {
       h(open().length > FEW ? "div.decide" : "div.bar.sec", open().length > 1 && !it.doing ? boxes.all() : null,
         it.doing ? h("span.wait", { role: "status" }, it.doing) : n ? h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`) : null,
         offer.held(), hasSecret ? offer.stored() : null),
-      lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : n ? null : h("p.hint", open().length ? "Nothing is chosen." : "Nothing new to add."));
+      lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : n ? null : h("p.hint", open().length ? "No server is chosen." : "No new server to add."));
   }
 
   /** Another name for the only one. */
@@ -193,10 +193,10 @@ export function add(frame) {
     });
     return h("form", { id: "pasted", novalidate: true, on: { submit } },
       h("div.cols.half",
-        h("div.field", h("label", { for: "paste" }, "Paste anything"), field),
-        h("div.takes", h("p.acts", kept(file), button("Open a file", () => file.click(), "btn small"), text ? button("Clear", () => paste(""), "btn small") : null), h("p.small.soft.sec", "You can paste"),
+        h("div.field", h("label", { for: "paste" }, "Configuration, command or URL"), field),
+        h("div.takes", h("p.acts", kept(file), button("Open a file", () => file.click(), "btn small"), text ? button("Clear", () => paste(""), "btn small") : null), h("p.small.soft.sec", "You can paste:"),
           h("ul.small.dim",
-            h("li", "a whole configuration, a fragment or one entry, as JSON; Codex’s TOML"),
+            h("li", "JSON: a configuration, a part of one or an entry; TOML of Codex"),
             h("li", "a command: ", h("code", "npx -y …"), ", ", h("code", "uvx …"), ", ", h("code", "docker run …")),
             h("li", h("code", "claude mcp add …"), ", ", h("code", "code --add-mcp …")),
             h("li", "a URL, or an install link of Cursor or VS Code")))),
@@ -204,12 +204,12 @@ export function add(frame) {
   }
 
   const knownServers = () => h("section.sec", { id: "known", "aria-labelledby": "kn-h" },
-    h("header", h("h2", { id: "kn-h" }, "Known servers"), h("p", "built in; nothing is fetched before you add one")),
-    h("ul.known", KNOWN.map((one) => h("li", h("h3", one[0]), button("Choose", () => known(one), "btn small", { "aria-label": `Choose ${one[0]}` }), h("p", `${one[1]}. Asks for: ${one[2]}`)))));
+    h("header", h("h2", { id: "kn-h" }, "Known servers"), h("p", "from a list in mcpproxy; nothing is downloaded before you add one")),
+    h("ul.known", KNOWN.map((one) => h("li", h("h3", one[0]), button("Choose", () => known(one), "btn small", { "aria-label": `Choose ${one[0]}` }), h("p", `${one[1]}. Needs: ${one[2]}.`)))));
 
   function render() {
     return [
-      h("div.title", h("div", crumbs(["Servers", "/ui/"], "new"), h("h1", "Add a server"), h("p.sub", "Paste the text from its README; mcpproxy finds the servers in the text and asks for missing values.")),
+      h("div.title", h("div", crumbs(["Servers", "/ui/"], "new"), h("h1", "Add a server"), h("p.sub", "Paste text from the server’s README. mcpproxy finds the servers in the text and asks for missing values.")),
       ),
       segments("Ways to add", [{ word: "Paste", href: "/ui/add", current: true }, { word: "Known servers", href: "#known" }, { word: "By hand", href: "/ui/add/form" }, { word: "From your clients", href: "#import" }]),
       pasting(), knownServers(), others.render(),

@@ -10,7 +10,7 @@ const MASK = "***";
 export function again(record) {
   if (record.kind !== "call" || !record.server || !record.tool || record.arguments === undefined) return null;
   const to = query(`/ui/tools/${part(`${record.server}:${record.tool}`)}`, { from: record.id });
-  return [go("Call again with these arguments", to, "btn small"), record.masked ? h("span.hint", "masked values are left empty") : null];
+  return [go("Call again with these arguments", to, "btn small"), record.masked ? h("span.hint", "the form leaves masked values empty") : null];
 }
 
 /** The arguments of a record without what was masked or cut; nothing where there are none. */

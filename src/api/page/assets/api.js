@@ -33,9 +33,12 @@ export class Failure extends Error {
 }
 
 /** What the daemon says to a request without a login is for programs with a key. */
-const SIGNED_OUT = { error: "You are logged out.", code: "unauthorized", hint: "Run `mcpproxy ui` to log in again (`mcpproxy ui --print` prints the link), then repeat this. What you typed is kept." };
+const SIGNED_OUT = { error: "You are logged out.", code: "unauthorized", hint: "Run `mcpproxy ui` to log in again (`mcpproxy ui --print` prints the link), then try again. This page keeps what you typed." };
 
-const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: "This page tries again every few seconds; `mcpproxy status` shows whether it runs." };
+const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: "This page tries again every few seconds. Run `mcpproxy status` to see whether the daemon runs." };
+
+/** Of a request that may have changed something: it is not sent again by itself. */
+const UNSURE = { ...GONE, error: "The daemon does not answer, so the result is not known.", hint: "Check what was done before you try again. Run `mcpproxy status` to see whether the daemon runs." };
 
 /** Limit: milliseconds that a question may take which does not say otherwise. */
 const PATIENCE = 30_000;
@@ -56,7 +59,7 @@ async function send(path, { method = "GET", body, signal, patience = PATIENCE, a
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Failure(0, GONE);
+    throw new Failure(0, method === "GET" ? GONE : UNSURE);
   }
 }
 
@@ -69,7 +72,7 @@ async function answered(response, parsed = JSON.parse) {
   }
   if (response.ok && told !== undefined) return told;
   if (response.status === 401) throw new Failure(401, SIGNED_OUT);
-  const said = told && typeof told.error === "string" ? told : { error: `The daemon answered with HTTP ${response.status}.`, code: "", hint: "" };
+  const said = told && typeof told.error === "string" ? told : { error: `The daemon answered with HTTP ${response.status} and no reason.`, code: "", hint: "The daemon’s log may have the reason: run `mcpproxy logs`." };
   throw new Failure(response.status, said);
 }
 
@@ -103,9 +106,8 @@ export async function askCall(body, { told, signal, patience }) {
     }
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Failure(0, GONE);
   }
-  if (value === undefined) throw new Failure(0, GONE);
+  if (value === undefined) throw new Failure(0, UNSURE);
   if (typeof value.error === "string") throw new Failure(response.status, value);
   return { text, value };
 }

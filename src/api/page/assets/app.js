@@ -54,7 +54,7 @@ async function open({ focus = true } = {}) {
   shown = { path: address.pathname, href: address.pathname + address.search, place, failure: null, loaded: false };
   named();
   mark(place.tab);
-  const slow = setTimeout(() => mine === visits && fill(main, waiting(place.waiting ?? "Asking the daemon…")), WAIT_SHOWS);
+  const slow = setTimeout(() => mine === visits && fill(main, waiting(place.waiting ?? "Loading…")), WAIT_SHOWS);
   await guarded(mine, () => place.load?.());
   clearTimeout(slow);
   if (mine !== visits) return;
@@ -123,7 +123,7 @@ function strangeFilters(known) {
       asked.delete(key);
       visit(`${pathname}?${asked}`);
     };
-    return note("err", ["There is no filter “", said(key), "” here."], meant ? button(["Use “", meant, "”"], to(meant), "btn small primary") : null, button("Remove it", to(null), "btn small"));
+    return note("err", ["This page has no filter “", said(key), "”."], meant ? button(["Use “", meant, "”"], to(meant), "btn small primary") : null, button("Remove the filter", to(null), "btn small"));
   });
 }
 
@@ -163,13 +163,13 @@ async function heard(how) {
   header();
   const notices = document.getElementById("notices");
   if (how === "lost") {
-    const since = live.heard ? [" Lost at ", timeOf(live.heard), "; the page shows the state of that moment."] : null;
-    if (!shown?.failure?.isGone) fill(notices, note("work", ["The daemon does not answer.", since, " This page tries again every 4 s. ", h("code", "mcpproxy status"), " shows whether it runs."]));
+    const since = live.heard ? [" shows the state at ", timeOf(live.heard), " and"] : null;
+    if (!shown?.failure?.isGone) fill(notices, note("work", ["The daemon does not answer. This page", since, " tries again every 4 s. Run ", h("code", "mcpproxy status"), " to see whether the daemon runs."]));
     // What was well at that moment may not be now.
     return paint();
   }
   const error = live.status.config_error;
-  fill(notices, error ? note("err", [h("b", "Configuration file not loaded: "), sentence(error.replace(`the configuration ${live.status.config_file} cannot be used: `, "")), ". mcpproxy keeps the last good one until you correct the file."], button("Copy its path", () => copy(live.status.config_file), "btn small")) : null);
+  fill(notices, error ? note("err", [h("b", "Configuration file not loaded: "), sentence(error.replace(`the configuration ${live.status.config_file} cannot be used: `, "")), ". mcpproxy uses the last good configuration until you correct the file."], button("Copy the file’s path", () => copy(live.status.config_file), "btn small")) : null);
   const mine = visits;
   if (document.body.hasAttribute("data-out")) {
     // Somebody has logged in, in another tab.
@@ -193,7 +193,7 @@ async function heard(how) {
 
 function header() {
   const box = document.getElementById("live");
-  const [word, shape] = live.lost ? ["Lost", "s-off"] : live.isSignedOut ? ["Logged out", "s-auth"] : ["Live", "s-ready"];
+  const [word, shape] = live.lost ? ["Not connected", "s-off"] : live.isSignedOut ? ["Logged out", "s-auth"] : ["Live", "s-ready"];
   if (box.textContent !== word) {
     box.dataset.is = word;
     fill(box, icon(shape), h("span", word));
@@ -232,7 +232,7 @@ function themeSwitch() {
   } catch {
     // Storage is switched off: the choice lasts as long as the page.
   }
-  toast(theme === system ? `Theme: ${theme}, as the system` : `Theme: ${theme}`);
+  toast(theme === system ? `Theme: ${theme}, like the system` : `Theme: ${theme}`);
 }
 
 document.addEventListener("click", (event) => {

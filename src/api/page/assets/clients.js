@@ -65,7 +65,7 @@ export function clients(frame) {
     await Promise.all([readOwn(), load()]);
     const wrong = [...moved, ...servers].find((row) => row.error);
     const names = moved.filter((row) => !row.error).flatMap((row) => row.servers);
-    if (names.length) toast(`Moved ${count(names.length, "server")} here. ${one.connected ? "Restart" : "Connect"} ${one.title}.`, () => act(one.client, async () => {
+    if (names.length) toast(`Moved ${count(names.length, "server")} to mcpproxy. ${one.connected ? "Restart" : "Connect"} ${one.title}.`, () => act(one.client, async () => {
       const back = id ? await undoChanges([id]) : (await remove(`clients/${part(one.client)}/move`)).put_back;
       await Promise.all([readOwn(), load()]);
       toast(undoneWords("Undone", back));
@@ -110,7 +110,7 @@ export function clients(frame) {
     const versions = [...new Set(its.flatMap((program) => program.versions ?? []))];
     const open = sessionsOf(its);
     if (!versions.length && !open.length) return null;
-    const line = (one) => h("li", h("code", said(one.endpoint)), ` over ${WAYS[one.transport] ?? one.transport}, MCP ${one.revision}, `, one.client ? [said(one.client), ", "] : null, one.caller === "anonymous" ? null : [said(one.caller), ", "], "since ", at(one.opened), ", heard of ", ago(one.last_seen), " ago");
+    const line = (one) => h("li", h("code", said(one.endpoint)), ` over ${WAYS[one.transport] ?? one.transport}, MCP ${one.revision}, `, one.client ? [said(one.client), ", "] : null, one.caller === "anonymous" ? null : [said(one.caller), ", "], "since ", at(one.opened), ", last message ", ago(one.last_seen), " ago");
     return h("div.sub", versions.length ? [versions.length === 1 ? "Version " : "Versions ", said(versions.join(", "))] : null,
       open.length ? h("details", h("summary", `${count(open.length, "session")} open`), h("ul.small", open.slice(0, SHOWN).map(line), open.length > SHOWN ? h("li", `and ${open.length - SHOWN} more`) : null)) : null);
   }
@@ -130,13 +130,13 @@ export function clients(frame) {
   /** How it stands, why, and what comes next. */
   function standing(one) {
     const next = (...words) => h("div.sub", "Next: ", words);
-    if (isRefused(one)) return [state("err", "Gets 401"), ["It sends no token.", next("write one into its file")]];
+    if (isRefused(one)) return [state("err", "Refused"), ["The client’s file has no token.", next("give the client a token")]];
     const starts = ownOf(one).map((server) => server.written_name);
-    const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " to mcpproxy, to start once for all clients")] : null;
-    if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["Connected, not seen yet.", next("restart it; it reads its file only at start")]];
-    if (isSeen(one)) return [state("ready", "Connected"), "Not through this file."];
-    if (one.error) return [state("err", "Not connected"), [h("span.bad", "Its file cannot be used: ", sentence(one.error)), next("correct the file")]];
-    return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `Its file has ${count(starts.length, "server")}`, twiceOf(one).length ? `; mcpproxy also has ${some(twiceOf(one).map((server) => server.written_name), 3)}, so ${twiceOf(one).length === 1 ? "it starts" : "they start"} twice` : "") : null];
+    const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " to mcpproxy, which starts each once for all clients")] : null;
+    if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["The client’s file names mcpproxy, but the client has not connected yet.", next("restart the client, because it reads the file only at start")]];
+    if (isSeen(one)) return [state("ready", "Connected"), "The client connects, but this file does not name mcpproxy."];
+    if (one.error) return [state("err", "Not connected"), [h("span.bad", "mcpproxy cannot use the client’s file: ", sentence(one.error)), next("correct the file, then look again")]];
+    return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `The client’s file has ${count(starts.length, "server")}`, twiceOf(one).length ? `; mcpproxy also has ${some(twiceOf(one).map((server) => server.written_name), 3)}, so ${twiceOf(one).length === 1 ? "it starts" : "they start"} twice` : "") : null];
   }
 
   const needs = (one) => isRefused(one) || (one.connected && (ownOf(one).length > 0 || !isSeen(one)));
@@ -166,22 +166,22 @@ export function clients(frame) {
   function moving(one) {
     const servers = ownOf(one);
     const keep = button("Keep them", () => { looking = null; frame.paint(); });
-    const line = (server) => h("li", h("b", said(server.written_name)), " ", h("code", said(server.starts)), " ", h("span.dim", server.outcome === "same" ? ["mcpproxy has it as ", said(server.name)] : "is imported"));
+    const line = (server) => h("li", h("b", said(server.written_name)), " ", h("code", said(server.starts)), " ", h("span.dim", server.outcome === "same" ? ["mcpproxy has it already, as ", said(server.name)] : "mcpproxy imports it"));
     return h("div.confirm", { role: "group", "aria-label": `Move servers of ${one.title}?` },
-      h("div", h("b", `Remove ${count(servers.length, "server")} from ${short(one.file)}?`), h("br"), h("span.soft", "mcpproxy then starts them, once for all clients. A backup is kept; Undo puts them back.")),
+      h("div", h("b", `Remove ${count(servers.length, "server")} from ${short(one.file)}?`), h("br"), h("span.soft", "mcpproxy then starts each once for all clients. mcpproxy keeps a backup of the file; Undo puts the servers back.")),
       keep, button(`Move ${count(servers.length, "server")}`, () => move(one), "btn primary", { "data-write": "" }), h("ul.whole.small", servers.map(line)));
   }
 
   function change() {
     const { client, title, verb, change, showsToken } = looking;
     const verbing = verb === "connect" ? "Connect" : "Disconnect";
-    const keep = button("Keep it", () => { looking = null; frame.paint(); });
+    const keep = button("Cancel", () => { looking = null; frame.paint(); });
     const sure = button(`${verbing} ${title}`, () => write(title, client, verb, showsToken), "btn primary", { "data-write": "" });
     const kinds = { "+": "span.new", "-": "span.old" };
     const line = (text) => [h(kinds[text[0]] ?? "span", said(text)), kinds[text[0]] ? null : "\n"];
-    const diff = h("pre.code", { tabindex: "0", role: "region", "aria-label": `What would change in the file of ${title}` }, (change.diff ?? []).map(line));
+    const diff = h("pre.code", { tabindex: "0", role: "region", "aria-label": `Changes to the file of ${title}` }, (change.diff ?? []).map(line));
     return h("div.confirm", { role: "group", "aria-label": `${verbing} ${title}?` },
-      h("div", h("b", `${change.is_found ? "Change" : "Create"} ${short(change.file)}?`), h("br"), h("span.soft", `${change.is_found ? "A backup is kept next to it. " : ""}Secrets are masked here.${showsToken ? " Its own token is revoked." : ""}`)), keep, sure, h("div.whole", diff));
+      h("div", h("b", `${change.is_found ? "Change" : "Create"} ${short(change.file)}?`), h("br"), h("span.soft", `${change.is_found ? "mcpproxy keeps a backup next to the file. " : ""}Secrets are masked on this page.${showsToken ? " The client’s own token is revoked." : ""}`)), keep, sure, h("div.whole", diff));
   }
 
   /** Programs that called and are none of the clients whose file is here. */
@@ -189,8 +189,8 @@ export function clients(frame) {
 
   function groups(shown) {
     const other = (program) => row(`program ${program.name}`, [
-      head("grow", said(program.name)), cell("", state("ready", "Connected")), cell("full", h("span.dim", "Its file is not on this machine, or not known"), present([program])),
-      cell("act full", go("Its calls", `/ui/activity?client=${part(program.name)}`, "btn small")), labelled("r", "calls, 30 d", number(program.calls)), program.last ? labelled("r", "last call", ago(program.last)) : cell("r dim hide", "–"),
+      head("grow", said(program.name)), cell("", state("ready", "Connected")), cell("full", h("span.dim", "The client’s file is on another machine, or mcpproxy does not know it"), present([program])),
+      cell("act full", go("Show its calls", `/ui/activity?client=${part(program.name)}`, "btn small")), labelled("r", "calls, 30 d", number(program.calls)), program.last ? labelled("r", "last call", ago(program.last)) : cell("r dim hide", "–"),
     ]);
     const of = (title, rows) => (rows.length ? [h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "6" }, title)), rows] : null);
     return [
@@ -213,7 +213,7 @@ export function clients(frame) {
     return [
       it.failure ? failed(it.failure) : null,
       shown.length + others().length ? table("fold", [["Client"], ["State"], ["Reason and next step"], ["Action", "", true], ["Calls, 30 d", "r"], ["Last call", "r"]], groups(shown)) : h("div.empty", h("b", "No client found."), "Looked in ", h("code", said(list.home)), "."),
-      absent || isAll ? h("p.hint", button(isAll ? "Show only those found" : `Show ${absent}${shown.length ? " more" : ""}, not found here`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
+      absent || isAll ? h("p.hint", button(isAll ? "Show only clients that were found" : `Show ${count(absent, "client")} that ${absent === 1 ? "was" : "were"} not found`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
     ];
   }
 

@@ -8,12 +8,12 @@ import { count } from "./words.js";
 
 /** Where clients can connect, and what each address is for. */
 const ADDRESSES = [
-  ["", "as set in “Tools at /mcp”"],
-  ["/call", "search and call: a few tools that find and call all others"],
+  ["", "the tools that the setting “Tools at /mcp” names"],
+  ["/call", "a few tools that find and call all others"],
   ["/all", "every tool in one list"],
-  ["/code", "scripts that call tools"],
+  ["/code", "a tool that runs scripts, which call the others"],
   ["/proxy", "one tool that lists and calls all others"],
-  ["/server/NAME", "one server alone, unchanged"],
+  ["/server/NAME", "one server alone, with its own tool names"],
   ["/p/PROFILE", "the tools of one profile"],
 ];
 
@@ -34,14 +34,14 @@ export function clientsPlace(frame) {
   }
 
   function addresses() {
-    if (!status.url) return section("Addresses", null, h("p", "The daemon serves its local socket only; clients start ", h("code", "mcpproxy stdio"), "."));
+    if (!status.url) return section("Addresses", null, h("p", "The daemon has no HTTP address. Clients connect through the command ", h("code", "mcpproxy stdio"), "."));
     const line = ([path, meaning]) => [h("dt", h("code", `${status.url}${path}`), " ", copying("copy", `${status.url}${path}`, "link small")), h("dd", meaning)];
-    return section("Addresses", h("p", "the addresses for clients"), h("dl.facts", ADDRESSES.map(line)), servers());
+    return section("Addresses", h("p", "the URLs that clients can connect to"), h("dl.facts", ADDRESSES.map(line)), servers());
   }
 
   function render() {
     return [
-      h("div.title", h("div", h("h1", list.summary()), h("p.sub", `${count(status.sessions, "session")} open now. Each file is backed up first, and you see the change before it is made.`)), h("div.acts", h("a.btn", { href: "/ui/access" }, "Access"))),
+      h("div.title", h("div", h("h1", list.summary()), h("p.sub", `${count(status.sessions, "session is", "sessions are")} open. You see each change to a client’s file before mcpproxy makes it. mcpproxy keeps a backup of the file.`)), h("div.acts", h("a.btn", { href: "/ui/access" }, "Access"))),
       list.render(),
       addresses(),
     ];

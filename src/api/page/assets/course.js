@@ -31,11 +31,11 @@ export function gateSection(record) {
   };
   const rows = [
     ["Access rule", verdict("access", access(gate, true), access(gate, false))],
-    ["Server", verdict("enabled", "enabled", "it is disabled")],
-    ["Quarantine", verdict("quarantine", "not held", "the whole server awaits approval")],
+    ["Server", verdict("enabled", "enabled", "the server is disabled")],
+    ["Quarantine", verdict("quarantine", "not quarantined", "the server is quarantined")],
     ["Tool", record.tool === undefined ? undefined : verdict("switched", "enabled", "its server’s entry disables it")],
-    ["Definition", record.tool === undefined ? undefined : verdict("definition", pinned(gate), record.code === "tool_changed" ? "it differs from the approved one" : "it is not approved")],
-    ["Call type", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "the call type is too mild") : undefined],
+    ["Definition", record.tool === undefined ? undefined : verdict("definition", pinned(gate), record.code === "tool_changed" ? "the definition differs from the approved one" : "the definition is not approved")],
+    ["Call type", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "the declared call type is too mild") : undefined],
   ];
   // Facts leave out what has no verdict: it is named in one line.
   const rest = rows.filter(([, found]) => found === null).map(([word], i) => (i ? word.toLowerCase() : word));
@@ -56,20 +56,20 @@ function access(gate, isAllowed) {
     case "rule": return [`${word} by `, h("a.u", { href: "/ui/access" }, `rule ${gate.rule + 1}`)];
     case "default": return `${word}, no rule matches`;
     case "token": return ["allowed by the rules, but not by its ", h("a.u", { href: "/ui/access" }, "token")];
-    default: return `${word} by the rules together`;
+    default: return `${word} by all rules together`;
   }
 }
 
 function pinned(gate) {
   if (gate?.definition) return ["as approved, ", h("code", { title: gate.definition }, gate.definition.slice(0, 8).replace(/(.{4})(?=.)/, "$1 "))];
-  return gate ? "changes are accepted unreviewed" : "as approved";
+  return gate ? "not checked: the server’s entry accepts changed tools" : "as approved";
 }
 
 function called({ variant, gate }) {
   const needed = gate?.call_with;
   if (!needed) return `declared as ${variant}`;
-  if (!variant) return [needed, ", as it is annotated"];
-  return needed === variant ? `${variant}, as declared and as annotated` : `declared as ${variant}; ${needed} would do`;
+  if (!variant) return needed;
+  return needed === variant ? `${variant}, as the tool needs` : `declared as ${variant}; the tool needs ${needed}`;
 }
 
 /** Where the time went, if a server had to do with it. */
@@ -90,14 +90,14 @@ export function timeSection(record) {
   const waited = spent.waiting_us > 0.5 * all && spent.waiting_us > 50_000;
   return h("section.sec", { "aria-labelledby": "time-h" }, h("header", h("h3", { id: "time-h" }, "Time"), h("p", took(all))),
     h("div.phases", shown.map(line)),
-    waited ? h("p.hint", spent.server_us === 0 && record.outcome !== "ok" ? "Most of it was waiting for the server, which did not start in time." : "Most of it was waiting for the server to start.") : null);
+    waited ? h("p.hint", spent.server_us === 0 && record.outcome !== "ok" ? "mcpproxy waited most of the time for the server, which did not start in time." : "mcpproxy waited most of the time for the server to start.") : null);
 }
 
 /** What was sent along. */
 export function argumentsSection(record) {
   if (record.arguments !== undefined) return kept("Arguments", "as logged, secrets masked", record.arguments);
   if (!record.request_bytes || record.kind !== "call") return null;
-  const why = record.request_bytes > LARGEST ? `${bytes(record.request_bytes)}: above 64 KB only the size is kept.` : [`${bytes(record.request_bytes)}. Not logged: `, h("code", "activity.arguments"), " was off, or there were none."];
+  const why = record.request_bytes > LARGEST ? `${bytes(record.request_bytes)}. The log keeps no arguments above 64 KB.` : [`${bytes(record.request_bytes)}, not logged. The setting “Keep arguments” was off, or the call had no arguments.`];
   return h("section.sec", h("header", h("h3", "Arguments")), h("p.dim", why));
 }
 
@@ -111,10 +111,10 @@ export function toldSection(record) {
 }
 
 function untold(record) {
-  if (record.outcome === "withdrawn") return "Nothing: the caller had disconnected.";
+  if (record.outcome === "withdrawn") return "None: the caller cancelled the call or disconnected.";
   if (record.answer_bytes === undefined) return "Not logged.";
   const size = `${number(record.answer_bytes)} bytes`;
-  if (record.answer_bytes > LARGEST) return [size, ". Above 64 KB the log keeps the size only."];
+  if (record.answer_bytes > LARGEST) return [size, ". The log keeps no answers above 64 KB."];
   return [size, ", not logged. To log answers, change ", h("a.u", { href: "/ui/settings" }, "Keep answers"), " in Settings."];
 }
 

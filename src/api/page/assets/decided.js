@@ -40,14 +40,14 @@ export function decisionsAmong(records) {
 
 /** They as a list, with all of them behind it; `undo` takes one back. */
 export function decidedList(decided, undo) {
-  const all = (word) => h("a", { href: "/ui/activity?kind=decision&since=7d" }, word);
-  if (!decided.length) return h("p.hint.sec", "Decided this week: nothing. ", h("a", { href: "/ui/activity?kind=change&since=7d" }, "All changes"));
+  const all = (word) => h("a.u", { href: "/ui/activity?kind=decision&since=7d" }, word);
+  if (!decided.length) return h("p.hint.sec", "Nothing was approved or quarantined in the last 7 days. ", h("a", { href: "/ui/activity?kind=change&since=7d" }, "All changes"));
   const held = decided.filter((record) => record.action === "quarantine").length;
   const approved = decided.length - held;
   const summary = [approved ? `${count(approved, "approval")}` : "", held ? `${held} quarantined` : ""].filter(Boolean).join(", ");
   const line = (record) => h("li", { "data-key": `d${record.id}` },
     h("a", { href: `/ui/activity/${record.id}?kind=decision&since=7d` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)), record.isTakenBack ? h("span.dim", ", undone") : record.change ? [" ", button("Undo", () => undo(record.change, record.server), "link small", { "aria-label": `Undo the approval of ${record.server}` })] : null,
     record.detail ? h("div.sub.cut", { title: record.detail }, said(some(brief(record.detail).split(", "), LISTED))) : null);
-  return h("section.decided.sec", { "aria-labelledby": "decided-h" }, h("h3.hint", { id: "decided-h" }, "Decided this week: ", all(summary)), h("ul.small", decided.slice(0, LISTED).map(line)),
-    decided.length > LISTED ? h("p.hint", `The last ${LISTED} of ${decided.length}. `, all("Show all")) : null);
+  return h("section.decided.sec", { "aria-labelledby": "decided-h" }, h("h3.hint", { id: "decided-h" }, "Decided in the last 7 days: ", all(summary)), h("ul.small", decided.slice(0, LISTED).map(line)),
+    decided.length > LISTED ? h("p.hint", `The newest ${LISTED} of ${decided.length} are shown. `, all("Show all")) : null);
 }

@@ -126,7 +126,7 @@ export function diffTable(steps, before, now, label) {
     h("tbody", { role: "rowgroup" }, rows));
   const whole = steps.reduce((sum, step) => sum + (isChange(step) ? Math.max(step.gone.length, step.come.length) : 0), 0);
   if (rows.length < ROWS) return table;
-  return [table, h("p.hint", `Of ${count(whole, "changed line")} the first ${ROWS.toLocaleString("en-US")} rows are shown. `, button("Copy all", () => copy(asText(steps), "it"), "link"), " ", button("Save all", () => save(asText(steps), "change.diff"), "link"))];
+  return [table, h("p.hint", `${count(whole, "line")} changed; the first ${ROWS.toLocaleString("en-US")} rows are shown. `, button("Copy all", () => copy(asText(steps), "the changes"), "link"), " ", button("Save all", () => save(asText(steps), "change.diff"), "link"))];
 }
 
 /** All of it, one line for each. */

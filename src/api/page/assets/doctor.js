@@ -10,7 +10,7 @@ import { capital, count, said } from "./words.js";
 const PATIENCE = 60_000;
 
 const WORST = ["fail", "warn", "ok"];
-const STATES = { fail: ["err", "fails"], warn: ["auth", "warning"], ok: ["ready", "ok"] };
+const STATES = { fail: ["err", "problem"], warn: ["auth", "warning"], ok: ["ready", "ok"] };
 
 /** Where on this page it is mended; the daemon names commands of the terminal. */
 function wayOf({ check, where, severity }) {
@@ -25,7 +25,7 @@ export function doctor(frame) {
   let servers = [];
   let isAll = false;
   const it = acting(frame);
-  const look = () => it.act("Looking…", async () => { [report, { servers }] = await Promise.all([ask("doctor", { patience: PATIENCE }), ask("servers")]); });
+  const look = () => it.act("Checking…", async () => { [report, { servers }] = await Promise.all([ask("doctor", { patience: PATIENCE }), ask("servers")]); });
 
   /** What to do, in the words of the page where it has a way to do it. */
   function stepOf(finding) {
@@ -44,17 +44,17 @@ export function doctor(frame) {
   }
 
   function render() {
-    const press = it.doing ? h("span.end.wait", { role: "status" }, it.doing) : button(report ? "Look again" : "Find problems", look, "end link small");
-    const aside = [h("p", "the program, its port and files, secrets, servers and clients; nothing is started"), press];
+    const press = it.doing ? h("span.end.wait", { role: "status" }, it.doing) : button(report ? "Check again" : "Find problems", look, "end link small");
+    const aside = [h("p", "checks the program, its port and files, secrets, servers and clients; starts no server"), press];
     if (!report) return section("Doctor", aside, it.failure ? failed(it.failure) : null);
     const sorted = [...report.findings].sort((a, b) => WORST.indexOf(a.severity) - WORST.indexOf(b.severity));
     const wrong = sorted.filter((finding) => finding.severity !== "ok");
     const shown = isAll ? sorted : wrong;
     const rest = sorted.length - wrong.length;
     return section("Doctor", aside, it.failure ? failed(it.failure) : null,
-      h("p", { role: "status" }, wrong.length ? `${count(wrong.length, "problem")}, ${rest} checks pass.` : `All ${rest} checks pass.`),
-      shown.length ? table("fold", [["Check"], ["Result"], ["What"], ["What to do"]], [shown.map(line)]) : null,
-      h("p.hint", button(isAll ? "Show only problems" : "Show everything", () => { isAll = !isAll; frame.paint(); }, "link small")));
+      h("p", { role: "status" }, wrong.length ? `${count(wrong.length, "problem or warning", "problems or warnings")}; ${count(rest, "check passes", "checks pass")}.` : `All ${rest} checks pass.`),
+      shown.length ? table("fold", [["Check"], ["Result"], ["Finding"], ["Next step"]], [shown.map(line)]) : null,
+      h("p.hint", button(isAll ? "Show only problems" : "Show all checks", () => { isAll = !isAll; frame.paint(); }, "link small")));
   }
 
   return { render };

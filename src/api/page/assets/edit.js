@@ -141,7 +141,7 @@ export function edit(name, frame) {
       fill(holder, isJson ? [nameAlone, h("div.field", area)] : form.node);
       toggle.textContent = isJson ? "Edit as form" : "Edit as JSON";
       update();
-      if (odd) tell(["No form can show this entry: ", h("code", odd), " has the wrong type"]);
+      if (odd) tell(["The form cannot show this entry, because ", h("code", odd), " has the wrong type. Correct it here as JSON."]);
     };
     const toggle = button("Edit as JSON", turn, "end link");
     const node = h("form", { novalidate: true, "aria-labelledby": "form-h", on: { submit: (event) => { event.preventDefault(); submit(); } } }, h("h2.sr", { id: "form-h" }, "Entry"), meanwhile, holder, review, message, acts);
@@ -152,18 +152,18 @@ export function edit(name, frame) {
   /** How it will stand in the file. */
   function describe(entry) {
     fill(preview, h(isNew ? "span.new" : "span", coloured(inFile(isJson && isNew ? "NAME" : form.name(), after(entry)))));
-    if (isNew) fill(beside, h("p.bar.hint", "The same from a terminal"), command(addCommand(form.name(), isJson ? entry : { ...(form.read().url === "" ? { url: "" } : {}), ...entry })));
+    if (isNew) fill(beside, h("p.bar.hint", "The same as a command"), command(addCommand(form.name(), isJson ? entry : { ...(form.read().url === "" ? { url: "" } : {}), ...entry })));
     else fill(beside, h("p.hint", whatChanges(entry)));
   }
 
   function whatChanges(entry) {
     const keys = Object.keys(patchOf(now, after(entry)));
-    return keys.length ? `Changed: ${keys.join(", ")}. You see the difference before it is saved.` : "Nothing is changed yet.";
+    return keys.length ? `Changed: ${keys.join(", ")}. You see the difference before it is saved.` : "You have changed nothing yet.";
   }
 
   function buttons() {
     const verb = isNew ? "Add server" : "Show the change";
-    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(tryIt), "btn", { title: "Starts it once and stops it again; nothing is saved" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
+    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(tryIt), "btn", { title: "Connects to the server once and saves nothing" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
     fill(message);
   }
 
@@ -174,7 +174,7 @@ export function edit(name, frame) {
     const { value, fault } = written(area.value);
     if (fault) return { fault };
     const [[called, entry], ...others] = entriesIn(value);
-    if (others.length) return { fault: ["Several servers. Give one, or ", h("a.u", { href: "/ui/add" }, "paste all"), "."] };
+    if (others.length) return { fault: ["This text has several servers. Enter one of them, or ", h("a.u", { href: "/ui/add" }, "paste all"), "."] };
     return isMap(entry) ? { value: entry, called } : { fault: "An entry must be a JSON object: {…}" };
   }
 
@@ -209,7 +209,7 @@ export function edit(name, frame) {
   function submit(how = isNew ? add : showChange) {
     if (isJson && parsed() === undefined) return area.focus();
     const wrong = isJson ? (isNew ? form.check().filter((label) => label === "Name") : []) : form.check();
-    if (wrong.length) return tell(`${count(wrong.length, "thing")} to correct: ${wrong.join(", ")}`);
+    if (wrong.length) return tell(`Nothing was done. Correct ${wrong.join(", ")}.`);
     return how(isJson ? parsed() : tidy(form.read()));
   }
 
@@ -257,11 +257,11 @@ export function edit(name, frame) {
     if (!Object.keys(keys).length) {
       fill(review);
       buttons();
-      return tell("Nothing is changed.");
+      return tell("You have changed nothing, so there is nothing to save.");
     }
     const text = (value) => write(value, 2);
     const save = button(`Save ${count(Object.keys(keys).length, "change")}`, () => saveChange(keys, next), "btn primary");
-    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `of ${name} in ${file}; values shown as *** stay`)), diffTable(between(text(now), text(next)), "Now", "After", "The entry before and after")));
+    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `to ${name} in ${file}; values shown as *** stay`)), diffTable(between(text(now), text(next)), "Now", "After saving", "The entry before and after saving")));
     const isFocused = acts.contains(document.activeElement);
     fill(acts, save, button("Back", () => { fill(review); buttons(); }));
     // It was changed elsewhere while it is read: the place on the page stays, and so does the focus.
@@ -295,10 +295,10 @@ export function edit(name, frame) {
     const trail = isNew ? crumbs(["Servers", "/ui/"], ["new", "/ui/add"], "by hand") : crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "edit");
     const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry is in ", h("code", said(file)), "; comments and order stay.")));
     if (isDemo) {
-      const why = `It is the bundled demo server, which is not in ${file}. An entry with its name replaces it.`;
+      const why = `The bundled demo server is not in ${file}. An entry with its name replaces it.`;
       return [h("div.title", h("div", trail, h("h1", title))), empty(`${name} has no entry.`, why, go("Back", `/ui/servers/${part(name)}`))];
     }
-    if (broken) return [head, empty("The entry has a mistake, so no form can show it.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
+    if (broken) return [head, empty("The entry has a mistake, so the form cannot show it.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
     const body = kept(element ??= made());
     return [head, body];
   }
@@ -308,7 +308,7 @@ export function edit(name, frame) {
 
 /** What came of trying a server. */
 function outcomeOf({ works, tools, reason, step, log = [] }) {
-  if (works) return note("done", [h("b", `It works: ${count(tools, "tool")}.`), " It was stopped again; nothing is saved yet."]);
+  if (works) return note("done", [h("b", `The server works: ${count(tools, "tool")}.`), " Nothing is saved yet."]);
   const next = step?.do === "log_in" ? "add it, then log in" : step?.how && sentence(step.how);
-  return [note("err", [h("b", capital(reason ?? "It does not work"), "."), " Nothing was saved.", next ? [" Next: ", next, "."] : null]), log.length ? textBox(log.join("\n"), "What it wrote") : null];
+  return [note("err", [h("b", capital(reason ?? "The server does not work"), "."), " Nothing was saved.", next ? [" Next: ", next, "."] : null]), log.length ? textBox(log.join("\n"), "Log of the trial") : null];
 }

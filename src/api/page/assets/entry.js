@@ -6,38 +6,38 @@ const NAME = /^(?!.*__)[A-Za-z0-9._-]{1,64}$/;
 
 /** What is wrong with a name, and one that would do. */
 export function nameFault(name, taken) {
-  if (!name) return { fault: "Required: letters, digits, dot, underscore and hyphen" };
+  if (!name) return { fault: "A name is required: letters, digits, dots, underscores and hyphens" };
   if (taken.includes(name)) return { fault: "A server has this name already" };
   if (NAME.test(name)) return {};
   const better = name.trim().replace(/[^A-Za-z0-9._-]+/g, "-").replace(/__+/g, "_").replace(/^-+|-+$/g, "").slice(0, 64);
-  const why = /\s/.test(name) ? "No spaces: letters, digits, dot, underscore and hyphen." : name.includes("__") ? "No two underscores in a row: they separate server and tool." : name.length > 64 ? "At most 64 characters." : "Letters, digits, dot, underscore and hyphen only.";
+  const why = /\s/.test(name) ? "A name cannot contain spaces: use letters, digits, dots, underscores and hyphens." : name.includes("__") ? "A name cannot contain two underscores in a row, which separate server and tool." : name.length > 64 ? "A name has at most 64 characters." : "Use only letters, digits, dots, underscores and hyphens.";
   return { fault: why, better: NAME.test(better) && !taken.includes(better) ? better : undefined };
 }
 
 /** What is wrong with an address. */
 export function urlFault(text) {
-  if (!text) return "Required: its address, such as https://example.com/mcp";
+  if (!text) return "A URL is required, such as https://example.com/mcp";
   if (/\$\{/.test(text)) return "";
   let url;
   try {
     url = new URL(text);
   } catch {
-    return /^https?:/i.test(text) ? "Not a URL: its host is missing or wrong, as in https://example.com/mcp" : "Not a URL: it must begin with https:// or http://";
+    return /^https?:/i.test(text) ? "The URL’s host is missing or wrong; a correct URL is https://example.com/mcp" : "The URL must begin with https:// or http://";
   }
-  if (!["https:", "http:"].includes(url.protocol)) return "It must begin with https:// or http://";
+  if (!["https:", "http:"].includes(url.protocol)) return "The URL must begin with https:// or http://";
   return "";
 }
 
 /** What is wrong with the name of a variable or a header. */
 export function keyFault(key, isHeader) {
   if (!key) return "A name is missing";
-  if (isHeader) return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(key) ? "" : "Not a header name";
+  if (isHeader) return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(key) ? "" : "A header’s name cannot contain spaces, colons or other special characters";
   return /[=\0]/.test(key) ? "The name of a variable cannot contain =" : "";
 }
 
 const DURATION = /^(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)$/;
 
-export const durationFault = (text, words = []) => (!text || words.includes(text) || DURATION.test(text) ? "" : `A duration such as 30s, 2m or 1h30m${words.length ? `, or ${words.join(" or ")}` : ""}`);
+export const durationFault = (text, words = []) => (!text || words.includes(text) || DURATION.test(text) ? "" : `Enter a duration such as 30s, 2m or 1h30m${words.length ? `, or ${words.join(" or ")}` : ""}`);
 
 /** Whether a value looks like a secret that should not stand in a file. */
 export function looksSecret(key, value) {

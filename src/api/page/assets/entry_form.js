@@ -99,7 +99,7 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
       let first = null;
       const seen = new Set();
       for (const row of rows.filter((one) => one.key.value || one.value.value)) {
-        const wrong = keyFault(row.key.value, isHeader) || (seen.has(row.key.value) ? "This name is here twice" : "");
+        const wrong = keyFault(row.key.value, isHeader) || (seen.has(row.key.value) ? "Another row has the same name" : "");
         seen.add(row.key.value);
         row.message.hidden = !wrong;
         fill(row.message, wrong ? [icon("s-err"), wrong] : null);
@@ -115,8 +115,8 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
 /** What becomes of a value that goes into the keyring, or would, and the way to the other. */
 function storing(what, isPlain, turn) {
   return isPlain
-    ? h("p.hint", `${what} and goes into the entry in plain text. `, button(`Store it in ${vault()}`, turn, "link"))
-    : h("p.hint", `${what}: it is stored in ${vault()}; the entry gets a reference. `, button("Keep it in the entry", turn, "link"));
+    ? h("p.hint", `${what}; saving writes it into the entry in plain text. `, button(`Store it in ${vault()}`, turn, "link"))
+    : h("p.hint", `${what}; saving stores it in ${vault()}, and a reference in the entry. `, button("Keep it in the entry", turn, "link"));
 }
 
 /** The secret of an OAuth client, which is one whatever it looks like. */
@@ -160,9 +160,9 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
     hint: there.node,
     check(value) {
       const line = value.trim();
-      if (!line) return "Required: a program, such as npx or uvx";
+      if (!line) return "A command is required, such as npx or uvx";
       // A path of a program may have blanks.
-      return /^[^\s\\/]+\s/.test(line) ? { fault: "The command alone; its arguments go below, one per line", mend: button("Split it", () => split(line), "link") } : "";
+      return /^[^\s\\/]+\s/.test(line) ? { fault: "Enter only the command here, and its arguments below, one per line", mend: button("Split it", () => split(line), "link") } : "";
     },
   });
   /** A command line as people type it: the program, and its arguments before those that are there. */
@@ -179,7 +179,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const cwd = field("Working folder", text(entry.cwd), { aside: "the home folder if empty" });
   const urlText = text(entry.url);
   const url = field("URL", urlText, { hint: addressCheck(urlText).node, check: urlFault });
-  const kind = field("Transport", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "either, detected"], ["sse", "HTTP+SSE, the older one"]]));
+  const kind = field("Transport", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "detected automatically"], ["sse", "HTTP+SSE, the older transport"]]));
   const headers = pairs("Headers", entry.headers, { isHeader: true, serverName: () => nameField.control.value, takenSecrets, changed });
   const oauth = entry.oauth ?? {};
   const own = clientSecret(oauth.client_secret, { serverName: () => nameField.control.value, takenSecrets, headers, changed });
@@ -190,8 +190,8 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
     ["redirect_uri", field("Redirect URL", text(oauth.redirect_uri), { aside: "only if the server needs a fixed one", check: (value) => (value ? urlFault(value) : "") })],
   ];
   const more = MORE.map(([key, label, words]) => [key, field(label, text(entry[key]), { aside: words.length ? words.join(", ") : "such as 30s or 2m", check: (value) => durationFault(value.trim(), words) })]);
-  const start = field("Started", choice(entry.start, [["", "by the first call that needs it"], ["eager", "with the daemon, and kept"]]));
-  const scope = field("Shared by", choice(entry.session_scope, [["", "all clients, unless it asks them questions"], ["shared", "all clients, always"], ["client", "nobody: each client has its own"], ["workspace", "clients with the same folders"]]));
+  const start = field("Started", choice(entry.start, [["", "by the first call that needs it"], ["eager", "with the daemon, and stays connected"]]));
+  const scope = field("Shared by", choice(entry.session_scope, [["", "all clients, unless it asks them questions"], ["shared", "all clients, always"], ["client", "no clients: each has its own"], ["workspace", "clients with the same folders"]]));
   const changes = field("Changed tools", choice(entry.tool_changes, [["", "are held until you approve them"], ["allow", "are accepted unreviewed"]]));
   const fresh = field("New tools", choice(entry.new_tools, [["", "as for all servers"], ["hold", "are held until you approve them"], ["allow", "are usable at once"]]));
   const only = field("Only these tools", area((entry.enabled_tools ?? []).join("\n"), 2), { aside: "one per line, * for any characters; all if empty" });
@@ -215,8 +215,8 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
     h("div.pair", isNew ? nameField.node : h("div.field", h("span.label", "Name"), h("p.mono.fixed", said(name))), command.node, url.node),
     stdioPart, remotePart,
     isNew ? h("fieldset.field", h("legend", "When added"),
-      h("label.radio", trust[0], h("span", "Start it now and offer its tools ", h("span.dim", "you trust it"))),
-      h("label.radio", trust[1], h("span", "Quarantine it ", h("span.dim", "list its tools for review, offer none")))) : null,
+      h("label.radio", trust[0], h("span", "Offer its tools at once ", h("span.dim", "if you trust the server"))),
+      h("label.radio", trust[1], h("span", "Quarantine it ", h("span.dim", "agents cannot use it until you approve it")))) : null,
     h("details.field", h("summary", "Timing, working folder, sharing, tools ", h("span.dim", isNew ? "all at their defaults" : "")), h("div", cwd.node, h("div.pair", more.map(([, one]) => one.node), start.node, scope.node, changes.node, fresh.node), only.node, not.node)));
   node.addEventListener("input", changed);
   // What else says where it is looked for.

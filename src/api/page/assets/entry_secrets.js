@@ -4,7 +4,7 @@
 import { Failure, part, put, remove } from "./api.js";
 import { h } from "./dom.js";
 import { isMap } from "./entry.js";
-import { secrets as listed, vault } from "./vault.js";
+import { secrets as listed } from "./vault.js";
 import { said } from "./words.js";
 
 export function entrySecrets() {
@@ -78,7 +78,7 @@ export function entrySecrets() {
   }
 
   /** What may be in the keyring although nothing refers to it. */
-  const leftOver = () => (left.length ? h("p.hint", `Its secrets may still be in ${vault()}: `, h("code", said(left.join(", "))), ".") : null);
+  const leftOver = () => (left.length ? h("p.hint", "Secrets of this entry may still be stored: ", h("code", said(left.join(", "))), ". ", h("code", "mcpproxy secret remove NAME"), " removes one.") : null);
 
   return { taken, know, store, remember, restored, among, leftOver };
 }

@@ -99,11 +99,11 @@ export function written(text) {
   try {
     const value = read(text);
     const name = twice(text);
-    return name === undefined ? { value } : { fault: `${JSON.stringify(name)} is in one object twice.` };
+    return name === undefined ? { value } : { fault: `The key ${JSON.stringify(name)} is in one object twice.` };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     const [, line, column] = /line (\d+) column (\d+)/.exec(error.message) ?? [];
-    return { fault: line ? `Not JSON at line ${line}, column ${column}.` : "Not JSON, or cut off." };
+    return { fault: line ? `The text is not valid JSON: see line ${line}, column ${column}.` : "The text is not valid JSON, or is incomplete." };
   }
 }
 

@@ -59,7 +59,7 @@ function single(control, about, parse) {
 
 function parsed(text) {
   const { value, fault } = written(text);
-  return fault ? { fault: `${fault} Put texts in double quotes.` } : { value };
+  return fault ? { fault: `${fault} Write texts in double quotes.` } : { value };
 }
 
 const option = (value, word) => h("option", { value }, said(word));
@@ -119,7 +119,7 @@ function lines(schema, items, about, given) {
     const values = text.split("\n").filter((line) => line.trim() !== "").map((line) => (TEXTS.includes(typeOf(items)) ? line : typed(line)));
     const wrong = values.map((value) => fault(items, value)).find(Boolean);
     if (wrong) return { fault: wrong };
-    if (typeOf(items) === "enum" && values.some((value) => !items.enum.includes(value))) return { fault: `Each is one of ${items.enum.join(", ")}` };
+    if (typeOf(items) === "enum" && values.some((value) => !items.enum.includes(value))) return { fault: `Each line must be one of ${items.enum.join(", ")}` };
     return { value: values };
   });
 }
@@ -170,7 +170,7 @@ function list(schema, items, about, given, root, depth) {
       const wrong = got.some((one) => one.fault);
       const few = about.required && !rows.length && (schema.minItems ?? 0) > 0;
       message.hidden = !few;
-      fill(message, few ? [icon("s-err"), `At least ${schema.minItems} needed`] : null);
+      fill(message, few ? [icon("s-err"), `Add at least ${schema.minItems}`] : null);
       if (wrong || few) return { fault: "a list" };
       return rows.length || about.required ? { value: got.map((one) => one.value) } : {};
     },
@@ -191,7 +191,7 @@ export function objectFields(schema, given, root, depth) {
   const without = all.length - names.length;
   const fields = names.map((name) => [name, fieldFor(schema.properties[name], { name, required: required.has(name) }, given?.[name], root, depth)]);
   return {
-    nodes: [fields.map(([, field]) => field.node), without > 0 ? h("p.hint.field", `${without.toLocaleString("en-US")} more have no field here; give them as JSON.`) : null],
+    nodes: [fields.map(([, field]) => field.node), without > 0 ? h("p.hint.field", `${without.toLocaleString("en-US")} more have no field here. Enter them as JSON.`) : null],
     isEmpty: names.length === 0,
     read() {
       const value = {};

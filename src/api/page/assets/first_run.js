@@ -27,14 +27,14 @@ export function firstRun(frame, calls) {
   function waiting() {
     const per = new Map();
     for (const { client } of others.open) per.set(client, (per.get(client) ?? 0) + 1);
-    if (!per.size) return "Imports what your clients have. Nothing new was found in their files.";
+    if (!per.size) return "Import servers from your clients. Their files have no new servers now.";
     const where = [...per].map(([client, n]) => `${n} in ${TITLES[client] ?? client}`).join(", ");
     return `Found ${count(others.open.length, "server")} in your clients’ files: ${where}. You choose which to import, and whether they stay in those files.`;
   }
 
   function firstCall() {
     const [call] = calls.rows();
-    if (!call) return h("p.wait", icon("s-work", true), "Waiting for a client to ask for tools. Its first call will appear here.");
+    if (!call) return h("p.wait", icon("s-work", true), "Waiting for the first call of a client. It will appear here.");
     return h("p", icon("s-ready"), " ", h("a", { href: `/ui/activity/${call.id}` }, h("code", said(thing(call)))), ` by ${asker(call) || "a client"}, ${took(call.duration_us)}`);
   }
 
@@ -43,9 +43,9 @@ export function firstRun(frame, calls) {
     const url = live.status?.url;
     return [
       h("section.sec", { "aria-labelledby": "cn-h" },
-        h("header", h("h2", { id: "cn-h" }, h("span.n", "2"), "Connect your clients"), h("p", "each file is backed up first, and you see the change before it is made")),
+        h("header", h("h2", { id: "cn-h" }, h("span.n", "2"), "Connect your clients"), h("p", "you see each change to a client’s file before mcpproxy makes it, and mcpproxy keeps a backup of the file")),
         list.render(),
-        h("p.hint", "Any other client: ", url ? ["Streamable HTTP at ", h("code", url), ", or "] : null, h("code", "mcpproxy stdio"), " as its command.")),
+        h("p.hint", "To connect another client, give it ", url ? ["the URL ", h("code", url), " (Streamable HTTP), or "] : null, "the command ", h("code", "mcpproxy stdio"), ".")),
       h("section.sec", { "aria-labelledby": "fc-h", "aria-live": "polite" }, h("header", h("h2", { id: "fc-h" }, h("span.n", "3"), "See the first call")), firstCall()),
     ];
   }
@@ -62,11 +62,11 @@ export function firstRun(frame, calls) {
       return [
         h("div.hero", h("h1", "mcpproxy is running and has no servers yet"),
           h("p.soft", "Add each server once, connect each client once. Agents then search all tools through one address instead of loading every definition.")),
-        h("h2.sec", h("span.n", "1"), "Add servers, in one of three ways"),
+        h("h2.sec", h("span.n", "1"), "Add servers in one of three ways"),
         h("div.ways",
-          way("w1", "Import", waiting(), n ? go(`Look at the ${count(n, "server")}`, "/ui/add#import", "btn primary") : go("Look again", "/ui/add#import"), "mcpproxy import"),
-          way("w2", "Add or paste", "Paste what a README gives, choose a known server, or fill in a form.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
-          way("w3", "Try the demo", "A built-in server with harmless tools. It downloads and writes nothing, and ends with the daemon.", it.doing ? h("span.wait", { role: "status" }, it.doing) : button("Start the demo", demo), "mcpproxy serve --demo")),
+          way("w1", "Import", waiting(), n ? go(`Choose from ${count(n, "server")}`, "/ui/add#import", "btn primary") : go("Look again", "/ui/add#import"), "mcpproxy import"),
+          way("w2", "Add or paste", "Paste text from a README, choose a known server, or fill in a form.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
+          way("w3", "Try the demo", "A bundled server with harmless tools. It downloads nothing, writes no file, and ends with the daemon.", it.doing ? h("span.wait", { role: "status" }, it.doing) : button("Start the demo", demo), "mcpproxy serve --demo")),
         it.failure ? failed(it.failure) : null,
         steps(),
       ];

@@ -6,7 +6,7 @@ import { copying } from "./parts.js";
 import { count } from "./words.js";
 
 const DONE = "mcpproxy-first-steps";
-const ASK = "which tools do you have?";
+const ASK = "search mcpproxy for tools";
 
 /** A browser may keep nothing: then the strip ends with the visit. */
 function kept() {
@@ -49,7 +49,7 @@ export function firstSteps() {
     return h("ol.todo", { "aria-label": "First steps" },
       step(1, true, false, h("span", `${count(servers.length, "server")} added`)),
       step(2, connected > 0, connected === 0, h("span", connected ? `${count(connected, "client")} connected` : "Connect a client"), connected ? null : [" ", h("span.soft", `none connected, ${found} found`), " ", h("a.btn.small", { href: "/ui/clients" }, "Connect a client")]),
-      step(3, false, connected > 0, h("span", "First call"), " ", h("span.soft", "waiting; ask your client “", ASK, "”"), " ", copying("copy", ASK, "link small")));
+      step(3, false, connected > 0, h("span", "First call"), " ", h("span.soft", "no call yet; ask your client: “", ASK, "”"), " ", copying("copy", ASK, "link small")));
   }
 
   return { load, render };

@@ -72,7 +72,7 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
       if (!waits) await (change ? begun : restart)();
     });
   };
-  const shown = wanted.secret ? h("label", h("input", { type: "checkbox", id: "fix-plain", "data-kept": "" }), " not a secret: keep it in the file") : null;
+  const shown = wanted.secret ? h("label", h("input", { type: "checkbox", id: "fix-plain", "data-kept": "" }), " This is not a secret: write it into the entry") : null;
   const waits = one.quarantined || details.missing?.length > 1;
   const verb = waits ? "Save" : wanted.label === "URL" ? "Save and try again" : missing ? "Save and start" : "Save and restart";
   return h(`form.fix${doing ? ".work" : missing ? ".warn" : ""}`, { "aria-label": wanted.secret ? wanted.name : `Correct the ${wanted.label === "URL" ? "URL" : "command"}`, "data-key": `fix ${wanted.label}`, on: { submit } },
@@ -84,7 +84,7 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
     wanted.secret && wanted.change ? shown : null,
     // Another command is looked for when its field is left.
     args ? h("div", { "data-kept": "", id: "fix-there" }, commandCheck(field, () => ({ command: field.value.trim(), cwd: entry.cwd, path: entry.env?.PATH })).node) : null,
-    h("p.hint", { id: "fix-hint" }, wanted.hint ?? (wanted.change ? [`Stored in ${vault()} as `, h("code", said(wanted.secret)), "; its entry gets the reference."] : `Stored in ${vault()}; its entry refers to it.`)));
+    h("p.hint", { id: "fix-hint" }, wanted.hint ?? (wanted.change ? [`mcpproxy stores it in ${vault()} as `, h("code", said(wanted.secret)), " and writes a reference into the entry."] : `mcpproxy stores it in ${vault()}. The entry has a reference to it already.`)));
 }
 
 /** Steps after which a program was there, ran, and ended. */
@@ -100,7 +100,7 @@ function asked(server, entry, { kind, name, key }, reason, all) {
   return { name: title, title, label: name, secret: `${server}-${name}`, change: (value) => ({ [list]: { [member]: written.replace(reference, () => value) } }) };
 }
 
-const EXITED = "It exited on start and wrote:";
+const EXITED = "The server exited on start and wrote:";
 
 const inEnv = (server, { name, line }) => ({ name: EXITED, title: EXITED, said: line, label: name, secret: `${server}-${name}`, change: (value) => ({ env: { [name]: value } }) });
 
@@ -112,7 +112,7 @@ function inUrl({ reason, step: { how } }, entry) {
 /** The command that is not here, or that ran and ended: then its arguments may be what is wrong. */
 function inCommand(entry, away, ran) {
   const { command, args = [] } = entry;
-  const hint = ran ? [ran.step.do === "run_by_hand" ? "It wrote no log: " : [h("a.u", { href: "#log" }, "Read its log"), " below, then "], "correct the command or its arguments."] : away.closest ? ["The closest that exists is ", h("code", said(away.closest)), "."] : "Correct the command, or install it.";
+  const hint = ran ? [ran.step.do === "run_by_hand" ? "The server wrote no log. Correct" : [h("a.u", { href: "#log" }, "Read its log"), " below, then correct"], " the command or its arguments."] : away.closest ? ["The closest command on this machine is ", h("code", said(away.closest)), "."] : "Correct the command, or install it.";
   const same = (lines) => lines.join("\n") === args.join("\n");
   return { title: [capital(ran?.reason ?? away.reason ?? `\`${command}\` not found`), "."], label: "Command", value: away?.closest ?? command, args, hint, change: (value, lines) => (value === command && same(lines) ? null : { command: value, ...(same(lines) ? {} : { args: lines }) }) };
 }

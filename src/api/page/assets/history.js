@@ -62,7 +62,7 @@ export function history(frame, changed) {
     const names = entry.changes.filter(({ path: [where, , key], after }) => where === "mcpServers" && !key && after === undefined).map(({ path }) => path[1]);
     const found = names.length ? (await ask("import").catch(() => null))?.servers ?? [] : [];
     const clients = [...new Set(found.filter((one) => one.outcome === "same" && names.includes(one.name)).map((one) => TITLES[one.client] ?? one.client))];
-    return clients.length ? `. ${some(clients, 3)} also ${clients.length === 1 ? "starts" : "start"} some of them: move them on Clients` : "";
+    return clients.length ? `. ${some(clients, 3)} also ${clients.length === 1 ? "starts" : "start"} these servers: move them under Clients` : "";
   }
 
   const value = (path, one) => (one === undefined || one === null ? h("span.dim", "–") : h("code", said(text(path, one)).map((piece) => (typeof piece === "string" && piece.length > 120 ? `${piece.slice(0, 120)}…` : piece))));
@@ -95,7 +95,7 @@ export function history(frame, changed) {
   function render() {
     const shown = isAll ? entries : entries.slice(0, FIRST);
     const more = entries.length - shown.length;
-    return section("History", h("p", "every change of the configuration file, of tokens and of approvals"),
+    return section("History", h("p", "every change to the configuration file, tokens and approvals"),
       it.failure ? wrong(it.failure) : null,
       shown.length ? table("fold", [["Time"], ["Change"], ["From"], ["To"], ["By"], ["Action", "", true]], [shown.map(line)]) : h("p.dim", "No changes yet."),
       more > 0 ? h("p.bar.sec", button(`Show ${more} older`, () => { isAll = true; frame.paint(); })) : null);

@@ -18,9 +18,9 @@ export function offers(frame, found) {
     left, open, isHeld: false, keeps: true, moves: false,
     picked: () => open().filter((one) => !left.has(one.name)),
     boxes: ticks(frame, { has: (name) => !left.has(name), set: (name, is) => (is ? left.delete(name) : left.add(name)), keys: () => open().map((one) => one.name) }),
-    held: () => tick("isHeld", "hold for review: tools are listed, none is offered"),
+    held: () => tick("isHeld", "quarantine: agents cannot use them until you approve"),
     stored: () => tick("keeps", `store secrets in ${vault()}`),
-    moved: (files) => tick("moves", `move: remove them from ${files}; else each also starts there`),
+    moved: (files) => tick("moves", `also remove them from ${files}, so that none runs twice`),
   };
   return it;
 }
@@ -69,10 +69,10 @@ export function imports(frame, done = () => {}) {
         const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
         if (same) same.error = one.error;
       }
-      if (came.length) toast(out.length ? [`Moved ${count(came.length - left.length, "server")} here`, left.length ? `, imported ${left.length} more. ` : ". ", [...next].map(([verb, all]) => `${verb} ${all.map((client) => TITLES[client] ?? client).join(", ")}.`).join(" ")] : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
+      if (came.length) toast(out.length ? [`Moved ${count(came.length - left.length, "server")} to mcpproxy`, left.length ? `, imported ${left.length} more. ` : ". ", [...next].map(([verb, all]) => `${verb} ${all.map((client) => TITLES[client] ?? client).join(", ")}.`).join(" ")] : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
       await done();
       const stays = moved.find((one) => one.error);
-      if (stays) throw new Failure(200, { error: `${TITLES[stays.client] ?? stays.client} still has them: ${stays.error}`, code: "client_unchanged" });
+      if (stays) throw new Failure(200, { error: `The servers are imported, but also still in the file of ${TITLES[stays.client] ?? stays.client}: ${stays.error}`, code: "client_unchanged" });
     });
   }
 
@@ -88,7 +88,7 @@ export function imports(frame, done = () => {}) {
     if (!taken?.size) return null;
     const rows = [...taken.values()].filter(Boolean);
     const states = [...Map.groupBy(rows, (one) => serverState(one).textContent.toLowerCase())].map(([word, all]) => `${all.length} ${word}`).join(", ");
-    const [next, way] = rows.some(needsYou) ? ["look at those that need you", go("Show them", "/ui/?state=you", "btn small")] : ["connect a client", go("Connect a client", "/ui/clients", "btn small")];
+    const [next, way] = rows.some(needsYou) ? ["open the servers that need you", go("Show them", "/ui/?state=you", "btn small")] : ["connect a client", go("Connect a client", "/ui/clients", "btn small")];
     return note("done", [h("b", `Imported ${count(taken.size, "server")}`), states ? `: ${states}.` : ".", ` Next: ${next}.`], way, go("Servers", "/ui/", "btn small"));
   }
 
@@ -124,34 +124,34 @@ export function imports(frame, done = () => {}) {
     if (one.outcome === "new") parts.push("new");
     else if (one.outcome === "renamed") parts.push("new; ", sentence(one.reason ?? "renamed"));
     else if (one.outcome === "same" && taken?.has(one.name)) parts.push(state("ready", "imported"), " as ", h("a.u", { href: `/ui/servers/${part(one.name)}` }, said(one.name)));
-    else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? ["; written differently there: ", said(one.differing.join(", "))] : null));
+    else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? ["; there with another ", said(one.differing.join(", "))] : null));
     else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", sentence(one.reason)] : null));
-    if (one.disabled) parts.push(", disabled as it is there");
-    if (one.quarantined) parts.push(", quarantined as it is there");
+    if (one.disabled) parts.push(", stays disabled");
+    if (one.quarantined) parts.push(", stays quarantined");
     if (one.warning) parts.push(h("div.sub", state("err", sentence(one.warning))));
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
       const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";
       parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), canCome(one) ? "; its page asks for it" : null));
     }
-    if (one.literal_secrets?.length) parts.push(h("div.sub", h("code", said(one.literal_secrets.join(", "))), " is a secret in plain text"));
-    if (one.left_behind?.length) parts.push(h("div.sub", "Left behind: ", said(one.left_behind.join(", "))));
+    if (one.literal_secrets?.length) parts.push(h("div.sub", h("code", said(one.literal_secrets.join(", "))), " has a secret in plain text"));
+    if (one.left_behind?.length) parts.push(h("div.sub", "Not imported: ", said(one.left_behind.join(", "))));
     return parts;
   }
 
   const short = (path) => (found && path.startsWith(`${found.home}/`) ? `~${path.slice(found.home.length)}` : path);
 
   function render() {
-    const title = h("h2", { id: "im-h" }, "Or import what your clients already have");
+    const title = h("h2", { id: "im-h" }, "Or import servers from your clients");
     const box = (aside, ...children) => h("section.sec", { id: "import", "aria-labelledby": "im-h" }, h("header", title, aside), children);
     if (!found) return box(null, it.failure ? failed(it.failure, button("Look again", () => load().then(frame.paint, () => {}))) : null);
-    const faults = found.faults.map((fault) => h("p.hint.bad", h("span", h("code", said(short(fault.file))), " was not read: ", said(fault.error))));
+    const faults = found.faults.map((fault) => h("p.hint.bad", h("span", h("code", said(short(fault.file))), " could not be read: ", said(fault.error))));
     for (const twice of found.repeated ?? []) {
       faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " appears twice; the last one counts.")));
     }
     const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} in ` : "looked in ", h("code", said(found.home)));
     if (!found.servers.length) {
-      return box(where, faults, outcome(), h("div.empty", h("b", "Nothing to import."), "The files of your clients have no servers of their own. Paste the content of any other file above."));
+      return box(where, faults, outcome(), h("div.empty", h("b", "Nothing to import."), "The files of your clients have no servers besides mcpproxy. To import from another file, paste its content above."));
     }
     const n = picked().length;
     const stored = picked().some((one) => one.literal_secrets?.length) ? offer.stored() : null;
@@ -160,9 +160,9 @@ export function imports(frame, done = () => {}) {
     const parts = titles([...new Set(picked().map((one) => one.client))]).filter((title) => !from.includes(title));
     const goes = offer.moves ? picked().filter((one) => movable().includes(one.client)).length : 0;
     const out = from.length ? offer.moved(`the ${from.length === 1 ? "file" : "files"} of ${from.join(", ")}`) : null;
-    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${goes === n && n ? "Move" : "Import"} ${count(n, "server")}${goes && goes < n ? `, move ${goes}` : ""}`, take), out, parts.length ? h("span.hint", `To move the servers of ${parts.join(", ")}, choose all of them.`) : null, offer.held(), stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
+    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${goes === n && n ? "Move" : "Import"} ${count(n, "server")}${goes && goes < n ? `, move ${goes}` : ""}`, take), out, parts.length ? h("span.hint", `To move the servers of ${parts.join(", ")}, choose all of them.`) : null, offer.held(), stored, n ? null : h("span.hint", "No server is chosen.")] : h("span.hint", "No new server to import.");
     return box(where, faults, it.failure ? failed(it.failure) : null, outcome(),
-      table("fold", [["Import", "", true], ["Name"], ["From"], ["Command or URL"], ["What happens"]], [found.servers.map(line)]),
+      table("fold", [["Import", "", true], ["Name"], ["From"], ["Command or URL"], ["State"]], [found.servers.map(line)]),
       h("div.bar.sec", act));
   }
 

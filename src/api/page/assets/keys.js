@@ -12,7 +12,7 @@ const PLACES = {
 const HELP = [
   [["/"], "search tools"],
   ...Object.entries(PLACES).map(([key, [, word]]) => [["g", key], word]),
-  [["j"], "next row"], [["k"], "previous row"], [["Enter"], "open the row"], [["."], "show new rows"], [["Esc"], "close, or leave a field"], [["?"], "this list"],
+  [["j"], "next row"], [["k"], "previous row"], [["Enter"], "open the row"], [["."], "show new rows"], [["Esc"], "close the detail, or leave a field"], [["?"], "show these keys"],
 ];
 
 /** Milliseconds that the second key of two may take. */

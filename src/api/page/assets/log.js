@@ -87,8 +87,8 @@ export function logView(name, first, chosen, isRemote) {
 
   function nothing() {
     if (lines.length) return `No line at ${least} or above among the last ${lines.length}.`;
-    if (told.file) return "It has written nothing yet.";
-    return "It has not been started yet, so it wrote nothing.";
+    if (told.file) return "The server has written nothing yet.";
+    return "The server has not been started yet, so it has written nothing.";
   }
 
   function scroll() {
@@ -106,9 +106,9 @@ export function logView(name, first, chosen, isRemote) {
 
   function made() {
     choose = h("select", { on: { change: (event) => chosen(event.target.value === "info" ? "" : event.target.value) } }, LEVELS.map((level) => h("option", { value: level, selected: level === least }, level)));
-    const pause = button("Pause", (event) => { isPaused = !isPaused; event.currentTarget.textContent = isPaused ? "Go on" : "Pause"; seen(); if (isPaused) silence(); }, "link small");
+    const pause = button("Pause", (event) => { isPaused = !isPaused; event.currentTarget.textContent = isPaused ? "Resume" : "Pause"; seen(); if (isPaused) silence(); }, "link small");
     return h("section.sec", { "aria-labelledby": "log-h", "data-kept": "" },
-      h("header", h("h2", { id: "log-h" }, "Log"), h("p", "stderr, following the end"), h("span.end.acts", follow, h("label.small", "from ", choose), pause, button("Save", save, "link small"))),
+      h("header", h("h2", { id: "log-h" }, "Log"), h("p", "the server’s stderr, newest lines last"), h("span.end.acts", follow, h("label.small", "Level from ", choose), pause, button("Save", save, "link small"))),
       box);
   }
 

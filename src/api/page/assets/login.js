@@ -68,7 +68,7 @@ export function login(name, frame) {
       case "done": return [title, h("p", icon("s-ready"), " You are logged in. Listing its tools…"), h("p.acts.sec", go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn primary"), go("Servers", "/ui/"))];
       case "failed": return [title, note("err", [h("b", "Login failed: "), said(progress.error)]), h("p.acts", button("Start again", again, "btn primary"), go("Back", `/ui/servers/${part(name)}`))];
       case "waiting": return [title, waits()];
-      default: return [title, note("plain", "This login has ended."), h("p.acts", button("Start again", again, "btn primary"))];
+      default: return [title, note("plain", "No login is in progress."), h("p.acts", button("Start again", again, "btn primary"))];
     }
   }
 
@@ -77,7 +77,7 @@ export function login(name, frame) {
     const left = Math.max(0, (ends - Date.now()) / 1000);
     return h("div.hero",
       h("p.soft", "You log in on the server’s own page. Neither this page nor an agent sees your password or token."),
-      to ? h("p.acts.sec", h("a.btn.primary", { href: to, target: "_blank", rel: "noopener noreferrer" }, `Open ${new URL(begun.url).host}`)) : note("err", ["The login address is not a web address: ", h("code", said(begun.url))]),
+      to ? h("p.acts.sec", h("a.btn.primary", { href: to, target: "_blank", rel: "noopener noreferrer" }, `Open ${new URL(begun.url).host}`)) : note("err", ["The server gave a login URL that is not a web address: ", h("code", said(begun.url))]),
       h("p.wait.sec", { role: "status" }, icon("s-work", true), `Waiting for your login, ${span(left)} left.`),
       facts([["Goes to", h("code", said(begun.url.split("?")[0]))], ["Then returns to", h("code", said(begun.redirect_uri))]]),
       paste());
@@ -86,10 +86,10 @@ export function login(name, frame) {
   /** For a browser on another machine, whose address leads nowhere there. */
   function paste() {
     const form = h("form", { novalidate: true, "data-kept": "", on: { submit: finish } },
-      h("div.field", h("label", { for: "pasted" }, "URL at which the browser ended"), h("input.mono", { type: "url", id: "pasted", autocomplete: "off", spellcheck: "false", placeholder: `${begun.redirect_uri}?code=…`, "aria-describedby": "pasted-e" })),
+      h("div.field", h("label", { for: "pasted" }, "URL of the last page in the browser"), h("input.mono", { type: "url", id: "pasted", autocomplete: "off", spellcheck: "false", placeholder: `${begun.redirect_uri}?code=…`, "aria-describedby": "pasted-e" })),
       h("p.acts", h("button.btn", { type: "submit" }, "Complete the login")));
     const wrong = h("p.hint.bad", { id: "pasted-e", hidden: !message }, capital(message));
-    return h("details.sec", { open: !begun.listens }, h("summary", "Your browser is on another machine, or the page at which it ended did not load"), h("p.hint", "Copy the whole URL from its address bar, even if the page did not load."), form, wrong);
+    return h("details.sec", { open: !begun.listens }, h("summary", "If your browser is on another machine, or the last page did not load"), h("p.hint", "Copy the whole URL from the address bar of the browser, even if the page did not load."), form, wrong);
   }
 
   return { title: `Log in to ${name}`, tab: "servers", waiting: `Asking ${name} where to log in…`, load, render, ways: (error) => (error.code === "server_disabled" ? { links: [button(`Enable ${name}`, () => post(`servers/${part(name)}/enable`).then(again)), go("Servers", "/ui/")] } : noServer(error, (other) => `/ui/servers/${part(other)}/login`)), refresh: () => {}, leave: () => leaving.abort() };

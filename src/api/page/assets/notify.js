@@ -18,7 +18,7 @@ export function told(n) {
 export function notifying(paint) {
   const permission = globalThis.Notification?.permission;
   if (permission === undefined) return null;
-  if (permission === "granted") return state("ready", "Notifies you in this browser");
+  if (permission === "granted") return state("ready", "Notifications are on in this browser");
   if (permission === "denied") return state("off", "Notifications are blocked in this browser");
-  return button("Notify me in this browser", async () => { await Notification.requestPermission(); paint(); }, "btn", { title: "When a server needs you while this page is out of sight" });
+  return button("Notify me in this browser", async () => { await Notification.requestPermission(); paint(); }, "btn", { title: "Shows a notification when a server needs you while this page is hidden" });
 }

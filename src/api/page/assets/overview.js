@@ -114,8 +114,8 @@ export function overview(query, frame) {
         "div.title",
         h(
           "div",
-          h("h1", `${count(rows.length, "server")}, ${live.lost ? "state unknown" : you ? `${you === 1 ? "1 needs" : `${you} need`} you` : starting ? `${ready ? `${number(ready)} ready, ` : ""}${number(starting)} starting` : "all is well"}`),
-          h("p.sub", `${count(offered, "tool is", "tools are")} offered to agents`, live.status?.url ? [" at ", h("code", live.status.url)] : " on the local socket", "."),
+          h("h1", `${count(rows.length, "server")}, ${live.lost ? "state unknown" : you ? `${you === 1 ? "1 needs" : `${you} need`} you` : starting ? `${ready ? `${number(ready)} ready, ` : ""}${number(starting)} starting` : "none needs you"}`),
+          h("p.sub", `${count(offered, "tool is", "tools are")} offered to agents`, live.status?.url ? [" at ", h("code", live.status.url)] : " through the local socket", "."),
         ),
         h("div.acts", rows.length > 1 ? many.toggle() : null, go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
       ),
@@ -130,7 +130,7 @@ export function overview(query, frame) {
 
   function list(shown, stats) {
     if (!shown.length) return h("div.empty", h("b", wanted ? `No server has “${wanted}” in its name.` : which === "you" ? "No server needs you." : `No server is ${WORDS[which].toLowerCase()}.`), h("p.acts", go("All servers", "/ui/")));
-    const groups = [["Need you", true], ["Need nothing", false]].map(([title, needs]) => {
+    const groups = [["Need you", true], ["Others", false]].map(([title, needs]) => {
       const these = shown.filter((one) => needed(one) === needs);
       if (!these.length) return null;
       const late = needs ? 0 : these.filter(needsYou).length;
@@ -191,13 +191,13 @@ export function overview(query, frame) {
       h("section.sec", { "aria-labelledby": "hour-h" }, h("header", h("h2", { id: "hour-h" }, "Last hour"), h("a.end.small", { href: "/ui/usage" }, "Usage")), facts([
         ["Calls", counted(n, hour)],
         ["Failed", bad ? [h("a", { href: "/ui/activity?result=bad" }, number(bad)), share] : "0"],
-        ["Refused", refused ? [h("a", { href: "/ui/activity?result=refused" }, number(refused)), " by policy"] : "0"],
+        ["Refused", refused ? [h("a", { href: "/ui/activity?result=refused" }, number(refused)), refused === 1 ? " call" : " calls"] : "0"],
         ["Median", took(median)],
         ["In flight", live.status?.in_flight ? number(live.status.in_flight) : undefined],
         ["Clients", clients.length ? said(some(clients, 5)) : "none"],
       ])),
       h("section.sec", { "aria-labelledby": "feed-h" }, h("header", h("h2", { id: "feed-h" }, "Activity"), h("a.end.small", { href: "/ui/activity" }, "All")),
-        newest.length ? feed(newest) : h("p.dim", "No calls yet. They appear here live.")),
+        newest.length ? feed(newest) : h("p.dim", "No calls yet. New calls appear here live.")),
     );
   }
 
@@ -209,7 +209,7 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
   const next = (text) => h("div.sub", "Next: ", text);
   if (!one.enabled) return h("span.dim", "Disabled; its tools are hidden");
   if (one.quarantined) {
-    return one.last_error ? [capital(one.last_error), next("correct it, then review it")] : ["Agents see none of its tools", next("review it")];
+    return one.last_error ? [capital(one.last_error), next("correct it, then review it")] : ["Agents cannot see its tools", next("review it")];
   }
   if (one.state === "Authenticating") return [capital(one.last_error ?? "Needs a login"), next("log in; your browser opens its page")];
   const missing = lacks(one);
@@ -217,34 +217,34 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
   if (one.last_error) return [capital(one.last_error), one.next_step ? next(stepWords(one)) : null];
   if (one.held) {
     const working = Math.max(0, (one.tools ?? 0) - one.held);
-    return [held, " until you approve", names, next(`review what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
+    return [held, " until you approve", names, next(`review ${one.held === 1 ? "it" : "them"}${working ? `; agents can use ${count(working, "other tool")}` : ""}`)];
   }
-  if (one.left_out) return ["Some of its definitions cannot be used", one.next_step ? next(stepWords(one)) : null];
+  if (one.left_out) return ["mcpproxy cannot use some of its definitions", one.next_step ? next(stepWords(one)) : null];
   if (one.detail) return h("div.one", { title: one.last_output }, capital(one.detail), one.last_output ? h("span.dim", ": ", said(one.last_output)) : null);
-  if (one.state === "Disconnected") return h("span.dim", "Asleep; the next call wakes it");
+  if (one.state === "Disconnected") return h("span.dim", "Asleep until the next call");
   return null;
 }
 
 /** What there is to say of one that is well. */
 function calm(one, stats) {
-  if (one.state === "Connecting") return "No answer yet";
+  if (one.state === "Connecting") return "Starting; no answer yet";
   const runs = one.instances ? count(one.instances, "instance runs", "instances run") : one.transport === "stdio" ? "Runs" : "Connected";
-  return `${runs}; ${stats?.calls ? `median ${took(stats.median_us)}` : "no call in the last hour"}`;
+  return `${runs}; ${stats?.calls ? `calls take ${took(stats.median_us)} (median)` : "no calls in the last hour"}`;
 }
 
 /** What to do next, where this page can do it: the terminal has a command for it. */
 export function stepWords({ step, next_step: told }) {
   switch (step?.do) {
     case "read_log": return "read its log, then correct its command or its arguments";
-    case "run_by_hand": return "correct its command or its arguments: it wrote no log";
+    case "run_by_hand": return "correct its command or its arguments; it wrote no log";
     case "log_in": return "log in; your browser opens its page";
     case "review": return "review it";
     case "wait": return "wait: mcpproxy keeps trying";
     case "enable": return "enable it";
     case "restart": return "restart it";
     case "remove": return "remove it";
-    case "find_type": return "check the path of its URL, or let mcpproxy find the transport";
-    case "allow_longer_calls": return "the call may have run; let its calls take longer";
+    case "find_type": return "check the path of its URL, or edit it and set Transport to “detected automatically”";
+    case "allow_longer_calls": return "check whether the call ran, then let its calls take longer";
     case "fix_entry": return step.how ? sentence(step.how) : "correct its entry";
     default: return sentence(told);
   }

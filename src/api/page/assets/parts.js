@@ -189,14 +189,14 @@ export const undoneWords = (what, back) => [what, ...back.map((one) => `${count(
 export async function copy(text, what = text) {
   try {
     await navigator.clipboard.writeText(text);
-    toast(`Copied ${what.length > 60 ? "it" : what}`);
+    toast(what.length > 60 ? "Copied" : `Copied ${what}`);
   } catch {
-    toast("Copying is blocked here: select the text instead");
+    toast("The browser blocked copying: select the text and copy it yourself");
   }
 }
 
 /** A button that copies. */
-export const copying = (word, text, classes = "btn") => button(word, () => copy(text, "it"), classes);
+export const copying = (word, text, classes = "btn") => button(word, () => copy(text, "the text"), classes);
 
 /** A command that can be copied. */
 export function command(text) {

@@ -21,7 +21,7 @@ export async function recordDrawer(id, close) {
 
 /** The same where there is no such record. */
 export const noRecord = (failure, close) => ({
-  render: () => h("aside.drawer.open", { "aria-label": "Detail", "data-key": "no record" }, wrong(failure), h("p.hint", "Records are removed by age and number."), h("p.acts", go("All activity", close))),
+  render: () => h("aside.drawer.open", { "aria-label": "Detail", "data-key": "no record" }, wrong(failure), h("p.hint", "mcpproxy removes old records; the settings “Keep records for” and “Maximum of records” say when."), h("p.acts", go("All activity", close))),
 });
 
 function drawer(record, others, isThere, close) {
@@ -44,20 +44,20 @@ function drawer(record, others, isThere, close) {
       ["Detail", record.detail && record.detail !== bad ? said(record.detail) : undefined],
       ["Took", record.duration_us === undefined || record.spent ? undefined : took(record.duration_us)],
       ["Request, answer", sizes(record)],
-      ["Masked", record.masked ? h("span.kind.masked", `${record.masked} that look like secrets`) : undefined],
+      ["Masked", record.masked ? h("span.kind.masked", `${record.masked === 1 ? "1 value that looks like a secret" : `${record.masked} values that look like secrets`}`) : undefined],
       ["Times", record.times],
       ["Server", record.server && (isThere ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : [said(record.server), ", which is not configured"])],
     ]),
-    h("p.acts.sec", again(record), record.kind === "call" && record.caller ? go("The calls around it", `/ui/activity/session/${record.id}`, "btn small") : null),
+    h("p.acts.sec", again(record), record.kind === "call" && record.caller ? go("Show the calls around it", `/ui/activity/session/${record.id}`, "btn small") : null),
     gateSection(record), timeSection(record), argumentsSection(record), toldSection(record),
-    others.length ? h("section.sec", h("header", h("h3", record.parent ? "Other calls of its script" : "Calls inside")), feed(others)) : null);
+    others.length ? h("section.sec", h("header", h("h3", record.parent ? "Other calls of the same script" : "Calls that it made")), feed(others)) : null);
 }
 
 /** How much was asked and answered. Of what we answered ourselves no size is known. */
 function sizes({ request_bytes: asked, answer_bytes: answered, outcome: ended }) {
   if (asked === undefined) return undefined;
   if (answered !== undefined) return `${bytes(asked)}, ${bytes(answered)}`;
-  return ended === "withdrawn" ? `${bytes(asked)}, nothing` : [bytes(asked), h("span.dim", ", not measured")];
+  return ended === "withdrawn" ? `${bytes(asked)}, no answer` : [bytes(asked), h("span.dim", ", size of the answer not measured")];
 }
 
 /** The one step that this page can offer after what was refused or failed. */

@@ -49,7 +49,7 @@ const REFUSED = {
 };
 
 /** How a call was declared, and what its tool does. */
-const tooMild = ({ variant, gate }) => (gate?.call_with ? `called as ${variant}, but is ${gate.call_with}` : "called as another type");
+const tooMild = ({ variant, gate }) => (gate?.call_with ? `called as ${variant}, but the tool is ${gate.call_with}` : "called with too mild a call type");
 
 /** Who denied a call. */
 function deniedBy({ gate, error }) {
@@ -57,7 +57,7 @@ function deniedBy({ gate, error }) {
     case "rule": return `denied by rule ${gate.rule + 1}`;
     case "default": return "no rule allows it";
     case "rules": return "denied by the rules";
-    case "token": return "its token allows less";
+    case "token": return "its token does not allow it";
     default: return error;
   }
 }

@@ -26,7 +26,7 @@ export function resultSection({ answer, text, failure, isWithdrawn, began, ms })
   const said = [timeOf(began), `, ${took(ms * 1000)}`, text ? `, ${count(tokensOf(text), "token")}` : ""];
   return h("section.sec", { "aria-labelledby": "res-h", "aria-live": "polite" },
     h("header", h("h2", { id: "res-h" }, "Result"), h("p", said), text ? copying("Copy JSON", text, "end link small") : null),
-    isWithdrawn ? note("plain", "Cancelled. mcpproxy told the server; part of the call may have run.") : failure ? [failed(failure, step(failure)), failure.step?.do === "allow_longer_calls" || failure.code === "connection_lost" ? h("p", "The call may have run: check before you repeat it.") : null] : shown(answer));
+    isWithdrawn ? note("plain", "Cancelled. mcpproxy told the server; the call may have run in part.") : failure ? [failed(failure, step(failure)), failure.step?.do === "allow_longer_calls" || failure.code === "connection_lost" ? h("p", "The call may have run: check before you repeat it.") : null] : shown(answer));
 }
 
 function shown(answer) {
@@ -40,7 +40,7 @@ function shown(answer) {
     result.isError ? note("err", h("b", "The tool reports an error:")) : null,
     result.content.map((item, i) => h("div.item", content(item, i))),
     result.content.length ? null : h("p.dim", "No content."),
-    result.structuredContent === undefined ? null : isTwin(result.content, result.structuredContent) ? h("p.hint", "Its structured content says the same.") : h("div.item", h("h3", "Structured content"), json(result.structuredContent, "Structured content")),
+    result.structuredContent === undefined ? null : isTwin(result.content, result.structuredContent) ? h("p.hint", "The structured content is the same.") : h("div.item", h("h3", "Structured content"), json(result.structuredContent, "Structured content")),
   ];
 }
 
@@ -56,7 +56,7 @@ function content(item, i) {
   switch (item?.type) {
     case "text": return textOf(String(item.text ?? ""), `Text ${i + 1}`);
     case "image": return image(item, i);
-    case "audio": return h("p", h("span.kind", "audio"), " ", said(item.mimeType ?? ""), `, ${bytes(sizeOf(item.data ?? ""))}, not played here`);
+    case "audio": return h("p", h("span.kind", "audio"), " ", said(item.mimeType ?? ""), `, ${bytes(sizeOf(item.data ?? ""))}; this page does not play audio`);
     case "resource": return resource(item.resource ?? {}, i);
     case "resource_link":
       return h("p", h("span.kind", "resource"), " ", said(item.title ?? item.name ?? ""), " ", h("code", said(item.uri ?? "")), item.description ? h("span.dim", " ", said(item.description)) : null);
@@ -77,11 +77,11 @@ function textOf(text, label) {
 function image(item, i) {
   const { mimeType, data } = item;
   const named = (why) => h("p", h("span.kind", "image"), " ", said(mimeType ?? "no type"), `, ${bytes(sizeOf(data ?? ""))}, ${why}`);
-  if (!IMAGES.includes(mimeType)) return named("not shown: this page cannot display its type");
+  if (!IMAGES.includes(mimeType)) return named("not shown: this page cannot display images of this type");
   try {
     return h("figure.image", h("img", { src: `data:${mimeType};base64,${data}`, alt: `Image ${i + 1} of the result` }), h("figcaption.hint", `${mimeType}, ${bytes(sizeOf(data))}`));
   } catch {
-    return named("not shown: its data cannot be read");
+    return named("not shown: the data is not a valid image");
   }
 }
 
@@ -89,5 +89,5 @@ function resource(of, i) {
   const head = h("p", h("span.kind", "resource"), " ", h("code", said(of.uri ?? "")), " ", h("span.dim", said(of.mimeType ?? "")));
   if (typeof of.text === "string") return [head, textOf(of.text, `Resource ${i + 1}`)];
   if (typeof of.blob === "string" && IMAGES.includes(of.mimeType)) return [head, image({ mimeType: of.mimeType, data: of.blob }, i)];
-  return [head, h("p.hint", of.blob ? `${bytes(sizeOf(of.blob))} of other data, not shown` : "without content")];
+  return [head, h("p.hint", of.blob ? `${bytes(sizeOf(of.blob))} of data that this page does not show` : "no content")];
 }

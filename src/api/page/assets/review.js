@@ -143,8 +143,8 @@ export function review(wanted, frame) {
   function render() {
     const n = waiting.length;
     const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing waits for you" : n === 1 ? "1 server waits for you" : `${n} servers wait for you`),
-      h("p.sub", "Agents cannot see or call what is held. Only you can approve it.")));
-    if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("Everything is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided, undo)];
+      h("p.sub", "Agents cannot see or use held servers and tools until you approve them.")));
+    if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("Nothing is held.", "mcpproxy holds servers that an agent adds or changes, tools that change, and definitions that look dangerous. They are listed here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided, undo)];
     return [title, h("div.cols.left", list(), h("div", article(), shown.entry && !shown.server.quarantined && !shown.server.demo ? trust(name, shown.entry, act) : null, ofAll()))];
   }
 
@@ -161,8 +161,8 @@ export function review(wanted, frame) {
   function article() {
     const rows = inPlace();
     return h("article", { tabindex: "-1", "data-focus": "", "aria-labelledby": "srv-h", "data-key": name },
-      isStale ? note("warn", [h("b", "Its list has changed."), " You see the older list, which can no longer be approved."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
-      it.failure ? failed(it.failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
+      isStale ? note("warn", [h("b", "The server’s list has changed."), " This page shows the older list, which you cannot approve any more."], button("Show the current list", () => act("Reading…", load), "btn small")) : null,
+      it.failure ? failed(it.failure, button("Show the current list", () => act("Reading…", load), "btn small")) : null,
       h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name))), h("p.tags", serverState(shown.server)))),
       it.doing ? h("p.wait", { role: "status" }, icon("s-work", true), it.doing) : null,
       locked(shown),
@@ -187,7 +187,7 @@ export function review(wanted, frame) {
       facts(entryFacts(shown.entry, shown.things)),
       changed(shown.entry_review),
       contact(),
-      findings.length ? section(count(findings.length, "finding"), h("p", "invisible characters are shown like ", h("span.esc", "U+200B"), ", markup as text"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "No dangerous findings.") : null,
+      findings.length ? section(count(findings.length, "finding"), h("p", "invisible characters are shown as ", h("span.esc", "U+200B"), ", markup as text"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "No dangerous findings.") : null,
       shown.inspected ? listing(shown.things, true) : null,
       decideWhole(findings.filter(({ finding }) => isHigh(finding)).length, tools.length),
     ];
@@ -195,15 +195,15 @@ export function review(wanted, frame) {
 
   function contact() {
     if (shown.inspected) return null;
-    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `It is ${contacted(shown.server)} to list its tools; none is called.`);
+    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `The server is being ${contacted(shown.server)} to list its tools; no tool is called.`);
     const why = shown.contact_error
-      ? "mcpproxy tried once to list them, and failed; it tries again when you ask."
+      ? "mcpproxy tried to list them and failed. Try again with “List its tools”."
       : shown.awaits_contact && shown.entry_review && !shown.entry_review.is_new
-      ? `An agent changed its entry, so mcpproxy stopped it. To list its tools with the new entry, it is ${contacted(shown.server)} once; no tool is called.`
+      ? `An agent changed the entry, so mcpproxy stopped the server. “List its tools” has the server ${contacted(shown.server)} once with the new entry; no tool is called.`
       : shown.awaits_contact
-      ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools, it is ${contacted(shown.server)} once; no tool is called.`
-      : `It has not been listed yet. To list its tools, it is ${contacted(shown.server)} once; no tool is called.`;
-    return [note("held", [h("b", shown.server.tools ? "Its current tools are not known. " : "Its tools are not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
+      ? `An agent wrote the entry, so mcpproxy has neither started nor contacted the server. “List its tools” has the server ${contacted(shown.server)} once; no tool is called.`
+      : `mcpproxy has not listed them yet. “List its tools” has the server ${contacted(shown.server)} once; no tool is called.`;
+    return [note("held", [h("b", `mcpproxy does not know the server’s ${shown.server.tools ? "current " : ""}tools. `), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
   }
 
   const isStarting = () => shown.server.state === "Connecting";
@@ -223,16 +223,16 @@ export function review(wanted, frame) {
     if (shown.lock_file || it.doing || (!shown.inspected && isStarting())) return null;
     if (asked === "remove") {
       const back = () => { asked = null; frame.paint(); document.querySelector("[data-remove]")?.focus(); };
-      return h("div.sec", confirm(`Remove ${name}?`, "Deletes its entry and its log.", `Remove ${name}`, removeIt, back));
+      return h("div.sec", confirm(`Remove ${name}?`, "Deletes its entry, its log and its login.", `Remove ${name}`, removeIt, back));
     }
     const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button(`Disable ${name}`, () => disable()), button("Decide later", () => keepBlocked())];
-    const starts = `Once approved, ${risk(shown.server)}, and every client gets ${shown.inspected ? `its ${count(tools, "tool")}` : "whatever it lists"}.`;
+    const starts = `Once approved, ${risk(shown.server)}, and clients can use ${shown.inspected ? `its ${count(tools, "tool")}` : "all tools that it lists"}.`;
     const mustAsk = dangerous || !shown.inspected;
     if (asked === "all") {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing its tools";
       return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button(`Disable ${name}`, () => disable()), button("Approve anyway", () => approve({}, name), "btn danger")));
     }
-    return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, " Later changes of its tools and instructions are held again; changes of prompts and resources only if they look dangerous."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
+    return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, " mcpproxy then holds every change to its tools and instructions, and changes to its prompts and resources that look dangerous."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
   }
 
   /** One definition that is held of a server that is trusted. */
@@ -243,7 +243,7 @@ export function review(wanted, frame) {
     const dangerous = thing.findings.filter(isHigh).length;
     return h("section.held-thing", { "data-key": key, "aria-label": title },
       h("header.title", h("div", h("h3.big", { id: headingOf(thing), tabindex: "-1" }, h("span.mono", said(title)), " ", h("span.dim", [isApproved ? "approved" : ["changed", "new"].includes(thing.reason) ? thing.reason : "held", word].filter(Boolean).join(" "))),
-        isApproved ? null : h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [". Held since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
+        isApproved ? null : h("p.soft", capital(thing.explanation ?? "mcpproxy holds it"), thing.held_since ? [". Held since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
       thing.what_matters ? note("held", [h("b", "What matters: "), sentence(thing.what_matters.sentence)]) : null,
       thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       thing.diff ? diffTable(told(thing.diff), ["Approved ", thing.approved_at ? when(thing.approved_at) : ""], ["Offered now ", h("span.dim.mono", print(thing))], "Definition before and after") : null,
@@ -257,10 +257,10 @@ export function review(wanted, frame) {
     const yes = () => approve(body, title, thing);
     const off = thing.kind === "tool" && shown.entry && !shown.server.demo ? button("Disable this tool", () => disableTool(thing)) : null;
     if (asked === key) {
-      return [confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "Every client gets it at once, and models read its text.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later"), off ? h("p.acts", off) : null];
+      return [confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "Clients then get it at once, and models read its text.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later"), off ? h("p.acts", off) : null];
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
-    return h("div.decide", h("p.small.dim", thing.fingerprint ? ["You approve this definition (", h("code", print(thing)), "). The next change is held again."] : "The next change is held again."),
+    return h("div.decide", h("p.small.dim", thing.fingerprint ? ["You approve the definition with the fingerprint ", h("code", print(thing)), ". mcpproxy holds the next change again."] : "mcpproxy holds the next change again."),
       off, button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
@@ -269,8 +269,8 @@ export function review(wanted, frame) {
     const of = (kind) => things.filter((thing) => thing.kind === kind);
     const [says] = of("instructions");
     return [
-      says ? section("Its instructions", h("p", "agents read them"), instructions(says, isSaid)) : null,
-      offers("What it offers", h("p", "as the server describes it, escaped"), of("tool"), isSaid),
+      says ? section("Its instructions", h("p", "text for agents"), instructions(says, isSaid)) : null,
+      offers("Tools", h("p", "as the server describes them, with invisible characters named"), of("tool"), isSaid),
       offers("Prompts", null, of("prompt"), isSaid),
       offers("Resources", null, of("resource"), isSaid),
       offers("Resource templates", null, of("template"), isSaid),
@@ -287,7 +287,7 @@ export function review(wanted, frame) {
   function offers(title, aside, things, isSaid) {
     if (!things.length) return null;
     const detail = (thing) => h("details.offer", { "data-key": keyOf(thing), open: thing.findings.some(isHigh), on: unfolding(keyOf(thing)) },
-      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null, thing.changed_since ? h("span.dim", " has changed since it was first seen, ", when(thing.changed_since)) : null),
+      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null, thing.changed_since ? h("span.dim", " changed after mcpproxy first saw it, ", when(thing.changed_since)) : null),
       thing.findings.length && !isSaid ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       thing.kind === "tool" || thing.description ? h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")) : null,
       thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null,
@@ -308,7 +308,7 @@ export function review(wanted, frame) {
     return { toggle };
   }
 
-  const ways = (error) => noServer(error, (other) => `/ui/review/${part(other)}`, go("Waiting for review", "/ui/review"));
+  const ways = (error) => noServer(error, (other) => `/ui/review/${part(other)}`, go("Review", "/ui/review"));
 
   /** The same below what changed, for those who want it. */
   function folded(thing) {
@@ -316,5 +316,5 @@ export function review(wanted, frame) {
     return h("details.offer", { "data-key": key, on: unfolding(key) }, h("summary", "Whole definition now"), opened.has(key) ? definition(thing) : null);
   }
 
-  return { title: "Review", tab: "review", waiting: "Reading what waits…", load, refresh, render, ways };
+  return { title: "Review", tab: "review", waiting: "Reading what awaits approval…", load, refresh, render, ways };
 }

@@ -42,22 +42,22 @@ const isRemote = ({ transport }) => Boolean(transport && transport !== "stdio");
 export const contacted = (server) => (isRemote(server) ? "connected to" : "started");
 
 /** What approving a server lets it have, within a sentence. */
-export const risk = (server) => (isRemote(server) ? "what agents pass to its tools goes to its address, with its headers" : "it runs with your user’s rights");
+export const risk = (server) => (isRemote(server) ? "the arguments of calls go to its URL, with its headers" : "the server runs with the rights of your user");
 
 /** What a person can do where a lock file says what is accepted, as the command line says it. */
 export function locked({ lock_file: file, lock_step: step, server }) {
   if (!file) return null;
-  return note("held", [h("b", "Nothing can be approved here. "), capital(step ?? ""), ".", server.quarantined ? [" Its quarantine ends when its entry says ", h("code", "\"quarantined\": false"), "."] : null]);
+  return note("held", [h("b", "Nothing can be approved here. "), capital(step ?? ""), ".", server.quarantined ? [" To end its quarantine, set in its entry ", h("code", "\"quarantined\": false"), "."] : null]);
 }
 
 /** What agents changed of an entry, and what it is held for. */
 export function changed(review) {
   if (!review) return null;
-  if (review.is_new) return h("div.sec", note("held", [h("b", "An agent added this server. "), "Its whole entry is new."]));
+  if (review.is_new) return h("div.sec", note("held", [h("b", "An agent added this server. "), "The whole entry is new."]));
   const line = (place, value) => (value === undefined || value === null ? [] : `${place}: ${value}`.split("\n"));
   const steps = review.changes.map(({ place, was, is }) => ({ gone: line(place, was), come: line(place, is) }));
-  const why = ["held for ", h("code", said(review.held_for.join(", ")))];
-  return section("What an agent changed", h("p", why), diffTable(steps, "As you left it", "Now", "The entry before and after an agent changed it"));
+  const why = ["quarantined because of ", h("code", said(review.held_for.join(", ")))];
+  return section("Changes by an agent", h("p", why), diffTable(steps, "As you left it", "Now", "The entry before and after an agent changed it"));
 }
 
 export const print = (thing) => (thing.fingerprint ?? "").slice(0, 8).replace(/(.{4})(?=.)/, "$1 ");

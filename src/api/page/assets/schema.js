@@ -75,11 +75,11 @@ export function limits(schema) {
   if (Array.isArray(schema.enum)) words.push(schema.enum.map((one) => (typeof one === "string" ? one : write(one))).slice(0, 12).join(", "));
   if (type === "string") words.push(range(numeric(schema.minLength), numeric(schema.maxLength), " characters"));
   if (type === "integer" || type === "number") words.push(range(numeric(schema.minimum), numeric(schema.maximum), ""));
-  if (type === "array") words.push(range(numeric(schema.minItems), numeric(schema.maxItems), " items"), schema.uniqueItems === true ? "no repeats" : "");
+  if (type === "array") words.push(range(numeric(schema.minItems), numeric(schema.maxItems), " items"), schema.uniqueItems === true ? "all different" : "");
   if (typeof schema.format === "string") words.push(schema.format);
-  if (typeof schema.pattern === "string") words.push(`like ${schema.pattern}`);
+  if (typeof schema.pattern === "string") words.push(`matches ${schema.pattern}`);
   if (schema.const !== undefined) words.push(`always ${write(schema.const)}`);
-  if (schema.default !== undefined) words.push(`${write(schema.default)} when absent`);
+  if (schema.default !== undefined) words.push(`default ${write(schema.default)}`);
   return words.filter(Boolean).join("; ");
 }
 
@@ -89,9 +89,9 @@ export function fault(schema, value) {
   const length = typeof value === "string" ? [...value].length : 0;
   const low = (bound) => numeric(bound) ?? -Infinity;
   const high = (bound) => numeric(bound) ?? Infinity;
-  if (type === "string" && (length < low(schema.minLength) || length > high(schema.maxLength))) return `It has ${count(length, "character")}; it needs ${range(numeric(schema.minLength), numeric(schema.maxLength), "")}`;
-  if (type === "integer" && !isWhole(value)) return "A whole number is needed";
-  if (type === "number" && Number.isNaN(value)) return "A number is needed";
-  if ((type === "integer" || type === "number") && (value < low(schema.minimum) || value > high(schema.maximum))) return `It must be ${range(numeric(schema.minimum), numeric(schema.maximum), "").replace(/^(?!at )/, "from ")}`;
+  if (type === "string" && (length < low(schema.minLength) || length > high(schema.maxLength))) return `The text has ${count(length, "character")}; it must have ${range(numeric(schema.minLength), numeric(schema.maxLength), "")}`;
+  if (type === "integer" && !isWhole(value)) return "Enter a whole number";
+  if (type === "number" && Number.isNaN(value)) return "Enter a number";
+  if ((type === "integer" || type === "number") && (value < low(schema.minimum) || value > high(schema.maximum))) return `The number must be ${range(numeric(schema.minimum), numeric(schema.maximum), "").replace(/^(?!at )/, "from ")}`;
   return "";
 }

@@ -109,8 +109,8 @@ export function search(first, frame) {
   }
 
   function render() {
-    const title = h("div.title", h("div", h("h1", asked.q ? "What an agent gets" : "Tools"),
-      h("p.sub", asked.q ? ["The answer of ", h("code", "retrieve_tools"), " to your words, in the agent’s order, with the reason for each rank."] : `${count(known.length, "tool")} of ${count(servers.length, "server")}. Type what you want to do, and see what an agent would find.`)));
+    const title = h("div.title", h("div", h("h1", asked.q ? "An agent’s search" : "Tools"),
+      h("p.sub", asked.q ? ["The answer of ", h("code", "retrieve_tools"), " to these words, in the same order, with the reasons for the order."] : `${count(known.length, "tool")} of ${count(servers.length, "server")}. Search for a task to see the tools that an agent would find.`)));
     if (failure) return [title, settings(), refused()];
     return [title, settings(), h("div.cols.wide", found ? ranking() : whole.render(), aside())];
   }
@@ -153,7 +153,7 @@ export function search(first, frame) {
       found.notice && !found.held ? note("plain", sentence(found.notice), ...needing()) : null,
       leftOut(),
       h("ol", { "data-rows": "" }, hits.slice(0, cut ? full : hits.length)),
-      cut ? h("p.cut-note", "Above this line the agent gets the full schema (", h("code", "top_k"), ` ${full}), below it one line of signature.`) : null,
+      cut ? h("p.cut-note", "The agent gets the full schema of the tools above this line (", h("code", "top_k"), ` ${full}), and only a signature of those below.`) : null,
       cut ? h("ol", { start: full + 1, "data-rows": "" }, hits.slice(full)) : null);
   }
 
@@ -162,7 +162,7 @@ export function search(first, frame) {
 
   function nothing() {
     const held = out().filter((tool) => ["tool_held", "tool_changed", "server_quarantined"].includes(tool.code));
-    return [leftOut(), empty(`No tool matches “${asked.q}”.`, found.held ? "An agent would get no tools: all that fits is held." : ["An agent would get no tools, and this advice:", h("p.said", sentence(found.notice ?? ""))],
+    return [leftOut(), empty(`No tool matches “${asked.q}”.`, found.held ? "An agent would get no tools, because all matching tools are held." : ["An agent would get no tools, and this advice:", h("p.said", sentence(found.notice ?? ""))],
       held.length ? go(`Review ${held.length === 1 ? held[0].name : count(held.length, "held tool")}`, held.length === 1 ? `/ui/review/${part(held[0].server)}` : "/ui/review") : null,
       ...needing(),
       fewer ? button(`Try “${fewer}”`, () => change({ q: fewer })) : null, go("All tools", "/ui/tools"))];
@@ -194,14 +194,14 @@ export function search(first, frame) {
           h("span", "this answer"), bar(mine / most, "fgd"), h("b", `${number(mine)} tokens`),
           listed ? [h("span.dim", `all ${count(listed.tools, "tool")}`), bar(whole / most, "bgd"), h("span.dim", `${number(whole)} tokens`)] : null),
         json(answer, "JSON of the answer", "code short"),
-        h("p.hint", "Tokens are estimated at 4 bytes each.")),
+        h("p.hint", "Estimated at 4 bytes a token.")),
       asks());
   }
 
   function asks() {
     if (!lately.length) return null;
     return h("section.sec", { "aria-labelledby": "lately-h" }, h("header", h("h2", { id: "lately-h" }, "Recent searches of agents")),
-      h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", record.found === 0 ? h("span.bad", "finds nothing ") : null, h("span.dim", said(asker(record)), ", ", at(record.time))))));
+      h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", record.found === 0 ? h("span.bad", "finds nothing now ") : null, h("span.dim", said(asker(record)), ", ", at(record.time))))));
   }
 
   return { get title() { return asked.q ? `${asked.q} · Tools` : "Tools"; }, tab: "tools", filters: Object.keys(asked), waiting: "Searching…", load, navigate, render };

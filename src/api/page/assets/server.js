@@ -79,7 +79,7 @@ export function server(name, frame, first) {
   /** The daemon knows whether there was a login to forget. */
   const logOut = () => act("Logging out…", async () => {
     const { changed } = await verb("logout");
-    toast(changed.length ? `Logged out of ${name}: its tokens are deleted` : `You were not logged in to ${name}; nothing was changed`);
+    toast(changed.length ? `Logged out of ${name}: its login tokens are deleted` : `You were not logged in to ${name}, so nothing was changed`);
   });
 
   function actions(one, fix) {
@@ -130,12 +130,12 @@ export function server(name, frame, first) {
       it.failure ? failed(it.failure) : null,
       fix,
       why(one, fix !== null),
-      one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the file, so it cannot be edited, disabled or quarantined. ", endOf[one.demo]]) : null,
+      one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the configuration file, so you cannot edit, disable or quarantine it. ", endOf[one.demo]]) : null,
       strip([
         ["Tools", one.tools ? `${number(one.tools)}, ${one.quarantined ? "hidden until you approve the server" : one.held ? `${one.held} held` : "none held"}` : "none known"],
         ["Calls, 24 h", `${counted(all.calls, calls)}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`],
         ["Median / p95", all.median_us === undefined ? "–" : `${took(all.median_us)} / ${took(all.p95_us)}`],
-        ["In flight", `${number(details.in_flight)} of ${details.entry?.max_concurrent_requests ?? "no limit"}`],
+        ["In flight", `${number(details.in_flight)}${details.entry?.max_concurrent_requests ? ` of at most ${number(details.entry.max_concurrent_requests)}` : ""}`],
         ["Starts, 24 h", `${number(began)}${starts.next === null ? "" : " or more"}, ${number(ends)} failed`],
         ["Connections lost, 24 h", lost ? `${number(lost)}${starts.next === null ? "" : " or more"}` : undefined],
         ["Memory", details.memory_bytes === undefined ? undefined : bytes(details.memory_bytes)],
@@ -166,12 +166,12 @@ export function server(name, frame, first) {
   /** What has to happen before it is started. */
   function waitsFor() {
     const one = details.server;
-    if (!one.enabled) return `It starts when you ${one.unusable ? "correct and " : ""}enable it.`;
-    if (one.quarantined) return "It starts when you approve it.";
-    if (details.missing?.length > 1) return "It starts when all its missing values are set.";
-    if (details.missing?.length) return `It starts when its ${details.missing[0].kind} is set.`;
-    if (one.unusable) return "It starts when you correct its entry.";
-    return details.entry?.start === "eager" ? "It starts with the daemon." : "The first call starts it.";
+    if (!one.enabled) return `The server starts when you ${one.unusable ? "correct and " : ""}enable it.`;
+    if (one.quarantined) return "The server starts when you approve it.";
+    if (details.missing?.length > 1) return "The server starts when you have entered all missing values.";
+    if (details.missing?.length) return `The server starts when you have entered its ${details.missing[0].kind}.`;
+    if (one.unusable) return "The server starts when you correct its entry.";
+    return details.entry?.start === "eager" ? "The server starts with the daemon." : "The first call starts the server.";
   }
 
   /** A switch: whether agents get a tool. One that a pattern or a list keeps out is changed in the entry. */
@@ -179,7 +179,7 @@ export function server(name, frame, first) {
     if (details.server.demo || !details.entry || ["server_disabled", "server_quarantined"].includes(tool.code)) return null;
     const isByName = (details.entry.disabled_tools ?? []).includes(globOf(own));
     if (["tool_held", "tool_changed"].includes(tool.code)) return h("a.small", { href: `/ui/review/${part(name)}` }, "after approval");
-    if (tool.code === "tool_disabled" && !isByName) return h("a.small", { href: `/ui/servers/${part(name)}/edit` }, "off in the entry");
+    if (tool.code === "tool_disabled" && !isByName) return h("a.small", { href: `/ui/servers/${part(name)}/edit` }, "hidden by the entry");
     const offer = (isOffered) => act(isOffered ? "Offering it…" : "Hiding it…", () => offerTools(new Map([[name, [own]]]), isOffered), { text: isOffered ? `No longer hidden: ${own}` : `Hidden from agents: ${own}`, act: () => offer(!isOffered) });
     return h("label.sw", h("input", { type: "checkbox", role: "switch", checked: !isByName, disabled: Boolean(it.doing), "aria-label": `Offer ${own} to agents`, "data-key": `offer ${own} ${isByName}`, on: { change: (event) => offer(event.target.checked) } }));
   }
@@ -189,7 +189,7 @@ export function server(name, frame, first) {
     const own = (tool) => tool.name.slice(name.length + 1);
     const sorted = [...tools.tools].sort((a, b) => (called.get(own(b))?.calls ?? 0) - (called.get(own(a))?.calls ?? 0));
     const shown = isAll ? sorted : sorted.slice(0, FEW);
-    if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tools yet."), "Its tools are listed when it connects."));
+    if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tools yet."), "The tools appear here when the server connects."));
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
       cell("", variant(tool.call_with), tool.callable ? null : [" ", uncallable(tool)]),
@@ -202,28 +202,28 @@ export function server(name, frame, first) {
     const parts = [[sorted.filter((tool) => tool.callable).length, "on"], [of(["tool_disabled"]), "off"], [of(["tool_held", "tool_changed"]), "held"]].filter(([n]) => n).map(([n, word]) => `${number(n)} ${word}`).join(", ");
     const several = parts && sorted.length > 1 && details.entry && !details.server.demo ? h("a.end.small", { href: query("/ui/tools", { server: name }) }, "Choose several") : null;
     const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, several ? "link small" : "end link small");
-    const aside = [h("p", parts, shown.length < sorted.length ? `${parts && "; "}${shown.length} of ${sorted.length} shown, most called first` : ""), several, sorted.length > FEW ? all : null];
+    const aside = [h("p", parts, shown.length < sorted.length ? `${parts && "; "}${shown.length} of ${sorted.length} shown, those with most calls first` : ""), several, sorted.length > FEW ? all : null];
     const listed = new Set(sorted.map(own));
     const unlisted = calls.tools.filter((one) => !listed.has(one.tool)).map((one) => `${one.tool} (${count(one.calls, "call")})`);
     return section("Tools", aside, table("fold", [["Tool"], ["Type"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"], ["For agents"]], [shown.map(line)]),
-      unlisted.length ? h("p.hint", "Calls to tools that it does not list, or whose names are masked: ", said(some(unlisted, FEW)), ".") : null);
+      unlisted.length ? h("p.hint", "Calls to tools that the server does not list, or whose names are masked: ", said(some(unlisted, FEW)), ".") : null);
   }
 
   function configuration(one) {
     const { entry } = details;
     if (!entry) return section("Configuration", null, h("div.empty", h("b", "The entry cannot be used."), capital(one.next_step ?? "")));
     const removing = asked === "remove"
-      ? confirm(`Remove ${name}?`, `Deletes ${one.demo ? "" : "its entry, "}its ${count(one.tools ?? 0, "tool")} and its log.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
+      ? confirm(`Remove ${name}?`, `Deletes ${one.demo ? "" : "its entry, its login and "}its log. Agents can no longer use its ${count(one.tools ?? 0, "tool")}.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
       : one.demo === "command_line" ? null : h("p.acts", button("Remove", () => { asked = "remove"; frame.paint(); }, "btn danger"));
-    return section("Configuration", [h("p", one.demo ? "as it was started; the demo has no entry in the file" : "without defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
+    return section("Configuration", [h("p", one.demo ? "the demo has no entry in the configuration file" : "without defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
       h("div.cols.even",
         json(asWritten(entry), "Entry"),
         h("div", one.unusable ? null : facts([
           ["Transport", said(one.transport)],
           ["Own address", live.status?.url ? [h("code", `${live.status.url}/server/${part(name)}`), " ", copying("copy", `${live.status.url}/server/${part(name)}`, "link small")] : undefined],
           ["Started", entry.start === "eager" ? "with the daemon" : "by the first call that needs it"],
-          ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "when it is not used, after 1 to 5 min" : ["after ", said(spelt(entry.idle_timeout))]],
-          ["Shared by", one.instances === undefined ? "all clients" : count(one.instances, "instance runs", "instances run")],
+          ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "after 1 to 5 min without use" : ["after ", said(spelt(entry.idle_timeout)), " without use"]],
+          ["Shared by", one.instances === undefined ? "all clients" : `not by all clients; ${count(one.instances, "instance runs", "instances run")}`],
           ["Time to connect", said(spelt(entry.init_timeout))],
           ["Call limit", [said(spelt(entry.call_tool_timeout)), " without progress"]],
           ["Changed tools", entry.tool_changes === "allow" ? "accepted unreviewed" : "held until approved"],
@@ -232,7 +232,7 @@ export function server(name, frame, first) {
         ]), h("div.sec", removing))));
   }
 
-  const ways = (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}`, go("Its records", query("/ui/activity", { server: name, kind: "all" })));
+  const ways = (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}`, go("Show its records", query("/ui/activity", { server: name, kind: "all" })));
 
   /** Removes it. From then on nothing of it is asked for: what the daemon would answer is that there is no such server. */
   async function removeIt() {
@@ -264,8 +264,8 @@ function uncallable({ code, reason }) {
 
 /** What ends the demo server, by how it was started. */
 const endOf = {
-  command_line: ["It lasts as long as this daemon: ", h("code", "mcpproxy serve --demo"), " adds it."],
-  request: "It was started on this page or over REST. It ends with the daemon, or when you remove it.",
+  command_line: [h("code", "mcpproxy serve --demo"), " added it. The demo ends with the daemon."],
+  request: "It was started on this page or over REST. The demo ends with the daemon or when you remove it.",
 };
 
 /** How often it was tried, and when it is again: what the daemon adds to the reason. */

@@ -50,11 +50,11 @@ export function settings(query, frame) {
         h("div.acts", notifying(frame.paint),
           file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
           go("JSON Schema", "/api/v1/config/schema"), go("Access", "/ui/access"))),
-      isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; comments are left out, secrets are masked"), json(file.settings, "The configuration file", "code short")) : null,
+      isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; without comments, with masked secrets"), json(file.settings, "The configuration file", "code short")) : null,
       // What the daemon says of a file that it did not load stands above.
       unreadable ? null : status.warnings.map((warning) => warned(warning, file, mend)),
       it.failure ? failed(it.failure) : null,
-      file ? values() : status.config_error ? empty("No setting can be changed until the file is correct.", "mcpproxy still uses the last good settings.") : failed(unreadable),
+      file ? values() : status.config_error ? empty("No setting can be changed until the file is correct.", "mcpproxy uses the last good settings until then.") : failed(unreadable),
       past.render(),
       checkUp.render(),
       daemon(),
@@ -83,7 +83,7 @@ export function settings(query, frame) {
     };
     const find = h("input.filter", { type: "search", "aria-label": "Find a setting", placeholder: "Find a setting: limit, sleep, listen", value: filter, on: { input: (event) => { filter = event.target.value; frame.paint(); } } });
     return h("form", { "aria-label": "Settings", on: { submit: (event) => { event.preventDefault(); save(); } } },
-      h("div.bar", find, h("span.seg", { role: "group", "aria-label": "Which" }, part("", "All"), part("own", "In the file", rows.filter((one) => one.isSet).length), part("unsaved", "Unsaved", edits.size)), h("span.dim.small", "of ", h("code", said(file.config_file)), file.exists ? "" : ", which is not there yet")),
+      h("div.bar", find, h("span.seg", { role: "group", "aria-label": "Which" }, part("", "All"), part("own", "In the file", rows.filter((one) => one.isSet).length), part("unsaved", "Unsaved", edits.size)), h("span.dim.small", "of ", h("code", said(file.config_file)), file.exists ? "" : ", which does not exist yet")),
       table("fold", [["Setting"], ["Value"], ["Default"], ["From"], ["Takes effect", "r"]], groups.map(body)),
       groups.some(([, keys]) => keys.some(fits)) ? null : h("div.empty", h("b", "No match."), h("p.acts", button("All settings", () => { [filter, only] = ["", ""]; frame.paint(); }))),
       unsaved());
@@ -122,7 +122,7 @@ export function settings(query, frame) {
       const chosen = value || String(of.default ?? all[0]);
       return h("select", { ...about, on: { change: (event) => edit(event.target.value) } }, all.map((each) => h("option", { value: each, selected: each === chosen }, how?.[each] ?? each)));
     }
-    if (SECRET.has(one.key)) return h("input.mono", { ...about, type: "password", autocomplete: "off", placeholder: one.isSet ? "set; type another" : "not set", value: edits.get(one.key) ?? "", on: { change: (event) => (event.target.value ? edit(event.target.value) : edit(one.value)) } });
+    if (SECRET.has(one.key)) return h("input.mono", { ...about, type: "password", autocomplete: "off", placeholder: one.isSet ? "set; type a new one" : "not set", value: edits.get(one.key) ?? "", on: { change: (event) => (event.target.value ? edit(event.target.value) : edit(one.value)) } });
     if (of.type === "object" || of.type === "array") about.placeholder = of.type === "object" ? '{"NAME": "value"}' : '["one", "another"]';
     const kind = of.type === "integer" ? { type: "number", min: of.minimum, max: of.maximum } : { type: "text", spellcheck: "false", autocomplete: "off" };
     return h(`input.mono${TIME.test(one.default) ? ".short" : ""}`, { placeholder: one.default === undefined ? "not set" : String(one.default), ...about, ...kind, value, on: { change: (event) => edit(event.target.value.trim()) } });
@@ -134,10 +134,10 @@ export function settings(query, frame) {
   function unsaved() {
     if (!edits.size) return null;
     const value = (one) => (one === undefined ? h("span.dim", "–") : h("code", said(typeof one === "string" ? one : JSON.stringify(one))));
-    const diff = review ? h("div.sec", h("h3", { id: "what-changes" }, `What changes in ${said(file.config_file).join("")}`), h("p.hint", "Comments and order stay."),
+    const diff = review ? h("div.sec", h("h3", { id: "what-changes" }, `Changes to ${said(file.config_file).join("")}`), h("p.hint", "mcpproxy keeps comments and order."),
       table("fold", [["Setting"], ["From"], ["To"]], [review.changes.map((one) => row(`review ${one.path.join(".")}`, [head("grow mono", one.path.join(".")), cell("", value(one.before)), cell("", value(one.after))]))]),
       (review.warnings ?? []).map((warning) => note("warn", capital(warning.text)))) : null;
-    const restart = review?.needs === "restart" ? h("span.soft", ". All of it takes effect after a restart of the daemon.") : null;
+    const restart = review?.needs === "restart" ? h("span.soft", ". Full effect only after a restart of the daemon.") : null;
     return [diff, h("div.decide", h("p", h("b", count(edits.size, "unsaved change")), restart),
       button("Discard", () => { edits.clear(); resets += 1; [review, it.failure] = [null, null]; frame.paint(); }),
       review ? null : button("Review", look, "btn"),
@@ -152,7 +152,7 @@ export function settings(query, frame) {
     document.querySelector("main .note.err")?.scrollIntoView({ block: "center" });
   }
 
-  const look = () => it.act("Looking…", async () => {
+  const look = () => it.act("Checking…", async () => {
     review = await patch("config", { changes: changes(), dry_run: true });
   }).then(() => document.getElementById("what-changes")?.scrollIntoView({ block: "nearest" })).then(told);
 
@@ -173,12 +173,12 @@ export function settings(query, frame) {
       ["Access", status.access ? said(status.access) : "every client on this machine may use every tool"],
       ["Rate limit", status.rate_limit ? said(status.rate_limit) : "none"],
       ["Lock file", status.lock_file ? h("code", said(status.lock_file)) : "none"],
-      ["Log", status.log_file ? h("code", said(status.log_file)) : "stderr of the daemon"],
+      ["Log", status.log_file ? h("code", said(status.log_file)) : "the daemon’s stderr"],
       ["Version", `${status.version}, process ${status.pid}, up ${span(status.uptime_seconds)}`],
       ["Client sessions", `${number(status.sessions)} open`],
       ["In flight", count(status.in_flight ?? 0, "call")],
       ["Memory", status.memory_bytes === undefined ? undefined : `${bytes(status.memory_bytes)}, without the servers`],
-      ["Activity log", activity ? `${count(activity.records ?? 0, "record")}, ${bytes(activity.size_bytes ?? 0)}${activity.not_kept ? `, ${number(activity.not_kept)} not kept` : ""}` : undefined],
+      ["Activity log", activity ? `${count(activity.records ?? 0, "record")}, ${bytes(activity.size_bytes ?? 0)}${activity.not_kept ? `, ${number(activity.not_kept)} not recorded` : ""}` : undefined],
       ["This page", button("Log out", logOut, "link")],
     ]));
   }

@@ -15,7 +15,7 @@ const VERBS = {
 };
 
 /** Why nothing was done to a server, without its name. */
-const REFUSED = { server_disabled: "disabled, so nothing was done", server_quarantined: "quarantined, so nothing was done" };
+const REFUSED = { server_disabled: "not done, because the server is disabled", server_quarantined: "not done, because the server is quarantined" };
 
 /** Milliseconds for one request. */
 const PATIENCE = 300_000;
@@ -56,7 +56,7 @@ export function several(frame) {
       refused = all.map((one) => ({ name: one.name ?? one.server.name, why: one.error ? REFUSED[one.code] ?? one.error : verb === "restart" && hasFailed(one.server) && one.server.reason })).filter((one) => one.why);
       const [done, rest] = [all.length - refused.length, servers.length - all.length];
       const ids = [...new Set(all.map((one) => one.id).filter(Boolean))].reverse();
-      toast(`${word} ${refused.length ? `${number(done)} of ` : ""}${count(all.length, "server")}${rest ? `, left ${number(rest)} as they were` : ""}`, ids.length ? () => undo(ids) : undefined);
+      toast(`${word} ${refused.length ? `${number(done)} of ` : ""}${count(all.length, "server")}${rest ? `, ${number(rest)} not done` : ""}`, ids.length ? () => undo(ids) : undefined);
       picked.clear();
     });
   }
@@ -79,8 +79,8 @@ export function several(frame) {
     return [
       h("div.bar.pick", { role: "group", "aria-label": "Several at once" },
         boxes.all(it.doing),
-        it.doing ? progress() : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), Object.keys(VERBS).map(verb)] : h("span.dim", "Choose servers.")),
-      isAsked && names.length ? confirm(`Remove ${count(names.length, "server")}?`, `Deletes the entries, logs and logins of ${some(names, 8)}. Undo brings back the entries only.`, `Remove ${count(names.length, "server")}`, () => act("remove", names), () => sure(false)) : null,
+        it.doing ? progress() : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), Object.keys(VERBS).map(verb)] : h("span.dim", "No server is chosen.")),
+      isAsked && names.length ? confirm(`Remove ${count(names.length, "server")}?`, `Deletes the entries, logs and logins of ${some(names, 8)}. Undo restores only the entries.`, `Remove ${count(names.length, "server")}`, () => act("remove", names), () => sure(false)) : null,
       it.failure ? failed(it.failure) : null,
       refused.length ? note("err", refused.map((one) => h("div", h("b", said(one.name)), ": ", sentence(one.why)))) : null,
     ];

@@ -7,9 +7,9 @@ export function signedOut() {
   return h(
     "div.hero",
     h("h1", "You are logged out"),
-    h("p.soft", "This browser never logged in here, or its login has ended. To log in, run this on the machine where mcpproxy runs:"),
+    h("p.soft", "This browser has not logged in, or its login has ended. To log in, run this command on the machine where mcpproxy runs:"),
     h("div.sec", command("mcpproxy ui")),
-    h("p.hint", "It opens this page, logged in. For a browser on another machine, this prints a link to open there; it works once, for 2 minutes:"),
+    h("p.hint", "The command opens this page, logged in. For a browser on another machine, the next command prints a link. The link works once, within 2 minutes:"),
     h("div.sec", command("mcpproxy ui --print")),
     h("p.acts.sec", button("Try again", () => location.reload())),
   );
@@ -17,6 +17,6 @@ export function signedOut() {
 
 /** The same above what somebody has typed, which stays. */
 export const signedOutNote = () => note("err", [
-  h("b", "You are logged out."), " What you typed is kept. Run ", h("code", "mcpproxy ui"), " on the machine where mcpproxy runs to log in again (",
+  h("b", "You are logged out."), " This page keeps what you typed. Run ", h("code", "mcpproxy ui"), " on the machine where mcpproxy runs to log in again (",
   h("code", "mcpproxy ui --print"), " prints the link), then continue here.",
 ]);

@@ -51,9 +51,9 @@ export function startsSection({ name, records, others, isReady, waitsFor, unreco
   const now = Date.now();
   const stretches = awake([...records, ...others], isReady, now);
   const failed = records.filter((record) => record.action === "failed" || record.action === "lost");
-  return section("Starts", h("p", "last 24 hours; green is awake, red a failed start or a lost connection"),
+  return section("Starts", h("p", "last 24 hours; green: running or connected, red: a failed start or a lost connection"),
     drawing(stretches, failed, isReady, now),
-    unrecorded ? h("p.hint", `${count(unrecorded, "more attempt")} failed; of failures in a row only six are recorded.`) : null,
+    unrecorded ? h("p.hint", `${count(unrecorded, "more attempt")} failed. The log keeps only the first six failures in a row.`) : null,
     records.length ? rowsOf(name, records, stretches, isReady) : h("div.empty", h("b", "Nothing happened in the last 24 hours."), waitsFor));
 }
 
@@ -88,7 +88,7 @@ function rowsOf(name, records, stretches, isReady) {
     ]);
   };
   return [
-    table("fold", [["Time"], ["What"], ["Why"], ["Took", "r"]], [shown.map(line)]),
+    table("fold", [["Time"], ["Event"], ["Detail"], ["Took", "r"]], [shown.map(line)]),
     records.length > FEW ? h("p.hint", h("a", { href: `/ui/activity?kind=server&server=${part(name)}&since=24h` }, `All ${records.length}`)) : null,
   ];
 }

@@ -70,10 +70,10 @@ export function stories(frame) {
   }
 
   const render = () => [
-    h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversations"), h("h1", "Conversations"), h("p.sub", "The calls of each client, split where it paused for 30 min; the newest first."))),
+    h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversations"), h("h1", "Conversations"), h("p.sub", "The calls of each client, with a new conversation after a pause of 30 min. The newest are first."))),
     found.length ? table("fold.two", [["Client"], ["Since"], ["Lasted", "r"], ["Searched", "r"], ["Called", "r"], ["Failed", "r"], ["Refused", "r"], ["Tokens", "r"]], [found.map(line)])
       : empty("No calls yet.", "Each conversation of a client with its tools is listed here.", go("Connect a client", "/ui/clients")),
-    next === null ? null : h("p.bar.sec", button("Show older", async () => { await read(next); frame.paint(); }), h("span.dim.small", "back to ", at(records.at(-1).time))),
+    next === null ? null : h("p.bar.sec", button("Show older", async () => { await read(next); frame.paint(); }), h("span.dim.small", "shown since ", at(records.at(-1).time))),
   ];
 
   return { title: "Conversations", tab: "activity", waiting: "Reading the calls…", load: () => read(), render };
@@ -141,7 +141,7 @@ export function story(id, first, frame) {
       h("li", { "data-row": "", "data-key": `s${record.id}` }, at(record.time), h("span.verb", "searched"),
         h("div.what", h("a", { href: `/ui/activity/${record.id}` }, `“${words}”`)), h("span.r", record.duration_us === undefined ? "" : took(record.duration_us))),
       h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", isBad(record) ? outcome(record) : "found"),
-        h("div.what", found, words ? h("a.u", { href: query("/ui/tools", { q: words }) }, "What it finds now") : null), h("span.r", record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`)),
+        h("div.what", found, words ? h("a.u", { href: query("/ui/tools", { q: words }) }, "Search for this now") : null), h("span.r", record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`)),
     ];
   }
 
@@ -170,10 +170,10 @@ export function story(id, first, frame) {
         h("p.sub", middle.caller ? ["Calls of ", h("code", said(middle.caller)), ", up to a pause of 30 min."] : "Calls up to a pause of 30 min.")), h("div.acts", go("As a list", list))),
       strip([["Searched", count(searches.length, "time")], ["Called", n(calls)], ["Failed", n(calls.filter(isFailed))], ["Refused", n(calls.filter(isRefused))], ["Answers", `${bytes(answers(steps))} ≈ ${short(tokens(answers(steps)))} tokens`]]),
       segments("Filter", [tab("All", "", steps), tab("Failed or refused", "bad", steps.filter(isBad)), tab("Secrets masked", "masked", steps.filter((one) => one.masked))]),
-      h("p.hint", "What the user and the agent said does not pass through mcpproxy."),
-      steps.length ? h("ol.story", { "data-rows": "" }, lines()) : empty("Nothing was called.", "", go("All activity", "/ui/activity")),
+      h("p.hint", "mcpproxy does not see the messages between the user and the agent."),
+      steps.length ? h("ol.story", { "data-rows": "" }, lines()) : empty("No calls match.", "", go("All activity", "/ui/activity")),
     ];
   }
 
-  return { title: "Conversation", tab: "activity", waiting: "Reading the calls…", load, render, ways: (failure) => (failure.status === 404 ? { text: "Records are removed by age and number.", links: [go("All conversations", "/ui/activity/session")] } : null), navigate: (now) => { only = now.get("only") ?? ""; } };
+  return { title: "Conversation", tab: "activity", waiting: "Reading the calls…", load, render, ways: (failure) => (failure.status === 404 ? { text: "mcpproxy removes old records; the settings “Keep records for” and “Maximum of records” say when.", links: [go("All conversations", "/ui/activity/session")] } : null), navigate: (now) => { only = now.get("only") ?? ""; } };
 }

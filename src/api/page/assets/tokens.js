@@ -8,8 +8,8 @@ import { ago, at, said } from "./words.js";
 
 const MAY = [
   ["read", "read", "tools that only read"],
-  ["write", "read and write", "not destructive tools"],
-  ["all", "all", "also destructive tools"],
+  ["write", "read and write", "all but destructive tools"],
+  ["all", "all", "destructive tools, too"],
 ];
 
 const TIMES = [["90d", "in 90 days"], ["7d", "in 7 days"], ["30d", "in 30 days"], ["365d", "in a year"], ["", "never"]];
@@ -57,7 +57,7 @@ export function tokens(frame) {
       cell("act full", revoking === token.name ? null : button("Revoke", () => { revoking = token.name; frame.paint(); }, "btn small", { "aria-label": `Revoke ${token.name}` })),
     ])];
     if (revoking === token.name) {
-      const ask = confirm(`Revoke ${token.name}?`, "Its clients get 401 within a second, open sessions included. This cannot be undone.", `Revoke ${token.name}`, () => revoke(token.name), () => { revoking = null; frame.paint(); });
+      const ask = confirm(`Revoke ${token.name}?`, "mcpproxy refuses its clients within a second, also in open sessions. You cannot undo this.", `Revoke ${token.name}`, () => revoke(token.name), () => { revoking = null; frame.paint(); });
       rows.push(h("tr.open", { role: "row", "data-key": `revoke ${token.name}` }, h("td.full", { role: "cell", colspan: "6" }, ask)));
     }
     return rows;
@@ -69,21 +69,21 @@ export function tokens(frame) {
       const input = h("input", { type: "radio", name: group, value, checked: on });
       return h("label.radio", input, h("span", word, " ", h("span.dim", aside)));
     };
-    const missing = h("p.hint.bad", { id: "token-name-e", hidden: true }, icon("s-err"), "Required: a name.");
+    const missing = h("p.hint.bad", { id: "token-name-e", hidden: true }, icon("s-err"), "A name is required.");
     const expires = h("select", { id: "token-expires" }, TIMES.map(([value, word]) => h("option", { value }, word)));
     const profile = h("select", { "aria-label": "Profile", hidden: true });
     const ticks = h("div", { hidden: true });
-    const withChoice = h("fieldset.field", h("legend", "With"),
-      radio("with", "all", true, "all servers", "also those you add later"),
+    const withChoice = h("fieldset.field", h("legend", "Servers"),
+      radio("with", "all", true, "all servers", "including those you add later"),
       radio("with", "profile", false, "a profile", ""), profile,
       radio("with", "servers", false, "these servers", ""), ticks);
     const box = h("form", { "data-kept": "", "aria-label": "New token", on: { submit, change } },
-      h("div.field", h("label", { for: "token-name" }, "Name"), name, missing, h("p.hint", { id: "token-name-h" }, "The caller in rules and records")),
+      h("div.field", h("label", { for: "token-name" }, "Name"), name, missing, h("p.hint", { id: "token-name-h" }, "Rules and records call the caller by this name.")),
       h("fieldset.field", h("legend", "Calls"), MAY.map(([key, word, aside], i) => radio("may", key, i === 0, word, aside))),
       withChoice,
       h("div.field", h("label", { for: "token-expires" }, "Expires"), expires),
       h("p.acts.sec", h("button.btn.primary", { type: "submit" }, "Create token")),
-      h("p.hint", "You see it once, with a text to send."));
+      h("p.hint", "mcpproxy shows the token once, with a text that you can send."));
     const picked = (group) => box.querySelector(`input[name="${group}"]:checked`).value;
 
     function change() {
@@ -127,18 +127,18 @@ export function tokens(frame) {
     if (!made) return null;
     const address = /^Address: (\S+)$/m.exec(made.text)?.[1];
     const without = made.text.replaceAll(made.token, "YOUR_TOKEN");
-    return section("Shown once", h("p", "the token of ", said(made.name), "; mcpproxy keeps only its hash"),
+    return section("Shown once", h("p", "the token of ", said(made.name), "; copy it now, mcpproxy keeps only its hash"),
       h("div.cmd", h("code", made.token), copying("Copy token", made.token, "btn small")),
       h("h3.sec", `Text for ${made.name}`),
       textBox(made.text, `Text for ${made.name}`),
-      LOOPBACK.test(live.status?.url ?? "") ? note("warn", ["Its address works on this machine only. For other machines, set ", h("a.u", { href: "/ui/settings" }, h("code", "listen")), "."]) : null,
-      address ? [h("p.hint", "Claude Code needs one command:"), command(`claude mcp add --transport http mcpproxy ${address} --header "Authorization: Bearer ${made.token}"`)] : null,
+      LOOPBACK.test(live.status?.url ?? "") ? note("warn", ["The address in the text works on this machine only. For other machines, set ", h("a.u", { href: "/ui/settings" }, h("code", "listen")), "."]) : null,
+      address ? [h("p.hint", "To connect Claude Code, run this command:"), command(`claude mcp add --transport http mcpproxy ${address} --header "Authorization: Bearer ${made.token}"`)] : null,
       h("div.line", copying("Copy text", made.text), copying("Copy without the token", without), button("Done", () => { made = null; frame.paint(); })));
   }
 
   function render() {
     const columns = [["Caller"], ["Calls"], ["Servers"], ["Expires", "r"], ["Last call", "r"], ["Action", "", true]];
-    const inFile = list.in_file.length ? h("p.hint", `Also in the configuration file: ${list.in_file.join(", ")}.`) : null;
+    const inFile = list.in_file.length ? h("p.hint", `The configuration file has tokens of ${list.in_file.join(", ")}.`) : null;
     return [
       it.failure ? failed(it.failure) : null,
       shownOnce(),

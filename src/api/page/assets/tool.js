@@ -65,9 +65,9 @@ export function tool(name, frame, first) {
     if (error.status !== 404) return null;
     const { closest } = error;
     return {
-      text: [was.server?.enabled === false ? `${was.server.name} is disabled, so its tools are not known. ` : was.server && was.isCalled ? `${was.server.name} lists no such tool; calls to it are in the log. ` : null, closest ? ["Did you mean ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "?"] : null],
+      text: [was.server?.enabled === false ? `${was.server.name} is disabled, so its tools are not known. ` : was.server && was.isCalled ? `${was.server.name} does not list this tool, but the log has calls to it. ` : null, closest ? ["Did you mean ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "?"] : null],
       links: [
-        was.isCalled ? go("Its calls", query("/ui/activity", { tool: name })) : null,
+        was.isCalled ? go("Show its calls", query("/ui/activity", { tool: name })) : null,
         was.server === null ? null : go(["Server ", said(was.server.name)], `/ui/servers/${part(was.server.name)}`),
         go("All tools", "/ui/tools"),
       ],
@@ -118,7 +118,7 @@ export function tool(name, frame, first) {
     const own = known.name.slice(known.server.length + 1);
     return it.act(isOffered ? "Offering it…" : "Hiding it…", async () => {
       await offerTools(new Map([[known.server, [own]]]), isOffered);
-      toast(isOffered ? `Agents get ${own} again` : `Hidden from agents: ${own}`, () => offer(!isOffered));
+      toast(isOffered ? `Agents can use ${own} again` : `Hidden from agents: ${own}`, () => offer(!isOffered));
       await load();
     });
   }
@@ -137,7 +137,7 @@ export function tool(name, frame, first) {
     const own = known.name.slice(server.length + 1);
     const kind = listed?.call_with ?? thing?.call_with ?? "destructive";
     const schema = definition.inputSchema ?? {};
-    form ??= tryIt({ name: known.name, variant: kind, isDeclared: hintsOf(definition).length > 0, schema, given }, () => history().then(frame.paint, () => {}));
+    form ??= tryIt({ name: known.name, variant: kind, schema, given }, () => history().then(frame.paint, () => {}));
     const waits = ["tool_held", "tool_changed", "server_quarantined"].includes(known.code);
     const isOff = known.code === "server_disabled";
     const enable = () => it.act("Enabling…", () => post(`servers/${part(server)}/enable`).then(load));
@@ -169,7 +169,7 @@ export function tool(name, frame, first) {
 
   function description(definition) {
     size ||= tokens(write(definition).length);
-    return h("section.sec", { "aria-labelledby": "d-h" }, h("header", h("h2", { id: "d-h" }, "Description"), h("p", `supplied by the server, ${number(size)} tokens with its schema`)),
+    return h("section.sec", { "aria-labelledby": "d-h" }, h("header", h("h2", { id: "d-h" }, "Description"), h("p", `from the server; ${number(size)} tokens with the schema`)),
       definition.description ? h("p.said", said(definition.description)) : h("p.dim", "The server gives no description."));
   }
 
@@ -177,22 +177,22 @@ export function tool(name, frame, first) {
     const rows = [];
     const isAll = rowsFor(schema, schema, "", 0, { rows, most });
     const top = Object.keys(resolved(schema, schema).properties ?? {}).length;
-    const rest = isAll ? null : h("p.hint.sec", `The first ${number(rows.length)} are shown, of ${number(top)} at the top level and those nested in them. `, button(`Show ${number(STEP)} more`, () => { most += STEP; frame.paint(); }, "link"), ". The JSON Schema has all.");
+    const rest = isAll ? null : h("p.hint.sec", `The first ${number(rows.length)} are shown. The schema has ${number(top)} at the top level, and those nested in them. `, button(`Show ${number(STEP)} more`, () => { most += STEP; frame.paint(); }, "link"), ".");
     const toggle = button(isSchema ? "Show table" : "Show JSON Schema", () => frame.visit(query(`/ui/tools/${part(name)}`, { schema: isSchema ? "" : "1" })), "end link small", { "aria-pressed": String(isSchema) });
     const none = rows.length === 0;
     const body = isSchema
       ? json(schema, "JSON Schema")
       : none ? h("p.dim", "None.") : table("fold.params", [["Name"], ["Type"], ["Required", "", true], ["Meaning"]], [rows]);
-    return h("section.sec", { "aria-labelledby": "p-h" }, h("header", h("h2", { id: "p-h" }, "Parameters"), h("p", schema.additionalProperties === false ? "no others are accepted" : ""), toggle), body, isSchema ? null : rest,
+    return h("section.sec", { "aria-labelledby": "p-h" }, h("header", h("h2", { id: "p-h" }, "Parameters"), h("p", schema.additionalProperties === false ? "the tool accepts no others" : ""), toggle), body, isSchema ? null : rest,
       known.definition.outputSchema ? h("details.sec", h("summary", "Result"), json(known.definition.outputSchema, "Output schema")) : null);
   }
 
   function pin(kind, definition) {
     const hints = hintsOf(definition);
     return h("section.sec", { "aria-labelledby": "c-h" }, h("header", h("h2", { id: "c-h" }, "Call type and approval")), facts([
-      ["Agents call it with", [h("code", `call_tool_${kind}`), hints.length ? [", because the server says ", h("code", said(hints.join(", ")))] : ", because the server does not say what it does"]],
+      ["Agents call it with", [h("code", `call_tool_${kind}`), hints.length ? ["; the server declares ", h("code", said(hints.join(", ")))] : "; the server does not declare what the tool does"]],
       ["Fingerprint", thing?.fingerprint ? h("code", { title: thing.fingerprint }, thing.fingerprint.slice(0, 16).replace(/(.{4})(?=.)/g, "$1 ")) : "not known"],
-      ["Approved", thing?.held ? "not this definition" : thing?.approved_at ? [when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when first seen"] : "not yet"],
+      ["Approved", thing?.held ? "no: this definition is held" : thing?.approved_at ? [when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when first seen"] : "not yet"],
       ["Findings", thing?.findings.length ? h("a", { href: `/ui/review/${part(known.server)}` }, count(thing.findings.length, "finding")) : "none"],
       ["Who may call it", whoMay()],
     ]));
@@ -215,15 +215,15 @@ export function tool(name, frame, first) {
       recordedAs(calls.records[0]),
       rows.length
         ? table("fold.two", [["Time"], ["Caller"], ["Result"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)])
-        : h("div.empty", h("b", "No calls yet."), "They appear here live."));
+        : h("div.empty", h("b", "No calls yet."), "New calls appear here live."));
   }
 
   /** Its name may look like a credential, or be too long for a record. */
   function recordedAs(record) {
     const own = known.name.slice(known.server.length + 1);
     if (!record || record.tool === own) return null;
-    const uncounted = new TextEncoder().encode(record.tool).length > COUNTED ? " Calls with names this long are counted together." : "";
-    return h("p.hint", "Records have its name masked or cut, as ", h("code", said(record.tool)), ".", uncounted);
+    const uncounted = new TextEncoder().encode(record.tool).length > COUNTED ? " mcpproxy counts calls to tools with such long names together." : "";
+    return h("p.hint", "Records show its name masked or cut: ", h("code", said(record.tool)), ".", uncounted);
   }
 
   return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, ways, refresh: history, navigate: (now) => { isSchema = now.get("schema") === "1"; }, render };

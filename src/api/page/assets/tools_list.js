@@ -15,7 +15,7 @@ const STEP = 200;
 const DAYS = 30;
 
 const TYPES = [["", "any type"], ["read", "read"], ["write", "write"], ["destructive", "destructive"]];
-const STATES = [["", "any state"], ["offered", "offered"], ["hidden", "hidden"], ["held", "held"], ["out", "server disabled or quarantined"]];
+const STATES = [["", "any state"], ["offered", "offered"], ["hidden", "hidden"], ["held", "held"], ["out", "of a disabled or quarantined server"]];
 
 /** In which of the states a tool is. */
 function stateOf(tool) {
@@ -87,7 +87,7 @@ export function toolsList(frame, asked, change) {
   }
 
   function render() {
-    if (!tools.length) return empty("No tools yet.", "Tools are listed when their servers connect.", live.status?.servers.total === 0 ? go("Add a server", "/ui/add") : go("Servers", "/ui/"));
+    if (!tools.length) return empty("No tools yet.", "The tools appear here when their servers connect.", live.status?.servers.total === 0 ? go("Add a server", "/ui/add") : go("Servers", "/ui/"));
     const rows = shown();
     const offered = rows.filter((tool) => tool.callable);
     const others = rows.filter((tool) => !tool.callable);
@@ -97,7 +97,7 @@ export function toolsList(frame, asked, change) {
     const more = rows.length - most;
     const step = Math.min(more, STEP);
     return h("section", { "aria-labelledby": "all-h" },
-      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), others.length ? h("span.small.dim", `${number(others.length)} more ${others.length === 1 ? "is" : "are"} hidden from agents (below).`) : null),
+      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), others.length ? h("span.small.dim", `${number(others.length)} more ${others.length === 1 ? "is" : "are"} hidden from agents, below.`) : null),
       filters(), several(),
       it.failure ? failed(it.failure) : null,
       rows.length ? null : empty("No tool fits these filters.", "", go("All tools", "/ui/tools")),

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { section } from "./parts.js";
 
 const CHANGES = [["hold", "Hold changed tools", "until you approve the new definition"], ["allow", "Accept changed tools", "at once, unreviewed"]];
-const NEW = [["hold", "Hold new tools", "until you approve them"], ["allow", "Accept new tools", "at once, unless something dangerous is found in them"]];
+const NEW = [["hold", "Hold new tools", "until you approve them"], ["allow", "Accept new tools", "at once, unless the scanner finds something dangerous"]];
 
 function choice(legend, name, choices, now, choose) {
   const radio = ([value, word, aside]) => h("label.radio", h("input", { type: "radio", name, value, checked: value === now, "data-key": `${name} ${value} ${now}`, on: { change: () => choose(value) } }), h("span", word, " ", h("span.dim", aside)));
@@ -23,7 +23,7 @@ export function trust(server, entry, act) {
 /** Of all servers; `settings` are those of the file. */
 export function trustOfAll(settings, act) {
   const save = (value) => act("Saving…", () => patch("config", { changes: [{ path: ["new_tools"], value: value === "allow" ? null : value }] }));
-  return section("Trust of all servers", h("p", "each server’s page can override it"),
+  return section("Trust of all servers", h("p", "a server’s own page can override it"),
     choice("New tools of all servers", "all-new-tools", NEW, settings.new_tools ?? "allow", save),
-    h("p.hint", "Changed tools are held until you approve them."));
+    h("p.hint", "mcpproxy holds changed tools, unless the page of their server says otherwise."));
 }

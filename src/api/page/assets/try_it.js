@@ -14,7 +14,7 @@ import { number, said as strange, some, span } from "./words.js";
 const CALL = 600_000;
 
 /** `about` is `{name, variant, schema, given}`, the last for arguments to begin with; `called` is told after each call. */
-export function tryIt({ name, variant, isDeclared, schema, given: first }, called) {
+export function tryIt({ name, variant, schema, given: first }, called) {
   const root = schema && typeof schema === "object" ? schema : {};
   const form = h("form", { novalidate: true, "aria-labelledby": "try-h", on: { submit } });
   const results = h("div.results", { "data-kept": "" });
@@ -31,14 +31,14 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
     if (isJson) area.value = write(given ?? {}, 2);
     fill(form,
       h("header.bar", h("h2", { id: "try-h" }, "Try it"), h("span.end.seg", { role: "group", "aria-label": "Arguments as" }, tab("Form", false), tab("JSON", true))),
-      isJson ? h("div.field", area) : fields.isEmpty ? h("p.dim.field", "It takes no arguments.") : fields.nodes,
+      isJson ? h("div.field", area) : fields.isEmpty ? h("p.dim.field", "The tool takes no arguments.") : fields.nodes,
       message,
       h("div.acts", { "data-calls": "" }, submitting(), button("Copy as command", copyCommand)),
-      h("p.hint", effect(), " It passes the same checks as an agent’s call, and is recorded."));
+      h("p.hint", effect(), " mcpproxy checks and records it like an agent’s call."));
   }
 
   const submitting = () => h(`button.btn${variant === "destructive" ? ".danger" : ".primary"}`, { type: "submit" }, `Call as ${variant}`);
-  const effect = () => ({ read: "This sends a real call to the server.", write: "This call changes something.", destructive: isDeclared ? "This call changes or deletes something." : "This call may change or delete something: the server does not say what the tool does." })[variant] ?? "";
+  const effect = () => ({ read: "This sends a real call to the server.", write: "This call may change something.", destructive: "This call may change or delete something." })[variant] ?? "";
 
   function tell(text) {
     message.hidden = !text;
@@ -60,7 +60,7 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
     }
     const { value, fault } = written(area.value);
     if (!fault && isMap(value)) return value;
-    tell(fault ?? "Arguments must be a JSON object: {…}");
+    tell(fault ?? "Nothing ran. The arguments must be a JSON object: {…}");
     area.focus();
     return undefined;
   }
@@ -87,7 +87,7 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
     if (variant !== "destructive") return make(args);
     const acts = form.querySelector("[data-calls]");
     const back = () => fill(acts, submitting(), button("Copy as command", copyCommand));
-    fill(acts, confirm(`Call ${name}?`, "Its server declares it destructive: there may be no way to undo it.", "Call as destructive", () => { back(); make(args); }, back, "Do not call"));
+    fill(acts, confirm(`Call ${name}?`, "The call may change or delete something, and you may not be able to undo it.", "Call as destructive", () => { back(); make(args); }, back, "Do not call"));
   }
 
   /** Makes the call, shows how far it is, and withdraws it where that is asked for. */

@@ -64,7 +64,7 @@ export function usage(first, frame) {
 
   function used() {
     const rows = sorted();
-    if (!rows.length) return empty("No tool was called.", "Calls of agents are counted here as they come.");
+    if (!rows.length) return empty("No tool was called in this time.", "New calls appear here when you open this page again.");
     const max = Math.max(...rows.map((one) => one.calls));
     const types = new Map(tools.map((tool) => [tool.name, tool.call_with]));
     const line = (one) => row(`${one.server}:${one.tool}`, [
@@ -135,10 +135,10 @@ export function usage(first, frame) {
     };
     const n = [...by].filter(([server]) => isTicked(server)).reduce((sum, [, names]) => sum + names.length, 0);
     return h("section.sec", { "aria-labelledby": "nv-h" },
-      h("header", h("h2", { id: "nv-h" }, !sums.complete ? ["Never called since ", at(sums.from)] : asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "agents still find them" : "when the log began; agents still find them")),
+      h("header", h("h2", { id: "nv-h" }, !sums.complete ? ["Never called since ", at(sums.from)] : asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "but agents still find these tools" : "when the log began, but agents still find these tools")),
       it.failure ? failed(it.failure) : null,
       table("fold", [["Disable", "", true], ["Server"], ["Tools", "r"], ["Which"]], [[...by].map(line)]),
-      h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : n ? [button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides them from agents. Undo, or enable each on its server’s page.")] : h("span.small.dim", "Choose servers whose unused tools agents should not find.")));
+      h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : n ? [button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides the tools from agents. You can enable each one again on its server’s page.")] : h("span.small.dim", "Choose the servers whose unused tools you want to hide from agents.")));
   }
 
   function by(title, key, rows, href, more = null) {
@@ -154,7 +154,7 @@ export function usage(first, frame) {
     const { all, client_days: days, searches, sent, not_sent: not } = sums.definitions;
     return h("section.sec", { "aria-labelledby": "ns-h" }, h("header", h("h2", { id: "ns-h" }, "Definitions not sent")),
       h("dl.facts", h("dt", "All definitions"), h("dd", `${short(all)} tokens`), h("dt", "Days with calls, per client"), h("dd", number(days)), h("dt", "Without mcpproxy"), h("dd", `${short(all * days)} tokens`), h("dt", "Sent by searches"), h("dd", `${short(sent)} tokens, ${count(searches, "time")}`), h("dt", "Not sent"), h("dd", h("b", `${short(not)} tokens`))),
-      h("p.hint", "Estimated at 4 bytes each, if each client loaded all definitions once on every day with a call. Clients of /mcp/all save nothing, but are counted."));
+      h("p.hint", "An estimate, at 4 bytes a token, for clients that would load all definitions once on every day with a call. It also counts clients of /mcp/all, which save nothing."));
   }
 
   function render() {
@@ -172,7 +172,7 @@ export function usage(first, frame) {
       strip([["Calls", number(all.calls)], ["Errors", all.failed ? `${number(all.failed)}, ${((100 * all.failed) / all.calls).toFixed(1)} %` : "0"], ["Refused", number(all.refused)], ["Answers", `${bytes(all.answer_bytes)} ≈ ${short(tokens(all.answer_bytes))} tokens`], ["p50 / p95", `${took(all.median_us)} / ${took(all.p95_us)}`], ["Definitions not sent", h("b", `${short(sums.definitions.not_sent)} tokens`)]]),
       h("div.cols", h("section", { "aria-labelledby": "d-h" }, bars(), used(), unused()),
         h("aside.rail", { "aria-label": "Sums" }, saved(),
-          by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server }), asked.server || sums.servers.reduce((n, one) => n + one.calls, 0) === all.calls ? null : h("p.hint", "Not counted here: searches, built-in tools, and calls refused before they reached a server.")))),
+          by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server }), asked.server || sums.servers.reduce((n, one) => n + one.calls, 0) === all.calls ? null : h("p.hint", "Not counted here: searches, built-in tools, and calls that were refused before they reached a server.")))),
       all.calls ? null : h("p.acts", go("Connect a client", "/ui/clients")),
     ];
   }

@@ -60,7 +60,7 @@ export function variables(server, frame, act) {
     return [
       row(id, [
         head("mono", said(key)),
-        cell("full", isMasked ? h("span.dim", "a value in the file, not shown") : [h("code", said(String(value))), isUnset ? [" ", state("auth", isUnset.kind === "secret" ? "not stored yet" : "not set")] : null]),
+        cell("full", isMasked ? h("span.dim", "a secret in the file, hidden here") : [h("code", said(String(value))), isUnset ? [" ", state("auth", isUnset.kind === "secret" ? "not stored yet" : "not set")] : null]),
         cell("act", isUnset ? [enter(key), " "] : null, isMasked ? [button(`Move to ${vault()}`, move, "btn small", { "aria-label": `Move to ${vault()}: ${key}` }), " "] : null,
           button("Change", () => edit(id), "btn small", { "aria-label": `Change ${key}` }), " ", button("Remove", without, "btn small", { "aria-label": `Remove ${key}` })),
       ]),
@@ -73,7 +73,7 @@ export function variables(server, frame, act) {
     const list = entry.url === undefined ? "env" : "headers";
     const all = Object.entries(entry[list] ?? {});
     const title = list === "env" ? "Variables" : "Headers";
-    return section(title, h("p", all.length ? "secrets are hidden; a change restarts the server" : "none"),
+    return section(title, h("p", all.length ? "secrets are hidden; each change restarts the server" : "none"),
       all.length + lacking.length ? table("fold", [["Name"], ["Value"], ["Action", "", true]], [lacking.map(absent), all.map(([key, value]) => line(list, key, value, unset.find((one) => one.key === `${list}.${key}`)))]) : null,
       open === `${list}.` ? form(list, "") : h("p.acts", button(list === "env" ? "Add a variable" : "Add a header", () => edit(`${list}.`))));
   }

@@ -6,7 +6,7 @@ let isFile = false;
 let known = null;
 
 /** In words. */
-export const vault = () => (isFile ? "the private file" : "the keyring");
+export const vault = () => (isFile ? "a private file" : "the keyring");
 
 /** The secrets that are stored or referred to. */
 export async function secrets() {

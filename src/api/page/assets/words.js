@@ -114,7 +114,7 @@ export function said(text) {
   }
   if (escapes <= ESCAPES) return nodes.length ? [...nodes, whole.slice(at)] : [whole];
   const rest = whole.slice(at);
-  return [...nodes, rest.replace(UNSEEN, ""), h("span.esc", `without ${rest.match(UNSEEN).length} more characters that cannot be seen`)];
+  return [...nodes, rest.replace(UNSEEN, ""), h("span.esc", `${rest.match(UNSEEN).length} more invisible characters are left out`)];
 }
 
 /** An excerpt in which the daemon escaped what cannot be seen as `\u{200B}`. Marks that can be seen are shown as they are. */
