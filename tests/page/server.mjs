@@ -179,6 +179,7 @@ function called(name, args) {
 }
 
 if (kind === "broken") {
+  console.error("note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace");
   console.error("Traceback (most recent call last):");
   console.error("ModuleNotFoundError: No module named 'bookings'");
   process.exit(1);

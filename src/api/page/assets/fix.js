@@ -13,7 +13,7 @@ const LINES = 40;
 
 /** A name as environments have them, and the words with which servers say that they lack one. */
 const NAME = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/;
-const LACKS = /requir|missing|not set|undefined|must be set|must provide|please set|no such env|environment variable/i;
+const LACKS = /requir|missing|not set|undefined|must be set|must provide|please set|no such env|(?:set|provide|define|need).*environment variable/i;
 
 /** What a server's own words name as missing: `{name, line}`. */
 export async function complaint(server, entry) {
