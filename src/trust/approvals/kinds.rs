@@ -93,7 +93,7 @@ impl HoldReason {
             Self::Unapproved => "its approval was lost",
             Self::New => "it is new and was never approved",
             Self::Alike => "it is new and has almost the name of an approved tool",
-            Self::TooMany => "its server lists more tools than are remembered",
+            Self::TooMany => "its server lists more tools than mcpproxy can remember",
             Self::NotLocked => "its definition is not in the lock file",
         }
     }

@@ -48,7 +48,7 @@ pub fn why(rule: &str) -> &'static str {
         "orders.phishing" => "A password you type for the model reaches the server.",
         "orders.likely" => "Its words are common in hidden orders and rare elsewhere.",
         "command.temporary_folder" => "Other programs and users can often replace what is there.",
-        "orders.conversation" => "Your conversation is none of this tool's business.",
+        "orders.conversation" => "This tool does not need your conversation.",
         _ => why_family(rule.split_once('.').map_or(rule, |(family, _)| family)),
     }
 }
@@ -57,7 +57,7 @@ fn why_family(family: &str) -> &'static str {
     match family {
         "hidden" => "You cannot see these characters; the model reads them.",
         "terminal" => "A terminal would show you something else than the model reads.",
-        "encoded" => "A description needs no disguise; models read through it.",
+        "encoded" => "A description needs no disguised words; models understand them.",
         "orders" => "It tells the model what to do, not what the tool does.",
         "exfiltration" => "A call as described would send your data to the server's owner.",
         "shadowing" => "A tool should not control the use of other servers' tools.",
@@ -67,7 +67,7 @@ fn why_family(family: &str) -> &'static str {
         "values" => "A preset value is sent although no one chose it.",
         "command" => "It can change or send your files without asking.",
         "environment" => "Code that the variable loads runs inside the program, unseen.",
-        "address" => "It leads elsewhere than it seems.",
+        "address" => "The address does not lead where it seems to.",
         "annotations" => "Clients call read-only tools without asking you; this one does more.",
         "unread" => "The unread part may say anything.",
         _ => "Read that part of the definition: does the tool need it?",
