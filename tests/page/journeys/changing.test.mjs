@@ -159,7 +159,7 @@ test("a server with a URL, headers and a login of its own", async () => {
   const preview = await page.getByRole("region", { name: "The new entry" }).innerText();
   assert.match(preview, /"oauth": \{\s+"client_id": "page",\s+"scopes": \[\s+"read",\s+"write"/);
   await page.getByRole("button", { name: "Add server" }).click();
-  await title(/waits? for you/);
+  await title(/awaits? your approval/);
   const { entry } = await here.rest("GET", "/servers/remote");
   assert.deepEqual([entry.url, entry.quarantined], ["http://127.0.0.1:9/mcp", true]);
   await close();

@@ -82,7 +82,7 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await page.getByRole("button", { name: /^Undo change/ }).first().click();
   await page.locator("#toast", { hasText: /Cursor also starts these servers: move them under Clients$/ }).waitFor();
   await go("/ui/clients");
-  await page.getByText("Also starts 2 servers itself").waitFor();
+  await page.getByText("The client also starts 2 servers itself").waitFor();
   await here.rest("POST", "/clients/cursor/disconnect", {});
   await go("/ui/clients");
   await page.getByText(/; mcpproxy also has .*, so (it starts|they start) twice/).waitFor();
@@ -321,7 +321,7 @@ test("a connected client's own servers are moved here in one step, and put back 
   await go("/ui/clients");
   await title("1 client, 1 needs you");
   const row = page.locator("tr[data-key='client cursor']");
-  await row.getByText("Also starts 2 servers itself: rooms, my notes.").waitFor();
+  await row.getByText("The client also starts 2 servers itself: rooms, my notes.").waitFor();
   await isSoundEverywhere(who, "clients with servers of their own", "clients-own");
   await page.getByRole("button", { name: "Move 2 servers of Cursor" }).click();
   await page.getByRole("group", { name: "Move servers of Cursor?" }).getByRole("button", { name: "Move 2 servers" }).click();
@@ -330,7 +330,7 @@ test("a connected client's own servers are moved here in one step, and put back 
   assert.deepEqual(names.sort(), ["my-notes", "rooms"]);
   assert.deepEqual(Object.keys(JSON.parse(here.read(".cursor/mcp.json").replace("// mine", "")).mcpServers), ["us"]);
   await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
-  await row.getByText("Also starts 2 servers itself").waitFor();
+  await row.getByText("The client also starts 2 servers itself").waitFor();
   assert.equal(here.read(".cursor/mcp.json"), here.cursor);
   await close();
   await here.end();

@@ -66,7 +66,7 @@ test("by keyboard alone one finds a tool, reads why, and opens it", async () => 
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/ui\/tools\/bookings/);
   await page.getByRole("heading", { name: "Try it" }).waitFor();
-  for (const [key, heading] of [["s", /servers/], ["r", /waits? for you/], ["a", "Activity"], ["n", "Add a server"], ["t", "Tools"]]) {
+  for (const [key, heading] of [["s", /servers/], ["r", /awaits? your approval/], ["a", "Activity"], ["n", "Add a server"], ["t", "Tools"]]) {
     await page.keyboard.press("g");
     await page.keyboard.press(key);
     await title(heading);
@@ -133,7 +133,7 @@ test("activity comes by itself, is filtered by the address, and a record opens b
   await page.locator("label", { hasText: "Result" }).locator("select").selectOption("tool_error");
   await page.waitForURL(/result=tool_error/);
   await eventually("only errors", async () => (await page.locator("tbody tr").count()) > 0 && !(await page.locator("tbody").innerText()).includes("find_rooms"));
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export these" }).click()]);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export", exact: true }).click()]);
   assert.equal(download.suggestedFilename(), "activity.jsonl");
   await close();
 });

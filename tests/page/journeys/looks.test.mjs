@@ -93,7 +93,7 @@ test("a notice has one mark and names what is held, bars have a ground, and colu
   const { page, go } = who;
   await go("/ui/servers/bookings");
   const notice = page.locator(".note.held");
-  assert.match(await notice.innerText(), /^1 held until you approve: cancel_all/);
+  assert.match(await notice.innerText(), /^1 held until you approve it: cancel_all/);
   assert.equal(await notice.locator("svg").count(), 1);
   await go("/ui/");
   assert.ok(await page.locator(".spark").count());

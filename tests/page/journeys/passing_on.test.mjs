@@ -35,7 +35,7 @@ test("the link exports what is shown, by every filter", async () => {
   const first = (await here.rest("GET", "/activity?tool=bookings:fail")).records[0];
   for (const filter of ["", "?result=bad", "?result=refused", "?result=ok", `?call=${first.parent}`, `?text=${call}`, "?kind=change", "?kind=server", "?kind=all", "?server=bookings", "?tool=bookings:fail", "?caller=anonymous", "?client=walker", "?since=1h", "?client=walker&result=bad"]) {
     const { word, shown, exported } = await both(who, `/ui/activity${filter}`);
-    assert.equal(word, "Export these", filter);
+    assert.equal(word, "Export", filter);
     const rows = exported.filter((record) => !rowOf(exported, record) || shown.includes(record.id));
     assert.deepEqual(rows.map(({ id }) => id).sort((a, b) => b - a), shown, filter);
     if (filter.includes("bad")) assert.deepEqual([...new Set(exported.map(({ outcome }) => outcome))].sort(), ["refused", "tool_error"]);

@@ -77,7 +77,7 @@ test("pressing twice approves one of two definitions", async () => {
   await go("/ui/review/pair");
   await second.waitFor();
   await pressTwice(page, "Approve this definition");
-  await page.getByText("1 more waits for you.").waitFor();
+  await page.getByText("1 more awaits your approval.").waitFor();
   const { things } = await here.rest("GET", "/servers/pair/inspect");
   assert.equal(things.filter((thing) => thing.held).length, 1);
   await page.getByRole("button", { name: "Approve this definition" }).click();

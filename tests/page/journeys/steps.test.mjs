@@ -83,7 +83,7 @@ test("a server that is added held is added held by the command as well, and its 
   await page.getByText("Quarantine it").click();
   await page.getByText(/mcpproxy upstream add held --quarantined/).waitFor();
   await page.getByRole("button", { name: "Add server" }).click();
-  await title(/waits? for you/);
+  await title(/awaits? your approval/);
   await page.getByRole("heading", { name: "Tools", exact: true }).waitFor();
   assert.equal(await page.getByText("The server’s list has changed").count(), 0);
   await close();

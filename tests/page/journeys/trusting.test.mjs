@@ -85,7 +85,7 @@ test("a token is in the history, and undoing that revokes it", async () => {
   await go("/ui/settings");
   const ofEve = page.locator("tr[data-key^='change ']", { hasText: "Token eve" });
   await ofEve.first().getByText("cannot be undone").waitFor();
-  await ofEve.last().getByText("changed again since").waitFor();
+  await ofEve.last().getByText("replaced by a later change").waitFor();
   await close();
 });
 

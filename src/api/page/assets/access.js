@@ -83,7 +83,7 @@ export function access(_, frame) {
       button("Not now", () => { asking = false; frame.paint(); }, "btn", { "data-safe": "" }),
       button("Require tokens", require, "btn primary"));
     return section("Clients without a token", null,
-      h("p", "mcpproxy lets clients without a token in, as the caller ", h("code", "anonymous"), "."),
+      h("p", "Clients without a token can connect. Rules and records call them ", h("code", "anonymous"), "."),
       asking ? question : h("p.acts", button("Require tokens…", () => { asking = true; frame.paint(); })));
   }
 
@@ -193,13 +193,13 @@ export function access(_, frame) {
   }
 
   function render() {
-    const sub = list.required() ? "Tokens, rules and profiles. mcpproxy refuses clients without a token." : "Tokens, rules and profiles. mcpproxy lets clients without a token in, as the caller anonymous.";
+    const sub = list.required() ? "Tokens, rules and profiles. mcpproxy refuses clients without a token." : "Tokens, rules and profiles. Clients without a token can connect, as the caller anonymous.";
     return [
       h("div.title", h("div", h("h1", "Access"), h("p.sub", sub)), h("div.acts", h("a.btn", { href: "/ui/clients" }, "Clients"))),
       it.failure ? failed(it.failure) : null,
       status.warnings.filter((warning) => warning.key?.startsWith("serverAuth")).map((warning) => note("warn", sentence(warning.text))),
       h("div.cols.wide", h("div", list.render(), requiring(), rules(), profiles()),
-        h("aside.rail", { "aria-labelledby": "h-new-token" }, h("h2", { id: "h-new-token" }, "New token"), h("p.hint", "Create one for a colleague, another machine or a job."), list.rail())),
+        h("aside.rail", { "aria-labelledby": "h-new-token" }, h("h2", { id: "h-new-token" }, "New token"), h("p.hint", "Create a token for a colleague, another machine or a job."), list.rail())),
     ];
   }
 

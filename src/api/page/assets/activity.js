@@ -24,7 +24,7 @@ const DETAIL = 160;
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
 const KINDS = [["", "calls and refusals"], ["change", "changes by you and agents"], ["decision", "approvals and quarantines"], ["server", "starts and stops of servers"], ["daemon", "the daemon"], ["all", "everything"]];
-const MASKED = [["", "with or without masked secrets"], ["true", "with masked secrets"]];
+const MASKED = [["", "with or without secrets"], ["true", "with masked secrets"]];
 const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "run", "kind", "since", "masked"];
 
 /** Kinds and outcomes by their names at the daemon; those that stand here for one word of the page. Decisions are some of the changes. */
@@ -59,7 +59,7 @@ export function activity(id, first, frame) {
 
   /** What is exported is what the daemon looks for: where more than that is looked for here, it is said what comes. */
   function exporting() {
-    const word = asked.kind === "decision" ? "Export all changes" : asked.text && !isCall() ? "Export without the text filter" : "Export these";
+    const word = asked.kind === "decision" ? "Export all changes" : asked.text && !isCall() ? "Export without the text filter" : "Export";
     return h("a.btn", { href: query("/api/v1/activity/export", { ...filter(), format: "jsonl" }), download: "activity.jsonl" }, word);
   }
 

@@ -196,7 +196,7 @@ export function add(frame) {
         h("div.field", h("label", { for: "paste" }, "Configuration, command or URL"), field),
         h("div.takes", h("p.acts", kept(file), button("Open a file", () => file.click(), "btn small"), text ? button("Clear", () => paste(""), "btn small") : null), h("p.small.soft.sec", "You can paste:"),
           h("ul.small.dim",
-            h("li", "JSON: a configuration, a part of one or an entry; TOML of Codex"),
+            h("li", "JSON: a configuration, a part of it, or one entry; or Codex’s TOML"),
             h("li", "a command: ", h("code", "npx -y …"), ", ", h("code", "uvx …"), ", ", h("code", "docker run …")),
             h("li", h("code", "claude mcp add …"), ", ", h("code", "code --add-mcp …")),
             h("li", "a URL, or an install link of Cursor or VS Code")))),

@@ -132,7 +132,7 @@ export function clients(frame) {
     const next = (...words) => h("div.sub", "Next: ", words);
     if (isRefused(one)) return [state("err", "Refused"), ["The client’s file has no token.", next("give the client a token")]];
     const starts = ownOf(one).map((server) => server.written_name);
-    const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " to mcpproxy, which starts each once for all clients")] : null;
+    const twice = starts.length ? [`The client also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " to mcpproxy, which starts each once for all clients")] : null;
     if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["The client’s file names mcpproxy, but the client has not connected yet.", next("restart the client, because it reads the file only at start")]];
     if (isSeen(one)) return [state("ready", "Connected"), "The client connects, but this file does not name mcpproxy."];
     if (one.error) return [state("err", "Not connected"), [h("span.bad", "mcpproxy cannot use the client’s file: ", sentence(one.error)), next("correct the file, then look again")]];

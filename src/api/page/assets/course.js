@@ -33,7 +33,7 @@ export function gateSection(record) {
     ["Access rule", verdict("access", access(gate, true), access(gate, false))],
     ["Server", verdict("enabled", "enabled", "the server is disabled")],
     ["Quarantine", verdict("quarantine", "not quarantined", "the server is quarantined")],
-    ["Tool", record.tool === undefined ? undefined : verdict("switched", "enabled", "its server’s entry disables it")],
+    ["Tool", record.tool === undefined ? undefined : verdict("switched", "enabled", "the server’s entry disables the tool")],
     ["Definition", record.tool === undefined ? undefined : verdict("definition", pinned(gate), record.code === "tool_changed" ? "the definition differs from the approved one" : "the definition is not approved")],
     ["Call type", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "the declared call type is too mild") : undefined],
   ];
@@ -51,7 +51,7 @@ function notAsked({ kind, server, outcome }) {
 function access(gate, isAllowed) {
   const word = isAllowed ? "allowed" : "denied";
   switch (gate?.decided_by) {
-    case undefined: return isAllowed ? "allowed" : "the access rules";
+    case undefined: return isAllowed ? "allowed" : "denied";
     case "no_rules": return "there are no access rules";
     case "rule": return [`${word} by `, h("a.u", { href: "/ui/access" }, `rule ${gate.rule + 1}`)];
     case "default": return `${word}, no rule matches`;
@@ -111,7 +111,7 @@ export function toldSection(record) {
 }
 
 function untold(record) {
-  if (record.outcome === "withdrawn") return "None: the caller cancelled the call or disconnected.";
+  if (record.outcome === "withdrawn") return "No answer: the caller cancelled the call or disconnected.";
   if (record.answer_bytes === undefined) return "Not logged.";
   const size = `${number(record.answer_bytes)} bytes`;
   if (record.answer_bytes > LARGEST) return [size, ". The log keeps no answers above 64 KB."];

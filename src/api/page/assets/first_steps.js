@@ -48,7 +48,7 @@ export function firstSteps() {
     const step = (n, isTrue, isNow, ...words) => h(`li${isTrue ? ".done" : isNow ? ".now" : ""}`, h("span.n", isTrue ? icon("check") : n), words);
     return h("ol.todo", { "aria-label": "First steps" },
       step(1, true, false, h("span", `${count(servers.length, "server")} added`)),
-      step(2, connected > 0, connected === 0, h("span", connected ? `${count(connected, "client")} connected` : "Connect a client"), connected ? null : [" ", h("span.soft", `none connected, ${found} found`), " ", h("a.btn.small", { href: "/ui/clients" }, "Connect a client")]),
+      step(2, connected > 0, connected === 0, h("span", connected ? `${count(connected, "client")} connected` : "Connect a client"), connected ? null : [" ", h("span.soft", found ? `${count(found, "client")} found, none connected` : "no client found"), " ", h("a.btn.small", { href: "/ui/clients" }, "Connect a client")]),
       step(3, false, connected > 0, h("span", "First call"), " ", h("span.soft", "no call yet; ask your client: “", ASK, "”"), " ", copying("copy", ASK, "link small")));
   }
 

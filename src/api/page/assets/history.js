@@ -81,7 +81,7 @@ export function history(frame, changed) {
     const who = entry.by === "operator" ? `you, ${WAYS[entry.way] ?? entry.way}` : `${entry.by}, ${WAYS[entry.way] ?? entry.way}`;
     // Of a token that was revoked nothing is kept, and an approval that was taken back takes another review.
     const isFinal = (first?.path[0] === "tokens" && first.after === undefined) || (entry.undoes && entry.changes.some((one) => one.path[0] === "approvals"));
-    const state = !isFinal && isOverlaid(entry) ? h("span.dim", "changed again since") : isFinal ? h("span.dim", entry.undoes ? "" : "cannot be undone") : entry.undone_by ? h("span.dim", "undone") : button("Undo", () => undo(entry), "btn small", { "aria-label": `Undo change ${entry.id}` });
+    const state = !isFinal && isOverlaid(entry) ? h("span.dim", "replaced by a later change") : isFinal ? h("span.dim", entry.undoes ? "" : "cannot be undone") : entry.undone_by ? h("span.dim", "undone") : button("Undo", () => undo(entry), "btn small", { "aria-label": `Undo change ${entry.id}` });
     return row(`change ${entry.id}`, [
       cell("nowrap dim", at(entry.at)),
       head("grow", entry.undoes ? ["undo of ", h("span.num", entry.undoes), ": ", what] : what),

@@ -18,7 +18,7 @@ export function offers(frame, found) {
     left, open, isHeld: false, keeps: true, moves: false,
     picked: () => open().filter((one) => !left.has(one.name)),
     boxes: ticks(frame, { has: (name) => !left.has(name), set: (name, is) => (is ? left.delete(name) : left.add(name)), keys: () => open().map((one) => one.name) }),
-    held: () => tick("isHeld", "quarantine: agents cannot use them until you approve"),
+    held: () => tick("isHeld", "quarantine: agents cannot use the servers until you approve them"),
     stored: () => tick("keeps", `store secrets in ${vault()}`),
     moved: (files) => tick("moves", `also remove them from ${files}, so that none runs twice`),
   };
@@ -124,7 +124,7 @@ export function imports(frame, done = () => {}) {
     if (one.outcome === "new") parts.push("new");
     else if (one.outcome === "renamed") parts.push("new; ", sentence(one.reason ?? "renamed"));
     else if (one.outcome === "same" && taken?.has(one.name)) parts.push(state("ready", "imported"), " as ", h("a.u", { href: `/ui/servers/${part(one.name)}` }, said(one.name)));
-    else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? ["; there with another ", said(one.differing.join(", "))] : null));
+    else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? ["; there with different ", said(one.differing.join(", "))] : null));
     else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", sentence(one.reason)] : null));
     if (one.disabled) parts.push(", stays disabled");
     if (one.quarantined) parts.push(", stays quarantined");
@@ -132,7 +132,7 @@ export function imports(frame, done = () => {}) {
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
       const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";
-      parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), canCome(one) ? "; its page asks for it" : null));
+      parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), canCome(one) ? "; enter it on the server’s page" : null));
     }
     if (one.literal_secrets?.length) parts.push(h("div.sub", h("code", said(one.literal_secrets.join(", "))), " has a secret in plain text"));
     if (one.left_behind?.length) parts.push(h("div.sub", "Not imported: ", said(one.left_behind.join(", "))));

@@ -108,7 +108,7 @@ export function logView(name, first, chosen, isRemote) {
     choose = h("select", { on: { change: (event) => chosen(event.target.value === "info" ? "" : event.target.value) } }, LEVELS.map((level) => h("option", { value: level, selected: level === least }, level)));
     const pause = button("Pause", (event) => { isPaused = !isPaused; event.currentTarget.textContent = isPaused ? "Resume" : "Pause"; seen(); if (isPaused) silence(); }, "link small");
     return h("section.sec", { "aria-labelledby": "log-h", "data-kept": "" },
-      h("header", h("h2", { id: "log-h" }, "Log"), h("p", "the server’s stderr, newest lines last"), h("span.end.acts", follow, h("label.small", "Level from ", choose), pause, button("Save", save, "link small"))),
+      h("header", h("h2", { id: "log-h" }, "Log"), h("p", "the server’s stderr, newest lines last"), h("span.end.acts", follow, h("label.small", "Lowest level ", choose), pause, button("Save", save, "link small"))),
       box);
   }
 

@@ -217,7 +217,7 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
   if (one.last_error) return [capital(one.last_error), one.next_step ? next(stepWords(one)) : null];
   if (one.held) {
     const working = Math.max(0, (one.tools ?? 0) - one.held);
-    return [held, " until you approve", names, next(`review ${one.held === 1 ? "it" : "them"}${working ? `; agents can use ${count(working, "other tool")}` : ""}`)];
+    return [held, ` until you approve ${one.held === 1 ? "it" : "them"}`, names, next(`review ${one.held === 1 ? "it" : "them"}${working ? `; agents can use ${count(working, "other tool")}` : ""}`)];
   }
   if (one.left_out) return ["mcpproxy cannot use some of its definitions", one.next_step ? next(stepWords(one)) : null];
   if (one.detail) return h("div.one", { title: one.last_output }, capital(one.detail), one.last_output ? h("span.dim", ": ", said(one.last_output)) : null);

@@ -22,7 +22,7 @@ const nowhere = () => ({
   title: "Not found",
   render: () => {
     const place = closest(location.pathname.split("/")[2] ?? "", PLACES);
-    return [h("h1", "Not found"), empty("No page has this address.", place ? ["Did you mean ", h("a.u", { href: `/ui/${place}` }, capital(place)), "?"] : ["The address ", h("code", said(location.pathname)), " may be one of another version of mcpproxy."], go("Servers", "/ui/"))];
+    return [h("h1", "Not found"), empty("No page has this address.", place ? ["Did you mean ", h("a.u", { href: `/ui/${place}` }, capital(place)), "?"] : ["The address ", h("code", said(location.pathname)), " may belong to another version of mcpproxy."], go("Servers", "/ui/"))];
   },
 });
 

@@ -7,7 +7,7 @@ import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { acting, button, confirm, empty, facts, failed, go, noServer, note, section, serverState, state, toast, variant } from "./parts.js";
-import { changed, contacted, definition, entryFacts, found, headingOf, isHeld, keyOf, locked, print, risk } from "./review_parts.js";
+import { changed, contacts, definition, entryFacts, found, headingOf, isHeld, keyOf, locked, print, risk } from "./review_parts.js";
 import { offerTools } from "./tool_switch.js";
 import { trust, trustOfAll } from "./trust.js";
 import { at, capital, count, said, sentence, when } from "./words.js";
@@ -142,7 +142,7 @@ export function review(wanted, frame) {
 
   function render() {
     const n = waiting.length;
-    const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing waits for you" : n === 1 ? "1 server waits for you" : `${n} servers wait for you`),
+    const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing awaits your approval" : `${count(n, "server awaits", "servers await")} your approval`),
       h("p.sub", "Agents cannot see or use held servers and tools until you approve them.")));
     if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("Nothing is held.", "mcpproxy holds servers that an agent adds or changes, tools that change, and definitions that look dangerous. They are listed here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided, undo)];
     return [title, h("div.cols.left", list(), h("div", article(), shown.entry && !shown.server.quarantined && !shown.server.demo ? trust(name, shown.entry, act) : null, ofAll()))];
@@ -174,7 +174,7 @@ export function review(wanted, frame) {
   function wasApproved() {
     const left = shown.things.filter(isHeld).length;
     const next = waiting.find((one) => one.name !== name);
-    const rest = left ? ` ${left} more ${left === 1 ? "waits" : "wait"} for you.` : next ? "" : " Nothing else waits for you.";
+    const rest = left ? ` ${left} more ${left === 1 ? "awaits" : "await"} your approval.` : next ? "" : " Nothing else awaits your approval.";
     return h("div", { "data-key": "approved", "data-approved": "", tabindex: "-1", role: "status" },
       note("done", [h("b", "Approved ", said(approved), "."), rest], !left && next ? go(["Review ", said(next.name)], `/ui/review/${part(next.name)}`, "btn small") : null));
   }
@@ -195,14 +195,14 @@ export function review(wanted, frame) {
 
   function contact() {
     if (shown.inspected) return null;
-    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `The server is being ${contacted(shown.server)} to list its tools; no tool is called.`);
+    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `mcpproxy ${contacts(shown.server)} the server to list its tools. It calls none of them.`);
     const why = shown.contact_error
       ? "mcpproxy tried to list them and failed. Try again with “List its tools”."
       : shown.awaits_contact && shown.entry_review && !shown.entry_review.is_new
-      ? `An agent changed the entry, so mcpproxy stopped the server. “List its tools” has the server ${contacted(shown.server)} once with the new entry; no tool is called.`
+      ? `An agent changed the entry, so mcpproxy stopped the server. “List its tools” ${contacts(shown.server)} the server once with the new entry, and calls no tool.`
       : shown.awaits_contact
-      ? `An agent wrote the entry, so mcpproxy has neither started nor contacted the server. “List its tools” has the server ${contacted(shown.server)} once; no tool is called.`
-      : `mcpproxy has not listed them yet. “List its tools” has the server ${contacted(shown.server)} once; no tool is called.`;
+      ? `An agent wrote the entry, so mcpproxy has neither started nor contacted the server. “List its tools” ${contacts(shown.server)} the server once, and calls no tool.`
+      : `mcpproxy has not listed them yet. “List its tools” ${contacts(shown.server)} the server once, and calls no tool.`;
     return [note("held", [h("b", `mcpproxy does not know the server’s ${shown.server.tools ? "current " : ""}tools. `), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
   }
 

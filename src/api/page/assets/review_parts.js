@@ -39,7 +39,7 @@ export function entryFacts(entry, things) {
 const isRemote = ({ transport }) => Boolean(transport && transport !== "stdio");
 
 /** What is done to a server to list its tools: of one at an address nothing is started. */
-export const contacted = (server) => (isRemote(server) ? "connected to" : "started");
+export const contacts = (server) => (isRemote(server) ? "connects to" : "starts");
 
 /** What approving a server lets it have, within a sentence. */
 export const risk = (server) => (isRemote(server) ? "the arguments of calls go to its URL, with its headers" : "the server runs with the rights of your user");
@@ -57,7 +57,7 @@ export function changed(review) {
   const line = (place, value) => (value === undefined || value === null ? [] : `${place}: ${value}`.split("\n"));
   const steps = review.changes.map(({ place, was, is }) => ({ gone: line(place, was), come: line(place, is) }));
   const why = ["quarantined because of ", h("code", said(review.held_for.join(", ")))];
-  return section("Changes by an agent", h("p", why), diffTable(steps, "As you left it", "Now", "The entry before and after an agent changed it"));
+  return section("Changes by an agent", h("p", why), diffTable(steps, "Before the changes", "Now", "The entry before and after an agent changed it"));
 }
 
 export const print = (thing) => (thing.fingerprint ?? "").slice(0, 8).replace(/(.{4})(?=.)/, "$1 ");

@@ -81,7 +81,7 @@ export function settings(query, frame) {
       const heading = h("tr.group", { role: "row", "data-key": `group ${group}` }, h("th", { role: "cell", scope: "colgroup", colspan: "5" }, group));
       return [heading, ...shown.map(([key, name, how]) => line(known.get(key), name, how))];
     };
-    const find = h("input.filter", { type: "search", "aria-label": "Find a setting", placeholder: "Find a setting: limit, sleep, listen", value: filter, on: { input: (event) => { filter = event.target.value; frame.paint(); } } });
+    const find = h("input.filter", { type: "search", "aria-label": "Find a setting", placeholder: "Find a setting, such as limit or listen", value: filter, on: { input: (event) => { filter = event.target.value; frame.paint(); } } });
     return h("form", { "aria-label": "Settings", on: { submit: (event) => { event.preventDefault(); save(); } } },
       h("div.bar", find, h("span.seg", { role: "group", "aria-label": "Which" }, part("", "All"), part("own", "In the file", rows.filter((one) => one.isSet).length), part("unsaved", "Unsaved", edits.size)), h("span.dim.small", "of ", h("code", said(file.config_file)), file.exists ? "" : ", which does not exist yet")),
       table("fold", [["Setting"], ["Value"], ["Default"], ["From"], ["Takes effect", "r"]], groups.map(body)),
@@ -137,7 +137,7 @@ export function settings(query, frame) {
     const diff = review ? h("div.sec", h("h3", { id: "what-changes" }, `Changes to ${said(file.config_file).join("")}`), h("p.hint", "mcpproxy keeps comments and order."),
       table("fold", [["Setting"], ["From"], ["To"]], [review.changes.map((one) => row(`review ${one.path.join(".")}`, [head("grow mono", one.path.join(".")), cell("", value(one.before)), cell("", value(one.after))]))]),
       (review.warnings ?? []).map((warning) => note("warn", capital(warning.text)))) : null;
-    const restart = review?.needs === "restart" ? h("span.soft", ". Full effect only after a restart of the daemon.") : null;
+    const restart = review?.needs === "restart" ? h("span.soft", `. ${edits.size === 1 ? "It takes" : "They take"} full effect when the daemon restarts.`) : null;
     return [diff, h("div.decide", h("p", h("b", count(edits.size, "unsaved change")), restart),
       button("Discard", () => { edits.clear(); resets += 1; [review, it.failure] = [null, null]; frame.paint(); }),
       review ? null : button("Review", look, "btn"),

@@ -53,7 +53,7 @@ export function startsSection({ name, records, others, isReady, waitsFor, unreco
   const failed = records.filter((record) => record.action === "failed" || record.action === "lost");
   return section("Starts", h("p", "last 24 hours; green: running or connected, red: a failed start or a lost connection"),
     drawing(stretches, failed, isReady, now),
-    unrecorded ? h("p.hint", `${count(unrecorded, "more attempt")} failed. The log keeps only the first six failures in a row.`) : null,
+    unrecorded ? h("p.hint", `${count(unrecorded, "more attempt")} failed after the newest record.`) : null,
     records.length ? rowsOf(name, records, stretches, isReady) : h("div.empty", h("b", "Nothing happened in the last 24 hours."), waitsFor));
 }
 

@@ -9,7 +9,7 @@ import { ago, at, said } from "./words.js";
 const MAY = [
   ["read", "read", "tools that only read"],
   ["write", "read and write", "all but destructive tools"],
-  ["all", "all", "destructive tools, too"],
+  ["all", "all", "every tool"],
 ];
 
 const TIMES = [["90d", "in 90 days"], ["7d", "in 7 days"], ["30d", "in 30 days"], ["365d", "in a year"], ["", "never"]];
@@ -143,7 +143,7 @@ export function tokens(frame) {
       it.failure ? failed(it.failure) : null,
       shownOnce(),
       section("Tokens", h("p", "mcpproxy keeps only their hashes"),
-        list.tokens.length ? table("fold", columns, [list.tokens.map(line)]) : h("div.empty", h("b", "No tokens yet."), "Create one for a colleague, another machine or a job."),
+        list.tokens.length ? table("fold", columns, [list.tokens.map(line)]) : h("div.empty", h("b", "No tokens yet."), "Create a token for a colleague, another machine or a job."),
         list.tokens.length ? h("p.hint", MAY.map(([, word, aside], i) => [i ? " · " : "", h("b", word), `: ${aside}`])) : null, inFile),
     ];
   }

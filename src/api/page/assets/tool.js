@@ -194,7 +194,7 @@ export function tool(name, frame, first) {
       ["Fingerprint", thing?.fingerprint ? h("code", { title: thing.fingerprint }, thing.fingerprint.slice(0, 16).replace(/(.{4})(?=.)/g, "$1 ")) : "not known"],
       ["Approved", thing?.held ? "no: this definition is held" : thing?.approved_at ? [when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when first seen"] : "not yet"],
       ["Findings", thing?.findings.length ? h("a", { href: `/ui/review/${part(known.server)}` }, count(thing.findings.length, "finding")) : "none"],
-      ["Who may call it", whoMay()],
+      ["Access", whoMay()],
     ]));
   }
 

@@ -135,7 +135,7 @@ export function usage(first, frame) {
     };
     const n = [...by].filter(([server]) => isTicked(server)).reduce((sum, [, names]) => sum + names.length, 0);
     return h("section.sec", { "aria-labelledby": "nv-h" },
-      h("header", h("h2", { id: "nv-h" }, !sums.complete ? ["Never called since ", at(sums.from)] : asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "but agents still find these tools" : "when the log began, but agents still find these tools")),
+      h("header", h("h2", { id: "nv-h" }, !sums.complete ? ["Never called since ", at(sums.from)] : asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "agents still find these tools" : "the log began then; agents still find these tools")),
       it.failure ? failed(it.failure) : null,
       table("fold", [["Disable", "", true], ["Server"], ["Tools", "r"], ["Which"]], [[...by].map(line)]),
       h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : n ? [button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides the tools from agents. You can enable each one again on its server’s page.")] : h("span.small.dim", "Choose the servers whose unused tools you want to hide from agents.")));
