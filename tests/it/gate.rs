@@ -12,7 +12,7 @@ mod token_limits;
 mod ways;
 
 use self::ways::{
-    EFFECTS, House, Outcome, THINGS, WAYS, Way, effects, listed, names, refused, server,
+    EFFECTS, House, LISTS, Outcome, THINGS, WAYS, Way, all_listed, effects, names, refused, server,
 };
 use crate::support::prelude::*;
 
@@ -239,33 +239,15 @@ async fn a_call_that_is_declared_too_mild_is_refused_on_every_way_in() {
 #[tokio::test]
 async fn a_refusal_names_the_variant_that_fits() {
     let house = House::of(effects(), &json!({}), json!({})).await;
-    for (built_in, arguments, fitting) in [
-        (
-            "call_tool_read",
-            json!({ "name": "up:change" }),
-            "call_tool_write",
-        ),
-        (
-            "call_tool_read",
-            json!({ "name": "up:wreck" }),
-            "call_tool_destructive",
-        ),
-        (
-            "call_tool_write",
-            json!({ "name": "up:wreck" }),
-            "call_tool_destructive",
-        ),
-        (
-            "call_tool",
-            json!({ "server": "up", "tool": "wreck" }),
-            "call_tool_destructive",
-        ),
-    ] {
-        let failure = house
-            .all
-            .call(built_in, &arguments.to_string())
-            .await
-            .failure();
+    for [built_in, arguments, fitting] in rows(
+        r#"
+        call_tool_read | {"name":"up:change"} | call_tool_write
+        call_tool_read | {"name":"up:wreck"} | call_tool_destructive
+        call_tool_write | {"name":"up:wreck"} | call_tool_destructive
+        call_tool | {"server":"up","tool":"wreck"} | call_tool_destructive
+    "#,
+    ) {
+        let failure = house.all.call(built_in, arguments).await.failure();
         let hint = failure["hint"].as_str().expect("a hint");
         has!(hint, fitting, "{built_in} {arguments}");
         lacks!(hint, "mcpproxy");
@@ -288,31 +270,14 @@ const TOOLS: [&str; 4] = ["free__echo", "free__wave", "part__wave", "rest__wave"
 async fn lists_of_all_servers_show_what_may_be_asked_for() {
     let house = house().await;
     let all = &house.all;
-    let mut proxied = proxied::listed(all).await;
-    for (list, names, expected) in [
-        ("tools/list", ("tools", "name"), &TOOLS[..]),
-        (
-            "prompts/list",
-            ("prompts", "name"),
-            &["free__greet", "part__greet", "rest__greet"],
-        ),
-        (
-            "resources/list",
-            ("resources", "uri"),
-            &["lib://free", "lib://part", "lib://rest"],
-        ),
-        (
-            "resources/templates/list",
-            ("resourceTemplates", "uriTemplate"),
-            &["page://free/{n}", "page://part/{n}", "page://rest/{n}"],
-        ),
-    ] {
-        assert_eq!(listed(all, list, names).await, expected, "{list}");
-        let rest = proxied.split_off(expected.len());
-        assert_eq!(proxied, expected, "{list} of the tool proxy");
-        proxied = rest;
-    }
-    assert_eq!(proxied, [""; 0]);
+    let expected = [
+        &TOOLS[..],
+        &["free__greet", "part__greet", "rest__greet"],
+        &["lib://free", "lib://part", "lib://rest"],
+        &["page://free/{n}", "page://part/{n}", "page://rest/{n}"],
+    ];
+    assert_eq!(all_listed(all).await, expected);
+    assert_eq!(proxied::listed(all).await, expected.concat());
     let modern = ModernClient::new(&house.daemon, "/mcp/all");
     assert_eq!(modern.tool_names().await, TOOLS);
     let ours = house.daemon.client("/mcp/call").await.tool_names().await;
@@ -322,15 +287,6 @@ async fn lists_of_all_servers_show_what_may_be_asked_for() {
 #[tokio::test]
 async fn the_endpoint_of_a_server_shows_what_may_be_asked_of_it() {
     let house = house().await;
-    let lists = [
-        ("tools/list", ("tools", "name")),
-        ("prompts/list", ("prompts", "name")),
-        ("resources/list", ("resources", "uri")),
-        (
-            "resources/templates/list",
-            ("resourceTemplates", "uriTemplate"),
-        ),
-    ];
     for (server, tools) in [
         ("free", &["echo", "wave"][..]),
         ("part", &["wave"]),
@@ -338,15 +294,12 @@ async fn the_endpoint_of_a_server_shows_what_may_be_asked_of_it() {
     ] {
         let (resource, page) = (format!("lib://{server}"), format!("page://{server}/{{n}}"));
         let expected = [tools, &["greet"], &[&resource], &[&page]];
-        for ((list, names), expected) in lists.into_iter().zip(expected) {
-            let found = listed(house.native(server), list, names).await;
-            assert_eq!(found, expected, "{list} of {server}");
-        }
+        assert_eq!(all_listed(house.native(server)).await, expected);
     }
     for (server, code) in REFUSED {
         let path = format!("/mcp/server/{server}");
         let modern = ModernClient::new(&house.daemon, &path);
-        for (list, _) in lists {
+        for (list, _) in LISTS {
             for reply in [
                 house.native(server).request(list, "{}").await,
                 modern.request(list, "{}").await,

@@ -2,7 +2,7 @@
 
 use super::proxied;
 use super::ways::{
-    House, LISTED, Outcome, Thing, WAYS, listed, names, refused, server, suspicious,
+    House, LISTED, Outcome, Thing, WAYS, all_listed, names, refused, server, suspicious,
 };
 use crate::support::prelude::*;
 
@@ -35,13 +35,15 @@ async fn what_nobody_approved_is_refused_on_every_way_in_and_listed_nowhere() {
     let by_name = house.proxied("call", "resource", "fish:n").await;
     assert_eq!(Outcome::of(&by_name), refused("tool_held"));
     let expected = [
-        "fish__wave",
-        "swap__wave",
-        "swap__greet",
-        "lib://swap",
-        "page://swap/{n}",
+        &["fish__wave", "swap__wave"][..],
+        &["swap__greet"],
+        &["lib://swap"],
+        &["page://swap/{n}"],
     ];
-    assert_eq!(proxied::listed(&house.all).await, expected);
+    assert_eq!(all_listed(&house.all).await, expected);
+    assert_eq!(proxied::listed(&house.all).await, expected.concat());
+    let of_fish = [&["wave"][..], &[], &[], &[]];
+    assert_eq!(all_listed(house.native("fish")).await, of_fish);
     for thing in LISTED {
         let outcomes = house.ask(thing, "fish").await;
         let expected = [refused("tool_held"), refused("tool_held")];
@@ -54,26 +56,6 @@ async fn what_nobody_approved_is_refused_on_every_way_in_and_listed_nowhere() {
     }
     let modern = ModernClient::new(&house.daemon, "/mcp/all");
     assert_eq!(modern.tool_names().await, ["fish__wave", "swap__wave"]);
-    for (list, names, of_all, of_fish) in [
-        (
-            "tools/list",
-            ("tools", "name"),
-            &["fish__wave", "swap__wave"][..],
-            &["wave"][..],
-        ),
-        ("prompts/list", ("prompts", "name"), &["swap__greet"], &[]),
-        ("resources/list", ("resources", "uri"), &["lib://swap"], &[]),
-        (
-            "resources/templates/list",
-            ("resourceTemplates", "uriTemplate"),
-            &["page://swap/{n}"],
-            &[],
-        ),
-    ] {
-        assert_eq!(listed(&house.all, list, names).await, of_all, "{list}");
-        let found = listed(house.native("fish"), list, names).await;
-        assert_eq!(found, of_fish, "{list} of fish");
-    }
 }
 
 #[tokio::test]
@@ -86,48 +68,29 @@ async fn no_answer_to_an_agent_has_the_text_of_what_is_held() {
     house
         .edit(&[("held", json!({ "quarantined": true }))])
         .await;
-    for (tool, arguments) in [
-        ("retrieve_tools", json!({ "query": "echo" })),
-        ("retrieve_tools", json!({ "query": "fish:echo" })),
-        (
-            "describe_tool",
-            json!({ "names": ["fish:echo", "held:echo", "fish:ech"] }),
-        ),
-        ("quarantine_security", json!({ "operation": "list" })),
-        ("call_tool_read", json!({ "name": "fish:echo" })),
-        (
-            "call_tool_read",
-            json!({ "name": "held:echo", "args": { "a": 1 } }),
-        ),
-        ("call_tool_read", json!({ "name": "fish:eco" })),
-        ("fish__echo", json!({})),
-        ("held__echo", json!({})),
-        ("fish__eco", json!({})),
-        ("proxy", json!({ "action": "list", "type": "tool" })),
-        ("proxy", json!({ "action": "list", "type": "prompt" })),
-        ("proxy", json!({ "action": "list", "type": "resource" })),
-        (
-            "proxy",
-            json!({ "action": "info", "type": "tool", "path": "fish__echo" }),
-        ),
-        (
-            "proxy",
-            json!({ "action": "info", "type": "tool", "path": "held:echo" }),
-        ),
-        (
-            "proxy",
-            json!({ "action": "call", "type": "tool", "path": "fish:echo" }),
-        ),
-        (
-            "proxy",
-            json!({ "action": "info", "type": "prompt", "path": "fish__greet" }),
-        ),
-        (
-            "proxy",
-            json!({ "action": "info", "type": "resource", "path": "lib://held" }),
-        ),
-    ] {
-        let said = house.all.call(tool, &arguments.to_string()).await.frame;
+    for [tool, arguments] in rows(
+        r#"
+        retrieve_tools | {"query":"echo"}
+        retrieve_tools | {"query":"fish:echo"}
+        describe_tool | {"names":["fish:echo","held:echo","fish:ech"]}
+        quarantine_security | {"operation":"list"}
+        call_tool_read | {"name":"fish:echo"}
+        call_tool_read | {"name":"held:echo","args":{"a":1}}
+        call_tool_read | {"name":"fish:eco"}
+        fish__echo | {}
+        held__echo | {}
+        fish__eco | {}
+        proxy | {"action":"list","type":"tool"}
+        proxy | {"action":"list","type":"prompt"}
+        proxy | {"action":"list","type":"resource"}
+        proxy | {"action":"info","type":"tool","path":"fish__echo"}
+        proxy | {"action":"info","type":"tool","path":"held:echo"}
+        proxy | {"action":"call","type":"tool","path":"fish:echo"}
+        proxy | {"action":"info","type":"prompt","path":"fish__greet"}
+        proxy | {"action":"info","type":"resource","path":"lib://held"}
+    "#,
+    ) {
+        let said = house.all.call(tool, arguments).await.frame;
         lacks!(said, "secretword", "{tool} {arguments}");
     }
     // Findings have their spans escaped, and no more of the text than that.

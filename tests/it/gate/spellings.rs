@@ -42,30 +42,28 @@ async fn no_spelling_reaches_a_refused_tool() {
     }
 }
 
-#[tokio::test]
-async fn where_new_tools_are_allowed_no_spelling_passes_for_one() {
-    let house = House::of(
-        [("up".to_owned(), server("up"))].into(),
-        &json!({}),
-        json!({}),
-    )
-    .await;
-    let entry = json!({ "disabled_tools": ["echo"], "tool_changes": "allow" });
-    house.edit(&[("up", entry)]).await;
-    for name in [
-        "echo", "ECHO", "Echo", " echo", "echo ", "echo\\n", "e-cho", "e_c h.o",
-    ] {
-        for (client, params) in [
-            (house.native("up"), format!(r#"{{"name":"{name}"}}"#)),
-            (
-                &house.all,
-                format!(r#"{{"name":"call_tool_write","arguments":{{"name":"up:{name}"}}}}"#),
-            ),
-        ] {
+/// None of these names passes at `up`, by itself or through a built-in tool.
+async fn none_passes(house: &House, names: &[&str], code: &str) {
+    for name in names {
+        let own = format!(r#"{{"name":"{name}"}}"#);
+        let named = format!(r#"{{"name":"call_tool_write","arguments":{{"name":"up:{name}"}}}}"#);
+        for (client, params) in [(house.native("up"), own), (&house.all, named)] {
             let outcome = Outcome::of(&client.request("tools/call", &params).await);
-            assert_eq!(outcome, refused("tool_disabled"), "{params}");
+            assert_eq!(outcome, refused(code), "{params}");
         }
     }
+}
+
+#[tokio::test]
+async fn where_new_tools_are_allowed_no_spelling_passes_for_one() {
+    let servers = [("up".to_owned(), server("up"))].into();
+    let house = House::of(servers, &json!({}), json!({})).await;
+    let entry = json!({ "disabled_tools": ["echo"], "tool_changes": "allow" });
+    house.edit(&[("up", entry)]).await;
+    let spellings = [
+        "echo", "ECHO", "Echo", " echo", "echo ", "echo\\n", "e-cho", "e_c h.o",
+    ];
+    none_passes(&house, &spellings, "tool_disabled").await;
     let other = house
         .native("up")
         .request("tools/call", r#"{"name":"brand_new"}"#);
@@ -82,39 +80,13 @@ async fn where_new_tools_are_allowed_no_spelling_passes_for_one() {
 async fn where_new_tools_are_allowed_no_spelling_of_a_denied_one_passes() {
     let rules =
         json!({ "default": "allow", "rules": [{ "tools": ["up:echo"], "policy": "deny" }] });
-    let house = House::of(
-        [("up".to_owned(), server("up"))].into(),
-        &json!({ "tool_changes": "allow" }),
-        json!({ "serverAuth": { "acl": rules } }),
-    )
-    .await;
-    for name in [
-        "echo",
-        "ECHO",
-        "e-cho",
-        "%65cho",
-        "%2565cho",
-        "ｅｃｈｏ",
-        "\\u0435cho",
-        "e\\u0441ho",
-        "echo\\u200b",
-        "𝐞𝐜𝐡𝐨",
-        "écho",
-        "echo%00",
-        "something\\u200bnew",
-        "löschen",
-    ] {
-        for (client, params) in [
-            (house.native("up"), format!(r#"{{"name":"{name}"}}"#)),
-            (
-                &house.all,
-                format!(r#"{{"name":"call_tool_write","arguments":{{"name":"up:{name}"}}}}"#),
-            ),
-        ] {
-            let outcome = Outcome::of(&client.request("tools/call", &params).await);
-            assert_eq!(outcome, refused("access_denied"), "{params}");
-        }
-    }
+    let servers = [("up".to_owned(), server("up"))].into();
+    let acl = json!({ "serverAuth": { "acl": rules } });
+    let house = House::of(servers, &json!({ "tool_changes": "allow" }), acl).await;
+    let spellings = "echo ECHO e-cho %65cho %2565cho ｅｃｈｏ \\u0435cho e\\u0441ho echo\\u200b 𝐞𝐜𝐡𝐨 écho echo%00 \
+                     something\\u200bnew löschen";
+    let spellings: Vec<&str> = spellings.split(' ').collect();
+    none_passes(&house, &spellings, "access_denied").await;
     assert_eq!(house.server("up").received("tools/call").len(), 0);
     for name in ["brand_new", "w%61ve"] {
         let params = format!(r#"{{"name":"{name}"}}"#);

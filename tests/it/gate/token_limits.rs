@@ -160,33 +160,23 @@ async fn servers_outside_of_a_token_are_not_there() {
             let names = listed(&client, list, of).await;
             assert!(!names.iter().any(|name| name.contains("out")), "{names:?}");
         }
-        for (tool, arguments) in [
-            ("out__echo", json!({})),
-            ("call_tool_read", json!({ "name": "out:echo" })),
-            ("call_tool_destructive", json!({ "name": "out:echo" })),
-            ("call_tool", json!({ "server": "out", "tool": "echo" })),
-            ("describe_tool", json!({ "names": ["out:echo"] })),
-            ("retrieve_tools", json!({ "query": "server:out echo" })),
-            (
-                "upstream_servers",
-                json!({ "operation": "tail_log", "name": "out" }),
-            ),
-            ("upstream_servers", json!({ "operation": "list" })),
-            (
-                "quarantine_security",
-                json!({ "operation": "inspect", "name": "out" }),
-            ),
-            (
-                "code_execution",
-                json!({ "code": "call_tool('out', 'echo').error?.reason" }),
-            ),
-            (
-                "proxy",
-                json!({ "action": "call", "type": "tool", "path": "out:echo" }),
-            ),
-            ("proxy", json!({ "action": "list", "type": "resource" })),
-        ] {
-            let reply = client.call(tool, &arguments.to_string()).await;
+        for [tool, arguments] in rows(
+            r#"
+            out__echo | {}
+            call_tool_read | {"name":"out:echo"}
+            call_tool_destructive | {"name":"out:echo"}
+            call_tool | {"server":"out","tool":"echo"}
+            describe_tool | {"names":["out:echo"]}
+            retrieve_tools | {"query":"server:out echo"}
+            upstream_servers | {"operation":"tail_log","name":"out"}
+            upstream_servers | {"operation":"list"}
+            quarantine_security | {"operation":"inspect","name":"out"}
+            code_execution | {"code":"call_tool('out', 'echo').error?.reason"}
+            proxy | {"action":"call","type":"tool","path":"out:echo"}
+            proxy | {"action":"list","type":"resource"}
+        "#,
+        ) {
+            let reply = client.call(tool, arguments).await;
             let said = reply.frame.replace("out:echo", "").replace("out__echo", "");
             let said = said.replace("server:out", "").replace("\\\"out\\\"", "");
             assert!(

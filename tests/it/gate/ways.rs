@@ -428,6 +428,24 @@ pub(super) const EFFECTS: [(&str, bool, bool); 6] = [
     ("frobnicate", true, true),
 ];
 
+/// The lists of what a server offers, and what names each entry.
+pub(super) const LISTS: [(&str, (&str, &str)); 4] = [
+    ("tools/list", ("tools", "name")),
+    ("prompts/list", ("prompts", "name")),
+    ("resources/list", ("resources", "uri")),
+    (
+        "resources/templates/list",
+        ("resourceTemplates", "uriTemplate"),
+    ),
+];
+
+/// What each of these lists names.
+pub(super) async fn all_listed(client: &TestClient) -> [Vec<String>; 4] {
+    let [tools, prompts, resources, templates] =
+        LISTS.map(|(list, names)| listed(client, list, names));
+    [tools.await, prompts.await, resources.await, templates.await]
+}
+
 /// What a list names, by this key of each entry.
 pub(super) async fn listed(
     client: &TestClient,
