@@ -158,6 +158,8 @@ async fn a_token_says_who_it_is_in_both_eras_and_over_every_transport() {
             .connect(&daemon, "/mcp/all/sse")
             .await;
         assert_eq!(sse.tool_names().await.len(), expected, "{credential}");
+        let called = sse.call("up__wave", "{}").await.frame;
+        assert_eq!(called.contains("access_denied"), expected == 1, "{called}");
     }
     // A bridge shows its token; without one it is nobody in particular.
     for (arguments, expected) in [(&BRIDGE[..], 2), (&BRIDGE[..3], 1)] {
@@ -299,17 +301,57 @@ async fn roles_are_those_of_the_settings_in_force() {
     has!(text, "access_denied");
 }
 
+/// A stream of each kind, of somebody who shows this.
+struct Streams {
+    legacy: EventStream,
+    modern: EventStream,
+    sse: http::OpenAnswer,
+}
+
+impl Streams {
+    async fn open(daemon: &TestDaemon, client: &TestClient, credential: &str) -> Self {
+        let modern = ModernClient::new(daemon, "/mcp/all").showing("authorization", credential);
+        let headers = [
+            ("accept", "text/event-stream"),
+            ("authorization", credential),
+        ];
+        Self {
+            legacy: client.listen().await,
+            modern: modern.listen(r#"{"toolsListChanged":true}"#).await,
+            sse: http::open(daemon.address(), "GET", "/mcp/all/sse", &headers, "").await,
+        }
+    }
+
+    async fn end(mut self) {
+        within("the streams to end", async {
+            while self.legacy.next().await.is_some() {}
+            while self.modern.next().await.is_some() {}
+            while self.sse.next().await.is_some() {}
+        })
+        .await;
+    }
+}
+
+/// Whoever shows this is nobody any more.
+async fn is_seen_off(daemon: &TestDaemon, client: &TestClient, credential: &str) {
+    for method in ["POST", "GET", "DELETE"] {
+        let shown = [
+            ("authorization", credential),
+            ("mcp-session-id", client.session()),
+        ];
+        let answer = send(daemon, method, "/mcp/all", &shown).await;
+        assert_eq!(answer.status, 401, "{method}");
+    }
+}
+
 #[tokio::test]
 async fn a_token_that_is_withdrawn_ends_everything_at_once() {
     let upstream = upstream().await;
     let daemon = with(&upstream, &auth()).await;
     let ada = as_subject(&daemon, "/mcp/all", ADA).await;
     let bob = as_subject(&daemon, "/mcp/all", BOB).await;
-    let (mut stream, mut bobs) = (ada.listen().await, bob.listen().await);
-    let modern = ModernClient::new(&daemon, "/mcp/all").showing("authorization", ADA);
-    let mut news = modern.listen(r#"{"toolsListChanged":true}"#).await;
-    let headers = [("accept", "text/event-stream"), ("authorization", ADA)];
-    let mut sse = http::open(daemon.address(), "GET", "/mcp/all/sse", &headers, "").await;
+    let mut bobs = bob.listen().await;
+    let streams = Streams::open(&daemon, &ada, ADA).await;
     let mut pipe = PipeClient::start(daemon.home(), &BRIDGE);
     pipe.open().await;
     let mut withdrawn = auth();
@@ -320,17 +362,8 @@ async fn a_token_that_is_withdrawn_ends_everything_at_once() {
     daemon
         .home()
         .write_config(with(&upstream, &withdrawn).text());
-    within("the streams to end", async {
-        while stream.next().await.is_some() {}
-        while news.next().await.is_some() {}
-        while sse.next().await.is_some() {}
-    })
-    .await;
-    for method in ["POST", "GET", "DELETE"] {
-        let id = ("mcp-session-id", ada.session());
-        let answer = send(&daemon, method, "/mcp/all", &[("authorization", ADA), id]).await;
-        assert_eq!(answer.status, 401, "{method}");
-    }
+    streams.end().await;
+    is_seen_off(&daemon, &ada, ADA).await;
     let refused = until_async("the bridge to be seen off", async || {
         let answer = pipe.request("tools/list", "{}").await;
         answer.frame.contains("\"error\"").then_some(answer.frame)

@@ -145,31 +145,6 @@ async fn a_call_by_key_is_the_operators() {
 }
 
 #[tokio::test]
-async fn a_client_is_no_operator_whatever_it_shows() {
-    let auth = json!({
-        "serverAuth": {
-            "providers": ["bearer", "forwarded"],
-            "bearer": { "tokens": { (TOKEN): { "subject": "ada", "roles": ["operator"] } } },
-        },
-    });
-    let daemon = TestDaemon::builder().config(auth).await;
-    let bearer = format!("Bearer {TOKEN}");
-    let key = format!("Bearer {}", kept_key(&daemon));
-    for shown in [
-        ("authorization", &*bearer),
-        ("authorization", &key),
-        ("x-forwarded-user", "operator"),
-    ] {
-        let answer = send(&daemon, "GET", "/api/v1/servers", &[shown]).await;
-        check_refusal(&answer, 401, "unauthorized", "is not an API key");
-    }
-    // Nor is an operator's key a client's token.
-    let shown = [JSON, BOTH, ("x-api-key", &*kept_key(&daemon))];
-    let ping = http::send(daemon.address(), "POST", "/mcp/all", &shown, PING).await;
-    assert_eq!(ping.status, 401);
-}
-
-#[tokio::test]
 async fn a_link_logs_one_browser_in() {
     let daemon = daemon().await;
     let path = link(&daemon).await;
@@ -228,28 +203,6 @@ async fn a_login_is_for_the_page_of_this_address_only() {
 }
 
 #[tokio::test]
-async fn the_guard_stands_before_the_api() {
-    let daemon = daemon().await;
-    let key = kept_key(&daemon);
-    for (header, value) in [("host", "evil.example"), ("origin", "https://evil.example")] {
-        let headers = [("x-api-key", &*key), (header, value)];
-        assert_eq!(status_with(&daemon, &headers).await, 403, "{header}");
-        let path = link(&daemon).await;
-        let login = send(&daemon, "GET", &path, &[(header, value)]).await;
-        assert_eq!(login.status, 403, "{header}");
-    }
-}
-
-#[tokio::test]
-async fn a_link_does_not_outlive_the_daemon_and_a_key_does() {
-    let daemon = daemon().await;
-    let (key, path) = (kept_key(&daemon), link(&daemon).await);
-    let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
-    assert_eq!(kept_key(&daemon), key);
-    assert_eq!(send(&daemon, "GET", &path, &[]).await.status, 401);
-}
-
-#[tokio::test]
 async fn the_command_prints_a_link_that_works() {
     let daemon = daemon().await;
     let home = daemon.home();
@@ -275,6 +228,7 @@ async fn the_command_prints_a_link_that_works() {
 #[tokio::test]
 async fn a_login_outlives_the_daemon_unless_it_ended_or_the_key_is_another() {
     let daemon = daemon().await;
+    let (key, unused) = (kept_key(&daemon), link(&daemon).await);
     let (kept, ended) = (logged_in(&daemon).await, logged_in(&daemon).await);
     let origin = format!("http://{}", daemon.address());
     let headers = [("cookie", &*ended), ("origin", &*origin)];
@@ -292,6 +246,9 @@ async fn a_login_outlives_the_daemon_unless_it_ended_or_the_key_is_another() {
         format!("mcpproxy_page_{}={secret}", daemon.address().port())
     };
     let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
+    assert_eq!(kept_key(&daemon), key);
+    // A link does not.
+    assert_eq!(send(&daemon, "GET", &unused, &[]).await.status, 401);
     for (cookie, expected) in [(&kept, 200), (&ended, 401)] {
         let cookie = after(&daemon, cookie);
         let status = status_with(&daemon, &[("cookie", &cookie)]).await;
@@ -310,7 +267,13 @@ type Hostile<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [u16]);
 /// Whatever the document has is asked, so that a new route cannot be forgotten.
 #[tokio::test]
 async fn no_route_is_open_to_clients_to_their_tokens_or_to_pages_of_others() {
-    let daemon = daemon().await;
+    let auth = json!({
+        "serverAuth": {
+            "providers": ["bearer", "forwarded"],
+            "bearer": { "tokens": { (TOKEN): { "subject": "ada", "roles": ["operator"] } } },
+        },
+    });
+    let daemon = TestDaemon::builder().config(auth).await;
     let document = daemon.get("/api/v1/openapi.json").await.json();
     let token = json!({ "name": "eve", "calls": "all" });
     let issued = daemon.rest("POST", "/api/v1/tokens", &token).await.json();
@@ -320,8 +283,19 @@ async fn no_route_is_open_to_clients_to_their_tokens_or_to_pages_of_others() {
     let cookie = ("cookie", &*cookie);
     let (key, own) = (kept_key(&daemon), format!("http://{}", daemon.address()));
     let other = ("origin", "http://127.0.0.1:3000");
-    let ways: [Hostile; 9] = [
+    let of_file = format!("Bearer {TOKEN}");
+    let ways: [Hostile; 11] = [
         ("nothing", &[], &[401]),
+        (
+            "a token of the file",
+            &[("authorization", &of_file)],
+            &[401],
+        ),
+        (
+            "the key under a strange host",
+            &[("x-api-key", &key), ("host", "evil.example")],
+            &[403],
+        ),
         ("a client's token", &[("authorization", &bearer)], &[401]),
         ("a client's token as a key", &[("x-api-key", token)], &[401]),
         (
@@ -373,7 +347,22 @@ async fn no_route_is_open_to_clients_to_their_tokens_or_to_pages_of_others() {
             }
         }
     }
-    assert!(asked > 500, "{asked}");
+    assert!(asked > 600, "{asked}");
+    let shown = [("authorization", &*of_file)];
+    let answer = send(&daemon, "GET", "/api/v1/servers", &shown).await;
+    check_refusal(&answer, 401, "unauthorized", "is not an API key");
+    // Nor is an operator's key a client's token, or a link for pages of others.
+    let shown = [JSON, BOTH, ("x-api-key", &*key)];
+    let ping = http::send(daemon.address(), "POST", "/mcp/all", &shown, PING);
+    assert_eq!(ping.await.status, 401);
+    let unused = link(&daemon).await;
+    let login = send(
+        &daemon,
+        "GET",
+        &unused,
+        &[("origin", "http://evil.example")],
+    );
+    assert_eq!(login.await.status, 403);
     let after = fs::read_to_string(daemon.home().config_file()).expect("it is ours");
     assert_eq!(before, after);
     let tokens = daemon.rest("GET", "/api/v1/tokens", "").await.json();

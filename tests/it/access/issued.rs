@@ -23,6 +23,11 @@ async fn a_token_names_its_holder_and_a_wrong_one_is_refused_where_none_is_neede
     let ben = issue(&daemon, &json!({ "name": "ben", "calls": "all" })).await;
     let client = as_subject(&daemon, "/mcp/all", &ben).await;
     client.call("up__echo", "{}").await.text();
+    let tools = as_subject(&daemon, "/mcp", &ben).await.tool_names().await;
+    assert!(
+        !tools.iter().any(|name| name.contains("token")),
+        "{tools:?}"
+    );
     let records = daemon.rest("GET", "/api/v1/activity?caller=ben", "").await;
     let records = records.text();
     has!(records, "\"caller\":\"ben\"", "{records}");
@@ -57,25 +62,12 @@ async fn a_revoked_token_ends_everything_within_a_second() {
     let ben = issue(&daemon, &json!({ "name": "ben", "calls": "all" })).await;
     let client = as_subject(&daemon, "/mcp/all", &ben).await;
     let other = daemon.client("/mcp/all").await;
-    let mut stream = client.listen().await;
-    let modern = ModernClient::new(&daemon, "/mcp/all").showing("authorization", &ben);
-    let mut news = modern.listen(r#"{"toolsListChanged":true}"#).await;
-    let headers = [("accept", "text/event-stream"), ("authorization", &*ben)];
-    let mut sse = http::open(daemon.address(), "GET", "/mcp/all/sse", &headers, "").await;
+    let streams = Streams::open(&daemon, &client, &ben).await;
     let began = std::time::Instant::now();
     let revoked = daemon.rest("DELETE", "/api/v1/tokens/ben", "").await;
     assert_eq!(revoked.status, 200, "{}", revoked.text());
-    for method in ["POST", "GET", "DELETE"] {
-        let id = ("mcp-session-id", client.session());
-        let answer = send(&daemon, method, "/mcp/all", &[("authorization", &ben), id]).await;
-        assert_eq!(answer.status, 401, "{method}");
-    }
-    within("the streams to end", async {
-        while stream.next().await.is_some() {}
-        while news.next().await.is_some() {}
-        while sse.next().await.is_some() {}
-    })
-    .await;
+    is_seen_off(&daemon, &client, &ben).await;
+    streams.end().await;
     let took = began.elapsed();
     assert!(took < std::time::Duration::from_secs(1), "{took:?}");
     other.call("up__echo", "{}").await.text();
@@ -163,42 +155,5 @@ async fn where_a_token_is_required_nobody_else_comes_in() {
     assert_eq!(
         answer.status, 401,
         "a file that cannot be read lets nobody in"
-    );
-}
-
-#[tokio::test]
-async fn neither_a_token_nor_a_page_of_another_origin_issues_tokens() {
-    let (_upstream, daemon) = plain().await;
-    let ben = issue(&daemon, &json!({ "name": "ben", "calls": "all" })).await;
-    let body = r#"{"name":"eve","calls":"all"}"#;
-    for headers in [
-        &[("authorization", &*ben)][..],
-        &[("origin", "http://evil.example")],
-        &[],
-    ] {
-        for (method, path) in [
-            ("POST", "/api/v1/tokens"),
-            ("GET", "/api/v1/tokens"),
-            ("DELETE", "/api/v1/tokens/ben"),
-            ("PATCH", "/api/v1/config"),
-            ("POST", "/api/v1/config/undo"),
-            ("GET", "/api/v1/config/history"),
-        ] {
-            let answer = http::send(daemon.address(), method, path, headers, body.to_owned()).await;
-            assert!(
-                [401, 403].contains(&answer.status),
-                "{method} {path} {}",
-                answer.status
-            );
-        }
-    }
-    let list = daemon.rest("GET", "/api/v1/tokens", "").await.json();
-    assert_eq!(list["tokens"].as_array().map(Vec::len), Some(1), "{list}");
-    is_like!(list["tokens"][0], { "name": "ben" });
-    let client = as_subject(&daemon, "/mcp", &ben).await;
-    let tools = client.tool_names().await;
-    assert!(
-        !tools.iter().any(|name| name.contains("token")),
-        "{tools:?}"
     );
 }
