@@ -72,17 +72,3 @@ async fn a_server_that_speaks_neither_is_told_both_failures() {
     has!(older, "404");
     lacks!(older, "Streamable");
 }
-
-#[tokio::test]
-async fn a_server_that_forgot_its_sessions_is_opened_again_without_notice() {
-    let upstream = FakeUpstream::sse().tool("echo", echo()).await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let client = daemon.client_of("up__echo").await;
-    client.call("up__echo", "{}").await.result();
-    upstream.forget_sessions(404);
-    // The stream has ended, too; a request that was under way just then would be lost with it.
-    upstream.wait_for_count("initialize", 2).await;
-    let again = client.call("up__echo", r#"{"again":1}"#).await;
-    let result = again.result();
-    lacks!(result, r#""isError":true"#);
-}

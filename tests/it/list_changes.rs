@@ -19,8 +19,7 @@ struct Listeners(Vec<(&'static str, TestClient, EventStream)>);
 
 impl Listeners {
     async fn on(daemon: &TestDaemon, endpoints: &[&'static str]) -> Self {
-        let all = daemon.client("/mcp/all").await;
-        all.wait_for_tool("a__echo").await;
+        let all = daemon.client_of("a__echo").await;
         all.wait_for_tool("b__echo").await;
         let mut listeners = Vec::new();
         for endpoint in endpoints {
@@ -104,6 +103,8 @@ async fn an_edit_of_the_settings_is_heard_where_it_shows() {
 async fn a_change_that_a_server_tells_in_a_call_is_heard_when_it_is_listed() {
     let grow = || notice(format!(r#"{{"jsonrpc":"2.0","method":"{TOOLS}"}}"#)).then(echo());
     for server in [
+        FakeUpstream::stdio(),
+        FakeUpstream::sse(),
         FakeUpstream::http(),
         FakeUpstream::http().without_sessions(),
         FakeUpstream::http().speaking("2026-07-28"),

@@ -47,17 +47,6 @@ async fn progress_reaches_its_caller_with_its_own_token() {
 }
 
 #[tokio::test]
-async fn without_a_token_nothing_is_streamed() {
-    let upstream = FakeUpstream::stdio()
-        .tool("work", progress(3).then(reply_text("done")))
-        .await;
-    let (_daemon, client) = TestDaemon::before(&upstream, "work").await;
-    let reply = client.call("up__work", "{}").await;
-    assert_eq!(reply.text(), "done");
-    assert_eq!(reply.notices, [""; 0]);
-}
-
-#[tokio::test]
 async fn who_asked_for_progress_keeps_its_call_alive_also_where_it_cannot_be_told() {
     let upstream = FakeUpstream::stdio()
         .tool("work", progress(3).then(reply_text("done")))
@@ -70,7 +59,9 @@ async fn who_asked_for_progress_keeps_its_call_alive_also_where_it_cannot_be_tol
     let body = r#"{"name":"up:work","variant":"write","args":{}}"#;
     let answer = daemon.rest("POST", "/api/v1/call", body).await;
     has!(answer.text(), "done");
-    client.call("up__work", "{}").await.result();
+    // Without a token nothing is streamed.
+    let reply = client.call("up__work", "{}").await;
+    assert_eq!((reply.text().as_str(), reply.notices.len()), ("done", 0));
     let calls = upstream.received("tools/call");
     let asked = calls
         .iter()
@@ -80,13 +71,20 @@ async fn who_asked_for_progress_keeps_its_call_alive_also_where_it_cannot_be_tol
 
 #[tokio::test]
 async fn a_client_that_leaves_cancels_its_call_upstream() {
-    for upstream in [FakeUpstream::stdio(), FakeUpstream::sse()] {
+    for (upstream, has_stream_of_its_own) in [
+        (FakeUpstream::stdio(), false),
+        (FakeUpstream::sse(), false),
+        (FakeUpstream::http(), true),
+    ] {
         let upstream = upstream.tool("hang", hang()).tool("fine", echo()).await;
         let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
         let params = call_params("up__hang", "{}");
         tokio::select! {
             reply = client.request("tools/call", &params) => panic!("{reply:?}"),
             _ = upstream.wait_for("tools/call") => (),
+        }
+        if has_stream_of_its_own {
+            upstream.wait_for_event(How::Abandoned).await;
         }
         let cancelled = upstream.wait_for("notifications/cancelled").await;
         assert_eq!(
@@ -126,19 +124,6 @@ async fn a_cancelled_call_is_cancelled_upstream() {
         );
         client.call("up__fine", "{}").await.result();
     }
-}
-
-#[tokio::test]
-async fn a_client_that_leaves_ends_the_call_over_http() {
-    let upstream = FakeUpstream::http().tool("hang", hang()).await;
-    let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
-    let params = call_params("up__hang", "{}");
-    tokio::select! {
-        reply = client.request("tools/call", &params) => panic!("{reply:?}"),
-        _ = upstream.wait_for("tools/call") => (),
-    }
-    upstream.wait_for("notifications/cancelled").await;
-    upstream.wait_for_event(How::Abandoned).await;
 }
 
 /// Sends a call whose answer may come, or never.

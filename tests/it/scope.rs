@@ -135,43 +135,6 @@ async fn the_server_is_told_what_this_client_can_do_and_asks_it_before_it_lists(
 }
 
 #[tokio::test]
-async fn outside_of_its_calls_a_server_asks_the_client_on_its_own_stream() {
-    const FORM: &str = r#"{"message":"Who?","requestedSchema":{}}"#;
-    for (path, tool, message) in [
-        ("/mcp/server/up", "itself", "Who?"),
-        ("/mcp/all", "up__itself", "[up] Who?"),
-    ] {
-        let upstream = telling().await;
-        let daemon = ready(&upstream, "client").await;
-        let able = TestClient::speaking("2025-11-25").declaring(r#"{"elicitation":{}}"#);
-        let client = able.connect(&daemon, path).await;
-        told(&client, tool).await;
-        let mut stream = client.listen().await;
-        upstream
-            .push(&format!(
-                r#"{{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{FORM}}}"#
-            ))
-            .await;
-        let asked = stream.next_frame("elicitation/create").await;
-        let question: Value = serde_json::from_str(&asked).expect("JSON");
-        assert_eq!(question["params"]["message"], message);
-        respond(&client, &asked, r#"{"action":"decline","n":1.10}"#).await;
-        let answer = upstream
-            .wait_for_frame(|frame| frame.contains(r#""id":"q""#))
-            .await;
-        has!(answer, r#"{"action":"decline","n":1.10}"#);
-        // What it did not say it can do is refused for it.
-        upstream
-            .push(r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}"#)
-            .await;
-        let answer = upstream
-            .wait_for_frame(|frame| frame.contains(r#""id":"s""#))
-            .await;
-        has!(answer, "cannot be answered: the client does not support it");
-    }
-}
-
-#[tokio::test]
 async fn an_edit_ends_the_processes_of_all_sessions_and_their_next_calls_start_others() {
     let upstream = telling().await;
     let daemon = ready(&upstream, "client").await;

@@ -17,34 +17,6 @@ async fn servers_of_every_legacy_revision_work() {
 }
 
 #[tokio::test]
-async fn servers_without_sessions_or_streams_work() {
-    let upstream = FakeUpstream::http()
-        .without_sessions()
-        .without_stream()
-        .tool("echo", echo())
-        .await;
-    let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
-    client.call("up__echo", "{}").await.result();
-    assert_eq!(
-        upstream
-            .wait_for("tools/call")
-            .await
-            .header("mcp-session-id"),
-        None
-    );
-}
-
-#[tokio::test]
-async fn servers_that_cannot_bear_strange_requests_work() {
-    let upstream = FakeUpstream::stdio()
-        .unknown_methods(UnknownMethods::Fatal)
-        .tool("echo", echo())
-        .await;
-    let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
-    client.call("up__echo", "{}").await.result();
-}
-
-#[tokio::test]
 async fn a_server_that_was_away_is_reached_again_without_a_word() {
     for upstream in [FakeUpstream::http(), FakeUpstream::sse()] {
         let upstream = upstream.tool("echo", echo()).await;

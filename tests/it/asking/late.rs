@@ -1,30 +1,43 @@
 //! What a server asks and says when no call is in flight, on a connection that a client has to itself.
 
-use super::{able, asking, asks_once, before, before_with, pid_for, question};
+use super::{able, asking, asks_once, before_with, pid_for, question};
 use crate::support::prelude::*;
 
 #[tokio::test]
 async fn a_late_question_reaches_the_client_whose_connection_it_comes_on() {
-    let upstream = asking().await;
-    let daemon = before(&upstream).await;
-    asks_once(&daemon).await;
-    let a = able(&daemon, "/mcp/server/up").await;
-    let mut stream = a.listen().await;
-    pid_for(&a, "itself").await;
-    let unable = daemon.client("/mcp/server/up").await;
-    pid_for(&unable, "itself").await;
-    upstream.push(&question("late")).await;
-    let asked = stream.next_frame("elicitation/create").await;
-    let asked: Value = serde_json::from_str(&asked).expect("JSON");
-    a.respond(&asked["id"], r#"{"action":"accept","content":{"of":"a"}}"#)
-        .await;
-    upstream
-        .wait_for_frame(|frame| frame.contains(r#""content":{"of":"a"}"#))
-        .await;
-    // The same question of the process that the others share got no answer of hers.
-    upstream
-        .wait_for_frame(|frame| frame.contains(r#""id":"late""#) && frame.contains("error"))
-        .await;
+    for (scope, path, tool, message) in [
+        ("auto", "/mcp/server/up", "itself", "Who?"),
+        ("client", "/mcp/all", "up__itself", "[up] Who?"),
+    ] {
+        let upstream = asking().await;
+        let daemon = before_with(&upstream, json!({ "session_scope": scope })).await;
+        if scope == "auto" {
+            asks_once(&daemon).await;
+        }
+        let a = able(&daemon, path).await;
+        let mut stream = a.listen().await;
+        pid_for(&a, tool).await;
+        let unable = daemon.client("/mcp/server/up").await;
+        pid_for(&unable, "itself").await;
+        upstream.push(&question("late")).await;
+        let asked = stream.next_frame("elicitation/create").await;
+        let asked: Value = serde_json::from_str(&asked).expect("JSON");
+        assert_eq!(asked["params"]["message"], message);
+        let answer = r#"{"action":"accept","content":{"of":"a"},"n":1.10}"#;
+        a.respond(&asked["id"], answer).await;
+        let is_sent = |frame: &str| frame.contains(answer);
+        upstream.wait_for_frame(is_sent).await;
+        // The same question of the other process got no answer of hers.
+        upstream
+            .wait_for_frame(|frame| frame.contains(r#""id":"late""#) && frame.contains("error"))
+            .await;
+        // What it did not say it can do is refused for it.
+        let strange = r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}"#;
+        upstream.push(strange).await;
+        let refusal = "cannot be answered: the client does not support it";
+        let is_refused = |frame: &str| frame.contains(r#""id":"s""#) && frame.contains(refusal);
+        upstream.wait_for_frame(is_refused).await;
+    }
 }
 
 #[tokio::test]

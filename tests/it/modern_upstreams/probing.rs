@@ -17,16 +17,29 @@ async fn call(daemon: &TestDaemon) {
 
 #[tokio::test]
 async fn servers_with_a_handshake_are_asked_once_and_remembered() {
-    for fate in [UnknownMethods::Refused, UnknownMethods::Ignored] {
-        for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+    for (fate, upstreams) in [
+        (
+            UnknownMethods::Refused,
+            vec![FakeUpstream::stdio(), FakeUpstream::http()],
+        ),
+        (
+            UnknownMethods::Ignored,
+            vec![FakeUpstream::stdio(), FakeUpstream::http()],
+        ),
+        (UnknownMethods::Fatal, vec![FakeUpstream::stdio()]),
+    ] {
+        for upstream in upstreams {
             // Over pipes nobody asks: the handshake comes first.
             let questions = usize::from(!upstream.is_over_pipes());
             let upstream = upstream
                 .unknown_methods(fate)
                 .tool("echo", echo())
                 .without_sessions()
+                .without_stream()
                 .await;
             let home = used(&upstream).await.shutdown().await;
+            let called = upstream.wait_for("tools/call").await;
+            assert_eq!(called.header("mcp-session-id"), None);
             assert_eq!(upstream.received("server/discover").len(), questions);
             assert_eq!(upstream.received("initialize").len(), 1);
             call(&TestDaemon::start_in(home).await).await;
