@@ -54,38 +54,6 @@ async fn two_clients_of(upstream: &Upstream, scope: &str) -> (TestDaemon, TestCl
     (daemon, a, b)
 }
 
-/// Has the server say something that could be about an earlier call while this client alone has one in flight. It must hear nothing.
-async fn hears_nothing(b: &TestClient, upstream: &Upstream, calls_before: usize) {
-    let waiting = async {
-        let reply = b.call("wait", "{}").await;
-        assert_eq!(reply.text(), "done");
-        assert!(reply.notices.is_empty(), "{:?}", reply.notices);
-    };
-    let late = async {
-        upstream
-            .wait_for_count("tools/call", calls_before + 1)
-            .await;
-        upstream.push(LINE).await;
-        upstream.push(QUESTION).await;
-        let refusal = upstream
-            .wait_for_frame(|frame| frame.contains(r#""id":99"#))
-            .await;
-        has!(refusal, "cannot be answered");
-        upstream.open("go").await;
-    };
-    tokio::join!(waiting, late);
-}
-
-#[tokio::test]
-async fn what_may_belong_to_an_answered_call_reaches_no_other_client() {
-    for upstream in shared() {
-        let upstream = upstream.await;
-        let (_daemon, a, b) = two_clients(&upstream).await;
-        assert_eq!(a.call("quick", "{}").await.text(), "done");
-        hears_nothing(&b, &upstream, 1).await;
-    }
-}
-
 #[tokio::test]
 async fn what_comes_after_an_answer_reaches_the_client_that_got_it() {
     for upstream in shared() {
@@ -100,16 +68,6 @@ async fn what_comes_after_an_answer_reaches_the_client_that_got_it() {
         let (reply, ()) = tokio::join!(a.call("wait", "{}"), late);
         assert_eq!(reply.notices, [LINE]);
         drop(b);
-    }
-}
-
-#[tokio::test]
-async fn what_may_belong_to_a_withdrawn_call_reaches_no_other_client() {
-    for upstream in shared() {
-        let upstream = upstream.await;
-        let (_daemon, a, b) = two_clients(&upstream).await;
-        leave(&a, &upstream).await;
-        hears_nothing(&b, &upstream, 1).await;
     }
 }
 
@@ -187,18 +145,4 @@ async fn the_first_question_over_a_connection_reaches_its_client() {
         let asked = client.call("form", "{}").await.value();
         assert_eq!(asked["resultType"], "input_required", "{asked}");
     }
-}
-
-/// Begins a call and leaves it. Gives the id by which the server knows it.
-async fn leave(client: &TestClient, upstream: &Upstream) -> Value {
-    let params = call_params("hang", "{}");
-    let calling = client.start("tools/call", &params);
-    let sent = tokio::select! {
-        _ = calling => panic!("it hangs"),
-        sent = upstream.wait_for("tools/call") => sent,
-    };
-    client.delete().await;
-    upstream.wait_for("notifications/cancelled").await;
-    let sent: Value = serde_json::from_str(&sent.body).expect("JSON");
-    sent["id"].clone()
 }

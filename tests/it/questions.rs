@@ -20,13 +20,16 @@ fn askers() -> [FakeUpstream; 3] {
         FakeUpstream::sse(),
         FakeUpstream::http().answering(HttpAnswers::Sse),
     ]
-    .map(|upstream| {
-        let form = ask("elicitation/create", FORM);
-        let sampling = ask("sampling/createMessage", SAMPLING);
-        upstream
-            .tool("form", form.clone().then(reply_with_answer()))
-            .tool("two", form.then(sampling).then(reply_with_answer()))
-    })
+    .map(asking)
+}
+
+fn asking(upstream: FakeUpstream) -> FakeUpstream {
+    let form = ask("elicitation/create", FORM);
+    let sampling = ask("sampling/createMessage", SAMPLING);
+    upstream
+        .tool("form", form.clone().then(reply_with_answer()))
+        .tool("two", form.then(sampling).then(reply_with_answer()))
+        .tool("ping", ask("ping", "{}").then(reply_with_answer()))
 }
 
 /// The one on a pipe, and a daemon before it.

@@ -1,6 +1,6 @@
 //! Clients with a handshake: they are asked on the stream of their call.
 
-use super::{ACCEPTED, FORM, asker, askers};
+use super::{ACCEPTED, FORM, asker, askers, asking};
 use crate::support::prelude::*;
 
 const EVERYTHING: &str = r#"{"sampling":{},"elicitation":{},"roots":{}}"#;
@@ -28,13 +28,22 @@ async fn a_legacy_client_is_asked_on_the_stream_of_its_call() {
     for upstream in askers() {
         let upstream = upstream.await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
-        let client = able(&daemon, "/mcp/server/up").await;
-        let mut call = client.start("tools/call", &call_params("form", "{}")).await;
-        let (id, frame) = question(&mut call).await;
-        has!(frame, FORM, "as it came");
-        assert_eq!(client.respond(&id, ACCEPTED).await.status, 202);
-        let reply = call.finish().await;
-        has!(reply.text(), ACCEPTED, "as it was sent");
+        let over_one_stream = TestClient::speaking("2024-11-05").over_sse();
+        let over_one_stream = over_one_stream.declaring(EVERYTHING);
+        let path = "/mcp/server/up";
+        for client in [
+            able(&daemon, path).await,
+            over_one_stream
+                .connect(&daemon, &format!("{path}/sse"))
+                .await,
+        ] {
+            let mut call = client.start("tools/call", &call_params("form", "{}")).await;
+            let (id, frame) = question(&mut call).await;
+            has!(frame, FORM, "as it came");
+            assert_eq!(client.respond(&id, ACCEPTED).await.status, 202);
+            let reply = call.finish().await;
+            has!(reply.text(), ACCEPTED, "as it was sent");
+        }
     }
 }
 
@@ -60,26 +69,13 @@ async fn the_user_sees_which_server_asks() {
 }
 
 #[tokio::test]
-async fn over_one_stream_questions_and_answers_travel_with_everything_else() {
-    let (_upstream, daemon) = asker().await;
-    let client = TestClient::speaking("2024-11-05")
-        .over_sse()
-        .declaring(EVERYTHING)
-        .connect(&daemon, "/mcp/server/up/sse")
-        .await;
-    let mut call = client.start("tools/call", &call_params("form", "{}")).await;
-    let (id, _) = question(&mut call).await;
-    client.respond(&id, ACCEPTED).await;
-    has!(call.finish().await.text(), ACCEPTED);
-}
-
-#[tokio::test]
-async fn what_a_client_cannot_answer_is_refused_for_it() {
-    for upstream in askers() {
+async fn what_a_client_cannot_answer_is_refused_for_it_and_the_call_goes_on() {
+    for upstream in askers().into_iter().chain([asking(FakeUpstream::http())]) {
         let upstream = upstream.await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         // It declares nothing.
         let unable = daemon.client("/mcp/server/up").await;
+        has!(unable.call("ping", "{}").await.text(), r#""result":{}"#);
         let reply = unable.call("form", "{}").await;
         has!(
             reply.text(),
@@ -157,34 +153,6 @@ async fn a_question_that_several_clients_could_be_meant_by_reaches_none() {
 }
 
 #[tokio::test]
-async fn over_http_each_client_is_asked_what_its_own_call_asks() {
-    let upstream = FakeUpstream::http()
-        .answering(HttpAnswers::Sse)
-        .tool(
-            "form",
-            ask("elicitation/create", FORM).then(reply_with_answer()),
-        )
-        .await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let (a, b) = (
-        able(&daemon, "/mcp/server/up").await,
-        able(&daemon, "/mcp/server/up").await,
-    );
-    let mut calls = Vec::new();
-    for client in [&a, &b] {
-        let mut call = client.start("tools/call", &call_params("form", "{}")).await;
-        let (id, _) = question(&mut call).await;
-        calls.push((client, call, id));
-    }
-    for (n, (client, call, id)) in calls.into_iter().enumerate().rev() {
-        let answer = format!(r#"{{"action":"accept","content":{{"n":{n}}}}}"#);
-        client.respond(&id, &answer).await;
-        let text = call.finish().await.text();
-        assert!(text.contains(&answer), "{n}: {text}");
-    }
-}
-
-#[tokio::test]
 async fn nobody_answers_a_question_of_another_session() {
     let (_upstream, daemon) = asker().await;
     let (asked, stranger) = (
@@ -219,31 +187,6 @@ async fn the_operator_is_asked_nothing() {
         answer.text(),
         "cannot be answered: the client does not support it"
     );
-}
-
-#[tokio::test]
-async fn a_question_that_cannot_be_passed_on_is_refused_and_the_call_goes_on() {
-    for upstream in [
-        FakeUpstream::stdio(),
-        FakeUpstream::http(),
-        FakeUpstream::sse(),
-    ] {
-        let upstream = upstream
-            .tool(
-                "ask",
-                ask("sampling/createMessage", r#"{"messages":[],"maxTokens":1}"#)
-                    .then(reply_with_answer()),
-            )
-            .tool("ping", ask("ping", "{}").then(reply_with_answer()))
-            .await;
-        let (_daemon, client) = TestDaemon::before(&upstream, "ask").await;
-        let text = client.call("up__ask", "{}").await.text();
-        let answer: Value = serde_json::from_str(&text).expect("an answer came");
-        assert!(answer["error"]["code"].is_i64(), "{answer}");
-        let text = client.call("up__ping", "{}").await.text();
-        let answer: Value = serde_json::from_str(&text).expect("an answer came");
-        assert_eq!(answer["result"], json!({}), "{answer}");
-    }
 }
 
 #[tokio::test]

@@ -43,7 +43,10 @@ async fn accept(client: &ModernClient, tool: &str, result: &Value) -> Reply {
 async fn a_legacy_question_becomes_a_result_that_asks() {
     for upstream in askers() {
         let upstream = upstream.await;
-        let daemon = TestDaemon::with_upstream(&upstream).await;
+        // The next request takes the place of the one before.
+        let daemon = TestDaemon::builder()
+            .upstream_with("up", &upstream, json!({ "max_concurrent_requests": 1 }))
+            .await;
         let client = able(&daemon, "/mcp/server/up");
         let reply = client.call("form", r#"{"a":1}"#).await;
         let result = asked(&reply);
@@ -182,19 +185,6 @@ async fn a_state_that_nobody_gave_and_answers_to_nothing_start_no_call() {
         }
     }
     assert_eq!(upstream.received("tools/call"), [""; 0]);
-}
-
-#[tokio::test]
-async fn a_retry_takes_the_place_of_its_call() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.await;
-    let daemon = TestDaemon::builder()
-        .upstream_with("up", &upstream, json!({ "max_concurrent_requests": 1 }))
-        .await;
-    let client = able(&daemon, "/mcp/server/up");
-    let result = begin(&client, "form").await;
-    let reply = accept(&client, "form", &result).await;
-    has!(reply.text(), ACCEPTED);
 }
 
 #[tokio::test]
