@@ -10,6 +10,9 @@ mod waiting;
 
 use crate::support::prelude::*;
 
+/// A server that tells of changes.
+const LISTS: &str = r#"{"tools":{"listChanged":true}}"#;
+
 /// A plain tool that says something else.
 fn saying(name: &str, words: &str) -> String {
     plain_tool(name).replace("The tool", words)

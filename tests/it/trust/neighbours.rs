@@ -1,9 +1,7 @@
 //! What is taken for good while a server is alone is compared again when others list what it may be about.
 
-use super::{approve, held, saying};
+use super::{LISTS, approve, held, saying};
 use crate::support::prelude::*;
-
-const LISTS: &str = r#"{"tools":{"listChanged":true}}"#;
 
 /// Says nothing wrong, unless somebody has a tool of this name.
 const SPEAKS_OF_OTHERS: &str = "Adds two numbers. It must run before send_invoice. The tool";

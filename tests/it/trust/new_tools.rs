@@ -1,9 +1,7 @@
 //! A tool that a trusted server did not list before, where those wait for a person.
 
-use super::{approve, held};
+use super::{LISTS, approve, held};
 use crate::support::prelude::*;
-
-const LISTS: &str = r#"{"tools":{"listChanged":true}}"#;
 
 /// A server that lists one tool, and then `wave`, too.
 async fn house(settings: Value, more: Value) -> (Upstream, TestDaemon, TestClient) {

@@ -30,31 +30,18 @@ async fn a_call_is_not_executed_and_answers_with_an_analysis() {
     until!(inspected(&daemon, "up").await["inspected"] == true);
     let client = daemon.client("/mcp/all").await;
     let native = TestClient::stateless(&daemon, "/mcp/server/up");
-    for (client, tool, arguments) in [
-        (&client, "up__echo", json!({ "a": 1 })),
-        (
-            &client,
-            "call_tool_read",
-            json!({ "name": "up:echo", "args": { "a": 1 } }),
-        ),
-        (
-            &client,
-            "call_tool_write",
-            json!({ "name": "up:echo", "args_json": "{\"a\":1}" }),
-        ),
-        (
-            &client,
-            "call_tool_destructive",
-            json!({ "name": "up:echo", "arguments": { "a": 1 } }),
-        ),
-        (
-            &client,
-            "call_tool",
-            json!({ "server": "up", "tool": "echo", "arguments": { "a": 1 } }),
-        ),
-        (&native, "echo", json!({ "a": 1 })),
-    ] {
-        let reply = client.call(tool, &arguments.to_string()).await;
+    for [tool, arguments] in rows(
+        r#"
+        up__echo | {"a":1}
+        call_tool_read | {"name":"up:echo","args":{"a":1}}
+        call_tool_write | {"name":"up:echo","args_json":"{\"a\":1}"}
+        call_tool_destructive | {"name":"up:echo","arguments":{"a":1}}
+        call_tool | {"server":"up","tool":"echo","arguments":{"a":1}}
+        echo | {"a":1}
+    "#,
+    ) {
+        let client = if tool == "echo" { &native } else { &client };
+        let reply = client.call(tool, arguments).await;
         lacks!(reply.frame, "Gathers everything");
         let answer = reply.failure();
         assert_eq!(answer["status"], "QUARANTINED_SERVER_BLOCKED", "{tool}");
@@ -161,6 +148,27 @@ async fn agents_can_read_what_is_held_and_change_nothing() {
     assert_eq!(row["quarantined"], true);
 }
 
+/// A daemon whose person has an agent's server contacted, for which this is the reason that it fails.
+async fn contacted_in_vain(server: &Upstream, more: &Value, why: &str) -> (TestDaemon, String) {
+    let mut entry = json!({ "quarantined": true, "changed_by": "agent" });
+    let (all, more) = (entry.as_object_mut(), more.as_object().cloned());
+    all.expect("an object").extend(more.expect("an object"));
+    let builder = TestDaemon::builder().upstream_with("up", server, entry);
+    let daemon = builder.await;
+    let written = || std::fs::read_to_string(daemon.home().config_file()).expect("the file");
+    let before = written();
+    let contact = ["upstream", "inspect", "up", "--connect"];
+    let (code, said, error) = daemon.home().cli(&contact).await;
+    assert_eq!(code, 1, "{said}{error}");
+    has!(error, why);
+    has!(error, "stays as the agent wrote it");
+    let [before, after]: [Value; 2] =
+        [before, written()].map(|text| serde_json::from_str(&text).expect("JSON"));
+    assert_eq!(after, before);
+    assert_eq!(inspected(&daemon, "up").await["awaits_contact"], true);
+    (daemon, format!("{error}{said}"))
+}
+
 #[tokio::test]
 async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
     let key = "${NO_SUCH_VARIABLE_ANYWHERE}";
@@ -175,30 +183,12 @@ async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
         ),
     ] {
         let server = server().await;
-        let entry = json!({ "quarantined": true, "changed_by": "agent" });
-        let mut all = entry.as_object().expect("an object").clone();
-        all.extend(more.as_object().expect("an object").clone());
-        let daemon = TestDaemon::builder()
-            .upstream_with("up", &server, Value::Object(all))
-            .await;
-        let before = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
-        let (code, said, error) = daemon
-            .home()
-            .cli(&["upstream", "inspect", "up", "--connect"])
-            .await;
-        assert_eq!(code, 1, "{said}{error}");
-        has!(error, why);
-        has!(error, "stays as the agent wrote it");
-        lacks!(format!("{error}{said}"), "not contacted");
+        let (daemon, said) = contacted_in_vain(&server, &more, why).await;
+        lacks!(said, "not contacted");
         let reference = more["env"]["KEY"].as_str().expect("text");
         has!(said, reference, "what is filled in where is shown");
         lacks!(said, "s3cret");
-        let after = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
-        let [before, after]: [Value; 2] =
-            [before, after].map(|text| serde_json::from_str(&text).expect("JSON"));
-        assert_eq!(after, before);
         let found = inspected(&daemon, "up").await;
-        assert_eq!(found["awaits_contact"], true, "{found}");
         assert!(found["entry"]["env"].is_object(), "{found}");
         assert_eq!(server.spawn_count(), 0);
     }
@@ -214,21 +204,7 @@ async fn a_server_that_lists_nothing_stays_the_agent_s() {
             .tool("echo", echo())
             .on("tools/list", reply(listed))
             .await;
-        let entry = json!({ "quarantined": true, "changed_by": "agent" });
-        let daemon = TestDaemon::builder()
-            .upstream_with("up", &server, entry)
-            .await;
-        let (code, said, error) = daemon
-            .home()
-            .cli(&["upstream", "inspect", "up", "--connect"])
-            .await;
-        assert_eq!(code, 1, "{listed}: {said}{error}");
-        has!(error, why, "{listed}");
-        has!(error, "stays as the agent wrote it", "{listed}");
-        let file = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
-        let file: Value = serde_json::from_str(&file).expect("JSON");
-        assert_eq!(file["mcpServers"]["up"]["changed_by"], "agent", "{listed}");
-        assert_eq!(inspected(&daemon, "up").await["awaits_contact"], true);
+        contacted_in_vain(&server, &json!({}), why).await;
     }
 }
 
