@@ -39,11 +39,16 @@ fn written(config: &Value) -> Home {
     home
 }
 
-async fn row(daemon: &TestDaemon, name: &str) -> Value {
-    let answer = daemon.rest("GET", "/api/v1/servers", "").await.json();
-    let servers = answer["servers"].as_array().cloned().unwrap_or_default();
-    let found = servers.into_iter().find(|server| server["name"] == name);
-    found.unwrap_or_default()
+/// A daemon before this server, whose entry refers to a secret that is stored; after a call.
+async fn with_secret(up: &Upstream, entry: Value, value: &str) -> (TestDaemon, TestClient) {
+    let keyring = json!({"keyring": "file"});
+    let builder = TestDaemon::builder().config(keyring);
+    let home = builder.upstream_with("up", up, entry).home();
+    assert_eq!(secret(&home, &["set", "up"], value).await.code, 0);
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client_of("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+    (daemon, client)
 }
 
 #[tokio::test]
@@ -57,9 +62,8 @@ async fn a_missing_secret_disables_its_server_until_it_is_stored() {
         .upstream_with("up", &up, json!({"env": {"TOKEN": "${keyring:up}"}}))
         .upstream("well", &well)
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("well__echo").await;
-    let row = row(&daemon, "up").await.to_string();
+    let client = daemon.client_of("well__echo").await;
+    let row = daemon.row("up").await.to_string();
     has!(row, "needs the secret up");
     has!(row, "mcpproxy secret set up");
     assert_eq!(up.spawn_count(), 0);
@@ -157,15 +161,8 @@ fn variable(upstream: &Upstream, name: &str) -> Option<String> {
 #[tokio::test]
 async fn a_changed_secret_counts_from_the_next_start_on() {
     let up = FakeUpstream::stdio().tool("echo", echo()).await;
-    let builder = TestDaemon::builder()
-        .config(json!({"keyring": "file"}))
-        .upstream_with("up", &up, json!({"env": {"TOKEN": "${keyring:up}"}}));
-    let home = builder.home();
-    assert_eq!(secret(&home, &["set", "up"], "first-value").await.code, 0);
-    let daemon = TestDaemon::start_in(home).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
-    client.call("up__echo", "{}").await.result();
+    let entry = json!({"env": {"TOKEN": "${keyring:up}"}});
+    let (daemon, client) = with_secret(&up, entry, "first-value").await;
     assert_eq!(variable(&up, "TOKEN").as_deref(), Some("first-value"));
 
     let set = secret(daemon.home(), &["set", "up"], "second-value").await;
@@ -188,7 +185,6 @@ fn overwrite(home: &Home, name: &str, value: &str) {
     std::fs::write(&file, written.to_string()).expect("the folder is ours");
 }
 
-#[cfg(target_os = "linux")]
 /// At a terminal, which `script` plays, a secret that a server uses is removed only after a yes.
 #[cfg(target_os = "linux")]
 #[tokio::test]
@@ -224,19 +220,8 @@ async fn a_secret_in_use_is_removed_only_after_a_yes() {
 #[tokio::test]
 async fn a_secret_is_looked_up_when_its_server_is_started() {
     let up = FakeUpstream::stdio().tool("echo", echo()).await;
-    let builder = TestDaemon::builder()
-        .config(json!({"keyring": "file"}))
-        .upstream_with(
-            "up",
-            &up,
-            json!({"start": "eager", "env": {"TOKEN": "${keyring:up}"}}),
-        );
-    let home = builder.home();
-    assert_eq!(secret(&home, &["set", "up"], "first-value").await.code, 0);
-    let daemon = TestDaemon::start_in(home).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
-    client.call("up__echo", "{}").await.result();
+    let entry = json!({"start": "eager", "env": {"TOKEN": "${keyring:up}"}});
+    let (daemon, _client) = with_secret(&up, entry, "first-value").await;
     assert_eq!(variable(&up, "TOKEN").as_deref(), Some("first-value"));
 
     // Nobody tells the daemon.
@@ -249,19 +234,8 @@ async fn a_secret_is_looked_up_when_its_server_is_started() {
 #[tokio::test]
 async fn a_remote_server_gets_its_secret_in_a_header() {
     let up = FakeUpstream::http().tool("echo", echo()).await;
-    let builder = TestDaemon::builder()
-        .config(json!({"keyring": "file"}))
-        .upstream_with(
-            "up",
-            &up,
-            json!({"headers": {"Authorization": "Bearer ${keyring:up}"}}),
-        );
-    let home = builder.home();
-    assert_eq!(secret(&home, &["set", "up"], "s3cret-value").await.code, 0);
-    let daemon = TestDaemon::start_in(home).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
-    client.call("up__echo", "{}").await.result();
+    let entry = json!({"headers": {"Authorization": "Bearer ${keyring:up}"}});
+    let _daemon = with_secret(&up, entry, "s3cret-value").await;
     for received in up.everything() {
         let header = received.header("authorization");
         assert_eq!(header, Some("Bearer s3cret-value"), "{received:?}");
@@ -319,7 +293,7 @@ async fn what_an_agent_wrote_is_not_looked_up() {
         .config(json!({"keyring": "file"}))
         .entry("held", json!({"command": "x", "env": {"T": "${keyring:absent}"}, "quarantined": true, "changed_by": "agent"}))
         .await;
-    let row = row(&daemon, "held").await.to_string();
+    let row = daemon.row("held").await.to_string();
     lacks!(row, "keyring");
 }
 

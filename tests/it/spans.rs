@@ -247,8 +247,7 @@ async fn calls_of_a_script_are_part_of_the_call_that_runs_it() {
         .upstream("up", &upstream)
         .config(config)
         .await;
-    let all = daemon.client("/mcp/all").await;
-    all.wait_for_tool("up__echo").await;
+    daemon.wait_for_tool("up__echo").await;
     let client = daemon.client("/mcp/code").await;
     let code = "call_tool('up', 'echo', {n: 1}); call_tool('up', 'echo', {n: 2}); 3";
     let params = json!({
@@ -392,22 +391,12 @@ async fn check_in_vain(url: &str, why: &str) {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_collector_that_is_away_costs_nothing_but_the_spans() {
+async fn a_collector_that_is_away_refuses_or_never_answers_costs_nothing_but_the_spans() {
     let nobody = format!("http://{}", http::free_address());
     check_in_vain(&nobody, "spans cannot be exported").await;
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn a_collector_that_refuses_costs_nothing_but_the_spans() {
     let refusing = Collecting::Refuses(StatusCode::UNAUTHORIZED);
     let collector = FakeCollector::that(refusing).await;
     check_in_vain(&collector.url(), "HTTP 401").await;
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn a_collector_that_never_answers_costs_nothing_but_the_spans() {
     let collector = FakeCollector::that(Collecting::NeverAnswers).await;
     check_in_vain(&collector.url(), "").await;
     assert!(!collector.posts().is_empty(), "it was asked");

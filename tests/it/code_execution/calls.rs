@@ -1,6 +1,6 @@
 //! Calls in scripts: what reaches servers, what comes back, in which order, and what is recorded and told of it.
 
-use super::{answer, builder, failure, ready, run_with, value, with_echo};
+use super::{answer, builder, ready, run_with, value, with_echo};
 use crate::support::prelude::*;
 
 /// Three servers of different transports, with a tool each that echoes.
@@ -245,20 +245,6 @@ async fn what_a_script_may_not_call_has_its_codes() {
 }
 
 #[tokio::test]
-async fn a_script_makes_no_more_calls_than_it_may() {
-    let (upstream, _daemon, client) = with_echo().await;
-    let code = "for (let n = 0; ; n++) call_tool('up', 'echo', {n})";
-    let error = failure(&client, code, json!({ "max_tool_calls": 5 })).await;
-    assert_eq!(error["code"], "MAX_TOOL_CALLS_EXCEEDED");
-    assert_eq!(upstream.received("tools/call").len(), 5);
-    // A batch that is too large is not begun.
-    let code = "call_tools(Array.from({length: 6}, () => ({server: 'up', tool: 'echo'})))";
-    let error = failure(&client, code, json!({ "max_tool_calls": 5 })).await;
-    assert_eq!(error["code"], "MAX_TOOL_CALLS_EXCEEDED");
-    assert_eq!(upstream.received("tools/call").len(), 5);
-}
-
-#[tokio::test]
 async fn a_client_hears_the_progress_of_the_calls_under_its_own_token() {
     let upstream = FakeUpstream::stdio()
         .tool("work", progress(3).then(reply_text("done")))
@@ -293,35 +279,4 @@ async fn a_client_hears_the_progress_of_the_calls_under_its_own_token() {
     }
     let quiet = client.call("code_execution", &arguments).await;
     assert_eq!(quiet.notices, [""; 0]);
-}
-
-#[tokio::test]
-async fn calls_of_a_script_have_the_rights_of_its_caller() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
-    let auth = json!({
-        "provider": "bearer",
-        "bearer": { "tokens": { "token-of-ada-0123456789": "ada", "token-of-bob-0123456789": "bob" } },
-        "acl": { "default": "allow", "rules": [
-            { "subjects": ["bob"], "tools": ["up:echo"], "policy": "deny" },
-            { "subjects": ["eve"], "tools": ["code_execution"], "policy": "deny" },
-        ] },
-    });
-    let daemon = builder()
-        .upstream("up", &upstream)
-        .config(json!({ "serverAuth": auth }))
-        .await;
-    let connect = async |who: &str| {
-        let token = format!("Bearer token-of-{who}-0123456789");
-        let speaking = TestClient::speaking("2025-06-18");
-        speaking
-            .showing("authorization", &token)
-            .connect(&daemon, "/mcp/code")
-            .await
-    };
-    let (ada, bob) = (connect("ada").await, connect("bob").await);
-    let code = "call_tool('up', 'echo', {}).error?.code ?? 'passed'";
-    until!(value(&ada, code).await == "passed");
-    assert_eq!(value(&bob, code).await, "ACCESS_DENIED");
-    let list = bob.request("tools/list", "{}").await;
-    lacks!(list.frame, "echo");
 }

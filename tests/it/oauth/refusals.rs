@@ -62,81 +62,49 @@ async fn check(habits: Habits, said: &str) {
 #[tokio::test]
 async fn what_is_missing_or_wrong_is_said() {
     let habits = Habits::default;
-    check(
-        Habits {
-            registers: false,
-            ..habits()
-        },
-        "refused to register mcpproxy",
-    )
-    .await;
+    let closed = Habits {
+        registers: false,
+        ..habits()
+    };
     let nowhere = Habits {
         resource_metadata: Published::Nowhere,
         server_metadata: "/nowhere",
         registers: false,
         ..habits()
     };
-    check(nowhere, "it may need a key in `headers`").await;
-    check(
-        Habits {
-            server_metadata: "/nowhere",
-            ..habits()
-        },
-        "none published usable metadata",
-    )
-    .await;
-    let other = Some("https://elsewhere.example".to_owned());
-    check(
-        Habits {
-            issuer: other,
-            ..habits()
-        },
-        "calls itself",
-    )
-    .await;
-    let plain = json!({"code_challenge_methods_supported": ["plain"]});
-    check(
-        Habits {
-            more_metadata: plain,
-            ..habits()
-        },
-        "S256",
-    )
-    .await;
-    for said in [json!(null), json!([]), json!(["plain"])] {
+    let mute = Habits {
+        server_metadata: "/nowhere",
+        ..habits()
+    };
+    let other = Habits {
+        issuer: Some("https://elsewhere.example".to_owned()),
+        ..habits()
+    };
+    for (habits, said) in [
+        (closed, "refused to register mcpproxy"),
+        (nowhere, "it may need a key in `headers`"),
+        (mute, "none published usable metadata"),
+        (other, "calls itself"),
+    ] {
+        check(habits, said).await;
+    }
+    for [member, value, said] in rows(
+        r#"
+        code_challenge_methods_supported | null | lacks PKCE with S256
+        code_challenge_methods_supported | [] | lacks PKCE with S256
+        code_challenge_methods_supported | ["plain"] | lacks PKCE with S256
+        registration_endpoint | "http://169.254.169.254/register" | neither https
+        registration_endpoint | "https://169.254.169.254/register" | is private
+        authorization_endpoint | "javascript:alert(1)" | neither https
+    "#,
+    ) {
+        let value: Value = serde_json::from_str(value).expect("JSON");
         let habits = Habits {
-            more_metadata: json!({ "code_challenge_methods_supported": said }),
+            more_metadata: json!({ member: value }),
             ..habits()
         };
-        check(habits, "lacks PKCE with S256").await;
+        check(habits, said).await;
     }
-    let inward = json!({"registration_endpoint": "http://169.254.169.254/register"});
-    check(
-        Habits {
-            more_metadata: inward,
-            ..habits()
-        },
-        "neither https",
-    )
-    .await;
-    let inward = json!({"registration_endpoint": "https://169.254.169.254/register"});
-    check(
-        Habits {
-            more_metadata: inward,
-            ..habits()
-        },
-        "is private",
-    )
-    .await;
-    let script = json!({"authorization_endpoint": "javascript:alert(1)"});
-    check(
-        Habits {
-            more_metadata: script,
-            ..habits()
-        },
-        "neither https",
-    )
-    .await;
 }
 
 #[tokio::test]

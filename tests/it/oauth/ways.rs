@@ -44,8 +44,7 @@ async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
         lacks!(answer, "mcpproxy upstream");
         lacks!(answer, "tail_log");
     }
-    let all = daemon.client("/mcp/all").await;
-    all.wait_for_tool("other__echo").await;
+    let all = daemon.client_of("other__echo").await;
     all.call("other__echo", r#"{"n":1}"#).await.result();
 }
 
@@ -80,39 +79,24 @@ async fn check(habits: Habits, oauth: Value) -> AuthorizationServer {
 
 #[tokio::test]
 async fn metadata_is_found_where_it_may_be() {
-    let habits = Habits::default;
-    check(
-        Habits {
-            resource_metadata: Published::WellKnown,
-            ..habits()
-        },
-        json!({}),
-    )
-    .await;
-    check(
-        Habits {
-            resource_metadata: Published::Nowhere,
-            ..habits()
-        },
-        json!({}),
-    )
-    .await;
-    let openid = "/.well-known/openid-configuration";
-    check(
-        Habits {
-            server_metadata: openid,
-            ..habits()
-        },
-        json!({}),
-    )
-    .await;
-    // By the custom of 2025-03-26, with no metadata at all.
-    let custom = Habits {
-        resource_metadata: Published::Nowhere,
-        server_metadata: "/nowhere",
-        ..habits()
+    let found = |resource_metadata, server_metadata| Habits {
+        resource_metadata,
+        server_metadata,
+        ..Habits::default()
     };
-    check(custom, json!({})).await;
+    let usual = Habits::default().server_metadata;
+    for habits in [
+        found(Published::WellKnown, usual),
+        found(Published::Nowhere, usual),
+        found(
+            Habits::default().resource_metadata,
+            "/.well-known/openid-configuration",
+        ),
+        // By the custom of 2025-03-26, with no metadata at all.
+        found(Published::Nowhere, "/nowhere"),
+    ] {
+        check(habits, json!({})).await;
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{ALONE, BRIDGE, SOON, builder, daemon_pid, opened, status};
+use super::{ALONE, BRIDGE, SOON, builder, daemon_pid, opened, status, until_sessions};
 use crate::support::prelude::*;
 
 #[tokio::test]
@@ -56,17 +56,23 @@ async fn it_ends_on_sigterm_after_what_runs() {
 #[tokio::test]
 async fn one_that_finds_a_daemon_joins_it() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
-    let daemon = DaemonProcess::spawn_in(builder(&upstream).home()).await;
+    let daemon = builder(&upstream).spawn().await;
     let mut first = opened(daemon.home(), ALONE).await;
     first.wait_for_tool("up__echo").await;
-    let mut second = opened(daemon.home(), ALONE).await;
-    for client in [&mut first, &mut second] {
+    let mut second = opened(daemon.home(), BRIDGE).await;
+    let mut third = opened(daemon.home(), ALONE).await;
+    for client in [&mut first, &mut second, &mut third] {
         client.call("up__echo", "{}").await.result();
     }
     assert_eq!(daemon_pid(daemon.home()).await, daemon.pid());
     assert_eq!(upstream.spawn_count(), 1);
     assert!(first.leave().await.success());
     second.call("up__echo", "{}").await.result();
+    // One in the foreground stays.
+    assert!(second.leave().await.success());
+    assert!(third.leave().await.success());
+    until_sessions(daemon.home(), 0).await;
+    assert!(processes::runs(daemon.pid()));
 }
 
 #[tokio::test]

@@ -109,19 +109,6 @@ async fn a_port_that_is_taken_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_daemon_in_the_foreground_serves_bridges_and_stays() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
-    let daemon = builder(&upstream).spawn().await;
-    let mut client = opened(daemon.home(), BRIDGE).await;
-    client.wait_for_tool("up__echo").await;
-    client.call("up__echo", "{}").await.result();
-    assert_eq!(daemon_pid(daemon.home()).await, daemon.pid());
-    assert!(client.leave().await.success());
-    until_sessions(daemon.home(), 0).await;
-    assert!(processes::runs(daemon.pid()));
-}
-
-#[tokio::test]
 async fn a_bridge_serves_the_endpoint_it_is_told() {
     let upstream = FakeUpstream::stdio()
         .instructions("Be kind.")
