@@ -34,8 +34,7 @@ async fn upstream() -> Upstream {
 }
 
 async fn ready(daemon: &TestDaemon) -> TestClient {
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client
 }
 
@@ -263,8 +262,7 @@ async fn what_was_written_survives_a_kill_and_ids_go_on() {
         .upstream("up", &upstream)
         .spawn()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await;
     // Read is written.
     let before = daemon.home().activity("tool=echo").await;

@@ -4,9 +4,7 @@ use crate::support::prelude::*;
 
 async fn with_tool() -> (Upstream, TestDaemon, TestClient) {
     let upstream = FakeUpstream::stdio().tool("frobnicate", echo()).await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let all = daemon.client("/mcp/all").await;
-    all.wait_for_tool("up__frobnicate").await;
+    let (daemon, _all) = TestDaemon::before(&upstream, "frobnicate").await;
     let client = daemon.client("/mcp/call").await;
     (upstream, daemon, client)
 }

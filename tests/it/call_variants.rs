@@ -77,9 +77,7 @@ async fn progress_and_vendor_metadata_belong_to_the_inner_call() {
 async fn trimming() -> (Upstream, TestDaemon, TestClient) {
     let tool = annotated("trim_logs", r#"{"readOnlyHint":false}"#);
     let upstream = FakeUpstream::stdio().raw_tool(&tool, reply(ODD)).await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let all = daemon.client("/mcp/all").await;
-    all.wait_for_tool("up__trim_logs").await;
+    let (daemon, _all) = TestDaemon::before(&upstream, "trim_logs").await;
     let client = daemon.client("/mcp/call").await;
     (upstream, daemon, client)
 }

@@ -155,8 +155,7 @@ async fn where_every_connection_has_a_call_newcomers_are_told_and_soon_let_in() 
         .upstream("up", &upstream)
         .spawn_under_ulimit("-n 256")
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__wait").await;
+    let client = daemon.client_of("up__wait").await;
     drop(client);
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__wait","arguments":{}}}"#;
     let address = daemon.address();

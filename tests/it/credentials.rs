@@ -56,8 +56,7 @@ async fn children_get_a_clean_environment() {
         .upstream_with("up", &upstream, json!({"env": {"OWN": "value"}}))
         .spawn_with_env("MCPPROXY_TEST_SECRET", "daemon-only")
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__env").await;
+    let client = daemon.client_of("up__env").await;
     let text = client.call("up__env", "{}").await.text();
     has!(text, "OWN=value");
     has!(text, "PATH=");

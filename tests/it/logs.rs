@@ -178,9 +178,7 @@ async fn a_server_that_connects_later_hears_the_level_too() {
 #[tokio::test]
 async fn a_level_is_forgotten_with_the_client_that_set_it() {
     let upstream = talkative(FakeUpstream::stdio()).await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let grave = daemon.client("/mcp/all").await;
-    grave.wait_for_tool("up__talk").await;
+    let (daemon, grave) = TestDaemon::before(&upstream, "talk").await;
     wish(&grave, "error").await.result();
     assert_eq!(told(&upstream, 1).await, ["error"]);
     let other = daemon.client("/mcp/server/up").await;
@@ -195,9 +193,7 @@ async fn a_level_is_forgotten_with_the_client_that_set_it() {
 #[tokio::test]
 async fn a_request_that_wants_more_than_the_server_was_told_is_sent_after_it_was_told_more() {
     let upstream = talkative(FakeUpstream::stdio()).await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let grave = daemon.client("/mcp/all").await;
-    grave.wait_for_tool("up__talk").await;
+    let (daemon, grave) = TestDaemon::before(&upstream, "talk").await;
     wish(&grave, "error").await.result();
     assert_eq!(told(&upstream, 1).await, ["error"]);
     let modern = ModernClient::new(&daemon, "/mcp/all").logging_at("debug");

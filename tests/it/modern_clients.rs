@@ -135,8 +135,7 @@ async fn log_lines_come_to_whom_asks_for_them_with_the_request() {
 async fn both_eras_meet_on_one_endpoint() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = daemon_with(&upstream).await;
-    let legacy = daemon.client("/mcp/all").await;
-    legacy.wait_for_tool("up__echo").await;
+    let legacy = daemon.client_of("up__echo").await;
     let modern = ModernClient::new(&daemon, "/mcp/all");
     // A session is of no concern to a request that speaks for itself, whether it is there or not.
     for session in [legacy.session(), "no-such-session"] {

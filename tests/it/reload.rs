@@ -59,8 +59,7 @@ async fn an_edit_touches_only_the_servers_that_changed() {
 async fn a_call_that_an_edit_cuts_off_says_so() {
     let slow = FakeUpstream::stdio().tool("t", hang()).await;
     let daemon = with(&[("slow", &slow)]).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("slow__t").await;
+    let client = daemon.client_of("slow__t").await;
     let edited = async {
         slow.wait_for("tools/call").await;
         daemon.home().write_config(r#"{ "mcpServers": {} }"#);
@@ -81,8 +80,7 @@ async fn a_call_that_waits_for_its_server_goes_to_the_one_in_its_place() {
             TestDaemon::builder().upstream_with("up", &upstream, entry)
         };
         let daemon = entry("before").await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__t").await;
+        let client = daemon.client_of("up__t").await;
         upstream
             .change(|script| {
                 script.answers.insert("initialize".to_owned(), hang());
@@ -113,8 +111,7 @@ async fn a_broken_edit_leaves_the_last_good_one_in_force() {
     let up = upstream("echo").await;
     let more = upstream("more").await;
     let daemon = with(&[("up", &up)]).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     daemon.home().write_config("{ \"mcpServers\": { \"up\": ");
     until_async("the mistake to be reported", async || {
@@ -142,8 +139,7 @@ async fn a_broken_entry_disables_only_itself() {
             json!({"command": "x", "args": ["${NO_SUCH_VARIABLE_ANYWHERE}"]}),
         )
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    daemon.wait_for_tool("up__echo").await;
     let health = daemon.get("/health").await.json();
     assert_eq!(health["status"], "degraded", "{health}");
     assert_eq!(
@@ -161,8 +157,7 @@ async fn a_disabled_server_is_neither_started_nor_listed() {
     let daemon = with(&[("on", &on)])
         .upstream_with("off", &off, json!({"enabled": false}))
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("on__echo").await;
+    let client = daemon.client_of("on__echo").await;
     assert_eq!(client.tool_names().await, ["on__echo"]);
     assert_eq!(off.spawn_count(), 0);
     daemon

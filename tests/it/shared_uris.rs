@@ -40,8 +40,7 @@ async fn two_apps(lists_its_view: bool) -> ([Upstream; 2], TestDaemon, TestClien
         .upstream("z", &apps[1])
         .config(json!({ "tool_response_limit": 2000 }))
         .await;
-    let all = daemon.client("/mcp/all").await;
-    all.wait_for_tool("a__chart").await;
+    let all = daemon.client_of("a__chart").await;
     all.wait_for_tool("z__chart").await;
     (apps, daemon, all)
 }

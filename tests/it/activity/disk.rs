@@ -18,8 +18,7 @@ async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
         .upstream("up", &upstream)
         .spawn()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     assert_eq!(daemon.home().activity("tool=echo").await.len(), 1);
     let folder = daemon.home().data_dir();
@@ -69,8 +68,7 @@ async fn without_records_nothing_of_those_before_stays_on_disk() {
         builder.config(json!({ "activity": activity }))
     };
     let daemon = with(json!({})).spawn().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     assert_eq!(daemon.home().activity("tool=echo").await.len(), 1);
     let file = daemon.home().data_dir().join(FILE);
@@ -115,8 +113,7 @@ async fn where_the_file_cannot_grow_calls_go_on_and_what_is_missing_is_counted()
         .config(json!({ "activity": { "arguments": "full" } }))
         .spawn_under_ulimit(&format!("-S -f {BLOCKS}"))
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     let arguments = json!({ "a": "ab ".repeat(20_000), "b": "b" });
     let full = until_async("records to be counted only", async || {
         for _ in 0..20 {

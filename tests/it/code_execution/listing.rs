@@ -77,8 +77,7 @@ async fn other_modes_list_it_where_it_is_switched_on() {
             .upstream("up", &upstream)
             .config(json!({ "enable_code_execution": on, "routing_mode": "code_execution" }))
             .await;
-        let all = daemon.client("/mcp/all").await;
-        all.wait_for_tool("up__echo").await;
+        let all = daemon.client_of("up__echo").await;
         assert!(
             !all.tool_names()
                 .await

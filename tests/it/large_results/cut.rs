@@ -77,9 +77,7 @@ async fn nothing_is_cut_or_listed_unless_that_is_switched_on() {
         Value::from(text)
     );
     let upstream = FakeUpstream::stdio().tool("long", reply(&result)).await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let all = daemon.client("/mcp/all").await;
-    all.wait_for_tool("up__long").await;
+    let (daemon, all) = TestDaemon::before(&upstream, "long").await;
     assert_eq!(all.call("up__long", "{}").await.result(), result);
     let unknown = all.call("read_cache", r#"{"key":"k"}"#).await.failure();
     assert_eq!(unknown["code"], "unknown_key");

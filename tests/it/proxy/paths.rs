@@ -186,8 +186,7 @@ async fn a_server_that_is_named_like_a_scheme_takes_nothing_from_others() {
         .upstream("http", &servers[0])
         .upstream("other", &servers[1])
         .await;
-    let all = daemon.client("/mcp/all").await;
-    all.wait_for_tool("http__echo").await;
+    let all = daemon.client_of("http__echo").await;
     all.wait_for_tool("other__echo").await;
     let client = daemon.client("/mcp/proxy").await;
     for (path, text) in [
@@ -217,8 +216,7 @@ async fn hidden_things_make_no_path_ambiguous() {
         .upstream("b", &servers[1])
         .config(json!({ "serverAuth": { "acl": acl } }))
         .await;
-    let all = daemon.client("/mcp/all").await;
-    all.wait_for_tool("a__echo").await;
+    let all = daemon.client_of("a__echo").await;
     all.wait_for_tool("b__echo").await;
     let client = daemon.client("/mcp/proxy").await;
     assert_eq!(read(&client, "readme").await, Ok(json!("a lib://a")));

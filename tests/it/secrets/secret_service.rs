@@ -124,8 +124,7 @@ async fn a_locked_one_disables_who_needs_it_and_takes_nothing_away_later() {
     has!(said, "the Secret Service is locked");
     service.becomes(Behaviour::Open);
     reload().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     assert_eq!(variable(&up, "TOKEN").as_deref(), Some("the-value"));
     service.becomes(Behaviour::Locked);
