@@ -43,8 +43,8 @@ async fn no_spelling_reaches_a_refused_tool() {
 }
 
 /// None of these names passes at `up`, by itself or through a built-in tool.
-async fn none_passes(house: &House, names: &[&str], code: &str) {
-    for name in names {
+async fn none_passes(house: &House, spellings: &[&str], code: &str) {
+    for name in spellings {
         let own = format!(r#"{{"name":"{name}"}}"#);
         let named = format!(r#"{{"name":"call_tool_write","arguments":{{"name":"up:{name}"}}}}"#);
         for (client, params) in [(house.native("up"), own), (&house.all, named)] {
