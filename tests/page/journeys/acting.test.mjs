@@ -102,7 +102,7 @@ test("a wrong value is refused with the reason, and what was typed stays", async
   await field.fill("sometimes");
   await field.press("Tab");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await page.locator(".note.err", { hasText: "tool_discovery_interval" }).waitFor();
+  await page.locator(".note.err", { hasText: /tool_discovery_interval.*Correct the value, then try again\./ }).waitFor();
   assert.equal(await field.inputValue(), "sometimes");
   await page.getByRole("button", { name: "Discard" }).click();
   await eventually("the field to be as before", async () => (await field.inputValue()) === "");

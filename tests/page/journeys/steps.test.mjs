@@ -50,7 +50,7 @@ test("Back undoes a filter", async () => {
   await page.getByRole("button", { name: "Show JSON Schema" }).waitFor();
 
   await go("/ui/servers/bookings");
-  await page.getByLabel("from").selectOption("error");
+  await page.getByLabel("Lowest level").selectOption("error");
   await page.waitForURL(/log=error/);
   const begins = page.getByRole("log").getByText("bookings begins").first();
   await begins.waitFor({ state: "hidden" });

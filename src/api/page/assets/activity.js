@@ -6,8 +6,8 @@ import { h, icon } from "./dom.js";
 import { noRecord, recordDrawer } from "./record_drawer.js";
 import { live } from "./live.js";
 import { button, cell, go, head, outcome, row, table, variant, wrong } from "./parts.js";
-import { PAGE, asker, detail, isFailed, rowsOf, thing, thingShown } from "./records.js";
-import { at, beginning, closest, count, number, plain, said, short, tokens, took } from "./words.js";
+import { PAGE, asker, detail, isFailed, isTheirs, rowsOf, thing, thingShown } from "./records.js";
+import { at, beginning, closest, count, number, plain, said, sentence, short, tokens, took } from "./words.js";
 
 /** Records that are read at once. */
 const READ = 200;
@@ -228,7 +228,7 @@ export function activity(id, first, frame) {
       head(thing(record).length > WHOLE ? "mono grow" : "mono grow whole", h("a", { href: href(record), "aria-current": String(record.id) === open ? "true" : undefined }, thingShown(record))),
       cell("l2", variant(record.variant ?? record.gate?.call_with)),
       cell("", outcome(record)),
-      cell("dim l2", record.masked ? [h("span.kind.masked", `${count(record.masked, "secret")} masked`), " "] : null, said(beginning(detail(record), DETAIL))),
+      cell("dim l2", record.masked ? [h("span.kind.masked", `${count(record.masked, "secret")} masked`), " "] : null, (isTheirs(record) ? said : sentence)(beginning(detail(record), DETAIL))),
       cell("soft nowrap l2", said(asker(record))),
       cell("r l2", record.duration_us === undefined ? "" : took(record.duration_us)),
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),

@@ -2,9 +2,8 @@
 
 import { ask, part } from "./api.js";
 import { h } from "./dom.js";
-import { stepWords } from "./overview.js";
-import { acting, button, cell, failed, go, head, row, section, state, table } from "./parts.js";
-import { capital, count, said } from "./words.js";
+import { acting, button, cell, failed, go, head, row, section, state, stepWords, table } from "./parts.js";
+import { capital, count, said, sentence } from "./words.js";
 
 /** Milliseconds that it may take: a login shell is asked for its PATH. */
 const PATIENCE = 60_000;
@@ -30,7 +29,7 @@ export function doctor(frame) {
   /** What to do, in the words of the page where it has a way to do it. */
   function stepOf(finding) {
     const [way, of] = [wayOf(finding), finding.check === "server" && servers.find((one) => one.name === finding.where)];
-    return [way, of?.step ? h("div.sub", "Next: ", stepWords(of)) : finding.fix && !way ? h("div.sub", capital(finding.fix)) : ""];
+    return [way, of?.step ? h("div.sub", "Next: ", sentence(stepWords(of))) : finding.fix && !way ? h("div.sub", capital(finding.fix)) : ""];
   }
 
   function line(finding, i) {

@@ -7,7 +7,7 @@ import { firstRun } from "./first_run.js";
 import { firstSteps } from "./first_steps.js";
 import { lacks } from "./fix.js";
 import { live } from "./live.js";
-import { acting, cell, facts, failed, go, button, hasFailed, head, labelled, needsYou, row, segments, serverState, spark, state, table } from "./parts.js";
+import { acting, cell, facts, failed, go, button, hasFailed, head, labelled, needsYou, row, segments, serverState, spark, state, stepWords, table } from "./parts.js";
 import { Calls, counted, figures } from "./records.js";
 import { mending, warned } from "./settings.js";
 import { several } from "./several.js";
@@ -214,12 +214,12 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
   if (one.state === "Authenticating") return [capital(one.last_error ?? "Needs a login"), next("log in; your browser opens its page")];
   const missing = lacks(one);
   if (missing) return [capital(one.last_error), next(["enter ", h("code", said(missing))])];
-  if (one.last_error) return [capital(one.last_error), one.next_step ? next(stepWords(one)) : null];
+  if (one.last_error) return [capital(one.last_error), one.next_step ? next(sentence(stepWords(one))) : null];
   if (one.held) {
     const working = Math.max(0, (one.tools ?? 0) - one.held);
     return [held, ` until you approve ${one.held === 1 ? "it" : "them"}`, names, next(`review ${one.held === 1 ? "it" : "them"}${working ? `; agents can use ${count(working, "other tool")}` : ""}`)];
   }
-  if (one.left_out) return ["mcpproxy cannot use some of its definitions", one.next_step ? next(stepWords(one)) : null];
+  if (one.left_out) return ["mcpproxy cannot use some of its definitions", one.next_step ? next(sentence(stepWords(one))) : null];
   if (one.detail) return h("div.one", { title: one.last_output }, capital(one.detail), one.last_output ? h("span.dim", ": ", said(one.last_output)) : null);
   if (one.state === "Disconnected") return h("span.dim", "Asleep until the next call");
   return null;
@@ -230,22 +230,4 @@ function calm(one, stats) {
   if (one.state === "Connecting") return "Starting; no answer yet";
   const runs = one.instances ? count(one.instances, "instance runs", "instances run") : one.transport === "stdio" ? "Runs" : "Connected";
   return `${runs}; ${stats?.calls ? `calls take ${took(stats.median_us)} (median)` : "no calls in the last hour"}`;
-}
-
-/** What to do next, where this page can do it: the terminal has a command for it. */
-export function stepWords({ step, next_step: told }) {
-  switch (step?.do) {
-    case "read_log": return "read its log, then correct its command or its arguments";
-    case "run_by_hand": return "correct its command or its arguments; it wrote no log";
-    case "log_in": return "log in; your browser opens its page";
-    case "review": return "review it";
-    case "wait": return "wait: mcpproxy keeps trying";
-    case "enable": return "enable it";
-    case "restart": return "restart it";
-    case "remove": return "remove it";
-    case "find_type": return "check the path of its URL, or edit it and set Transport to “detected automatically”";
-    case "allow_longer_calls": return "check whether the call ran, then let its calls take longer";
-    case "fix_entry": return step.how ? sentence(step.how) : "correct its entry";
-    default: return sentence(told);
-  }
 }

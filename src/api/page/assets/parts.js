@@ -95,8 +95,30 @@ export function note(kind, children, ...buttons) {
 /** A failure, with what to do. */
 export const failed = (failure, ...buttons) => note("err", [h("b", ended(failure.message, failure.server)), " ", ended(stepOf(failure)), " ", codeOf(failure)], ...buttons);
 
-/** What helps, unless the page has it: then the daemon says it as data, too. */
-const stepOf = ({ step, closest, hint }) => (step ? closest && `Did you mean ${closest}?` : hint);
+/** What helps, in the words of the page. The hint of the daemon may name requests of REST, but for a name or value that can be given otherwise. */
+const stepOf = ({ step, closest, hint, code }) => (step && closest ? `Did you mean ${closest}?` : step && !(step.do === "act" && /^(?:server|token)_exists$|^invalid_/.test(code)) ? stepWords({ step }) : hint);
+
+/** What to do next, where this page can do it: the terminal has a command for it. */
+export function stepWords({ step, next_step: told }) {
+  switch (step?.do) {
+    case "read_log": return "read its log, then correct its command or its arguments";
+    case "run_by_hand": return "correct its command or its arguments; it wrote no log";
+    case "set_secret":
+    case "set_variable": return `enter ${step.name} on the server’s page`;
+    case "check_config": return "correct the configuration file";
+    case "describe_config": return "correct the value, then try again";
+    case "log_in": return "log in; your browser opens its page";
+    case "review": return "review it";
+    case "wait": return "wait: mcpproxy keeps trying";
+    case "enable": return "enable it";
+    case "restart": return "restart it";
+    case "remove": return "remove it";
+    case "find_type": return "check the path of its URL, or edit it and set Transport to “detected automatically”";
+    case "allow_longer_calls": return "check whether the call ran, then let its calls take longer";
+    case "fix_entry": return step.how ?? "correct its entry";
+    default: return told;
+  }
+}
 
 /** A failure without the step of the command line, since what helps is on the page. */
 export const wrong = (failure, ...buttons) => note("err", [h("b", ended(failure.message)), " ", codeOf(failure)], ...buttons);

@@ -6,11 +6,11 @@ import { Failure, ask, askExact, part, post, query } from "./api.js";
 import { h, kept } from "./dom.js";
 import { write } from "./exact.js";
 import { acting, button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
-import { asker, counted, detail, figures, rowsOf } from "./records.js";
+import { asker, counted, detail, figures, isTheirs, rowsOf } from "./records.js";
 import { limits, resolved, typeWord } from "./schema.js";
 import { globOf, offerTools } from "./tool_switch.js";
 import { tryIt } from "./try_it.js";
-import { at, capital, count, number, said, short, tokens, took, when } from "./words.js";
+import { at, capital, count, number, said, sentence, short, tokens, took, when } from "./words.js";
 
 /** Limit: calls of the history that are shown, callers that are asked about, and parameters within others. */
 const SHOWN = 10;
@@ -206,7 +206,7 @@ export function tool(name, frame, first) {
       cell("nowrap", h("a.go", { href: `/ui/activity/${record.id}` }, at(record.time))),
       cell("grow", said(asker(record))),
       cell("", outcome(record)),
-      cell("dim l2", said(detail(record))),
+      cell("dim l2", (isTheirs(record) ? said : sentence)(detail(record))),
       cell("r l2", took(record.duration_us)),
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),
     ]);
