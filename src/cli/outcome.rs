@@ -44,10 +44,10 @@ fn sentence(server: &ServerRow, is_over_files: bool) -> String {
         Some(1) => ", 1 tool".to_owned(),
         Some(tools) => format!(", {tools} tools"),
     };
-    let held = match server.held {
+    let held = match server.held_in_words() {
         None => String::new(),
         Some(held) => format!(
-            ", {held} held: `mcpproxy upstream inspect {}` shows why",
+            ", {held}: `mcpproxy upstream inspect {}` shows why",
             server.name
         ),
     };

@@ -76,7 +76,7 @@ pub(super) fn next_step_for_agent(
         };
         return Some(step.to_owned());
     }
-    let step = "Some of its tools are held. Tell the user they await approval.";
+    let step = "Some of what it offers is held. Tell the user that it awaits approval.";
     row.held.map(|_| step.to_owned())
 }
 

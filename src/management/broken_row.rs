@@ -49,6 +49,7 @@ impl<B: Backing> Management<B> {
                 .map(|listed| listed.tools.len())
                 .or(B::TOOLS_UNLISTED),
             held: None,
+            held_tools: 0,
             left_out: None,
             instances: None,
             detail: None,

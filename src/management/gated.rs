@@ -194,20 +194,21 @@ pub(super) fn step_of(code: ErrorCode) -> Option<NextStep> {
     }
 }
 
-/// How many things of a server are held, and what to do about them. Tools that the entry disables wait for nobody.
+/// How many things of a server are held, how many of them are tools, and what to do about them. Tools that the entry disables wait for
+/// nobody.
 pub(super) fn held_step(
     settings: &Settings,
     lists: &Snapshot,
     name: &ServerName,
-) -> Option<(usize, String)> {
+) -> Option<(usize, usize, String)> {
     let pins = lists.pins.get(name)?;
     let entry = settings.servers.get(name)?;
     let tools = pins.names(ThingKind::Tool);
-    let disabled = tools.filter(|(tool, _)| !entry.tools.allows(tool)).count();
-    let held = pins.held_things().saturating_sub(disabled);
+    let tools = tools.filter(|(tool, _)| entry.tools.allows(tool)).count();
+    let held = pins.held_things() - pins.held_tools() + tools;
     if held == 0 || pins.is_untrusted {
         return None;
     }
     let step = next_step(ErrorCode::ToolHeld, name.as_str(), lists)?;
-    Some((held, step.at_terminal(name.as_str())))
+    Some((held, tools, step.at_terminal(name.as_str())))
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     Backing, LEFT_OUT_STEP, LeftOut, Management,
     gated::{configured, held_step, server_refusal, step_of},
+    health::is_zero,
     logs::{LogLines, last_lines},
     missing_value::{MissingValue, missing},
     operator_hints::closest_server,
@@ -60,9 +61,12 @@ pub struct ServerRow {
     pub unusable: bool,
     /// The number of known tools; absent if no list is known.
     pub tools: Option<usize>,
-    /// The number of held tools, prompts and resources; absent if none is.
+    /// The number of held tools, prompts and resources, and of held instructions; absent if none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<usize>,
+    /// How many of these are tools; absent if none is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_tools: usize,
     /// Listed definitions that cannot be used; absent if all can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
@@ -160,6 +164,20 @@ impl ServerRow {
             } => Standing::Quarantined,
             _ => Standing::Usable,
         }
+    }
+
+    /// `2 held, 1 other item held`: tools first, then prompts, resources and instructions.
+    pub fn held_in_words(&self) -> Option<String> {
+        let others = self.held?.saturating_sub(self.held_tools);
+        let are = if others == 1 {
+            "other item held"
+        } else {
+            "other items held"
+        };
+        let words = [(self.held_tools, "held"), (others, are)];
+        let words = words.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = words.map(|(count, are)| format!("{count} {are}")).collect();
+        Some(words.join(", "))
     }
 
     /// Whether it waits for approval, switched on or not.
@@ -371,7 +389,7 @@ impl<B: Backing> Management<B> {
         let next = next
             .or_else(|| {
                 held.as_ref()
-                    .map(|(_, next)| (next.clone(), Some(NextStep::Review)))
+                    .map(|(_, _, next)| (next.clone(), Some(NextStep::Review)))
             })
             .or(left_out_step.map(|next| (next, None)));
         let (next_step, step) = next.unzip();
@@ -386,7 +404,8 @@ impl<B: Backing> Management<B> {
             tools: listed
                 .map(|server| server.tools.len())
                 .or(B::TOOLS_UNLISTED),
-            held: held.map(|(held, _)| held),
+            held: held.as_ref().map(|(held, _, _)| *held),
+            held_tools: held.map_or(0, |(_, tools, _)| tools),
             left_out,
             instances: is_divided.then_some(instances),
             detail,

@@ -70,11 +70,10 @@ fn row(server: ServerRow) -> [String; 6] {
     ]
 }
 
-/// `5 (2 held, 1 left out)`.
+/// `5 (2 held, 1 other item held, 1 left out)`.
 pub(super) fn tools(server: &ServerRow) -> Option<String> {
-    let held = server.held.map(|held| format!("{held} held"));
     let left_out = server.left_out.as_ref().map(LeftOut::short);
-    let remarks: Vec<String> = held.into_iter().chain(left_out).collect();
+    let remarks: Vec<String> = server.held_in_words().into_iter().chain(left_out).collect();
     if remarks.is_empty() {
         return server.tools.map(|tools| tools.to_string());
     }

@@ -216,7 +216,7 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
   if (missing) return [capital(one.last_error), next(["enter ", h("code", said(missing))])];
   if (one.last_error) return [capital(one.last_error), one.next_step ? next(sentence(stepWords(one))) : null];
   if (one.held) {
-    const working = Math.max(0, (one.tools ?? 0) - one.held);
+    const working = Math.max(0, (one.tools ?? 0) - (one.held_tools ?? 0));
     return [held, ` until you approve ${one.held === 1 ? "it" : "them"}`, names, next(`review ${one.held === 1 ? "it" : "them"}${working ? `; agents can use ${count(working, "other tool")}` : ""}`)];
   }
   if (one.left_out) return ["mcpproxy cannot use some of its definitions", one.next_step ? next(sentence(stepWords(one))) : null];

@@ -132,7 +132,7 @@ export function server(name, frame, first) {
       why(one, fix !== null),
       one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the configuration file, so you cannot edit, disable or quarantine it. ", endOf[one.demo]]) : null,
       strip([
-        ["Tools", one.tools ? `${number(one.tools)}, ${one.quarantined ? "hidden until you approve the server" : one.held ? `${one.held} held` : "none held"}` : "none known"],
+        ["Tools", one.tools ? `${number(one.tools)}, ${one.quarantined ? "hidden until you approve the server" : one.held_tools ? `${one.held_tools} held` : "none held"}` : "none known"],
         ["Calls, 24 h", `${counted(all.calls, calls)}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`],
         ["Median / p95", all.median_us === undefined ? "–" : `${took(all.median_us)} / ${took(all.p95_us)}`],
         ["In flight", `${number(details.in_flight)}${details.entry?.max_concurrent_requests ? ` of at most ${number(details.entry.max_concurrent_requests)}` : ""}`],
