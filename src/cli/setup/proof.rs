@@ -87,10 +87,14 @@ pub(super) async fn call(
         tool: "retrieve_tools",
         milliseconds,
     });
+    let held = report
+        .held_tools
+        .map(|held| format!("; {held} more await your review: `mcpproxy upstream list`"));
     SetupStep::Call.say(
         &format!(
-            "call: retrieve_tools answered in {milliseconds:.0} ms, and searches {} tools",
-            report.tools
+            "call: retrieve_tools answered in {milliseconds:.0} ms, and searches {} tools{}",
+            report.callable_tools,
+            held.unwrap_or_default()
         ),
         out,
     );
@@ -153,7 +157,8 @@ pub(super) async fn wait_until_listed(
             .filter(|row| row.standing() == Standing::Usable);
         let waiting = usable.filter(|row| is_awaited(row)).count();
         if waiting == 0 || Instant::now() > deadline {
-            report.take_servers(&list.servers, waiting);
+            let status = daemon.fetch("/api/v1/status").await?;
+            report.take_servers(&list.servers, waiting, &status);
             return Ok(());
         }
         if waiting != shown {

@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::super::output::Output;
 use crate::{
     clients::{Client, Connected, MovedServers},
-    management::ServerRow,
+    gate::Standing,
+    management::{ServerRow, StatusReport},
 };
 
 /// Servers that do not work and are named one by one.
@@ -32,7 +33,12 @@ pub(super) struct SetupReport {
     pub(super) daemon: Option<DaemonRow>,
     servers: Vec<ServerSummary>,
     /// How many tools are known.
-    pub(super) tools: usize,
+    tools: usize,
+    /// How many of them a search finds.
+    pub(super) callable_tools: usize,
+    /// How many wait for a review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) held_tools: Option<usize>,
     pub(super) clients: Vec<Connected>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_connected: Vec<Client>,
@@ -79,8 +85,20 @@ impl SetupReport {
     }
 
     /// How the servers are; `waiting` of them were not listed in time.
-    pub(super) fn take_servers(&mut self, rows: &[ServerRow], waiting: usize) {
+    pub(super) fn take_servers(
+        &mut self,
+        rows: &[ServerRow],
+        waiting: usize,
+        status: &StatusReport,
+    ) {
         self.tools = rows.iter().filter_map(|row| row.tools).sum();
+        self.callable_tools = status.callable_tools.unwrap_or(status.tools);
+        let held = rows.iter().map(|row| match row.standing() {
+            Standing::Usable => row.held_tools,
+            Standing::Quarantined => row.tools.unwrap_or_default(),
+            Standing::Disabled => 0,
+        });
+        self.held_tools = Some(held.sum()).filter(|held| *held > 0);
         self.servers = rows
             .iter()
             .map(|row| ServerSummary {
