@@ -81,6 +81,8 @@ impl Management {
             }
             match status.state {
                 State::Ready { .. } => connected += 1,
+                // As above: nobody calls it, and nothing tries it again.
+                _ if gate::is_quarantined(&settings, upstream.name().as_str()) => (),
                 _ if status.is_failing() => ailing.push(UnhealthyServer {
                     name: upstream.name().to_string(),
                     reason: status.explained(

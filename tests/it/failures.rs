@@ -94,6 +94,10 @@ async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
         .upstream("good", &good)
         .entry("absent", json!({"command": "/no/such/program-anywhere"}))
         .entry("bad name", json!({"command": "x"}))
+        .entry(
+            "held",
+            json!({"command": "/no/such/program", "quarantined": true}),
+        )
         .await;
     let client = listed(&daemon, &["good__echo"]).await;
     client.call("good__echo", "{}").await.result();
@@ -109,6 +113,12 @@ async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
     assert_eq!(absent["state"], "Error", "{absent}");
     has!(absent["last_error"], "program-anywhere");
     assert!(absent["next_step"].is_string(), "{absent}");
+    let held = async || daemon.rest("GET", "/api/v1/servers/held", "").await.json();
+    until!(held().await["server"]["state"] == "Error");
+    let health = daemon.get("/health").await.json();
+    let ailing = health["servers"].as_array().expect("a list");
+    let ailing: Vec<&Value> = ailing.iter().map(|one| &one["name"]).collect();
+    assert_eq!(ailing, ["absent", "bad name", "dead"], "{health}");
     // Its tools are not unknown, whichever name is close to theirs.
     for name in ["dead", "absent"] {
         let by_offered_name = client.call(&format!("{name}__echo"), "{}").await;

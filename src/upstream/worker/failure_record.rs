@@ -63,7 +63,12 @@ impl Worker {
         let status = self.shared.status.borrow().clone();
         let attempt = status.state.failures();
         let retry_in = status.next_attempt_in();
-        let retry_in = retry_in.map_or_else(|| "on the next call".to_owned(), duration::show);
+        let asked = if self.is_held() {
+            "when you review it"
+        } else {
+            "on the next call"
+        };
+        let retry_in = retry_in.map_or_else(|| asked.to_owned(), duration::show);
         if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
             tracing::warn!(%server, %reason, stderr, attempt, retry_in, "server is not available");
             let mut step = self.attempt_ended(Some(error.whole()), None);
