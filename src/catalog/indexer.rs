@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{Notify, SetOnce};
 use tokio_util::sync::CancellationToken;
 
-use super::{IndexChanges, Searcher, Snapshot, Writer};
+use super::{IndexChanges, IndexError, Searcher, Snapshot, Writer};
 
 /// How long it waits for more snapshots before it indexes: at start dozens come within a second.
 const DEBOUNCE: Duration = Duration::from_millis(50);
@@ -21,14 +21,14 @@ pub(super) struct Indexer {
     pub(super) news: Arc<Notify>,
     /// Somebody is going to search.
     pub(super) is_wanted: Arc<SetOnce<()>>,
-    /// What is known then is indexed, or was cut short.
+    /// What is known then is indexed, or cannot be.
     pub(super) has_begun: Arc<SetOnce<()>>,
 }
 
 impl Indexer {
     /// Runs until shutdown. What is known when it is first wanted is indexed at once.
     pub(super) async fn run(self, shutdown: CancellationToken) {
-        let mut writer = Writer::default();
+        let mut writer = None;
         if shutdown
             .run_until_cancelled(self.is_wanted.wait())
             .await
@@ -41,13 +41,18 @@ impl Indexer {
             // If this future is dropped, the thread finishes its update and drops the writer.
             let worked = tokio::task::spawn_blocking(move || update(writer, snapshot)).await;
             writer = match worked {
-                Ok((writer, searcher)) => {
+                Ok(Ok((writer, searcher))) => {
                     self.searcher.store(Arc::new(searcher));
-                    writer
+                    Some(writer)
+                }
+                Ok(Err(error)) => {
+                    let cause = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::error!(%error, cause, "the index is rebuilt at the next change");
+                    None
                 }
                 Err(error) => {
                     tracing::error!(%error, "indexing was cut short; the index is rebuilt at the next change");
-                    Writer::default()
+                    None
                 }
             };
             // It is set once.
@@ -64,13 +69,20 @@ impl Indexer {
     }
 }
 
-fn update(mut writer: Writer, snapshot: Arc<Snapshot>) -> (Writer, Searcher) {
+fn update(
+    writer: Option<Writer>,
+    snapshot: Arc<Snapshot>,
+) -> Result<(Writer, Searcher), IndexError> {
     let began = std::time::Instant::now();
+    let mut writer = match writer {
+        Some(writer) => writer,
+        None => Writer::new()?,
+    };
     let generation = snapshot.generation;
-    let (searcher, IndexChanges { indexed, removed }) = writer.update(snapshot);
+    let (searcher, IndexChanges { indexed, removed }) = writer.update(snapshot)?;
     tracing::debug!(generation, indexed, removed, took = ?began.elapsed(), "the index follows the catalog");
     if indexed + removed > 0 {
         tracing::info!(indexed, removed, "tools indexed");
     }
-    (writer, searcher)
+    Ok((writer, searcher))
 }

@@ -31,7 +31,7 @@ pub mod without_values;
 pub use definitions::ListedDefinition;
 pub use difference::{Difference, OwnDifference};
 pub use handle::Catalog;
-pub use index::{Hit, Hits, IndexChanges, Searcher, WordShare, Writer};
+pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use offered_uris::{OfferedTemplate, Owner};
 pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, SeenSnapshot};

@@ -95,8 +95,14 @@ impl OwnSnapshot {
         if let Some(searcher) = of_its_own.get() {
             return Some(searcher.clone());
         }
-        let (searcher, _) = Writer::default().update(self.made.clone());
-        Some(of_its_own.get_or_init(|| Arc::new(searcher)).clone())
+        let indexed = Writer::new().and_then(|mut writer| writer.update(self.made.clone()));
+        match indexed {
+            Ok((searcher, _)) => Some(of_its_own.get_or_init(|| Arc::new(searcher)).clone()),
+            Err(error) => {
+                tracing::error!(%error, "what one client sees could not be indexed");
+                None
+            }
+        }
     }
 }
 

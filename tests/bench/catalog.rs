@@ -205,14 +205,14 @@ fn index(c: &mut Criterion) {
         group.throughput(Throughput::Elements(size as u64));
         group.sample_size(10);
         group.bench_function(BenchmarkId::new("from nothing", size), |b| {
-            b.iter(|| Writer::default().update(snapshot.clone()));
+            b.iter(|| Writer::new().expect("an index").update(snapshot.clone()));
         });
-        let mut writer = Writer::default();
+        let mut writer = Writer::new().expect("an index");
         let mut snapshots = [&snapshot, &changed].into_iter().cycle();
         group.bench_function(BenchmarkId::new("one tool changed", size), |b| {
             b.iter(|| writer.update(snapshots.next().expect("a cycle").clone()));
         });
-        let (searcher, _) = writer.update(snapshot.clone());
+        let (searcher, _) = writer.update(snapshot.clone()).expect("an index");
         group.sample_size(100);
         for text in [
             "invoice",
@@ -224,7 +224,9 @@ fn index(c: &mut Criterion) {
                 let stop = Stop::default();
                 b.iter(|| {
                     let query = Query::parse(black_box(text), &["server-1"]);
-                    let hits = searcher.search(&query, Matching::Any, &stop);
+                    let hits = searcher
+                        .search(&query, Matching::Any, &stop)
+                        .expect("an index");
                     hits.take(15).count()
                 });
             });

@@ -80,6 +80,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     ("sd_notify", &["daemon"]),
     ("security_framework", &["keyring"]),
+    ("tantivy", &["catalog/index"]),
     ("toml_edit", &["clients/toml"]),
     ("tracing_subscriber", &["telemetry/logging"]),
     ("unicode_width", &["cli"]),

@@ -64,7 +64,8 @@ fn searcher(tools: &str) -> Searcher {
         (server, Arc::new(catalog))
     });
     let snapshot = Arc::new(Snapshot::new(1, servers.collect()));
-    Writer::default().update(snapshot).0
+    let mut writer = Writer::new().expect("memory does not fail");
+    writer.update(snapshot).expect("memory does not fail").0
 }
 
 fn ranked(searcher: &Searcher, query: &str) -> Vec<String> {
@@ -72,6 +73,7 @@ fn ranked(searcher: &Searcher, query: &str) -> Vec<String> {
     let servers: Vec<&str> = servers.map(ServerName::as_str).collect();
     for attempt in Query::parse(query, &servers).attempts(Matching::Any) {
         let hits = searcher.search(&attempt, Matching::Any, &Stop::default());
+        let hits = hits.expect("memory does not fail");
         if hits.len() > 0 {
             let name =
                 |hit: mcpproxy::catalog::Hit| format!("{}:{}", hit.server.server, hit.tool().name);

@@ -81,9 +81,9 @@ impl Means {
     }
 
     /// What `frequency` occurrences in one field of this length weigh.
-    pub(super) fn weigh(&self, field: usize, length: u16, frequency: u16) -> f32 {
+    pub(super) fn weigh(&self, field: usize, length: u16, frequency: u32) -> f32 {
         let mean = self.0[field].max(f32::MIN_POSITIVE);
-        WEIGHTS[field] * f32::from(frequency) / (1.0 - B + B * f32::from(length) / mean)
+        WEIGHTS[field] * number(frequency) / (1.0 - B + B * f32::from(length) / mean)
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) fn count(n: usize) -> f32 {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "sums of lengths need no more than 24 bits"
+    reason = "frequencies and sums of lengths need no more than 24 bits"
 )]
 fn number(n: u32) -> f32 {
     n as f32

@@ -1,125 +1,172 @@
-//! The inverted index: which tools have a term, in which field and how often.
+//! Reads the inverted index of tantivy: postings of terms, and phrases. Document ids are translated into positions in the list of
+//! tools here; no other file knows of segments.
 
 use std::{
-    collections::{HashMap, hash_map::RandomState},
-    hash::BuildHasher,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use tantivy::{
+    DocSet, InvertedIndexReader, TERMINATED, Term,
+    collector::DocSetCollector,
+    postings::Postings as _,
+    query::{PhraseQuery, Query, TermQuery},
+    schema::{Field, IndexRecordOption},
 };
 
 use super::texts::FIELDS;
-use crate::catalog::tokenizer::{Token, tokens_of};
+use crate::catalog::tokenizer::tokens_of;
 
-/// A term, as its hash by the keys of this process: no server can choose two terms that meet.
-pub(super) type TermHash = u64;
-
-/// How often a term stands in a field of a tool.
-#[derive(Clone, Copy)]
-pub(super) struct Posting {
-    /// The position of the tool.
-    tool: u32,
-    frequency: u16,
-    field: u8,
-}
-
-impl Posting {
-    pub(super) fn tool(self) -> usize {
-        self.tool as usize
-    }
-
-    pub(super) fn field(self) -> usize {
-        usize::from(self.field)
-    }
-
-    pub(super) fn frequency(self) -> u16 {
-        self.frequency
-    }
-}
-
-/// The terms of one tool, by field.
-pub(super) struct ToolTerms([TextTerms; FIELDS]);
-
-struct TextTerms {
-    /// The words that phrases are made of, in order.
-    in_phrases: Box<[TermHash]>,
-    others: Box<[TermHash]>,
-}
-
-impl ToolTerms {
-    /// Of these texts.
-    pub(super) fn of(texts: &[String; FIELDS], keys: &RandomState) -> Self {
-        Self(texts.each_ref().map(|text| {
-            let (in_phrases, others): (Vec<_>, Vec<_>) = tokens_of(text)
-                .into_iter()
-                .partition(|token| token.kind.is_in_phrases());
-            let hashes = |tokens: Vec<Token>| {
-                let hashes = tokens.iter().map(|token| keys.hash_one(&*token.text));
-                hashes.collect()
-            };
-            TextTerms {
-                in_phrases: hashes(in_phrases),
-                others: hashes(others),
-            }
-        }))
-    }
-
-    /// Whether a field has these terms next to each other.
-    pub(super) fn has(&self, field: usize, phrase: &[TermHash]) -> bool {
-        let mut windows = self.0[field].in_phrases.windows(phrase.len());
-        windows.any(|terms| terms == phrase)
-    }
+/// The fields of an indexed tool.
+pub(super) struct IndexFields {
+    /// The tool's number in the writer.
+    pub(super) number: Field,
+    /// The texts, in the order of [`texts::NAMES`].
+    pub(super) texts: [Field; FIELDS],
 }
 
 /// The postings of one state of the index.
-#[derive(Default)]
 pub(super) struct Postings {
-    keys: RandomState,
-    of_terms: HashMap<TermHash, Vec<Posting>>,
+    searcher: tantivy::Searcher,
+    texts: [Field; FIELDS],
+    segments: Vec<Segment>,
 }
 
-impl Postings {
-    /// None yet. The terms of tools are hashed with these keys.
-    pub(super) fn new(keys: RandomState) -> Self {
-        Self {
-            keys,
-            of_terms: HashMap::new(),
+/// A part of the index.
+struct Segment {
+    /// Opened once: a search asks each for many terms.
+    fields: Vec<Arc<InvertedIndexReader>>,
+    /// For each document, the position of its tool; [`GONE`] if it was deleted.
+    places: Vec<u32>,
+    /// Whether none was deleted.
+    is_whole: bool,
+}
+
+impl Segment {
+    /// How many tools have a term in a field.
+    fn having(&self, field: usize, term: &Term) -> tantivy::Result<u64> {
+        let having = u64::from(self.fields[field].doc_freq(term)?);
+        if having == 0 || self.is_whole {
+            return Ok(having);
         }
+        let found = self.fields[field].read_postings(term, IndexRecordOption::Basic)?;
+        let (mut having, Some(mut postings)) = (0, found) else {
+            return Ok(0);
+        };
+        while postings.doc() != TERMINATED {
+            having += u64::from(self.places[postings.doc() as usize] != GONE);
+            postings.advance();
+        }
+        Ok(having)
+    }
+}
+
+/// The position of a tool that was removed.
+const GONE: u32 = u32::MAX;
+
+impl Postings {
+    /// Reads which document is which tool; `by_number` has the position of each tool by its number in the writer.
+    pub(super) fn new(
+        searcher: tantivy::Searcher,
+        fields: &IndexFields,
+        by_number: &HashMap<u64, u32>,
+    ) -> tantivy::Result<Self> {
+        let open = |segment: &tantivy::SegmentReader| {
+            let texts = fields.texts.iter();
+            let opened: Result<_, _> = texts.map(|field| segment.inverted_index(*field)).collect();
+            Ok(Segment {
+                fields: opened?,
+                is_whole: segment.num_deleted_docs() == 0,
+                places: places(segment, by_number)?,
+            })
+        };
+        let segments: tantivy::Result<_> = searcher.segment_readers().iter().map(open).collect();
+        Ok(Self {
+            segments: segments?,
+            searcher,
+            texts: fields.texts,
+        })
     }
 
-    /// Adds those of a tool, which follows the ones before.
-    pub(super) fn add(&mut self, tool: u32, terms: &ToolTerms) {
-        for (field, terms) in (0..).zip(&terms.0) {
-            for term in terms.in_phrases.iter().chain(&terms.others) {
-                let postings = self.of_terms.entry(*term).or_default();
-                match postings.last_mut() {
-                    Some(last) if last.tool == tool && last.field == field => {
-                        last.frequency = last.frequency.saturating_add(1);
+    /// Calls `see` for every posting of a term, with the field, the position of the tool and the frequency.
+    pub(super) fn each_posting(
+        &self,
+        text: &str,
+        mut see: impl FnMut(usize, usize, u32),
+    ) -> tantivy::Result<()> {
+        for (i, field) in self.texts.iter().enumerate() {
+            let term = Term::from_field_text(*field, text);
+            for segment in &self.segments {
+                let found = segment.fields[i].read_postings(&term, IndexRecordOption::WithFreqs)?;
+                let Some(mut postings) = found else { continue };
+                while postings.doc() != TERMINATED {
+                    let place = segment.places[postings.doc() as usize];
+                    if place != GONE {
+                        see(i, place as usize, postings.term_freq());
                     }
-                    _ => postings.push(Posting {
-                        tool,
-                        frequency: 1,
-                        field,
-                    }),
+                    postings.advance();
                 }
             }
         }
+        Ok(())
     }
 
-    /// Those of a term, in the order of the tools.
-    pub(super) fn of(&self, term: &str) -> &[Posting] {
-        self.of_hash(self.keys.hash_one(term))
+    /// In how many fields of tools a term stands.
+    pub(super) fn having(&self, text: &str) -> tantivy::Result<u64> {
+        let mut having = 0;
+        for (i, field) in self.texts.iter().enumerate() {
+            let term = Term::from_field_text(*field, text);
+            for segment in &self.segments {
+                having += segment.having(i, &term)?;
+            }
+        }
+        Ok(having)
     }
 
-    fn of_hash(&self, term: TermHash) -> &[Posting] {
-        let found = self.of_terms.get(&term);
-        found.map_or(&[], |postings| postings)
+    /// The tools that have the stems of a phrase next to each other in one field.
+    pub(super) fn with_stemmed(&self, phrase: &[String]) -> tantivy::Result<HashSet<usize>> {
+        let mut having = HashSet::new();
+        let tokens = tokens_of(&phrase.join(" "));
+        let stems: Vec<&str> = tokens
+            .iter()
+            .filter(|token| token.kind.is_in_phrases())
+            .map(|token| &*token.text)
+            .collect();
+        for field in self.texts {
+            let terms: Vec<Term> = stems
+                .iter()
+                .map(|stem| Term::from_field_text(field, stem))
+                .collect();
+            let query: Box<dyn Query> = match &terms[..] {
+                [] => continue,
+                [one] => Box::new(TermQuery::new(one.clone(), IndexRecordOption::Basic)),
+                _ => Box::new(PhraseQuery::new(terms)),
+            };
+            for address in self.searcher.search(&*query, &DocSetCollector)? {
+                let segment = &self.segments[address.segment_ord as usize];
+                let place = segment.places[address.doc_id as usize];
+                if place != GONE {
+                    having.insert(place as usize);
+                }
+            }
+        }
+        Ok(having)
     }
+}
 
-    /// The stems of a phrase, and the postings of the rarest.
-    pub(super) fn of_phrase(&self, phrase: &[String]) -> (Vec<TermHash>, &[Posting]) {
-        let tokens = tokens_of(&phrase.join(" ")).into_iter();
-        let stems = tokens.filter(|token| token.kind.is_in_phrases());
-        let stems: Vec<_> = stems.map(|stem| self.keys.hash_one(&*stem.text)).collect();
-        let postings = stems.iter().map(|stem| self.of_hash(*stem));
-        let rarest = postings.min_by_key(|postings| postings.len());
-        (stems, rarest.unwrap_or_default())
-    }
+/// The positions of the documents of a segment.
+fn places(
+    segment: &tantivy::SegmentReader,
+    by_number: &HashMap<u64, u32>,
+) -> tantivy::Result<Vec<u32>> {
+    let numbers = segment.fast_fields().u64("number")?;
+    let place = |document| {
+        let number = numbers
+            .first(document)
+            .filter(|_| !segment.is_deleted(document));
+        number
+            .and_then(|number| by_number.get(&number).copied())
+            .unwrap_or(GONE)
+    };
+    Ok((0..segment.max_doc()).map(place).collect())
 }

@@ -6,7 +6,7 @@ mod filters;
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, HashSet},
+    collections::{BinaryHeap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -14,8 +14,9 @@ pub use explaining::WordShare;
 
 use self::filters::Filters;
 use super::{
+    IndexError,
     bm25f::{self, Means, Merits},
-    postings::{Postings, ToolTerms},
+    postings::{IndexFields, Postings},
     terms::{QueryTerm, add_parts, wanted},
     texts::{self, FIELDS, Measures},
 };
@@ -24,6 +25,8 @@ use crate::{
         Matching, Query, ServerCatalog, Snapshot, Tool, thesaurus::similar, tokenizer::words_of,
     },
     runtime::long_work::Stop,
+    text::names::ServerName,
+    trust::approvals::ThingKind,
 };
 
 /// One state of the index and the snapshot that it is an index of.
@@ -33,20 +36,17 @@ pub struct Searcher {
     /// Every tool of the snapshot, in its order.
     tools: Vec<Indexed>,
     means: Means,
-    postings: Postings,
+    index: Option<Postings>,
 }
 
-/// A tool of the snapshot.
-pub(super) struct Indexed {
-    pub(super) server: Arc<ServerCatalog>,
+struct Indexed {
+    server: Arc<ServerCatalog>,
     /// The server's place among those of the snapshot.
-    pub(super) at: usize,
-    /// Its place among the server's tools.
-    pub(super) place: usize,
-    pub(super) measures: Measures,
-    pub(super) terms: Arc<ToolTerms>,
+    at: usize,
+    place: usize,
+    measures: Measures,
     /// Whether it is found by its name alone.
-    pub(super) is_hidden: bool,
+    is_hidden: bool,
 }
 
 impl Indexed {
@@ -125,14 +125,40 @@ impl<'a> Hits<'a> {
 }
 
 impl Searcher {
-    /// Over every tool of a snapshot, in its order, and their postings.
-    pub(super) fn new(snapshot: Arc<Snapshot>, tools: Vec<Indexed>, postings: Postings) -> Self {
-        Self {
+    /// Over an opened index. `known` gives a tool's number and measures.
+    pub(super) fn new(
+        snapshot: Arc<Snapshot>,
+        searcher: tantivy::Searcher,
+        fields: &IndexFields,
+        known: impl Fn(&ServerName, &Tool) -> Option<(u64, Measures)>,
+    ) -> Result<Self, IndexError> {
+        let (mut tools, mut by_number) = (Vec::new(), HashMap::new());
+        for (at, server) in snapshot.servers.values().enumerate() {
+            for (place, tool) in server.tools.iter().enumerate() {
+                if let Some((number, measures)) = known(&server.server, tool) {
+                    by_number.insert(number, u32::try_from(tools.len()).unwrap_or(u32::MAX));
+                    tools.push(Indexed {
+                        server: server.clone(),
+                        at,
+                        place,
+                        measures,
+                        is_hidden: snapshot.hides(
+                            server.server.as_str(),
+                            ThingKind::Tool,
+                            &tool.name,
+                        ),
+                    });
+                }
+            }
+        }
+        let index = Postings::new(searcher, fields, &by_number)
+            .map_err(IndexError::new("open the index"))?;
+        Ok(Self {
             means: Means::of(tools.iter().map(|tool| &tool.measures.lengths)),
             snapshot,
             tools,
-            postings,
-        }
+            index: Some(index),
+        })
     }
 
     /// The snapshot that this is an index of.
@@ -148,13 +174,21 @@ impl Searcher {
 
     /// Searches. What the query filters by is never relaxed; [`Query::attempts`] is for that. Once `stop` says so, anything may come
     /// of it.
-    pub fn search(&self, query: &Query, matching: Matching, stop: &Stop) -> Hits<'_> {
-        if query.is_empty() {
-            return self.hits(Vec::new(), Vec::new());
-        }
+    pub fn search(
+        &self,
+        query: &Query,
+        matching: Matching,
+        stop: &Stop,
+    ) -> Result<Hits<'_>, IndexError> {
+        let Some(index) = self.index.as_ref().filter(|_| !query.is_empty()) else {
+            return Ok(self.hits(Vec::new(), Vec::new()));
+        };
+        let failed = IndexError::new("search the index");
         let filters = Filters::of(query);
         let passes = |place: &usize| filters.pass(&self.tools[*place]);
-        let phrases = self.with_phrases(query, passes, stop);
+        let phrases = self
+            .with_phrases(index, query, passes, stop)
+            .map_err(&failed)?;
         let allowed = |place: usize| match &phrases {
             Some(phrases) => phrases.contains(&place),
             None => passes(&place),
@@ -167,9 +201,9 @@ impl Searcher {
                 place: Reverse(place),
                 words: 0,
             });
-            return self.hits(all.collect(), Vec::new());
+            return Ok(self.hits(all.collect(), Vec::new()));
         }
-        let scores = self.scores(wanted.terms, stop);
+        let scores = self.scores(index, wanted.terms, stop).map_err(&failed)?;
         let most = scores.most * bm25f::MOST_FACTOR;
         let ranked = scores
             .of
@@ -190,7 +224,7 @@ impl Searcher {
                     words: scores.met[place],
                 })
             });
-        self.hits(ranked.collect(), wanted.words)
+        Ok(self.hits(ranked.collect(), wanted.words))
     }
 
     fn hits(&self, ranked: Vec<Ranked>, words: Vec<(String, u64)>) -> Hits<'_> {
@@ -202,7 +236,12 @@ impl Searcher {
     }
 
     /// Every tool's score, term after term.
-    fn scores(&self, wanted: Vec<QueryTerm>, stop: &Stop) -> Scores {
+    fn scores(
+        &self,
+        index: &Postings,
+        wanted: Vec<QueryTerm>,
+        stop: &Stop,
+    ) -> tantivy::Result<Scores> {
         let n_tools = self.tools.len();
         let mut scores = Scores {
             of: vec![0.0; n_tools],
@@ -212,7 +251,7 @@ impl Searcher {
             met: vec![0; n_tools],
             most: 0.0,
         };
-        scores.in_names = self.each_term(wanted, stop, |term, factor, found| {
+        scores.in_names = self.each_term(index, wanted, stop, |term, factor, found| {
             scores.most += factor * bm25f::MOST;
             for place in found.itself() {
                 scores.covered[*place] |= term.covers_itself();
@@ -228,8 +267,8 @@ impl Searcher {
                 let added = bm25f::saturated(weight) - bm25f::saturated(carried);
                 scores.of[*place] += factor * added;
             }
-        });
-        scores
+        })?;
+        Ok(scores)
     }
 
     /// What a tool's score is multiplied by.
@@ -250,13 +289,14 @@ impl Searcher {
     /// name the query has.
     fn each_term(
         &self,
+        index: &Postings,
         mut terms: Vec<QueryTerm>,
         stop: &Stop,
         mut see: impl FnMut(&QueryTerm, f32, &Occurrences),
-    ) -> Vec<u16> {
+    ) -> tantivy::Result<Vec<u16>> {
         let (n_tools, n_servers) = (self.tools.len(), self.snapshot.servers.len());
         let is_long = terms.iter().filter(|term| term.is_whole()).count() >= bm25f::LONG;
-        add_parts(&mut terms, |text| self.postings.of(text).len());
+        add_parts(&mut terms, |text| index.having(text))?;
         let texts: HashSet<&str> = terms.iter().map(|term| &*term.text).collect();
         let mut found = Occurrences {
             weights: vec![[0.0; FIELDS]; n_tools],
@@ -267,12 +307,12 @@ impl Searcher {
             servers: Vec::new(),
         };
         for term in terms.iter().take_while(|_| !stop.is_requested()) {
-            self.add_postings(&term.text, None, &mut found);
+            self.add_postings(index, &term.text, None, &mut found)?;
             found.n_itself = found.having.len();
             if term.is_whole() {
                 for (other, share) in similar(&term.text) {
                     if !texts.contains(&**other) {
-                        self.add_postings(other, Some(*share), &mut found);
+                        self.add_postings(index, other, Some(*share), &mut found)?;
                     }
                 }
             } else if found.having.is_empty() {
@@ -291,7 +331,7 @@ impl Searcher {
             see(term, factor, &found);
             found.clear();
         }
-        found.in_names
+        Ok(found.in_names)
     }
 
     /// Gives the tools of each server a share of what their mean weighs.
@@ -308,53 +348,51 @@ impl Searcher {
     }
 
     /// Adds those of a term, or of a similar one that counts so much.
-    fn add_postings(&self, text: &str, similar: Option<f32>, found: &mut Occurrences) {
+    fn add_postings(
+        &self,
+        index: &Postings,
+        text: &str,
+        similar: Option<f32>,
+        found: &mut Occurrences,
+    ) -> tantivy::Result<()> {
         let share = similar.unwrap_or(1.0);
-        for posting in self.postings.of(text) {
-            let (place, field) = (posting.tool(), posting.field());
+        index.each_posting(text, |field, place, frequency| {
             let fields = &mut found.weights[place];
             if fields.iter().all(|weight| *weight == 0.0) {
                 found.having.push(place);
             }
             let length = self.tools[place].measures.lengths[field];
-            fields[field] += share * self.means.weigh(field, length, posting.frequency());
+            fields[field] += share * self.means.weigh(field, length, frequency);
             if field == texts::NAME && similar.is_none() {
                 let in_name = &mut found.in_names[place];
-                *in_name = in_name.saturating_add(posting.frequency());
+                *in_name = in_name.saturating_add(frequency.try_into().unwrap_or(u16::MAX));
             }
-        }
+        })
     }
 
     /// The tools that have every phrase of the query; `None` if it has none. Their texts are read once, and only of those that
     /// pass and have the stems of all phrases.
     fn with_phrases(
         &self,
+        index: &Postings,
         query: &Query,
         passes: impl Fn(&usize) -> bool,
         stop: &Stop,
-    ) -> Option<HashSet<usize>> {
-        let (first, others) = query.phrases.split_first()?;
-        let mut having = self.with_stems(first);
+    ) -> tantivy::Result<Option<HashSet<usize>>> {
+        let Some((first, others)) = query.phrases.split_first() else {
+            return Ok(None);
+        };
+        let mut having = index.with_stemmed(first)?;
         having.retain(passes);
         for phrase in others {
             if having.is_empty() || stop.is_requested() {
                 break;
             }
-            let also = self.with_stems(phrase);
+            let also = index.with_stemmed(phrase)?;
             having.retain(|place| also.contains(place));
         }
         having.retain(|place| !stop.is_requested() && self.tools[*place].has_all(&query.phrases));
-        Some(having)
-    }
-
-    /// The tools that have the stems of a phrase next to each other in one field.
-    fn with_stems(&self, phrase: &[String]) -> HashSet<usize> {
-        let (stems, rarest) = self.postings.of_phrase(phrase);
-        let having = rarest.iter().filter(|posting| {
-            let tool = &self.tools[posting.tool()];
-            tool.terms.has(posting.field(), &stems)
-        });
-        having.map(|posting| posting.tool()).collect()
+        Ok(Some(having))
     }
 }
 

@@ -181,12 +181,15 @@ const MOST_PARTED: usize = 8;
 const SHORTEST_PART: usize = 3;
 
 /// Adds the two parts of words that no tool has, where tools have both. `having` says in how many fields of tools a term stands.
-pub(super) fn add_parts(terms: &mut Vec<QueryTerm>, having: impl Fn(&str) -> usize) {
+pub(super) fn add_parts<E>(
+    terms: &mut Vec<QueryTerm>,
+    having: impl Fn(&str) -> Result<u64, E>,
+) -> Result<(), E> {
     let mut parts: Vec<QueryTerm> = Vec::new();
     let mut n_parted = 0;
     for term in terms.iter().filter(|term| term.is_whole()) {
         let n_chars = term.word.chars().count();
-        if n_chars < 2 * SHORTEST_PART || n_parted == MOST_PARTED || having(&term.text) > 0 {
+        if n_chars < 2 * SHORTEST_PART || n_parted == MOST_PARTED || having(&term.text)? > 0 {
             continue;
         }
         n_parted += 1;
@@ -195,9 +198,9 @@ pub(super) fn add_parts(terms: &mut Vec<QueryTerm>, having: impl Fn(&str) -> usi
             let first: String = term.word.chars().take(n).collect();
             let second: String = term.word.chars().skip(n).collect();
             let (first, second) = (stem(&first), stem(&second));
-            let both = match having(&first) {
+            let both = match having(&first)? {
                 0 => 0,
-                first => first.min(having(&second)),
+                first => first.min(having(&second)?),
             };
             // The part that is rarer says how good a guess it is.
             if both > 0 && best.as_ref().is_none_or(|(most, _)| *most < both) {
@@ -218,4 +221,5 @@ pub(super) fn add_parts(terms: &mut Vec<QueryTerm>, having: impl Fn(&str) -> usi
         }
     }
     terms.extend(parts);
+    Ok(())
 }

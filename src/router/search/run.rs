@@ -38,7 +38,8 @@ pub(super) fn in_lists(
     snapshot: &Arc<Snapshot>,
     search: &Search,
 ) -> Result<Found, Failure> {
-    let (searcher, _) = Writer::default().update(snapshot.clone());
+    let indexed = Writer::new().and_then(|mut writer| writer.update(snapshot.clone()));
+    let (searcher, _) = indexed.map_err(|error| failed(&error))?;
     let state = SearchState {
         settings,
         snapshot,
@@ -79,7 +80,7 @@ impl SearchState<'_> {
         let mut found = Found::default();
         for (i, attempt) in query.attempts(search.matching).iter().enumerate() {
             let before = std::mem::take(&mut found.held);
-            found = self.attempt(attempt, search, stop);
+            found = self.attempt(attempt, search, stop)?;
             let is_new = |one: &Failure| before.iter().all(|known| known.error != one.error);
             found.held.retain(is_new);
             found.held.splice(..0, before);
@@ -140,15 +141,17 @@ impl SearchState<'_> {
     }
 
     /// Says of what was found what each word adds to its score.
-    fn explain(&self, query: &Query, found: &mut Found) {
+    fn explain(&self, query: &Query, found: &mut Found) -> Result<(), Failure> {
         let places = found.tools.iter();
         let places: Vec<(&str, usize)> = places
             .map(|tool| (tool.server.server.as_str(), tool.place))
             .collect();
         let explained = self.searcher.explain(query, &places);
+        let explained = explained.map_err(|error| failed(&error))?;
         for (tool, why) in found.tools.iter_mut().zip(explained) {
             tool.why = Some(why);
         }
+        Ok(())
     }
 
     /// How much it would be to list every tool that the caller may call.
@@ -184,10 +187,13 @@ impl SearchState<'_> {
         Rules::new(self.settings, self.snapshot)
     }
 
-    fn attempt(&self, query: &Query, search: &Search, stop: &Stop) -> Found {
+    fn attempt(&self, query: &Query, search: &Search, stop: &Stop) -> Result<Found, Failure> {
         let most = self.settings.tools_limit;
         let limit = search.limit.unwrap_or(most).clamp(1, most);
-        let mut hits = self.searcher.search(query, search.matching, stop);
+        let mut hits = self
+            .searcher
+            .search(query, search.matching, stop)
+            .map_err(|error| failed(&error))?;
         let (mut found, mut words, mut least) = (Found::default(), 0, None);
         let is_far_below = |score: f32, best: Option<f32>| {
             let best = best.filter(|_| search.matching == Matching::Any);
@@ -243,14 +249,24 @@ impl SearchState<'_> {
             }
         }
         if search.explained {
-            self.explain(query, &mut found);
+            self.explain(query, &mut found)?;
         }
         let missing = hits.words_but(words);
         if found.total > 0 && !missing.is_empty() {
             found.add_notice(&notice::without(&missing));
         }
-        found
+        Ok(found)
     }
+}
+
+fn failed(error: &crate::catalog::IndexError) -> Failure {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    tracing::error!(%error, cause, "a search failed");
+    Failure::new(
+        ErrorCode::Internal,
+        "the search failed",
+        "Try again; the daemon's log has the reason.",
+    )
 }
 
 /// Whether a refusal holds a tool back for everybody, so that the notice may name it. What rules deny to a caller does not exist for it.

@@ -5,7 +5,7 @@ use crate::{
     catalog::{
         Query,
         index::{
-            bm25f,
+            IndexError, bm25f,
             terms::{QueryTerm, QueryTerms, wanted},
             texts::{self, FIELDS},
         },
@@ -26,7 +26,14 @@ pub struct WordShare {
 
 impl Searcher {
     /// Explains the scores of these tools, given as server and place. What all words add up to is the score.
-    pub fn explain(&self, query: &Query, tools: &[(&str, usize)]) -> Vec<Vec<WordShare>> {
+    pub fn explain(
+        &self,
+        query: &Query,
+        tools: &[(&str, usize)],
+    ) -> Result<Vec<Vec<WordShare>>, IndexError> {
+        let Some(index) = &self.index else {
+            return Ok(vec![Vec::new(); tools.len()]);
+        };
         let mut wanted = wanted(&query.words);
         let is = |tool: &Indexed, of: &(&str, usize)| {
             tool.place == of.1 && tool.server.server.as_str() == of.0
@@ -38,23 +45,25 @@ impl Searcher {
         let mut words = words_of(&wanted, tools.len());
         let (mut most, mut covered) = (0.0, vec![0; tools.len()]);
         let terms = std::mem::take(&mut wanted.terms);
-        let in_names = self.each_term(terms, &Stop::default(), |term, factor, found| {
-            most += factor * bm25f::MOST;
-            let word = word_of(&mut words, term, tools.len());
-            for (n, place) in places.iter().enumerate() {
-                let Some(place) = *place else { continue };
-                let mut fields = found.weights[place];
-                fields[texts::SERVER] += found.carried[self.tools[place].at];
-                let sum: f32 = fields.iter().sum();
-                let added = factor * bm25f::saturated(sum) / sum.max(f32::MIN_POSITIVE);
-                for (share, weight) in word.shares[n].iter_mut().zip(fields) {
-                    *share += weight * added;
+        let in_names = self
+            .each_term(index, terms, &Stop::default(), |term, factor, found| {
+                most += factor * bm25f::MOST;
+                let word = word_of(&mut words, term, tools.len());
+                for (n, place) in places.iter().enumerate() {
+                    let Some(place) = *place else { continue };
+                    let mut fields = found.weights[place];
+                    fields[texts::SERVER] += found.carried[self.tools[place].at];
+                    let sum: f32 = fields.iter().sum();
+                    let added = factor * bm25f::saturated(sum) / sum.max(f32::MIN_POSITIVE);
+                    for (share, weight) in word.shares[n].iter_mut().zip(fields) {
+                        *share += weight * added;
+                    }
+                    if found.itself().contains(&place) {
+                        covered[n] |= term.covers_itself();
+                    }
                 }
-                if found.itself().contains(&place) {
-                    covered[n] |= term.covers_itself();
-                }
-            }
-        });
+            })
+            .map_err(IndexError::new("search the index"))?;
         let most = most * bm25f::MOST_FACTOR;
         words.retain(|word| {
             word.bits != 0 || word.shares.iter().flatten().any(|share| *share > 0.0)
@@ -69,7 +78,7 @@ impl Searcher {
             };
             words.iter().map(share).collect()
         };
-        covered.iter().enumerate().map(of_tool).collect()
+        Ok(covered.iter().enumerate().map(of_tool).collect())
     }
 }
 

@@ -49,11 +49,13 @@ fn snapshot(tools: Tools<'_>) -> Arc<Snapshot> {
 }
 
 fn index(writer: &mut Writer, tools: Tools<'_>) -> (Searcher, IndexChanges) {
-    writer.update(snapshot(tools))
+    writer
+        .update(snapshot(tools))
+        .expect("memory does not fail")
 }
 
 fn indexed(tools: Tools<'_>) -> Searcher {
-    index(&mut Writer::default(), tools).0
+    index(&mut Writer::new().expect("memory does not fail"), tools).0
 }
 
 fn search(searcher: &Searcher, query: &str, matching: Matching) -> Vec<(String, f32)> {
@@ -61,7 +63,9 @@ fn search(searcher: &Searcher, query: &str, matching: Matching) -> Vec<(String, 
     let servers: Vec<&str> = snapshot.servers.keys().map(ServerName::as_str).collect();
     let query = Query::parse(query, &servers);
     let attempts = query.attempts(matching).into_iter().map(|query| {
-        let hits = searcher.search(&query, matching, &Stop::default());
+        let hits = searcher
+            .search(&query, matching, &Stop::default())
+            .expect("memory does not fail");
         hits.map(|hit| {
             (
                 format!("{}:{}", hit.server.server, hit.tool().name),
@@ -108,7 +112,7 @@ const SOME: Tools<'static> = &[
 
 #[test]
 fn only_tools_that_changed_are_indexed_again() {
-    let mut writer = Writer::default();
+    let mut writer = Writer::new().expect("memory does not fail");
     let mut check = |tools: Tools<'_>, indexed, removed| {
         assert_eq!(
             index(&mut writer, tools).1,
@@ -126,7 +130,7 @@ fn only_tools_that_changed_are_indexed_again() {
 
 #[test]
 fn a_changed_tool_is_found_by_its_new_words_only() {
-    let mut writer = Writer::default();
+    let mut writer = Writer::new().expect("memory does not fail");
     index(&mut writer, SOME);
     for round in 0..20 {
         let description = format!("Fetches round{round} rubber ducks.");
