@@ -66,7 +66,7 @@ export function firstRun(frame, calls) {
         h("div.ways",
           way("w1", "Import", waiting(), n ? go(`Choose from ${count(n, "server")}`, "/ui/add#import", "btn primary") : go("Look again", "/ui/add#import"), "mcpproxy import"),
           way("w2", "Add or paste", "Paste text from a README, choose a known server, or fill in a form.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
-          way("w3", "Try the demo", "A bundled server with harmless tools. It downloads nothing, writes no file, and ends with the daemon.", it.doing ? h("span.wait", { role: "status" }, it.doing) : button("Start the demo", demo), "mcpproxy serve --demo")),
+          way("w3", "Try the demo", "A bundled server with harmless tools. It downloads nothing, changes no file of yours, and ends with the daemon.", it.doing ? h("span.wait", { role: "status" }, it.doing) : button("Start the demo", demo), "mcpproxy serve --demo")),
         it.failure ? failed(it.failure) : null,
         steps(),
       ];

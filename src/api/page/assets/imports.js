@@ -6,9 +6,6 @@ import { acting, button, cell, failed, go, head, needsYou, note, row, serverStat
 import { knowVault, vault } from "./vault.js";
 import { capital, count, said, sentence } from "./words.js";
 
-/** What is so of a server that was found, as far as it is nothing to choose. */
-const WHY = { same: "here already", ourselves: "mcpproxy itself", unusable: "cannot be used" };
-
 /** Of what `found()` has: what can be taken over, what of it is chosen, and how. */
 export function offers(frame, found) {
   const left = new Set();
@@ -125,7 +122,7 @@ export function imports(frame, done = () => {}) {
     else if (one.outcome === "renamed") parts.push("new; ", sentence(one.reason ?? "renamed"));
     else if (one.outcome === "same" && taken?.has(one.name)) parts.push(state("ready", "imported"), " as ", h("a.u", { href: `/ui/servers/${part(one.name)}` }, said(one.name)));
     else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? ["; there with different ", said(one.differing.join(", "))] : null));
-    else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", sentence(one.reason)] : null));
+    else parts.push(h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : "cannot be used", one.reason ? [": ", sentence(one.reason)] : null));
     if (one.disabled) parts.push(", stays disabled");
     if (one.quarantined) parts.push(", stays quarantined");
     if (one.warning) parts.push(h("div.sub", state("err", sentence(one.warning))));

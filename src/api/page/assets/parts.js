@@ -103,16 +103,12 @@ export function stepWords({ step, next_step: told }) {
   switch (step?.do) {
     case "read_log": return "read its log, then correct its command or its arguments";
     case "run_by_hand": return "correct its command or its arguments; it wrote no log";
-    case "set_secret":
-    case "set_variable": return `enter ${step.name} on the server’s page`;
+    case "set_secret": case "set_variable": return `enter ${step.name} on the server’s page`;
     case "check_config": return "correct the configuration file";
     case "describe_config": return "correct the value, then try again";
     case "log_in": return "log in; your browser opens its page";
-    case "review": return "review it";
+    case "review": case "enable": case "restart": case "remove": return `${step.do} it`;
     case "wait": return "wait: mcpproxy keeps trying";
-    case "enable": return "enable it";
-    case "restart": return "restart it";
-    case "remove": return "remove it";
     case "find_type": return "check the path of its URL, or edit it and set Transport to “detected automatically”";
     case "allow_longer_calls": return "check whether the call ran, then let its calls take longer";
     case "fix_entry": return step.how ?? "correct its entry";

@@ -232,7 +232,7 @@ export function review(wanted, frame) {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing its tools";
       return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button(`Disable ${name}`, () => disable()), button("Approve anyway", () => approve({}, name), "btn danger")));
     }
-    return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, " mcpproxy then holds every change to its tools and instructions, and changes to its prompts and resources that look dangerous."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
+    return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, shown.entry?.tool_changes === "allow" ? "" : " mcpproxy then holds every change to its tools and instructions, and changes to its prompts and resources that look dangerous."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
   }
 
   /** One definition that is held of a server that is trusted. */
