@@ -80,7 +80,7 @@ test("a setting is changed in its field, shown before it is saved, and undone", 
   await page.getByRole("switch", { name: "Run scripts" }).check();
   await page.getByText("2 unsaved changes").waitFor();
   await isSound({ page, width: 1280 }, "settings that are not saved");
-  await page.getByRole("button", { name: "Put back Run scripts" }).click();
+  await page.getByRole("button", { name: "Reset Run scripts" }).click();
   await page.getByText("1 unsaved change").waitFor();
   await page.getByRole("button", { name: "Review" }).click();
   await page.locator("tr[data-key='review tools_limit']").waitFor();

@@ -38,7 +38,7 @@ function drawer(record, others, isThere, close) {
       ["Method", record.method ? h("code", said(record.method)) : undefined],
       ["Call", record.call ? [h("code", said(record.call)), " ", copying("copy", record.call, "link small")] : undefined],
       ["Caused by", record.parent ? h("a", { href: query("/ui/activity", { call: record.parent, run: record.run }) }, h("code", said(record.parent))) : undefined],
-      ["Why", record.reason ? said(record.reason) : undefined],
+      ["Reason given", record.reason ? said(record.reason) : undefined],
       ["Sensitivity", record.data_sensitivity ? said(record.data_sensitivity) : undefined],
       ["Action", record.action ? said(record.action) : undefined],
       ["Detail", record.detail && record.detail !== bad ? said(record.detail) : undefined],

@@ -28,7 +28,7 @@ export function entryFacts(entry, things) {
   const named = (map) => Object.entries(map ?? {}).map(([key, value]) => `${key}=${value}`).join(", ");
   return [
     [entry.url ? "Reaches" : "Runs", h("code", said(line))],
-    ["In", entry.cwd ? h("code", said(entry.cwd)) : undefined],
+    ["Folder", entry.cwd ? h("code", said(entry.cwd)) : undefined],
     ["Environment", entry.url ? undefined : named(entry.env) ? h("code", said(named(entry.env))) : "no variables added"],
     ["Headers", entry.url && named(entry.headers) ? h("code", said(named(entry.headers))) : undefined],
     ["Offers", tools.length ? [`${count(tools.length, "tool")}: `, tools.map((tool, i) => [i ? ", " : "", h("code", said(tool.name))])] : undefined],

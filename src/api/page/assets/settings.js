@@ -92,7 +92,7 @@ export function settings(query, frame) {
   function line(one, name, how) {
     const isEdited = edits.has(one.key);
     const before = one.isSet ? one.value : one.inForce ?? one.default ?? "";
-    const was = isEdited ? h("span.lab", "was ", said(before === "" ? "not set" : inWords(one, before, how)), " ", button("Put back", () => { edits.delete(one.key); resets += 1; review = null; frame.paint(); }, "link", { "aria-label": `Put back ${name}` })) : null;
+    const was = isEdited ? h("span.lab", "was ", said(before === "" ? "not set" : inWords(one, before, how)), " ", button("Reset", () => { edits.delete(one.key); resets += 1; review = null; frame.paint(); }, "link", { "aria-label": `Reset ${name}` })) : null;
     const means = meaning(one, edits.get(one.key) ?? before, how);
     return row(one.key, [
       head("grow", name, name === one.key ? null : [" ", h("code.dim", one.key)], h("span.sub.block", sentence(one.meaning))),

@@ -167,7 +167,7 @@ export function story(id, first, frame) {
     const list = query("/ui/activity", middle.client ? { client: asker(middle) } : { caller: middle.caller });
     return [
       h("div.title", h("div", crumbs(["Activity", "/ui/activity"], ["Conversations", "/ui/activity/session"], "one"), h("h1", said(asker(middle) || "A client"), ", since ", at(steps[0]?.time ?? middle.time)),
-        h("p.sub", middle.caller ? ["Calls of ", h("code", said(middle.caller)), ", without a pause of more than 30 min."] : "Calls without a pause of more than 30 min.")), h("div.acts", go("As a list", list))),
+        h("p.sub", middle.caller ? ["Calls of ", h("code", said(middle.caller)), ", without a pause of more than 30 min."] : "Calls without a pause of more than 30 min.")), h("div.acts", go("Show as a list", list))),
       strip([["Searched", count(searches.length, "time")], ["Called", n(calls)], ["Failed", n(calls.filter(isFailed))], ["Refused", n(calls.filter(isRefused))], ["Answers", `${bytes(answers(steps))} ≈ ${short(tokens(answers(steps)))} tokens`]]),
       segments("Filter", [tab("All", "", steps), tab("Failed or refused", "bad", steps.filter(isBad)), tab("Secrets masked", "masked", steps.filter((one) => one.masked))]),
       h("p.hint", "mcpproxy does not see the messages between the user and the agent."),

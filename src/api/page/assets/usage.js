@@ -137,7 +137,7 @@ export function usage(first, frame) {
     return h("section.sec", { "aria-labelledby": "nv-h" },
       h("header", h("h2", { id: "nv-h" }, !sums.complete ? ["Never called since ", at(sums.from)] : asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "agents still find these tools" : "the log began then; agents still find these tools")),
       it.failure ? failed(it.failure) : null,
-      table("fold", [["Disable", "", true], ["Server"], ["Tools", "r"], ["Which"]], [[...by].map(line)]),
+      table("fold", [["Disable", "", true], ["Server"], ["Unused tools", "r"], ["Names"]], [[...by].map(line)]),
       h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : n ? [button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides the tools from agents. You can enable each one again on its server’s page.")] : h("span.small.dim", "Choose the servers whose unused tools you want to hide from agents.")));
   }
 
@@ -171,7 +171,7 @@ export function usage(first, frame) {
         sums.tools.length ? h("span.end.acts", button("Export CSV", () => save(csv(), `${file()}.csv`), "link small"), button("Export JSON", () => save(json(), `${file()}.json`), "link small")) : null),
       strip([["Calls", number(all.calls)], ["Errors", all.failed ? `${number(all.failed)}, ${((100 * all.failed) / all.calls).toFixed(1)} %` : "0"], ["Refused", number(all.refused)], ["Answers", `${bytes(all.answer_bytes)} ≈ ${short(tokens(all.answer_bytes))} tokens`], ["p50 / p95", `${took(all.median_us)} / ${took(all.p95_us)}`], ["Definitions not sent", h("b", `${short(sums.definitions.not_sent)} tokens`)]]),
       h("div.cols", h("section", { "aria-labelledby": "d-h" }, bars(), used(), unused()),
-        h("aside.rail", { "aria-label": "Sums" }, saved(),
+        h("aside.rail", { "aria-label": "Totals" }, saved(),
           by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server }), asked.server || sums.servers.reduce((n, one) => n + one.calls, 0) === all.calls ? null : h("p.hint", "Not counted here: searches, built-in tools, and calls that were refused before they reached a server.")))),
       all.calls ? null : h("p.acts", go("Connect a client", "/ui/clients")),
     ];
