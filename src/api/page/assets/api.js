@@ -59,7 +59,7 @@ async function send(path, { method = "GET", body, signal, patience = PATIENCE, a
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Failure(0, method === "GET" ? GONE : UNSURE);
+    throw new Failure(0, method === "GET" || body?.dry_run || /^(?:import\/pasted|access\/check|trial)$/.test(path) ? GONE : UNSURE);
   }
 }
 
