@@ -33,18 +33,13 @@ async fn upstream() -> Upstream {
         .await
 }
 
-async fn ready(daemon: &TestDaemon) -> TestClient {
-    let client = daemon.client_of("up__echo").await;
-    client
-}
-
 #[tokio::test]
 async fn a_call_is_recorded_however_it_ends() {
     let upstream = upstream().await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, json!({ "call_tool_timeout": "2s" }))
         .await;
-    let client = ready(&daemon).await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await;
     client.call("up__refuse", "{}").await;
     client.call("up__fail", "{}").await;
@@ -118,7 +113,7 @@ async fn of_an_error_the_same_is_kept_whoever_says_it() {
         .upstream("up", &upstream)
         .upstream_with("knowing", &knowing, entry)
         .await;
-    let client = ready(&daemon).await;
+    let client = daemon.client_of("up__echo").await;
     client.wait_for_tool("knowing__refuse").await;
     for tool in ["up__fail", "up__refuse", "knowing__refuse"] {
         client.call(tool, "{}").await;
@@ -137,7 +132,7 @@ async fn no_secret_stands_in_the_file() {
         .upstream("up", &upstream)
         .config(settings)
         .await;
-    let client = ready(&daemon).await;
+    let client = daemon.client_of("up__echo").await;
     let url = format!("https://user:{IN_URL}@host/x?token={IN_URL}");
     let arguments = json!({
         "token": "short", "note": format!("use {SENT}, please"), "deep": [{ "url": url, "q": format!("is it {REFERRED}?") }],
@@ -196,7 +191,7 @@ async fn no_part_of_a_secret_stands_in_the_file_where_long_arguments_are_cut() {
         .upstream("up", &upstream)
         .config(settings)
         .await;
-    let client = ready(&daemon).await;
+    let client = daemon.client_of("up__echo").await;
     for secret in [SENT, REFERRED] {
         for shown in 0..=secret.len() {
             let before = "x".repeat(KEPT - shown - 1);
@@ -229,7 +224,7 @@ async fn arguments_are_kept_as_the_setting_says_and_an_edit_counts_at_once() {
             .config(json!({ "activity": activity }))
     };
     let daemon = configured(json!({ "arguments": "off" })).await;
-    let client = ready(&daemon).await;
+    let client = daemon.client_of("up__echo").await;
     let call = async |expected: Value| {
         until_async("the setting to be in force", async || {
             client.call("up__echo", r#"{"token":"short","a":1}"#).await;
@@ -306,7 +301,7 @@ async fn a_damaged_file_is_named_and_the_daemon_runs() {
     let (code, ..) = home.cli(&["activity", "list"]).await;
     assert_eq!(code, 1, "without a daemon it is said, and left alone");
     let daemon = TestDaemon::start_in(home).await;
-    let client = ready(&daemon).await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await;
     assert_eq!(daemon.home().activity("kind=call").await.len(), 1);
     let status = daemon.rest("GET", "/api/v1/status", "").await.json();

@@ -1,6 +1,6 @@
 //! Records of what people decide about trust, of what is held, and of requests that are refused before they are calls.
 
-use super::{ready, upstream};
+use super::upstream;
 use crate::{
     support::{
         behaviours::*,
@@ -26,7 +26,7 @@ async fn what_is_held_approved_and_quarantined_is_recorded() {
         .tool("echo", echo())
         .await;
     let daemon = TestDaemon::with_upstream(&server).await;
-    ready(&daemon).await;
+    daemon.wait_for_tool("up__echo").await;
     let other = plain_tool("echo").replace("The tool", "Other words");
     server.offer(&[(other, echo())]).await;
     let held = until_async("the change to be held", async || {

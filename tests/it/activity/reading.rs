@@ -1,13 +1,13 @@
 //! Reading the log: in pages, by filters, as a file, and from a terminal with and without a daemon.
 
-use super::{ready, upstream};
+use super::upstream;
 use crate::support::prelude::*;
 
 #[tokio::test]
 async fn pages_have_every_record_once() {
     let upstream = upstream().await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
-    let client = ready(&daemon).await;
+    let client = daemon.client_of("up__echo").await;
     for _ in 0..7 {
         client.call("up__echo", "{}").await;
         client.call("up__fail", "{}").await;
@@ -34,12 +34,12 @@ async fn pages_have_every_record_once() {
 async fn a_call_is_one_call_of_one_run() {
     let upstream = upstream().await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
-    let client = ready(&daemon).await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await;
     let before = daemon.home().activity("kind=call&tool=echo").await;
     let call = before[0]["call"].as_str().expect("an id").to_owned();
     let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
-    let client = ready(&daemon).await;
+    let client = daemon.client_of("up__echo").await;
     let newest = |found: &[Value]| found.first().map(|record| record["call"].clone());
     // Each run counts from the beginning.
     while newest(&daemon.home().activity("kind=call&tool=fail").await) != Some(json!(call)) {

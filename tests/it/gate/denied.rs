@@ -104,7 +104,6 @@ async fn prompts_resources_completions_and_subscriptions_are_denied_likewise() {
 }
 
 #[tokio::test]
-#[expect(clippy::too_many_lines, reason = "one story in rows")]
 async fn no_list_no_search_and_no_suggestion_shows_what_is_denied() {
     let house = house().await;
     let all = &house.all;
