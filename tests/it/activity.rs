@@ -253,10 +253,7 @@ async fn arguments_are_kept_as_the_setting_says_and_an_edit_counts_at_once() {
 #[tokio::test]
 async fn what_was_written_survives_a_kill_and_ids_go_on() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .spawn()
-        .await;
+    let daemon = DaemonProcess::with_upstream(&upstream).await;
     let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await;
     // Read is written.

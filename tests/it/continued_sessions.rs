@@ -89,10 +89,7 @@ async fn active_clients(to: &impl Reachable) -> u64 {
 async fn a_session_goes_on_after_a_restart_with_all_that_was_agreed() {
     for ending in ENDINGS {
         let upstream = over_http().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .spawn()
-            .await;
+        let daemon = DaemonProcess::with_upstream(&upstream).await;
         let mut client = daemon.client("/mcp/all").await;
         client.wait_for_tool("up__echo").await;
         let before = client.request("tools/list", "{}").await;
@@ -293,10 +290,7 @@ async fn a_session_with_a_process_of_its_own_begins_anew() {
 async fn a_stream_that_ended_with_its_daemon_ends_its_request() {
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let upstream = over_http().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .spawn()
-            .await;
+        let daemon = DaemonProcess::with_upstream(&upstream).await;
         let mut client = TestClient::speaking(revision)
             .connect(&daemon, "/mcp/all")
             .await;
@@ -324,10 +318,7 @@ async fn a_stream_that_ended_with_its_daemon_ends_its_request() {
 #[tokio::test]
 async fn the_clients_own_stream_is_taken_up_after_a_restart() {
     let upstream = over_http().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .spawn()
-        .await;
+    let daemon = DaemonProcess::with_upstream(&upstream).await;
     let speaking = TestClient::speaking("2025-11-25");
     let mut client = speaking.connect(&daemon, "/mcp/all").await;
     client.wait_for_tool("up__echo").await;

@@ -140,11 +140,7 @@ fn deep(levels: usize) -> String {
 
 #[tokio::test]
 async fn a_broken_answer_fails_its_call_only() {
-    for upstream in [
-        FakeUpstream::stdio(),
-        FakeUpstream::http(),
-        FakeUpstream::sse(),
-    ] {
+    for upstream in FakeUpstream::of_each_transport() {
         let upstream = upstream
             .tool("broken", malformed())
             .tool("huge", oversized(65 << 20))

@@ -152,11 +152,7 @@ async fn requests_run_at_once_and_a_post_waits_for_none() {
 
 #[tokio::test]
 async fn progress_comes_in_order_before_its_answer() {
-    for upstream in [
-        FakeUpstream::stdio(),
-        FakeUpstream::http(),
-        FakeUpstream::sse(),
-    ] {
+    for upstream in FakeUpstream::of_each_transport() {
         let work = progress(20).then(reply_text("done"));
         let upstream = upstream.tool("work", work).await;
         let daemon = TestDaemon::with_upstream(&upstream).await;

@@ -101,9 +101,9 @@ async fn the_children_of_two_daemons_are_strangers() {
         FakeUpstream::stdio().tool("echo", echo()).stubborn().await,
         FakeUpstream::stdio().tool("echo", echo()).stubborn().await,
     );
-    let one = TestDaemon::builder().upstream("up", &a).spawn().await;
+    let one = DaemonProcess::with_upstream(&a).await;
     one.client("/mcp/all").await.wait_for_tool("up__echo").await;
-    let two = TestDaemon::builder().upstream("up", &b).spawn().await;
+    let two = DaemonProcess::with_upstream(&b).await;
     two.client("/mcp/all").await.wait_for_tool("up__echo").await;
     let home = two.kill().await;
     let two = DaemonProcess::spawn_in(home).await;

@@ -45,10 +45,7 @@ impl Listeners {
 #[tokio::test]
 async fn a_client_hears_of_what_its_endpoint_shows() {
     let (a, b) = (server().await, server().await);
-    let daemon = TestDaemon::builder()
-        .upstream("a", &a)
-        .upstream("b", &b)
-        .await;
+    let daemon = TestDaemon::with_two(&a, &b).await;
     let endpoints = ["/mcp", "/mcp/all", "/mcp/server/a", "/mcp/server/b"];
     let mut listeners = Listeners::on(&daemon, &endpoints).await;
     let tools = ["echo", "new"].map(|name| (plain_tool(name), echo()));

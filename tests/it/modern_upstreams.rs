@@ -189,10 +189,7 @@ async fn tasks_of_many_servers_find_their_way_back() {
             .on("tasks/get", task(id))
     };
     let (a, b) = (server("of-a").await, server("of-b").await);
-    let daemon = TestDaemon::builder()
-        .upstream("a", &a)
-        .upstream("b", &b)
-        .await;
+    let daemon = TestDaemon::with_two(&a, &b).await;
     let able = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
     let client = ModernClient::able_to(&daemon, "/mcp/all", &able);
     client.wait_for_tool("a__work").await;

@@ -145,11 +145,7 @@ fn request_id(frame: &str) -> Value {
 #[tokio::test]
 async fn notifications_that_nobody_knows_reach_the_only_caller() {
     let vendor = r#"{"jsonrpc":"2.0","method":"notifications/vendor/news","params":{"n":1.10}}"#;
-    for upstream in [
-        FakeUpstream::stdio(),
-        FakeUpstream::sse(),
-        FakeUpstream::http().answering(HttpAnswers::Sse),
-    ] {
+    for upstream in FakeUpstream::of_each_stream() {
         let upstream = upstream
             .tool("tell", notice(vendor).then(reply_text("done")))
             .await;

@@ -276,10 +276,7 @@ async fn equal_templates_of_two_servers_lead_to_both() {
             )
     };
     let (a, b) = (server("a").await, server("b").await);
-    let daemon = TestDaemon::builder()
-        .upstream("a", &a)
-        .upstream("b", &b)
-        .await;
+    let daemon = TestDaemon::with_two(&a, &b).await;
     let client = daemon.client_of("a__echo").await;
     client.wait_for_tool("b__echo").await;
     let list = client.request("resources/templates/list", "{}").await;

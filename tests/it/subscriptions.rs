@@ -44,11 +44,7 @@ async fn subscribe(client: &TestClient, uri: &str) {
 
 #[tokio::test]
 async fn many_subscribers_are_one_at_the_server() {
-    for upstream in [
-        FakeUpstream::stdio(),
-        FakeUpstream::http(),
-        FakeUpstream::sse(),
-    ] {
+    for upstream in FakeUpstream::of_each_transport() {
         let upstream = described(upstream).await;
         let daemon = one(&upstream).await;
         let (a, mut to_a) = ready(&daemon, "/mcp/all").await;
@@ -83,10 +79,7 @@ async fn an_update_names_the_uri_that_the_client_knows() {
         described(FakeUpstream::stdio()).await,
         described(FakeUpstream::stdio()).await,
     );
-    let daemon = TestDaemon::builder()
-        .upstream("a", &a)
-        .upstream("b", &b)
-        .await;
+    let daemon = TestDaemon::with_two(&a, &b).await;
     let client = daemon.client_of("a__echo").await;
     client.wait_for_tool("b__echo").await;
     let mut stream = client.listen().await;

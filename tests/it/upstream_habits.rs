@@ -44,10 +44,7 @@ async fn a_flood_of_questions_that_are_refused_is_one_line_in_the_log() {
     const QUESTIONS: usize = 40;
 
     let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .spawn()
-        .await;
+    let daemon = DaemonProcess::with_upstream(&upstream).await;
     let _client = daemon.client_of("up__echo").await;
     for number in 0..QUESTIONS {
         // Roots are refused by another part than what is a client's to answer.

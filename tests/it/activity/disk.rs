@@ -14,10 +14,7 @@ async fn status(daemon: &DaemonProcess) -> Option<Value> {
 #[tokio::test]
 async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .spawn()
-        .await;
+    let daemon = DaemonProcess::with_upstream(&upstream).await;
     let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     assert_eq!(daemon.home().activity("tool=echo").await.len(), 1);

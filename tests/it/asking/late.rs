@@ -48,11 +48,7 @@ async fn what_comes_late_is_told_to_the_client_whose_connection_it_comes_on() {
         )
     };
     let status = r#"{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t","status":"working"}}"#;
-    for upstream in [
-        FakeUpstream::stdio(),
-        FakeUpstream::sse(),
-        FakeUpstream::http().answering(HttpAnswers::Sse),
-    ] {
+    for upstream in FakeUpstream::of_each_stream() {
         let is_over_pipes = upstream.is_over_pipes();
         let upstream = upstream.tool("form", reply_text("done")).await;
         let daemon = before_with(&upstream, json!({ "session_scope": "client" })).await;

@@ -125,10 +125,7 @@ async fn a_stream_follows_the_resources_that_can_be_followed() {
         with_notes(FakeUpstream::stdio()).await,
         with_notes(FakeUpstream::http()).await,
     );
-    let daemon = TestDaemon::builder()
-        .upstream("a", &a)
-        .upstream("b", &b)
-        .await;
+    let daemon = TestDaemon::with_two(&a, &b).await;
     let client = ModernClient::new(&daemon, "/mcp/all");
     client.wait_for_tool("a__echo").await;
     client.wait_for_tool("b__echo").await;

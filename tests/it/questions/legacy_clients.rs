@@ -194,11 +194,7 @@ async fn a_question_that_is_open_when_its_call_ends_is_answered_with_an_error() 
     let frame = format!(
         r#"{{"jsonrpc":"2.0","id":"hasty","method":"elicitation/create","params":{FORM}}}"#
     );
-    for upstream in [
-        FakeUpstream::stdio(),
-        FakeUpstream::sse(),
-        FakeUpstream::http().answering(HttpAnswers::Sse),
-    ] {
+    for upstream in FakeUpstream::of_each_stream() {
         let upstream = upstream
             .tool(
                 "hasty",

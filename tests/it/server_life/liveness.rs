@@ -29,11 +29,7 @@ async fn a_server_that_hangs_is_found_out_and_started_anew() {
 
 #[tokio::test]
 async fn a_server_that_does_not_know_pings_is_left_in_peace() {
-    for upstream in [
-        FakeUpstream::stdio(),
-        FakeUpstream::http(),
-        FakeUpstream::sse(),
-    ] {
+    for upstream in FakeUpstream::of_each_transport() {
         let upstream = upstream.on("ping", hang()).tool("echo", echo()).await;
         let daemon = TestDaemon::builder()
             .config(json!({"health_check_interval": "1s", "tool_discovery_interval": "0s"}))

@@ -206,6 +206,11 @@ impl TestDaemon {
         Self::builder().upstream("up", upstream).start().await
     }
 
+    /// One with these two servers, under the names "a" and "b".
+    pub async fn with_two(a: &Upstream, b: &Upstream) -> Self {
+        Self::builder().upstream("a", a).upstream("b", b).await
+    }
+
     /// One before this server, which it calls "up", and a client of all tools, once this one is listed.
     pub async fn before(upstream: &Upstream, tool: &str) -> (Self, TestClient) {
         let daemon = Self::with_upstream(upstream).await;
@@ -324,6 +329,11 @@ pub struct DaemonProcess {
 }
 
 impl DaemonProcess {
+    /// Starts the program with this server alone, under the name "up".
+    pub async fn with_upstream(upstream: &Upstream) -> Self {
+        TestDaemon::builder().upstream("up", upstream).spawn().await
+    }
+
     /// Starts the program in a home where one may have lived before.
     pub async fn spawn_in(home: Home) -> Self {
         let command = serve(&home);

@@ -45,6 +45,17 @@ impl FakeUpstream {
         Self::new("sse")
     }
 
+    /// One over each transport.
+    pub fn of_each_transport() -> [Self; 3] {
+        [Self::stdio(), Self::http(), Self::sse()]
+    }
+
+    /// One over each transport, over HTTP with answers that are streams.
+    pub fn of_each_stream() -> [Self; 3] {
+        let over_http = Self::http().answering(HttpAnswers::Sse);
+        [Self::stdio(), over_http, Self::sse()]
+    }
+
     fn new(transport: &'static str) -> Self {
         Self {
             script: Script::default(),

@@ -70,10 +70,7 @@ async fn a_stream_brings_the_states_of_its_clients_own_tasks() {
     for [a, b] in [[a, b], [c, d]] {
         let a = making(making(a, "of-a"), "of-other").await;
         let b = making(b, "of-b").await;
-        let daemon = TestDaemon::builder()
-            .upstream("a", &a)
-            .upstream("b", &b)
-            .await;
+        let daemon = TestDaemon::with_two(&a, &b).await;
         let client = |name| ModernClient::able_to(&daemon, "/mcp/all", &able()).named(name);
         let (owner, other) = (client("owner"), client("other"));
         for tool in ["a__of-a", "a__of-other", "b__of-b"] {

@@ -148,10 +148,7 @@ async fn what_may_not_be_used_takes_no_uri_from_what_is_in_use() {
         .template(by_id)
         .on("resources/read", said("second"))
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("a", &first)
-        .upstream("b", &second)
-        .await;
+    let daemon = TestDaemon::with_two(&first, &second).await;
     let all = daemon.client("/mcp/all").await;
     for tool in ["a__echo", "b__echo"] {
         all.wait_for_tool(tool).await;

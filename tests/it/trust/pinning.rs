@@ -120,7 +120,7 @@ async fn what_was_taken_back_while_the_server_slept_is_usable_by_the_next_call()
 #[tokio::test]
 async fn the_baseline_is_on_disk_before_the_first_call_is_sent() {
     let server = FakeUpstream::stdio().tool("echo", echo()).await;
-    let daemon = TestDaemon::builder().upstream("up", &server).spawn().await;
+    let daemon = DaemonProcess::with_upstream(&server).await;
     let client = daemon.client("/mcp/call").await;
     let reply = client
         .call("call_tool_write", r#"{"name":"up:echo"}"#)
