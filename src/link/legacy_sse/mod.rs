@@ -76,13 +76,14 @@ async fn connect_through(
     let (events, address) = reader::open(&client, &uri).await?;
     let (news_in, news) = news_queue();
     let (answered, answers) = mpsc::channel(POST_ANSWERS);
-    let shared = Arc::new(LegacySseShared::new(
+    let shared = Arc::new(LegacySseShared {
         client,
         uri,
-        address,
+        address: ArcSwap::from_pointee(address),
+        in_flight: RequestsInFlight::new(numbers, news_in),
         answered,
-        RequestsInFlight::new(numbers, news_in),
-    ));
+        tasks: LinkTasks::new(CancellationToken::new()),
+    });
     let reader = StreamReader::new(shared.clone(), events, answers, Sorter::new(noise));
     Ok(Connection {
         link: LegacySseLink { shared },
@@ -100,7 +101,32 @@ impl LegacySseLink {
         params: Option<&Raw>,
         purpose: Purpose,
     ) -> Result<LegacySseExchange, LinkError> {
-        LegacySseExchange::begin(&self.shared, number, method, params, purpose).await
+        let shared = &self.shared;
+        let slot = shared.in_flight.insert(number, purpose)?;
+        let (delivered, settled) = (CancellationToken::new(), CancellationToken::new());
+        let exchange = LegacySseExchange {
+            shared: shared.clone(),
+            number,
+            slot,
+            quiet: false,
+            delivered: delivered.clone(),
+            _settled: settled.clone().drop_guard(),
+        };
+        let frame = request_frame(&Id::ours(number), method, params).joined();
+        let posting = shared
+            .clone()
+            .post_request(number, frame, delivered, settled);
+        shared.tasks.spawn(posting.logged_here());
+        tokio::select! {
+            biased;
+            () = exchange.slot.stirred() => (),
+            () = exchange.delivered.cancelled() => (),
+            () = tokio::time::sleep(TAKING) => (),
+        }
+        match exchange.slot.failure() {
+            None => Ok(exchange),
+            Some(error) => Err(error),
+        }
     }
 
     /// Sends a notification; comes back when the server has taken it.
@@ -144,23 +170,6 @@ struct LegacySseShared {
 }
 
 impl LegacySseShared {
-    fn new(
-        client: HttpClient,
-        uri: Uri,
-        address: Uri,
-        answered: mpsc::Sender<Bytes>,
-        in_flight: RequestsInFlight,
-    ) -> Self {
-        Self {
-            client,
-            uri,
-            address: ArcSwap::from_pointee(address),
-            in_flight,
-            answered,
-            tasks: LinkTasks::new(CancellationToken::new()),
-        }
-    }
-
     /// Ends the link: everything in flight fails, and nothing more is sent. The first reason counts.
     fn end(&self, reason: &str) {
         self.in_flight.close(reason);
@@ -191,40 +200,6 @@ pub struct LegacySseExchange {
 }
 
 impl LegacySseExchange {
-    async fn begin(
-        shared: &Arc<LegacySseShared>,
-        number: u64,
-        method: &str,
-        params: Option<&Raw>,
-        purpose: Purpose,
-    ) -> Result<Self, LinkError> {
-        let slot = shared.in_flight.insert(number, purpose)?;
-        let (delivered, settled) = (CancellationToken::new(), CancellationToken::new());
-        let exchange = Self {
-            shared: shared.clone(),
-            number,
-            slot,
-            quiet: false,
-            delivered: delivered.clone(),
-            _settled: settled.clone().drop_guard(),
-        };
-        let frame = request_frame(&Id::ours(number), method, params).joined();
-        let posting = shared
-            .clone()
-            .post_request(number, frame, delivered, settled);
-        shared.tasks.spawn(posting.logged_here());
-        tokio::select! {
-            biased;
-            () = exchange.slot.stirred() => (),
-            () = exchange.delivered.cancelled() => (),
-            () = tokio::time::sleep(TAKING) => (),
-        }
-        match exchange.slot.failure() {
-            None => Ok(exchange),
-            Some(error) => Err(error),
-        }
-    }
-
     /// See [`crate::link::Exchange::leave_quietly`].
     pub(in crate::link) fn leave_quietly(&mut self) {
         self.quiet = true;

@@ -203,7 +203,7 @@ impl HttpClient {
         mut request: Request<MessageBody>,
         address: &Uri,
     ) -> Result<Response<ServerBody>, Unanswered> {
-        *request.uri_mut() = if connection.is_forwarded() {
+        *request.uri_mut() = if connection.forwarded {
             address.clone()
         } else {
             path_of(address)

@@ -31,8 +31,8 @@ pub(super) struct Http1Connection {
     sender: SendRequest<MessageBody>,
     /// Reads and writes; gone when the connection has ended.
     driver: Option<http1::Connection<Stream, MessageBody>>,
-    /// The other end is a proxy that takes whole requests.
-    forwarded: bool,
+    /// The other end is a proxy that takes whole requests: they bear the whole address.
+    pub(super) forwarded: bool,
 }
 
 /// Why a request has no response.
@@ -52,11 +52,6 @@ impl Http1Connection {
             driver: Some(driver),
             forwarded,
         })
-    }
-
-    /// Whether requests are to bear the whole address.
-    pub(super) fn is_forwarded(&self) -> bool {
-        self.forwarded
     }
 
     /// Sends a request and waits for the head of the response. The body comes as this is driven on.
