@@ -18,8 +18,8 @@ use crate::{
     text::names::ServerName,
     trust::{
         approvals::{
-            self, Approval, ApprovalStep, Knowledge, Ledger, Listed, Lock, NotApproved, PinPolicy,
-            Pins, ThingKind, now,
+            self, Approval, ApprovalStep, Knowledge, Ledger, Listed, Lock, PinPolicy, Pins,
+            ThingKind, now,
         },
         fingerprint::Fingerprint,
         scanner::{self, Comparison, Finding, Neighbours, Scanner},
@@ -324,7 +324,7 @@ pub(super) fn approved(
         Some(listed) => with_listed(listed, |listed| ledger.approve(listed, &request.approval)),
         None => ledger.approve(&[], &request.approval),
     };
-    approved.map_err(|NotApproved::Unknown(thing)| {
+    approved.map_err(|thing| {
         let error = if thing.is_empty() {
             format!("the instructions of the server {name:?} are not held")
         } else {

@@ -117,13 +117,6 @@ pub enum Which {
     These(Vec<String>),
 }
 
-/// Why nothing was approved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotApproved {
-    /// Nothing of this name is listed.
-    Unknown(String),
-}
-
 impl Ledger {
     /// A ledger whose file was damaged.
     pub fn lost() -> Self {
@@ -225,7 +218,11 @@ impl Ledger {
     }
 
     /// The ledger after a person approved something of what is listed now.
-    pub fn approve(&self, listed: &[Listed<'_>], approval: &Approval) -> Result<Self, NotApproved> {
+    ///
+    /// # Errors
+    ///
+    /// A name of which nothing is listed.
+    pub fn approve(&self, listed: &[Listed<'_>], approval: &Approval) -> Result<Self, String> {
         let by: Arc<str> = approval.by.as_str().into();
         let mut next = self.clone();
         match &approval.which {
@@ -249,7 +246,7 @@ impl Ledger {
                     let found = listed.iter().filter(|one| one.name == name);
                     let mut found = found.filter(|one| !one.says_nothing()).peekable();
                     if found.peek().is_none() {
-                        return Err(NotApproved::Unknown(name.clone()));
+                        return Err(name.clone());
                     }
                     for one in found {
                         next.held.remove(&(one.kind, one.name.into()));

@@ -13,7 +13,7 @@ pub use self::{
     file::{forget, load, prune, save},
     follow::{Knowledge, PinPolicy},
     kinds::{Hold, HoldReason, ThingKind},
-    ledger::{Approval, Approved, Baseline, FirstSeen, Held, Ledger, Listed, NotApproved, Which},
+    ledger::{Approval, Approved, Baseline, FirstSeen, Held, Ledger, Listed, Which},
     lock_file::{Lock, LockChanges, LockError, LockedTool, export},
     pins::Pins,
     step::{ApprovalStep, SteppedThing},
