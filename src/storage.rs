@@ -123,6 +123,14 @@ pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<F
     ownership::open(path, options)
 }
 
+/// So many bytes of a file of ours.
+pub fn read_private_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let file = open_private_file(path, File::options().read(true))?;
+    file.take(most).read_to_end(&mut content)?;
+    Ok(content)
+}
+
 /// By what a file is known, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity(ownership::FileNumbers);

@@ -2,7 +2,7 @@
 //! Every record names the issuer and the resource that it is for; under another address of the server the file does not count.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -194,14 +194,11 @@ pub(super) fn file_of(data_dir: &Path, server: &ServerName) -> PathBuf {
 }
 
 fn read(file: &Path) -> io::Result<Option<KeptLogin>> {
-    let opened = storage::open_private_file(file, fs::OpenOptions::new().read(true));
-    let opened = match opened {
-        Ok(opened) => opened,
+    let text = match storage::read_private_file(file, LARGEST) {
+        Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let mut text = Vec::new();
-    io::Read::read_to_end(&mut io::Read::take(opened, LARGEST), &mut text)?;
     // The error of the parser may quote the file.
     let unreadable = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not what was written");
     serde_json::from_slice(&text).map(Some).map_err(unreadable)
@@ -254,6 +251,8 @@ mod secret {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn client(issuer: &str, secret_ends: Option<u64>) -> ClientRegistration {

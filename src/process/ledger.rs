@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -206,8 +206,5 @@ fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
 
 /// Reads an entry that is ours; another user's could name any process.
 pub(super) fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let mut file = storage::open_private_file(path, File::options().read(true))?;
-    file.read_to_string(&mut text)?;
-    Ok(text)
+    storage::open_private_file(path, File::options().read(true)).and_then(io::read_to_string)
 }

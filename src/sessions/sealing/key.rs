@@ -1,8 +1,7 @@
 //! The key behind every seal: of the configuration, or made once and kept in the data folder.
 
 use std::{
-    fs::{self, File},
-    io::{self, Read},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -104,11 +103,7 @@ pub fn random_secret() -> io::Result<Secret> {
 
 /// The key in a file; `None` if it holds no valid one.
 fn read(file: &Path) -> io::Result<Option<Secret>> {
-    let mut text = Vec::new();
-    storage::open_private_file(file, File::options().read(true))?
-        .take(LONGEST_FILE)
-        .read_to_end(&mut text)?;
-    let text = String::from_utf8(text).ok();
+    let text = String::from_utf8(storage::read_private_file(file, LONGEST_FILE)?).ok();
     let is_key = |text: &String| {
         let decoded = BASE64_URL_SAFE_NO_PAD.decode(text);
         decoded.is_ok_and(|key| key.len() == BYTES)

@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -181,9 +181,7 @@ const FLOOR: SessionDigest = SessionDigest([0; 16]);
 
 /// What the file says; `None` if it is damaged. A last record that was not written to its end was never confirmed to anybody.
 fn read(file: &Path) -> io::Result<Option<([u8; 8], EndedIds)>> {
-    let mut bytes = Vec::new();
-    storage::open_private_file(file, File::options().read(true))?.read_to_end(&mut bytes)?;
-    Ok(parse(&bytes))
+    storage::read_private_file(file, u64::MAX).map(|bytes| parse(&bytes))
 }
 
 fn parse(bytes: &[u8]) -> Option<([u8; 8], EndedIds)> {

@@ -3,8 +3,7 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, File},
-    io::{self, Read},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -100,12 +99,8 @@ pub(super) fn list(folder: &Path, now: u32) -> KeptIndex {
 }
 
 pub(super) fn read(file: &Path) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
     let limit = u64::try_from(MAX_CONTENT).unwrap_or(u64::MAX) + 1;
-    storage::open_private_file(file, File::options().read(true))?
-        .take(limit)
-        .read_to_end(&mut content)?;
-    Ok(content)
+    storage::read_private_file(file, limit)
 }
 
 /// Writes a content of at most so many bytes, and gives its size.
