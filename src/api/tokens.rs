@@ -48,8 +48,11 @@ async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
 
 async fn issue<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
     let new: NewToken = read_body(body)?;
-    let url = verbs.location().and_then(|location| location.url.clone());
-    ok(&verbs.management().issue_token(new, url.as_deref()).await?)
+    let listening = verbs
+        .location()
+        .and_then(|location| location.listen.first().cloned());
+    let issuing = verbs.management().issue_token(new, listening.as_deref());
+    ok(&issuing.await?)
 }
 
 async fn revoke<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {

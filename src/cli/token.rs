@@ -119,6 +119,9 @@ impl TokenCommand {
                 if location.is_some_and(|location| location.url.is_none()) {
                     out.warning("nothing of mcpproxy listens at this address: do not use it before `mcpproxy doctor` says why");
                 }
+                if issued.lacks_host {
+                    out.warning("mcpproxy listens on all addresses: in the text, replace MCPPROXY-HOST with the name of this machine");
+                }
                 out.answer(TOKENS, &body, |issued: NewlyIssued| {
                     output::exactly(issued.text.trim_end())
                 })

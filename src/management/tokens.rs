@@ -1,6 +1,6 @@
 //! Tokens that a person issues to clients: made, listed with their last use, revoked. The token itself is shown once.
 
-use std::{io, path::Path, time::SystemTime};
+use std::{io, net::SocketAddr, path::Path, time::SystemTime};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ use crate::{
 
 /// Characters of a token that lists show.
 const SHOWN: usize = 7;
+
+/// Stands in an address for the machine, whose name nobody knows here.
+const UNNAMED_HOST: &str = "MCPPROXY-HOST";
 
 /// A token to issue.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +67,9 @@ pub struct NewlyIssued {
     pub token: String,
     /// When it expires (RFC 3339).
     pub expires: Option<String>,
+    /// Whether `text` has MCPPROXY-HOST in place of the name of this machine, because mcpproxy listens on all addresses.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_host: bool,
     /// A text to send with the token.
     pub text: String,
 }
@@ -125,11 +131,11 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    /// Issues a token, which counts at once. `url` is where clients reach us.
+    /// Issues a token, which counts at once. `listening` is the address that is served.
     pub async fn issue_token(
         &self,
         new: NewToken,
-        url: Option<&str>,
+        listening: Option<&str>,
     ) -> Result<NewlyIssued, Failure> {
         let settings = self.settings()?;
         let secret = random_secret().map_err(|error| {
@@ -143,9 +149,14 @@ impl<B: Backing> Management<B> {
         let change = TokenChange::of("issue_token");
         self.change_tokens(change, &token.name, adding).await?;
         let expires = token.expires.map(moment::utc_millis);
-        let url = url.map_or_else(|| format!("http://{}/mcp", settings.listen), str::to_owned);
+        let listening = listening.map_or_else(|| settings.listen.to_string(), str::to_owned);
+        let everywhere = listening.parse::<SocketAddr>().ok();
+        let everywhere = everywhere.filter(|address| address.ip().is_unspecified());
+        let host = everywhere.map(|address| format!("{UNNAMED_HOST}:{}", address.port()));
+        let url = format!("http://{}/mcp", host.as_ref().unwrap_or(&listening));
         Ok(NewlyIssued {
             text: letter(&token, &text, &url),
+            lacks_host: host.is_some(),
             name: token.name,
             token: text,
             expires,

@@ -132,6 +132,7 @@ export function tokens(frame) {
       h("h3.sec", `Text for ${made.name}`),
       textBox(made.text, `Text for ${made.name}`),
       LOOPBACK.test(live.status?.url ?? "") ? note("warn", ["The address in the text works on this machine only. For other machines, set ", h("a.u", { href: "/ui/settings" }, h("code", "listen")), "."]) : null,
+      made.lacks_host ? note("warn", ["mcpproxy listens on all addresses. In the text, replace ", h("code", "MCPPROXY-HOST"), " with the name of this machine."]) : null,
       address ? [h("p.hint", "To connect Claude Code, run this command:"), command(`claude mcp add --transport http mcpproxy ${address} --header "Authorization: Bearer ${made.token}"`)] : null,
       h("div.line", copying("Copy text", made.text), copying("Copy without the token", without), button("Done", () => { made = null; frame.paint(); })));
   }
