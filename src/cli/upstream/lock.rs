@@ -19,6 +19,7 @@ use crate::{
     gate::Standing,
     management::{ServerList, ServerRow},
     storage,
+    text::names::as_argument,
     trust::approvals::{Lock, LockChanges},
 };
 
@@ -65,8 +66,7 @@ impl WriteLock {
         if out.is_json() {
             return output::json(&output::as_json(&written(&file, &text, &changes))?);
         }
-        let file = file.display();
-        out.done(&format!("wrote {file}: {summary}"));
+        out.done(&format!("wrote {}: {summary}", file.display()));
         for (what, tools) in [
             ("no longer in it", &changes.lost),
             ("with another fingerprint than before", &changes.changed),
@@ -75,6 +75,9 @@ impl WriteLock {
                 out.note(&format!("{what}: {}", named(tools)));
             }
         }
+        // The key is relative to the folder of the configuration.
+        let file = std::path::absolute(&file).unwrap_or(file);
+        let file = as_argument(&file.display().to_string());
         out.next(&format!(
             "`mcpproxy serve --locked {file}`, or `mcpproxy config set lock_file {file}`"
         ));
