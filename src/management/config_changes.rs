@@ -189,8 +189,38 @@ impl<B: Backing> Management<B> {
             .await
     }
 
-    /// Undoes a change of the configuration, or says what that would change.
+    /// Undoes a change of the configuration, or says what that would change. Where no number is given and the latest change stays, it
+    /// names one that does not.
     pub async fn undo_config(&self, request: UndoRequest) -> Result<ConfigChange, Failure> {
+        /// Changes that are tried.
+        const TRIED: usize = 20;
+
+        let names_none = request.id.is_none();
+        let failure = match self.undo_one(request).await {
+            Err(failure) if names_none && failure.code == ErrorCode::NotUndone => failure,
+            made => return made,
+        };
+        let is_open = |entry: &HistoryEntry| entry.undone_by.or(entry.undoes).is_none();
+        let history = self.backing().history().clone();
+        let entries = blocking(move || history.entries())
+            .await?
+            .unwrap_or_default();
+        let open = entries.into_iter().rev().filter(is_open);
+        for entry in open.skip(1).take(TRIED) {
+            let id = Some(entry.id);
+            let tried = UndoRequest { id, dry_run: true };
+            if self.undo_one(tried).await.is_ok() {
+                let step = format!(
+                    "`mcpproxy config undo {}`, the latest that can be undone",
+                    entry.id
+                );
+                return Err(failure.with_step(NextStep::act(step)));
+            }
+        }
+        Err(failure)
+    }
+
+    async fn undo_one(&self, request: UndoRequest) -> Result<ConfigChange, Failure> {
         let UndoRequest { id, dry_run } = request;
         let refused = |error: NotUndone| not_written(&EditError::from(error).into());
         let history = self.backing().history().clone();
