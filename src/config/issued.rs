@@ -140,7 +140,7 @@ pub enum TokenError {
     #[error("no token was issued: there is a token {0:?} already")]
     Exists(String),
     /// There is none of this name.
-    #[error("no token was revoked: there is no token {0:?}")]
+    #[error("there is no token {0:?}")]
     Unknown(String),
     /// It cannot be one.
     #[error("no token was issued: {0}")]
