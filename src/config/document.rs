@@ -206,19 +206,12 @@ pub(super) fn read(written: &str) -> Result<Document<'_>, ConfigError> {
     Ok(document)
 }
 
-/// The key under which servers stand that was probably meant for ours, where ours is not there. Taking such a file at its word would end
-/// every server that runs, and whoever adds one would get a second map.
+/// The key under which servers stand that was probably meant for ours. Taking such a file at its word would end every server that runs
+/// and is named there, and whoever adds one would get a second map.
 fn misspelt_servers<'r, 'a>(
     root: &'r ast::Object<'a>,
     settings: &Map<String, Value>,
 ) -> Option<&'r ast::ObjectProp<'a>> {
-    if root
-        .properties
-        .iter()
-        .any(|property| property.name.as_str() == SERVERS)
-    {
-        return None;
-    }
     let is_entry = |entry: &Value| entry.is_object();
     let mut found = settings.iter().filter(|(key, value)| {
         let has_entries = match value {
@@ -470,16 +463,20 @@ mod tests {
     }
 
     #[test]
-    fn servers_under_a_misspelt_key_are_a_fault_unless_ours_is_there() {
+    fn servers_under_a_misspelt_key_are_a_fault() {
         for key in ["mcpServer", "mcpservers", "mcp_servers", "servers"] {
             check(
                 &format!("{{\"{key}\": {{\"a\": {{\"command\": \"x\"}}}}}}"),
                 &format!("line 1, column 2: `{key}` is unknown; did you mean `mcpServers`?"),
             );
+            check(
+                &format!("{{\"{key}\": [{{\"name\": \"a\"}}], \"mcpServers\": {{\"b\": {{}}}}}}"),
+                &format!("line 1, column 2: `{key}` is unknown; did you mean `mcpServers`?"),
+            );
         }
         for fine in [
-            r#"{"mcpServer": {"a": {}}, "mcpServers": {}}"#,
             r#"{"mcpServer": {}}"#,
+            r#"{"mcpServer": {}, "mcpServers": {}}"#,
             r#"{"servers": 3}"#,
             r#"{"profiles": {"a": {}}, "environment": {"set": {}}}"#,
         ] {
