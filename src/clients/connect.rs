@@ -346,6 +346,9 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
                 client.id()
             )
         }
+        ClientFileError::ByProcess => {
+            "to limit it, write `--token TOKEN` after `stdio` in its arguments".to_owned()
+        }
         ClientFileError::NotThere => {
             let hint = "GET /api/v1/clients shows which clients are connected.";
             let step = "`mcpproxy connect` shows which clients are connected";

@@ -57,6 +57,9 @@ pub(super) enum ClientFileError {
     /// There is nothing of ours to take out.
     #[error("mcpproxy is not in")]
     NotThere,
+    /// The client starts a process that leads to us.
+    #[error("it starts mcpproxy as a process, which needs no token, in")]
+    ByProcess,
 }
 
 impl From<FileFault> for ClientFileError {

@@ -115,8 +115,11 @@ fn our_entry(
     let text = file.text()?.ok_or(ClientFileError::NotThere)?;
     let found = file.servers_in(&text)?;
     let ours = our_entry_in(&found, file, us).filter(|ours| us.is_us(ours));
-    let ours = ours.filter(|ours| ours.command().is_none()).cloned();
-    Ok((text, ours.ok_or(ClientFileError::NotThere)?))
+    let ours = ours.ok_or(ClientFileError::NotThere)?.clone();
+    if ours.command().is_some() {
+        return Err(ClientFileError::ByProcess);
+    }
+    Ok((text, ours))
 }
 
 fn changed(
