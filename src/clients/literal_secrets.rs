@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::placeholders::is_placeholder;
 use crate::text::redact::{self, ListContext, TextKind};
 
 /// A secret that stands in an entry as it is. Only its place is known here.
@@ -68,6 +69,11 @@ pub(super) fn has_reference(text: &str) -> bool {
         .any(|(at, _)| !text.get(..at).unwrap_or_default().ends_with('$'))
 }
 
+/// Whether a text is no reference, and nothing that a page has for the reader to replace.
+fn is_literal(text: &str) -> bool {
+    !has_reference(text) && !is_placeholder(text)
+}
+
 /// Where secrets stand in an entry of ours.
 pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
     let mut places = Vec::new();
@@ -80,7 +86,7 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
         for (key, value) in members {
             let value = value.as_str().unwrap_or_default();
             let is_secret = redact::redacted_value(key, value, TextKind::Prose) != value;
-            if !has_reference(value) && is_secret {
+            if is_literal(value) && is_secret {
                 places.push((format!("{list}.{key}"), scheme(value)));
             }
         }
@@ -89,7 +95,7 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
     let mut list = ListContext::default();
     let mut is_secret = |arg: &str| {
         let follows = list.hide(arg);
-        !has_reference(arg) && (follows || redact::redacted(arg, TextKind::Prose) != arg)
+        is_literal(arg) && (follows || redact::redacted(arg, TextKind::Prose) != arg)
     };
     let args = args.into_iter().flatten().filter_map(Value::as_str);
     // Each is looked at: what one is depends on those before it.
@@ -103,10 +109,7 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
     let oauth = entry
         .get("oauth")
         .and_then(|oauth| oauth.get("client_secret"));
-    if oauth
-        .and_then(Value::as_str)
-        .is_some_and(|text| !has_reference(text))
-    {
+    if oauth.and_then(Value::as_str).is_some_and(is_literal) {
         places.push(("oauth.client_secret".to_owned(), ""));
     }
     places
