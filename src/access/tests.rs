@@ -142,7 +142,7 @@ fn a_proxy_is_believed_if_it_is_trusted() {
     check(
         Some(NETWORK),
         &[("x-forwarded-user", "operator")],
-        "the header x-forwarded-user is reserved by mcpproxy",
+        "the header x-forwarded-user names a caller reserved by mcpproxy",
     );
     // What the proxy was shown is its business.
     check(

@@ -193,7 +193,7 @@ pub fn check_subject(subject: &str) -> Result<(), &'static str> {
         .iter()
         .any(|ours| ours.eq_ignore_ascii_case(subject))
     {
-        return Err("is reserved by mcpproxy");
+        return Err("names a caller reserved by mcpproxy");
     }
     Ok(())
 }

@@ -155,14 +155,14 @@ pub(super) fn omitted(up_to: Variant, omitted: Omitted) -> String {
     format!("{filter} left out {total}: {causes}. Search without {filter} to find {them}.")
 }
 
-/// The notice where all that fits is held back, or what fits best. A person learns what shows more.
+/// The notice where all that fits is held back, or what fits best. A person learns what shows more of the best.
 pub(super) fn held_back(held: &[Failure], all: bool, to_a_person: bool) -> String {
     let mut steps: Vec<String> = Vec::new();
     let mut reasons = Vec::new();
     for failure in held.iter().take(NAMED) {
         reasons.push(failure.error.clone());
         let step = step(failure, to_a_person);
-        if !steps.contains(&step) {
+        if steps.is_empty() || !(to_a_person || steps.contains(&step)) {
             steps.push(step);
         }
     }
