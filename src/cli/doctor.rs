@@ -112,7 +112,8 @@ fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {
         text("WHAT", usize::MAX),
         text("WHAT TO DO", usize::MAX),
     ];
-    output::table(columns, report.findings.iter().map(row))?;
+    let rows = report.findings.iter().map(|finding| row(finding, out));
+    output::table(columns, rows)?;
     if report.ok {
         out.done(&format!("no problems: {}", others(report)));
     }
@@ -124,8 +125,14 @@ fn others(report: &DoctorReport) -> String {
     format!("{warnings}, {} ok", count(report, DoctorSeverity::Ok))
 }
 
-fn row(finding: &DoctorFinding) -> [String; 4] {
-    let what = match &finding.place {
+fn row(finding: &DoctorFinding, out: Output) -> [String; 4] {
+    // A PATH is long, and of use only where something is not found on it.
+    let is_shown = finding.severity != DoctorSeverity::Ok || out.is_verbose();
+    let what = match finding
+        .place
+        .as_ref()
+        .filter(|_| is_shown || finding.check != "path")
+    {
         // An error of a file names it itself.
         Some(place) if place.starts_with('/') && finding.what.contains(place) => {
             finding.what.clone()

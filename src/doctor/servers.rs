@@ -28,7 +28,7 @@ pub(super) fn search_path(base: &BaseEnvironment, login: Option<&OsStr>) -> Doct
     let finding = if login.is_some() || File::open("/dev/tty").is_ok() {
         let folders = std::env::split_paths(&base.path()).count();
         let what = format!("servers' programs are looked up in {folders} folders");
-        return DoctorFinding::ok(check, what);
+        DoctorFinding::ok(check, what)
     } else {
         DoctorFinding::warn(
             check,
