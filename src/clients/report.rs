@@ -327,6 +327,9 @@ impl ImportReport {
             if is_held {
                 entry.insert("quarantined".to_owned(), json!(true));
             }
+            if server.disabled {
+                entry.insert("enabled".to_owned(), json!(false));
+            }
             Some((at, server.new_name()?.to_owned(), entry))
         });
         entries.collect()

@@ -36,7 +36,7 @@ pub(in crate::cli) struct AddServer {
     #[arg(value_parser = server_name, required_unless_present = "json")]
     name: Option<ServerName>,
     /// JSON, command or URL from the server's page; - reads stdin
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind", "disabled"])]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind"])]
     json: Option<String>,
     /// Store secrets in the keyring, or in the configuration file
     #[arg(
@@ -102,6 +102,8 @@ impl AddServer {
             let name = self.name.as_ref().map(ServerName::as_str);
             let is_held = self.is_held;
             let mut report = import::read_pasted(&files, &daemon, text, name)?;
+            let servers = report.servers.iter_mut();
+            servers.for_each(|server| server.disabled |= self.disabled);
             import::fill_in(&files, &mut daemon, &mut report, is_checked, secrets, out).await?;
             return import::add_pasted(daemon, report, is_held, out).await;
         }
