@@ -31,8 +31,8 @@ pub(super) const ONE_VERSION: &str =
 /// The outcome where nothing says more of it.
 const UNDONE: &str = "nothing was done";
 
-const FAILED: u8 = 1;
-const USAGE: u8 = 2;
+pub(super) const FAILED: u8 = 1;
+pub(super) const USAGE: u8 = 2;
 const NOT_REACHABLE: u8 = 3;
 const REFUSED: u8 = 4;
 
@@ -100,9 +100,10 @@ impl CommandFailure {
             hint: Option<&'a str>,
             exit_code: u8,
         }
+        let usage = (self.exit_code == USAGE).then_some(ErrorCode::InvalidArguments.as_str());
         let shown = Shown {
             error: &self.in_words(),
-            code: self.code.map(ErrorCode::as_str),
+            code: self.code.map(ErrorCode::as_str).or(usage),
             hint: self.next_step.as_deref(),
             exit_code: self.exit_code,
         };

@@ -20,15 +20,15 @@ pub(super) use self::{
 };
 use super::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, FAILED, USAGE},
     location::Location,
     outcome,
     output::{self, Output},
 };
 use crate::{
     clients::{
-        Client, ClientRow, FoundServer, ImportReport, client_rows, home_places, move_out,
-        our_address,
+        Client, ClientRow, FoundOutcome, FoundServer, ImportReport, client_rows, home_places,
+        move_out, our_address,
     },
     daemon_client::{AnswerDeadline, DaemonClient},
     management::{Management, OverFiles},
@@ -282,17 +282,21 @@ pub(super) async fn add_pasted(
         }
     }
     if report.imported == 0 {
-        let mut servers = report.servers.iter();
-        let step = if servers.all(|server| server.placeholders.is_empty()) {
-            "change the text, then add it again"
-        } else {
+        let lacks_value = |server: &FoundServer| !server.placeholders.is_empty();
+        let step = if report.servers.iter().any(lacks_value) {
             GIVE_VALUE
+        } else {
+            "change the text, then add it again"
         };
         let mut whys = left_out(&report).collect::<Vec<_>>().join("; ");
         if whys.is_empty() {
             "nothing was added: the text has no server".clone_into(&mut whys);
         }
-        return Err(CommandFailure::failed(whys).next(step).shown());
+        let mut servers = report.servers.iter();
+        let is_wrong = servers.any(|one| lacks_value(one) || one.outcome == FoundOutcome::Unusable);
+        let exit_code = if is_wrong { USAGE } else { FAILED };
+        let failure = CommandFailure::with_code(whys, exit_code);
+        return Err(failure.next(step).shown());
     }
     verdict(&report)
 }
