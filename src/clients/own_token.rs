@@ -69,23 +69,18 @@ pub fn take_token(
             .filter_map(|copy| Some((copy.clone(), std::fs::read_to_string(copy).ok()?)))
             .collect();
         let restored = copies.iter().position(|(_, before)| is_what_was(before));
-        if let Some(at) = restored
+        let (after, copies) = if let Some(at) = restored
             && let (spent, Some((_, before))) =
                 (copies.get(..=at).unwrap_or_default(), copies.get(at))
         {
             let spent = spent.iter().map(|(copy, _)| copy.clone()).collect();
-            let copies = CopiesAfter::WithoutRestored(spent);
-            return Ok(changed(
-                file,
-                ours.name.clone(),
-                text,
-                before.clone(),
-                copies,
-            ));
-        }
-        let entry = without_token(entry);
-        let after = edit::put(client, file.format, &text, &ours.name, &entry)?;
-        Ok(changed(file, ours.name, text, after, CopiesAfter::OneMore))
+            (before.clone(), CopiesAfter::WithoutRestored(spent))
+        } else {
+            let entry = without_token(entry);
+            let after = edit::put(client, file.format, &text, &ours.name, &entry)?;
+            (after, CopiesAfter::OneMore)
+        };
+        Ok(changed(file, ours.name, text, after, copies))
     };
     let done = carried_out(places, client, false, change)?;
     Ok((done, shown))

@@ -200,20 +200,19 @@ impl<B: Backing> Management<B> {
             Err(failure) if names_none && failure.code == ErrorCode::NotUndone => failure,
             made => return made,
         };
-        let is_open = |entry: &HistoryEntry| entry.undone_by.or(entry.undoes).is_none();
         let history = self.backing().history().clone();
         let entries = blocking(move || history.entries())
             .await?
             .unwrap_or_default();
-        let open = entries.into_iter().rev().filter(is_open);
-        for entry in open.skip(1).take(TRIED) {
-            let id = Some(entry.id);
-            let tried = UndoRequest { id, dry_run: true };
+        let open = entries.iter().rev();
+        let open = open.filter(|one| one.undone_by.or(one.undoes).is_none());
+        for HistoryEntry { id, .. } in open.skip(1).take(TRIED) {
+            let tried = UndoRequest {
+                id: Some(*id),
+                dry_run: true,
+            };
             if self.undo_one(tried).await.is_ok() {
-                let step = format!(
-                    "`mcpproxy config undo {}`, the latest that can be undone",
-                    entry.id
-                );
+                let step = format!("`mcpproxy config undo {id}`, the latest that can be undone");
                 return Err(failure.with_step(NextStep::act(step)));
             }
         }

@@ -168,27 +168,19 @@ impl ServerRow {
 
     /// `2 held, 1 other item held`: tools first, then prompts, resources and instructions.
     pub fn held_in_words(&self) -> Option<String> {
-        let others = self.held?.saturating_sub(self.held_tools);
-        let are = if others == 1 {
-            "other item held"
-        } else {
-            "other items held"
-        };
-        let words = [(self.held_tools, "held"), (others, are)];
-        let words = words.iter().filter(|(count, _)| *count > 0);
-        let words: Vec<String> = words.map(|(count, are)| format!("{count} {are}")).collect();
-        Some(words.join(", "))
+        let (tools, others) = (self.held_tools, self.held?.saturating_sub(self.held_tools));
+        let s = if others == 1 { "" } else { "s" };
+        Some(match (tools, others) {
+            (_, 0) => format!("{tools} held"),
+            (0, _) => format!("{others} other item{s} held"),
+            _ => format!("{tools} held, {others} other item{s} held"),
+        })
     }
 
     /// Whether it waits for approval, switched on or not.
     pub fn awaits_approval(&self) -> bool {
-        matches!(
-            self,
-            Self {
-                quarantined: true,
-                ..
-            }
-        )
+        let Self { quarantined, .. } = self;
+        *quarantined
     }
 
     /// Whether it waits for a value that its entry refers to. That is no failure.

@@ -1,6 +1,6 @@
 //! Tokens that a person issues to clients: made, listed with their last use, revoked. The token itself is shown once.
 
-use std::{io, net::SocketAddr, path::Path, time::SystemTime};
+use std::{io, iter, net::SocketAddr, path::Path, time::SystemTime};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -173,13 +173,8 @@ impl<B: Backing> Management<B> {
                 .iter()
                 .all(|token| !token.name.eq_ignore_ascii_case(name))
         };
-        let mut names = (1..).map(|n| {
-            if n == 1 {
-                client.to_owned()
-            } else {
-                format!("{client}-{n}")
-            }
-        });
+        let others = (2..).map(|n| format!("{client}-{n}"));
+        let mut names = iter::once(client.to_owned()).chain(others);
         let new = NewToken {
             name: names.find(is_free).unwrap_or_default(),
             calls: AllowedCalls::All,

@@ -312,15 +312,13 @@ fn left_out(report: &ImportReport) -> impl Iterator<Item = String> {
 
 /// The one entry of a report, with the values of its placeholders.
 pub(super) fn only_entry(report: ImportReport) -> Result<Map<String, Value>, CommandFailure> {
-    let server = report.servers.into_iter().next();
-    match server.map(FoundServer::into_entry) {
-        Some(Ok(entry)) => Ok(entry),
-        Some(Err(why)) => {
-            let failure = CommandFailure::usage(why).undone("nothing was added");
-            Err(failure.next(GIVE_VALUE))
-        }
-        None => Ok(Map::new()),
-    }
+    let Some(server) = report.servers.into_iter().next() else {
+        return Ok(Map::new());
+    };
+    server.into_entry().map_err(|why| {
+        let failure = CommandFailure::usage(why).undone("nothing was added");
+        failure.next(GIVE_VALUE)
+    })
 }
 
 /// What was named and could not be read, and what could not be added, is a failure.
@@ -329,14 +327,13 @@ fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
     let failed = failed.filter_map(|server| Some((server.new_name()?, server.error.as_deref()?)));
     let (names, errors): (Vec<&str>, Vec<&str>) = failed.unzip();
     if let Some(why) = errors.first() {
-        let failure = CommandFailure::failed(format!("{} not added: {why}", names.join(", ")));
+        let what = format!("{} not added: {why}", names.join(", "));
+        let mut failure = CommandFailure::failed(what).shown();
         let mut servers = report.servers.iter();
-        let lacks_value = servers.any(|one| one.error.is_some() && !one.placeholders.is_empty());
-        return Err(if lacks_value {
-            failure.next(GIVE_VALUE).shown()
-        } else {
-            failure.shown()
-        });
+        if servers.any(|one| one.error.is_some() && !one.placeholders.is_empty()) {
+            failure = failure.next(GIVE_VALUE);
+        }
+        return Err(failure);
     }
     let faults: Vec<_> = report.faults.iter().filter(|one| one.is_named).collect();
     let Some(first) = faults.first() else {

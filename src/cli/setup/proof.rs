@@ -70,17 +70,11 @@ pub(super) async fn call(
     }
     let began = Instant::now();
     let answer = timeout(ANSWERS_WITHIN, ask(address, token.as_deref())).await;
-    let failed = |why: &str| {
-        CommandFailure::failed(format!(
-            "a call of retrieve_tools at http://{address}/mcp failed: {why}"
-        ))
-        .next("`mcpproxy doctor` says what is wrong")
-    };
-    match answer {
-        Ok(Ok(())) => (),
-        Ok(Err(why)) => return Err(failed(&why)),
-        Err(_) => return Err(failed("no answer in time")),
-    }
+    let answer = answer.unwrap_or_else(|_| Err("no answer in time".to_owned()));
+    answer.map_err(|why| {
+        let what = format!("a call of retrieve_tools at http://{address}/mcp failed: {why}");
+        CommandFailure::failed(what).next("`mcpproxy doctor` says what is wrong")
+    })?;
     let milliseconds = began.elapsed().as_secs_f64() * 1_000.0;
     report.proof = Some(ProofRow {
         url: format!("http://{address}/mcp"),

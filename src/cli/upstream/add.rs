@@ -21,7 +21,7 @@ use crate::{
     management::ServerChange,
     process::is_command_line,
     storage::in_words,
-    text::names::{BadServerName, ServerName},
+    text::names::ServerName,
 };
 
 /// Add a server by its command or URL
@@ -33,7 +33,7 @@ use crate::{
 #[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command", "json"]))]
 pub(in crate::cli) struct AddServer {
     /// At most 64 letters, digits, `.`, `_` and `-`, without `__`
-    #[arg(value_parser = server_name, required_unless_present = "json")]
+    #[arg(value_parser = ServerName::parse, required_unless_present = "json")]
     name: Option<ServerName>,
     /// JSON, command or URL from the server's page; - reads stdin
     #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind"])]
@@ -242,10 +242,6 @@ fn absolute(path: &str) -> Result<String, CommandFailure> {
         .map_err(|path| CommandFailure::failed(format!("the path {} is not UTF-8", path.display())))
 }
 
-fn server_name(text: &str) -> Result<ServerName, BadServerName> {
-    ServerName::parse(text)
-}
-
 fn env_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
@@ -254,16 +250,11 @@ fn env_pair(text: &str) -> Result<(String, String), String> {
 }
 
 fn header_pair(text: &str) -> Result<(String, String), String> {
-    let pair = text
-        .split_once(':')
-        .map(|(name, value)| (name.trim(), value.trim()));
-    match pair {
-        Some((name, value)) if http::HeaderName::try_from(name).is_ok() => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        Some((name, _)) => Err(format!(
-            "write it as \"NAME: VALUE\"; {name:?} is not the name of a header"
-        )),
-        None => Err("write it as \"NAME: VALUE\"".to_owned()),
+    let how = "write it as \"NAME: VALUE\"";
+    let (name, value) = text.split_once(':').ok_or(how)?;
+    let name = name.trim();
+    if http::HeaderName::try_from(name).is_err() {
+        return Err(format!("{how}; {name:?} is not the name of a header"));
     }
+    Ok((name.to_owned(), value.trim().to_owned()))
 }

@@ -91,18 +91,18 @@ fn written(file: &Path, text: &str, changes: &LockChanges) -> Value {
     json!({
         "file": file,
         "tools": tools,
-        "servers": servers,
+        "servers": servers.len(),
         "lost": changes.lost,
         "changed": changes.changed,
     })
 }
 
-/// How many tools a lock file has, and of how many servers.
-fn counted(text: &str) -> (usize, usize) {
+/// How many tools a lock file has, and of which servers.
+fn counted(text: &str) -> (usize, BTreeSet<String>) {
     let locked: Value = serde_json::from_str(text).unwrap_or_default();
     let tools = locked["tools"].as_array().map_or(&[][..], Vec::as_slice);
     let servers = tools.iter().filter_map(|tool| tool["server"].as_str());
-    (tools.len(), servers.collect::<BTreeSet<&str>>().len())
+    (tools.len(), servers.map(str::to_owned).collect())
 }
 
 /// What becomes of the file that is there.
@@ -160,17 +160,9 @@ fn named(tools: &[String]) -> String {
 
 /// How much the file accepts, and what of the servers is left out.
 fn contents(text: &str, servers: &[ServerRow]) -> String {
-    let locked: Value = serde_json::from_str(text).unwrap_or_default();
-    let tools = locked["tools"].as_array().map_or(&[][..], Vec::as_slice);
-    let of: BTreeSet<&str> = tools
-        .iter()
-        .filter_map(|tool| tool["server"].as_str())
-        .collect();
-    let mut summary = format!(
-        "{} of {}",
-        count(tools.len(), "tool"),
-        count(of.len(), "server")
-    );
+    let (tools, of) = counted(text);
+    let (tools, servers_in_it) = (count(tools, "tool"), count(of.len(), "server"));
+    let mut summary = format!("{tools} of {servers_in_it}");
     let left_out: Vec<String> = servers
         .iter()
         .filter_map(|row| {
