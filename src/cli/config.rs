@@ -38,7 +38,7 @@ pub(super) enum ConfigCommand {
 
 /// Print the JSON Schema of the configuration file
 ///
-/// Editors use it if you save it next to the configuration file and name it there as `"$schema"`.
+/// Editors use the schema if you save it next to the configuration file and name it there as `"$schema"`.
 #[derive(Debug, Args)]
 pub(super) struct ConfigSchema {}
 

@@ -28,7 +28,7 @@ Examples:
   mcpproxy status
   mcpproxy status --wait-for attention && notify-send mcpproxy")]
 pub(super) struct StatusCommand {
-    /// Wait until something needs you, then show it
+    /// Wait until something needs you, then show the status
     #[arg(long, value_enum, value_name = "WHAT")]
     wait_for: Option<WaitFor>,
 }

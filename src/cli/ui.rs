@@ -16,7 +16,7 @@ use crate::{
 
 /// Open the web UI, logged in
 ///
-/// The browser gets a link that works once, within 2 min.
+/// The link that the browser opens works once, within 2 min.
 #[derive(Debug, Args)]
 pub(super) struct UiCommand {
     /// Print the link instead of opening the browser

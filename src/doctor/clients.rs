@@ -96,7 +96,7 @@ impl ServedHere<'_> {
         };
         let needs_token = self.settings.requires_credentials() && ours.command().is_none();
         findings.push(if needs_token && !ours.shows_token() {
-            let what = format!("{client} sends no token and gets 401");
+            let what = format!("{client} sends no token, so mcpproxy refuses it (HTTP 401)");
             let fix = format!("`mcpproxy connect {} --token`", of.id());
             DoctorFinding::fail(CLIENT, what, fix)
         } else {

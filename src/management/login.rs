@@ -100,7 +100,7 @@ impl Management {
         let login = self.backing().logins.of(entry);
         login.ok_or_else(|| {
             let why = match entry.transport {
-                Transport::Stdio(_) => "it runs on this machine; a key for it is in its entry",
+                Transport::Stdio(_) => "it runs on this machine; its entry has any key it needs",
                 Transport::Remote(_) => "its entry has an `Authorization` in `headers`",
             };
             nothing_to_log_in_to(name, why)

@@ -28,7 +28,7 @@ use crate::{
 /// Run the daemon at every login, and now
 ///
 /// Writes and starts a systemd user unit or a launchd agent that runs `mcpproxy serve` with these options. To change options, or after the
-/// program has moved, run the command again. It writes no secrets; put variables into the file that it names at the end.
+/// program has moved, run the command again. The files contain no secrets; put variables into the file that the command names at the end.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InstallService {
     #[command(flatten)]

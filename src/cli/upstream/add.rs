@@ -67,10 +67,10 @@ pub(in crate::cli) struct AddServer {
     /// Quarantine the server until you approve it
     #[arg(long = "quarantined")]
     is_held: bool,
-    /// Add it disabled
+    /// Add the server disabled
     #[arg(long)]
     disabled: bool,
-    /// Connect first, show its tools, and add it only if it works
+    /// Connect first, and add the server only if it works
     #[arg(long, conflicts_with_all = ["disabled", "is_held"])]
     check: bool,
 }
