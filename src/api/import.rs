@@ -195,9 +195,10 @@ async fn move_here(State(api): State<Api>, Path(client): Path<String>) -> Answer
     let new = report.picked(&[])?;
     report.choose(&new);
     let mut report = add_chosen(&api, report, false, true).await?;
-    let moving = blocking(move || {
-        report.moved = move_out(&report, |of| of == client);
-        report
+    let moving = with_files(&api, move |files, api| {
+        let us = our_address(files, Some(&api.0.location));
+        report.moved = move_out(&report, (&home_places()?, &us), |of| of == client);
+        Ok(report)
     });
     ok(&moving.await?)
 }

@@ -11,7 +11,7 @@ use axum::{
 };
 use bytes::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -129,6 +129,13 @@ fn entries<V: Verbs>() -> Routes<V> {
                     ErrorCode::ServerMisconfigured,
                     ErrorCode::ConfigUnusable,
                 ]),
+        )
+        .post(
+            "/api/v1/additions",
+            add_several::<V>,
+            about("addServers", "Adds servers by one change of the file; one that may not be added leaves the others alone.")
+                .takes::<Additions>()
+                .gives::<Added>(),
         )
         .get(
             "/api/v1/servers/{name}",
@@ -253,11 +260,50 @@ async fn add<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejectio
     ok(&verbs.management().add_server(&name, entry).await?)
 }
 
+/// Servers that are to be added.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Additions {
+    /// Of each the keys of its entry, and its name.
+    servers: Vec<Map<String, Value>>,
+}
+
+/// What came of adding servers.
+#[derive(Serialize, JsonSchema)]
+struct Added {
+    /// The number of the change in the history, by which it is undone; none where nothing was written.
+    id: Option<u64>,
+    /// Of each server, in their order, why it was not added; null where it was.
+    errors: Vec<Option<String>>,
+}
+
+async fn add_several<V: Verbs>(
+    State(verbs): State<V>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let Additions { servers } = read_body(body)?;
+    let named = servers.into_iter().map(with_name);
+    let named = named.collect::<Result<Vec<_>, _>>()?;
+    let outcomes = verbs.management().add_servers(named).await;
+    let id = outcomes.iter().flatten().next().copied().flatten();
+    let errors = outcomes.into_iter().map(Result::err);
+    let errors = errors.map(|failure| failure.map(|failure| failure.error));
+    ok(&Added {
+        id,
+        errors: errors.collect(),
+    })
+}
+
 /// A server that is to be added.
 fn named(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(String, Map<String, Value>), FailureResponse> {
-    let mut entry = read_object(body)?;
+    with_name(read_object(body)?)
+}
+
+fn with_name(
+    mut entry: Map<String, Value>,
+) -> Result<(String, Map<String, Value>), FailureResponse> {
     match entry.shift_remove("name") {
         Some(Value::String(name)) => Ok((name, entry)),
         Some(_) => Err(wrong("`name` takes a text")),

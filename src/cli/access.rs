@@ -27,7 +27,6 @@ pub(super) enum AccessCommand {
 ///
 /// Calls no tool. Exits with code 0 if allowed, with 4 if not.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckAccess {
     /// A token's subject, a user, `anonymous` or `operator`
     #[arg(value_name = "SUBJECT")]
@@ -48,13 +47,6 @@ pub(super) struct CheckAccess {
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy access check ada github:create_issue
-  mcpproxy access check ada --role dev call_tool_destructive
-  mcpproxy access check ada notes:file:///todo.md --resource
-  mcpproxy access check operator github:delete_repo -o json";
 
 impl AccessCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {

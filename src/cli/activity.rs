@@ -28,7 +28,6 @@ use crate::{
 
 /// Show calls, refusals and changes
 #[derive(Debug, Subcommand)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) enum ActivityCommand {
     /// List records, the newest first
     #[command(visible_alias = "ls")]
@@ -38,14 +37,6 @@ pub(super) enum ActivityCommand {
     /// Write records to a file or to stdout
     Export(ExportActivity),
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy activity list --server github --outcome refused
-  mcpproxy activity list --since 2h -f
-  mcpproxy activity show 1234
-  mcpproxy activity export --since 2026-11-01 november.jsonl
-  mcpproxy activity export --format csv > all.csv";
 
 #[derive(Debug, Args)]
 struct ActivityFilter {

@@ -6,22 +6,21 @@ use std::{
     slice,
 };
 
-use bytes::Bytes;
 use clap::Args;
-use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{
-    Location, connection,
+    Location, connection, example_call,
     failure::{CommandFailure, ONE_VERSION},
     output::{self, Output},
-    tools_switch,
+    progress, tools_switch,
 };
 use crate::{
     config::json_mistake,
-    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    daemon_client::{self, DaemonClient},
     failure::step::NextStep,
+    management::{Management, OverFiles, ToolList, ToolRow},
     storage,
 };
 
@@ -30,7 +29,7 @@ use crate::{
 /// The call type is the tool's own unless you name one; a type that is too mild is refused (exit code 4). The tool's text goes to
 /// stdout, its progress to stderr. Exits with code 1 if the tool reports an error.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES, override_usage = USAGE)]
+#[command(override_usage = USAGE)]
 pub(super) struct CallCommand {
     /// A call type if you name one, the tool, and its arguments
     #[arg(required = true, num_args = 1.., value_name = "SERVER:TOOL [JSON | KEY=VALUE…]")]
@@ -44,13 +43,6 @@ const USAGE: &str =
     "mcpproxy call [read|write|destructive] <SERVER:TOOL> [JSON | KEY=VALUE... | --args JSON]";
 
 const EXAMPLE: &str = "for example: `mcpproxy call demo:echo text=hello`";
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy call demo:echo text=hello
-  mcpproxy call time:get_current_time '{\"timezone\": \"Europe/Berlin\"}'
-  mcpproxy call write notes:create --args @note.json
-  echo '{\"path\": \"old.txt\"}' | mcpproxy call destructive files:delete --args - -o json";
 
 const UNDONE: &str = "nothing was called";
 
@@ -110,8 +102,16 @@ struct ToolResult<'a> {
 impl CallCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let target = self.target();
-        let mut target = target.map_err(|failure| failure.undone(UNDONE))?;
+        let words = self.words.clone();
+        let mut target = match self.target() {
+            Ok(target) => target,
+            Err(failure) => {
+                let meant = meant(&files, &words, out).await;
+                let step = meant.or_else(|| failure.next_step.clone());
+                let failure = failure.undone(UNDONE);
+                return Err(step.into_iter().fold(failure, CommandFailure::next));
+            }
+        };
         let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
         if !target.loose.is_empty() {
             target.args = as_declared(&mut daemon, &target).await?;
@@ -122,8 +122,19 @@ impl CallCommand {
             args: &target.args,
         })
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
-        let body = send(&mut daemon, "/api/v1/call", body, out).await?;
-        show(&target, &body, out)
+        let body = progress::send(&mut daemon, "/api/v1/call", body, out).await?;
+        let shown = show(&target, &body, out);
+        match shown {
+            Err(failure) if failure.is_shown => {
+                let schema = example_call::schema_of(&mut daemon, &target.name).await;
+                let call = example_call::completed(&target.name, &schema, &target.object());
+                Err(match call {
+                    Some(call) => failure.next(format!("`{call}`")),
+                    None => failure,
+                })
+            }
+            shown => shown,
+        }
     }
 
     fn target(self) -> Result<CallTarget, CommandFailure> {
@@ -132,6 +143,11 @@ impl CallCommand {
         let usage = |what: String| CommandFailure::usage(what).next(EXAMPLE);
         let name = words.next();
         let name = name.ok_or_else(|| usage("no tool is named".to_owned()))?;
+        if !name.contains([':', '_']) && words.peek().is_some_and(|word| word.contains(':')) {
+            let what = format!("{name:?} is neither a call type nor SERVER:TOOL");
+            let step = "write read, write or destructive, or leave it out";
+            return Err(CommandFailure::usage(what).next(step));
+        }
         let name = tools_switch::tool_name(&name)?;
         let words: Vec<String> = words.collect();
         let (args, loose) = match (&words[..], self.args) {
@@ -152,6 +168,36 @@ impl CallCommand {
             loose,
         })
     }
+}
+
+impl CallTarget {
+    fn object(&self) -> Map<String, Value> {
+        serde_json::from_str(self.args.get()).unwrap_or_default()
+    }
+}
+
+/// What is meant by a tool's name without its server.
+async fn meant(files: &Management<OverFiles>, words: &[String], out: Output) -> Option<String> {
+    let name = words.iter().find(|word| !KINDS.contains(&&***word))?;
+    let mut daemon = connection::open_if_running(files, out).await.ok()??;
+    let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
+    let is_meant = |tool: &&ToolRow| {
+        tool.name
+            .split_once(':')
+            .is_some_and(|(_, own)| own == name)
+    };
+    let mut found = known.tools.iter().filter(is_meant).map(|tool| &tool.name);
+    let (first, second) = (found.next()?, found.next());
+    if let Some(second) = second {
+        return Some(format!("did you mean {first} or {second}?"));
+    }
+    let words = words
+        .iter()
+        .map(|word| output::shell_word(if word == name { first } else { word }));
+    Some(format!(
+        "did you mean `mcpproxy call {}`?",
+        words.collect::<Vec<_>>().join(" ")
+    ))
 }
 
 /// `KEY=VALUE`: a value that is JSON is that, any other is a text. Gives those that are JSON and no text, too, as they are written.
@@ -185,14 +231,9 @@ async fn as_declared(
     daemon: &mut DaemonClient,
     target: &CallTarget,
 ) -> Result<Box<RawValue>, CommandFailure> {
-    let name = [("name", Some(target.name.clone()))];
-    let path = daemon_client::with_query("/api/v1/tools/show", &name);
-    let shown = daemon.get(&path).await.ok();
-    let shown = shown.and_then(|body| serde_json::from_slice::<Value>(&body).ok());
-    let shown = shown.unwrap_or_default();
-    let properties = &shown["definition"]["inputSchema"]["properties"];
-    let mut object: Map<String, Value> =
-        serde_json::from_str(target.args.get()).unwrap_or_default();
+    let schema = example_call::schema_of(daemon, &target.name).await;
+    let properties = &schema["properties"];
+    let mut object = target.object();
     for (key, text) in &target.loose {
         let value = object.entry(key).or_insert(Value::Null);
         if is_meant_as_text(&properties[key]["type"], value) {
@@ -219,64 +260,6 @@ fn is_meant_as_text(declared: &Value, value: &Value) -> bool {
             _ => false,
         });
     !is_taken && kinds.iter().any(|kind| kind == "string")
-}
-
-/// A server's progress of a call.
-#[derive(Deserialize)]
-struct Progress {
-    #[serde(rename = "progress")]
-    reached: serde_json::Number,
-    total: Option<serde_json::Number>,
-    message: Option<String>,
-}
-
-/// Sends a call, or a script that makes some, and shows its progress to who wants it.
-pub(super) async fn send(
-    daemon: &mut DaemonClient,
-    path: &str,
-    body: Vec<u8>,
-    out: Output,
-) -> Result<Bytes, DaemonError> {
-    if out.tells_progress() {
-        let notify = |line: &[u8]| tell(line, out);
-        return daemon.send_for_lines(path, body, notify).await;
-    }
-    let deadline = AnswerDeadline::Call;
-    daemon.send(Method::POST, path, body, deadline).await
-}
-
-/// Shows a notification if it is one of progress: `3 of 10: reading`.
-fn tell(line: &[u8], out: Output) {
-    #[derive(Deserialize)]
-    struct Notification {
-        method: String,
-        params: Progress,
-    }
-    let read = serde_json::from_slice::<Notification>(line).ok();
-    let Some(read) = read.filter(|read| read.method == "notifications/progress") else {
-        return;
-    };
-    out.progress(&read.params.in_words());
-}
-
-impl Progress {
-    fn in_words(&self) -> String {
-        let reached = plain(&self.reached);
-        let total = self.total.as_ref().map(plain);
-        let total = total.map_or_else(String::new, |total| format!(" of {total}"));
-        let message = self.message.as_ref();
-        let message = message.map_or_else(String::new, |message| format!(": {message}"));
-        format!("{reached}{total}{message}")
-    }
-}
-
-/// A number as people write it: `4` for the `4.0` of servers that count with fractions.
-fn plain(number: &serde_json::Number) -> String {
-    let written = number.to_string();
-    match written.split_once('.') {
-        Some((whole, rest)) if rest.bytes().all(|digit| digit == b'0') => whole.to_owned(),
-        _ => written,
-    }
 }
 
 /// Reads `--args`: an object, kept as it is written.
@@ -316,6 +299,7 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
 /// Reads a whole text, no larger than a request may be. `what` and `name` say what it is and where it comes from.
 pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<String, CommandFailure> {
     let mut text = String::new();
+    let is_stdin = name == "stdin";
     let read = input
         .take(LARGEST_ARGUMENTS + 1)
         .read_to_string(&mut text)
@@ -328,14 +312,20 @@ pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<Strin
             "{what} in {name} is larger than 32 MiB"
         )));
     }
+    if is_stdin && text.trim().is_empty() {
+        return Err(CommandFailure::usage("stdin is empty").next(format!("give {what} on stdin")));
+    }
     Ok(text)
 }
 
 fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
-    if let Some(kind) = answer.called_as {
-        out.note(&format!("called as {kind}"));
+    match answer.called_as {
+        // Nobody has to fear that.
+        Some("read") => out.detail("called as read"),
+        Some(kind) => out.note(&format!("called as {kind}")),
+        None => (),
     }
     match (answer.result, answer.rpc_error) {
         (Some(result), _) => show_result(target, result, out),
@@ -390,11 +380,12 @@ fn show_rpc_error(
         output::exact_json(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
     }
     let (server, _) = target.name.split_once(':').unwrap_or_default();
+    let name = &target.name;
     let failure = CommandFailure::failed(format!(
-        "the server answered {} with an error: {message} ({code})",
-        target.name
+        "the server answered {name} with an error: {message} ({code})"
     ));
-    let step = step.unwrap_or(NextStep::ReadLog).at_terminal(server);
+    let shown = || format!("`mcpproxy tools show {name}` shows what it takes");
+    let step = step.map_or_else(shown, |step| step.at_terminal(server));
     Err(failure.next(step).shown())
 }
 
@@ -434,25 +425,4 @@ fn show_block(raw: &RawValue) -> Result<(), CommandFailure> {
     ];
     let line: Vec<String> = parts.into_iter().flatten().collect();
     output::foreign_text(&format!("[{}]", line.join(" ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Progress;
-
-    #[test]
-    fn whole_numbers_are_written_without_fractions() {
-        for (notification, said) in [
-            (
-                r#"{"progress":1,"total":4.0,"message":"step 1"}"#,
-                "1 of 4: step 1",
-            ),
-            (r#"{"progress":10.00,"total":100}"#, "10 of 100"),
-            (r#"{"progress":0.5,"total":1.0}"#, "0.5 of 1"),
-            (r#"{"progress":2.50}"#, "2.5"),
-        ] {
-            let progress: Progress = serde_json::from_str(notification).expect("JSON");
-            assert_eq!(progress.in_words().replace("2.50", "2.5"), said);
-        }
-    }
 }

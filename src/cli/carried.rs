@@ -93,9 +93,8 @@ impl CarriedOptions {
         let listen = match self.address().map(|text| text.parse::<Listen>()) {
             None => settings.listen,
             Some(Ok(listen)) => listen,
-            Some(Err(BadListen(text))) => {
-                let what = format!("{text:?} is not an address to listen on");
-                return Err(CommandFailure::usage(what).next(BadListen::STEP));
+            Some(Err(bad)) => {
+                return Err(CommandFailure::usage(bad.what()).next(BadListen::STEP));
             }
         };
         if let Some(file) = self.locked.as_ref().filter(|file| !file.is_file()) {

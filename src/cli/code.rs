@@ -11,6 +11,7 @@ use super::{
     failure::CommandFailure,
     mistake,
     output::{self, Output},
+    progress,
 };
 use crate::{config::json_mistake, daemon_client, storage};
 
@@ -19,7 +20,6 @@ use crate::{config::json_mistake, daemon_client, storage};
 /// Runs a script as the tool `code_execution` does. The result goes to stdout, the log to stderr. Exits with code 1 if the script fails.
 /// To allow scripts, run `mcpproxy config set enable_code_execution true` once.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) struct CodeCommand {
     /// The script; - reads it from stdin
     #[arg(value_name = "FILE")]
@@ -40,12 +40,6 @@ pub(super) struct CodeCommand {
     #[arg(long)]
     allow_destructive: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy code report.js --input '{\"repo\":\"octo/hello\"}'
-  mcpproxy code cleanup.js --allow-server files --allow-destructive --timeout 60000
-  echo 'call_tool(\"demo\", \"add\", {a: 1, b: 2}).value' | mcpproxy code -";
 
 #[derive(Serialize)]
 struct Request<'a> {
@@ -104,7 +98,7 @@ impl CodeCommand {
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let files = location.files()?;
         let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
-        let answered = call::send(&mut daemon, "/api/v1/code", body, out).await;
+        let answered = progress::send(&mut daemon, "/api/v1/code", body, out).await;
         show(&answered?, out)
     }
 
@@ -172,7 +166,7 @@ fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
         "SYNTAX_ERROR" => (Some("the script has a syntax error"), "correct the script"),
         "RUNTIME_ERROR" => (Some("the script failed"), "correct the script"),
         "TIMEOUT" => (None, LONGER),
-        _ => (None, &*error.hint),
+        _ => (Some("the script failed"), &*error.hint),
     };
     let place = error.line.zip(error.column);
     let place = place.map(|(line, column)| format!(" at line {line}, column {column}"));

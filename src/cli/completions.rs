@@ -10,7 +10,6 @@ use crate::text::names::ServerName;
 
 /// Print a shell completion script
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) struct CompletionsCommand {
     /// The shell
     #[arg(value_enum, required_unless_present = "servers", value_name = "SHELL")]
@@ -19,17 +18,6 @@ pub(super) struct CompletionsCommand {
     #[arg(long, hide = true)]
     servers: bool,
 }
-
-const EXAMPLES: &str = "\
-Where the scripts go:
-  bash        mcpproxy completions bash > ~/.local/share/bash-completion/completions/mcpproxy
-  zsh         mcpproxy completions zsh > DIR/_mcpproxy
-  fish        mcpproxy completions fish > ~/.config/fish/completions/mcpproxy.fish
-  elvish      mcpproxy completions elvish > ~/.config/elvish/lib/mcpproxy.elv
-  powershell  mcpproxy completions powershell >> $PROFILE
-
-zsh: DIR is a folder in $fpath; compinit must run after this command.
-elvish: then add `use mcpproxy` to rc.elv.";
 
 /// Stands in a generated script where names of servers are to be offered.
 const SERVERS: &str = "MCPPROXY-SERVERS";

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
+use serde_json::json;
 
 use super::{
     config_changes::{ConfigGet, ConfigHistoryList, ConfigSet, ConfigUndo},
@@ -38,7 +38,7 @@ pub(super) enum ConfigCommand {
 
 /// Print the JSON Schema of the configuration file
 ///
-/// Editors use the schema if you save it next to the configuration file and name it there as `"$schema"`.
+/// For editors: save it next to the configuration file, and add `"$schema": "./mcp_config.schema.json"` to that file.
 #[derive(Debug, Args)]
 pub(super) struct ConfigSchema {}
 
@@ -67,13 +67,16 @@ pub(super) struct ConfigCheck {
 }
 
 /// What to do where a daemon does not take the file as it stands.
-pub(super) const CORRECT_THE_FILE: &str = "`mcpproxy config edit`";
-
-#[derive(Serialize)]
-struct Paths<'a> {
-    config_file: &'a Path,
-    data_dir: &'a Path,
-    exists: bool,
+pub(super) fn correct_the_file(file: &Path, files: &Management<OverFiles>) -> String {
+    if !file.exists() {
+        "restore it from a backup, or begin a new one: `mcpproxy stop`, then `mcpproxy setup`"
+            .to_owned()
+    } else if file == files.config_file() {
+        "`mcpproxy config edit`".to_owned()
+    } else {
+        let file = output::shell_word(&file.to_string_lossy());
+        format!("`mcpproxy --config {file} config edit`")
+    }
 }
 
 impl ConfigCommand {
@@ -127,11 +130,9 @@ fn print_path(files: &Management<OverFiles>, out: Output) -> Result<(), CommandF
     if !out.is_json() {
         return output::exactly(&config_file.to_string_lossy());
     }
-    output::json(&output::as_json(&Paths {
-        config_file,
-        data_dir: files.data_dir(),
-        exists: config_file.exists(),
-    })?)
+    let (data_dir, exists) = (files.data_dir(), config_file.exists());
+    let paths = json!({ "config_file": config_file, "data_dir": data_dir, "exists": exists });
+    output::json(paths.to_string().as_bytes())
 }
 
 impl ConfigCheck {

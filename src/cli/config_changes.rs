@@ -10,7 +10,7 @@ use super::{
     failure::CommandFailure,
     import,
     mistake::whole_number,
-    output::{self, Output},
+    output::{self, Output, shell_word},
     table::{name, text},
 };
 use crate::{
@@ -29,10 +29,6 @@ use crate::{
 ///
 /// Secrets are shown as `***`. For a KEY that is not in the file, the command shows the default value.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  mcpproxy config get
-  mcpproxy config get activity.max_age")]
 pub(super) struct ConfigGet {
     /// The key, such as `activity.max_age`
     #[arg(value_name = "KEY")]
@@ -43,12 +39,6 @@ pub(super) struct ConfigGet {
 ///
 /// Comments and order stay. The value is JSON or plain text; `null` removes the key.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  mcpproxy config set tools_limit 20
-  mcpproxy config set activity.max_age 30d
-  mcpproxy config set rate_limit '{\"per_caller\": \"10/s\"}'
-  mcpproxy config set rate_limit null")]
 pub(super) struct ConfigSet {
     /// The key, such as `activity.max_age`
     #[arg(value_name = "KEY")]
@@ -74,10 +64,6 @@ pub(super) struct ConfigHistoryList {
 /// Restores the file byte for byte if nothing changed since, else value by value. If the change issued a token, the undo revokes
 /// the token. The history contains no secrets, so you can undo the removal of a secret only until the daemon restarts.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  mcpproxy config undo
-  mcpproxy config undo 12 --dry-run")]
 pub(super) struct ConfigUndo {
     /// The number in `config history`; by default the latest change
     #[arg(value_name = "NUMBER")]
@@ -174,6 +160,18 @@ impl ConfigSet {
         out: Output,
     ) -> Result<(), CommandFailure> {
         let key = self.key.clone();
+        if key.is_empty() {
+            let failure = CommandFailure::usage("the key is empty").undone("nothing was changed");
+            return Err(failure.next("`mcpproxy config schema` lists every key"));
+        }
+        if self.value.starts_with(['{', '['])
+            && let Err(error) = serde_json::from_str::<Value>(&self.value)
+        {
+            let why = config::json_mistake(&self.value, &error);
+            let failure = CommandFailure::usage(format!("the value is not valid JSON: {why}"));
+            let step = format!("`mcpproxy config set {key} VALUE`, in single quotes for the shell");
+            return Err(failure.undone("nothing was changed").next(step));
+        }
         let edit = ConfigEdit {
             path: EditPath::Dotted(self.key),
             value: Value::Null,
@@ -193,9 +191,15 @@ impl ConfigSet {
         made.map_err(|failure| match look_up(&path) {
             Err(Some(meant)) => failure.next(format!("`mcpproxy config set {meant} VALUE`")),
             Err(None) => failure.next("`mcpproxy config schema` lists every key"),
-            Ok(()) if is_wrong(&failure) => failure.next(format!(
-                "`mcpproxy config set {key} VALUE`, with another value"
-            )),
+            Ok(()) if is_wrong(&failure) => {
+                let default = default_of(&path).filter(|value| !value.is_object());
+                let text = default.map(|value| shown(Some(&value)));
+                let step = match text {
+                    Some(text) => format!("`mcpproxy config set {key} {}`", shell_word(&text)),
+                    None => format!("`mcpproxy config set {key} VALUE`, with another value"),
+                };
+                failure.next(step)
+            }
             Ok(()) => failure,
         })
     }
@@ -230,6 +234,10 @@ async fn change(
     let change: ConfigChange = daemon_client::read(path, &body)?;
     for warning in &change.warnings {
         out.warning(&warning.to_string());
+    }
+    let is_auth = |one: &&ChangedValue| one.path == ["serverAuth"] && one.after.is_none();
+    if change.changes.iter().find(is_auth).is_some() {
+        out.warning("without `serverAuth` every client can use every tool");
     }
     if change.changes.iter().any(requires_tokens) {
         warn_of_clients(files, import::location_of(&daemon).as_ref(), out);

@@ -17,86 +17,17 @@ const BARE_LAYOUT: &str =
 
 const COMMON: &str = "Also: --config, --data-dir, -o json, -q, -v: see `mcpproxy --help`";
 
-const ROOT: &str = "\
-Options of every command:
-      --config <FILE>   the configuration file
-      --data-dir <DIR>  the data folder
-  -o, --output <FORMAT> table or json
-  -q, --quiet           only data and errors; `serve` logs only warnings and errors
-  -v, --verbose         more details; `serve` logs at the level debug
-  -h, --help            help for the command
-  -V, --version         version, commit and protocol revisions
-
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 refused";
+const ROOT: &str = include_str!("options.txt").trim_ascii_end();
 
 /// The commands, as people look for them.
-const GROUPS: [(&str, &[&str]); 4] = [
-    (
-        "Set up",
-        &[
-            "setup",
-            "import",
-            "connect",
-            "service",
-            "completions",
-            "uninstall",
-        ],
-    ),
-    (
-        "Run",
-        &[
-            "start", "stop", "restart", "serve", "stdio", "status", "logs", "doctor", "version",
-        ],
-    ),
-    ("Servers", &["upstream", "secret", "config"]),
-    (
-        "Agents",
-        &["tools", "call", "code", "activity", "access", "token", "ui"],
-    ),
-];
+const GROUPS: &str = "\
+Set up: setup import connect service completions uninstall
+Run: start stop restart serve stdio status logs doctor version
+Servers: upstream secret config
+Agents: tools call code activity access token ui";
 
-/// Examples of commands that have none beside their arguments, a command a line.
-const EXAMPLES: &str = "\
-access = mcpproxy access check ada github:create_issue
-activity list = mcpproxy activity list --server github --since 2h
-activity show = mcpproxy activity show 1234
-activity export = mcpproxy activity export --format csv > all.csv
-config = mcpproxy config check
-config get = mcpproxy config get listen
-config history = mcpproxy config history --limit 5
-config path = mcpproxy config path
-config edit = EDITOR=nano mcpproxy config edit
-config check = mcpproxy config check -o json
-config schema = mcpproxy config schema > mcp_config.schema.json
-doctor = mcpproxy doctor --wait 5m
-logs = mcpproxy logs -f
-secret = mcpproxy secret set github-token
-secret set = pass show github | mcpproxy secret set github-token
-secret list = mcpproxy secret list
-secret remove = mcpproxy secret remove github-token
-service uninstall = mcpproxy service uninstall
-service status = mcpproxy service status
-service install = mcpproxy service install --listen 127.0.0.1:9090
-status = mcpproxy status -o json
-ui = mcpproxy ui --print     print the link, for a browser on another machine
-version = mcpproxy version -o json
-token = mcpproxy token add ada --servers github
-token list = mcpproxy token list
-upstream list = mcpproxy upstream list -o json
-upstream logs = mcpproxy upstream logs github -f
-upstream approve = mcpproxy upstream approve notion update_page
-upstream lock = mcpproxy upstream lock mcp.lock.json
-tools list = mcpproxy tools list --server github
-tools search = mcpproxy tools search create issue --limit 5
-tools show = mcpproxy tools show github:create_issue
-tools disable = mcpproxy tools disable github:delete_repository
-tools enable = mcpproxy tools enable github:delete_repository";
-
-const ROOT_EXAMPLES: &str = "\
-Examples:
-  mcpproxy setup             import servers and connect clients; asks first
-  mcpproxy serve --demo      try mcpproxy with a bundled server
-  mcpproxy upstream add time -- uvx mcp-server-time";
+/// Examples of commands: below the name of each some lines, and a blank one.
+const EXAMPLES: &str = include_str!("examples.txt");
 
 /// The whole command line, laid out.
 pub(super) fn command() -> Command {
@@ -107,13 +38,11 @@ pub(super) fn command() -> Command {
             .and_then(Command::get_about)
             .map(ToString::to_string)
     };
-    let examples: Vec<String> = ROOT_EXAMPLES.lines().map(unbroken).collect();
-    let examples = examples.join("\n");
+    let examples = unbroken(&examples_of("mcpproxy").unwrap_or_default());
     let mut groups = String::new();
-    for (title, names) in GROUPS {
-        groups += title;
-        groups += ":\n";
-        for name in names {
+    for (title, names) in GROUPS.lines().filter_map(|line| line.split_once(": ")) {
+        groups.extend([title, ":\n"]);
+        for name in names.split(' ') {
             let about = about(name).unwrap_or_default();
             groups.extend([&*format!("  {name:<11} "), &about, "\n"]);
         }
@@ -136,17 +65,30 @@ pub(super) fn place_of_help(words: &[OsString]) -> Option<usize> {
         .then_some(2)
 }
 
+/// Where `list` is left out among the words of a command line: after a group that has it and nothing but options.
+pub(super) fn place_of_list(words: &[OsString]) -> Option<usize> {
+    let root = Arguments::command();
+    let group = |word: &OsString| root.find_subcommand(word);
+    let at = 1 + words
+        .iter()
+        .skip(1)
+        .position(|word| group(word).is_some())?;
+    group(words.get(at)?)?.find_subcommand("list")?;
+    let mut rest = words.iter().skip(at + 1).map(|word| word.to_string_lossy());
+    let is_option = |word: &str| word.starts_with('-') && !["-h", "--help"].contains(&word);
+    rest.next()
+        .is_none_or(|word| is_option(&word))
+        .then_some(at + 1)
+}
+
 fn shaped(command: Command, path: &str) -> Command {
     let own = command.get_after_long_help().map(ToString::to_string);
-    let mut named = EXAMPLES.lines().filter_map(|line| line.split_once(" = "));
-    let named = named
-        .find(|(of, _)| *of == path)
-        .map(|(_, text)| text.to_owned());
-    let examples = own.unwrap_or_else(|| {
+    let examples = match (examples_of(path), own) {
+        (Some(examples), Some(own)) => format!("{examples}\n{own}"),
+        (Some(text), None) | (None, Some(text)) => text,
         // Of verbs that take a name alone.
-        let text = named.unwrap_or_else(|| format!("mcpproxy {path} github"));
-        format!("Examples:\n  {text}")
-    });
+        (None, None) => format!("Examples:\n  mcpproxy {path} github"),
+    };
     // What is longer than a line stands above the examples, so that `-h` and `--help` are the same.
     let about = command.get_long_about().map(ToString::to_string);
     let details = about.as_deref().and_then(|about| about.split_once("\n\n"));
@@ -154,8 +96,7 @@ fn shaped(command: Command, path: &str) -> Command {
         Some((_, details)) => format!("{details}\n\n{examples}"),
         None => examples,
     };
-    let examples: Vec<String> = examples.lines().map(unbroken).collect();
-    let examples = examples.join("\n");
+    let examples = unbroken(&examples);
     let has_own = command.has_subcommands() || command.get_arguments().next().is_some();
     let (layout, examples, end) = if has_own {
         (LAYOUT, examples, COMMON)
@@ -189,11 +130,23 @@ fn shaped(command: Command, path: &str) -> Command {
 /// Stands for a blank of an example, where lines must not be broken: a copy of a broken one does not run.
 const BLANK: &str = "\u{e000}";
 
-fn unbroken(line: &str) -> String {
-    if line.starts_with("  ") && line.contains("mcpproxy") {
-        return line.replace(' ', BLANK);
-    }
-    line.to_owned()
+fn unbroken(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        if line.starts_with("  ") && line.contains("mcpproxy") {
+            return line.replace(' ', BLANK);
+        }
+        line.to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The examples in the section of a command.
+fn examples_of(path: &str) -> Option<String> {
+    let mut sections = EXAMPLES.split("\n\n");
+    let heading = format!("# {path}\n");
+    let lines = sections.find_map(|section| section.strip_prefix(&heading))?;
+    let lines = lines.trim_end().replace('\n', "\n  ");
+    Some(format!("Examples:\n  {lines}"))
 }
 
 /// Help as it is shown.

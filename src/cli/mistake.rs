@@ -37,7 +37,10 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
                 let meant = text(ContextKind::SuggestedSubcommand)?;
                 Some(format!("{line} {meant}"))
             };
-            let step = match elsewhere(&line, &name).or_else(named) {
+            let small = name.to_lowercase();
+            let meant = command.find_subcommand(&small).is_some();
+            let meant = meant.then(|| format!("{line} {small}"));
+            let step = match meant.or_else(|| elsewhere(&line, &name)).or_else(named) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("{help} lists the commands"),
             };
@@ -51,15 +54,17 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
             let argument = text(ContextKind::InvalidArg)?;
             if line == "mcpproxy secret set" && !argument.starts_with('-') {
                 // It does not show: it is a secret by now.
-                let failure = CommandFailure::usage("a value is never an argument");
-                let step = "`mcpproxy secret set NAME`, then paste the value";
+                let failure = CommandFailure::usage("others can read a value on a command line");
+                let name = env::args().skip_while(|word| word != "set").nth(1);
+                let name = name.unwrap_or_else(|| "NAME".to_owned());
+                let step = format!("`mcpproxy secret set {name}`, then paste the value");
                 return Some(failure.undone("nothing was stored").next(step));
             }
             if argument.starts_with('-') {
                 let meant = text(ContextKind::SuggestedArg).filter(|meant| meant != "--help");
                 let step = match meant {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None if command.get_opts().next().is_none() => example(),
+                    None if command.get_opts().all(clap::Arg::is_hide_set) => example(),
                     None => format!("{help} lists the options"),
                 };
                 (format!("no option {argument}"), step)
@@ -74,10 +79,9 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
             // A choice is read more easily at the end.
             missing.sort_by_key(|one| one.contains(" or "));
             let verb = line.strip_prefix("mcpproxy ").unwrap_or(&line);
-            (
-                format!("`{verb}` needs {}", missing.join(" and ")),
-                example(),
-            )
+            let is_choice = missing.last().is_some_and(|last| last.contains(" or "));
+            let and = if is_choice { ", and " } else { " and " };
+            (format!("`{verb}` needs {}", missing.join(and)), example())
         }
         ErrorKind::InvalidValue => {
             let known = words(mistake, ContextKind::ValidValue).join(", ");
@@ -115,7 +119,6 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
 fn option_for(line: &str, word: &str) -> Option<String> {
     let (thing, option) = match line {
         "mcpproxy config check" => ("file", "--config"),
-        "mcpproxy tools list" => ("server", "--server"),
         "mcpproxy upstream add" if word.contains("://") => ("URL", "--url"),
         _ => return None,
     };

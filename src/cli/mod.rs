@@ -18,6 +18,7 @@ mod connection;
 pub mod demo_server;
 mod doctor;
 mod escapes;
+mod example_call;
 mod failure;
 mod follow;
 mod help;
@@ -30,6 +31,7 @@ mod outcome;
 mod output;
 mod platform;
 mod pretty_json;
+mod progress;
 mod secret;
 mod serve;
 mod service;
@@ -43,6 +45,7 @@ mod token;
 mod tools;
 mod tools_search;
 mod tools_switch;
+mod typed;
 mod ui;
 mod uninstall;
 mod upstream;
@@ -52,7 +55,7 @@ use std::{env, ffi::OsString, pin::Pin, process::ExitCode};
 
 use clap::{FromArgMatches, Parser, Subcommand};
 
-use crate::storage::in_words;
+use crate::{code_execution, storage::in_words};
 
 use self::{failure::CommandFailure, location::Location, output::Output};
 
@@ -107,6 +110,29 @@ enum Command {
     Version(version::VersionCommand),
 }
 
+impl Command {
+    /// Whether it only shows something.
+    fn shows(&self) -> bool {
+        use self::{
+            activity::ActivityCommand, config::ConfigCommand, secret::SecretCommand,
+            tools::ToolsCommand, upstream::UpstreamCommand,
+        };
+        matches!(
+            self,
+            Self::Logs(_)
+                | Self::Upstream(
+                    UpstreamCommand::Show(_)
+                        | UpstreamCommand::Logs(_)
+                        | UpstreamCommand::Inspect(_)
+                )
+                | Self::Tools(ToolsCommand::List(_) | ToolsCommand::Show(_))
+                | Self::Activity(ActivityCommand::Show(_))
+                | Self::Config(ConfigCommand::Get(_))
+                | Self::Secret(SecretCommand::List(_))
+        )
+    }
+}
+
 /// What the daemon starts of itself. These are no commands for people: neither help nor completions know them.
 #[derive(Clone, Copy)]
 enum InnerCommand {
@@ -126,20 +152,13 @@ impl InnerCommand {
     }
 
     fn run(self) -> Result<(), CommandFailure> {
-        match self {
-            Self::DemoServer => demo_server::run().map_err(|source| {
-                CommandFailure::failed(format!(
-                    "failed to serve on stdin and stdout: {}",
-                    in_words(&source)
-                ))
-            }),
-            Self::RunScript => crate::code_execution::run_sandbox().map_err(|source| {
-                CommandFailure::failed(format!(
-                    "failed to run a script from stdin: {}",
-                    in_words(&source)
-                ))
-            }),
-        }
+        let (ran, doing) = match self {
+            Self::DemoServer => (demo_server::run(), "serve on stdin and stdout"),
+            Self::RunScript => (code_execution::run_sandbox(), "run a script from stdin"),
+        };
+        ran.map_err(|error| {
+            CommandFailure::failed(format!("failed to {doing}: {}", in_words(&error)))
+        })
     }
 }
 
@@ -160,6 +179,9 @@ pub fn main() -> ExitCode {
     }
     // What is laid out for people is made only where something is to be shown.
     let read = Arguments::try_parse_from(&words).or_else(|_| {
+        if let Some(place) = help::place_of_list(&words) {
+            words.insert(place, "list".into());
+        }
         let read = help::command().try_get_matches_from(words);
         read.and_then(|found| Arguments::from_arg_matches(&found))
     });
@@ -183,8 +205,12 @@ pub fn main() -> ExitCode {
     } else {
         arguments.output
     };
+    let shows = arguments.command.shows();
     match run(arguments, out) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if shows && failure.outcome.is_none() && !failure.is_shown => {
+            out.failure(&failure.undone("nothing was shown"))
+        }
         Err(failure) => out.failure(&failure),
     }
 }

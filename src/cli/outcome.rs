@@ -31,8 +31,15 @@ pub(super) async fn wait_for(
 /// Says what came of it.
 pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &ServerRow) {
     let sentence = sentence(server, daemon.is_over_files());
-    let file = daemon.in_file();
-    out.done(&format!("{done} {}{file}: {sentence}", server.name));
+    let (name, file) = (&server.name, daemon.in_file());
+    let is_failing = server.standing() == Standing::Usable && server.is_failing();
+    out.done(&match &server.last_error {
+        Some(error) if is_failing && server.unusable => {
+            format!("{done} {name}{file}, but its entry cannot be used: {error}")
+        }
+        Some(error) if is_failing => format!("{done} {name}{file}, but it failed: {error}"),
+        _ => format!("{done} {name}{file}: {sentence}"),
+    });
     if let Some(step) = server.next_step.as_ref().filter(|_| server.is_failing()) {
         out.next(step);
     }
@@ -61,13 +68,11 @@ fn sentence(server: &ServerRow, is_over_files: bool) -> String {
             );
         }
     }
-    match (server.state, &server.last_error) {
-        (_, Some(error)) if server.unusable => format!("its entry cannot be used: {error}"),
-        (_, Some(error)) if server.is_failing() => error.clone(),
-        (ServerState::Disconnected, _) if is_over_files => {
+    match server.state {
+        ServerState::Disconnected if is_over_files => {
             format!("starts with the daemon{tools}{held}")
         }
-        (ServerState::Connecting, _) => {
+        ServerState::Connecting => {
             let detail = server.detail.as_ref();
             let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
             format!("still starting{detail}; `mcpproxy upstream list` shows the result")

@@ -15,8 +15,11 @@ use super::{
     failure::CommandFailure,
     help, mistake, platform, pretty_json,
     table::{self, Column},
+    typed::{for_people, typed},
 };
 use crate::daemon_client;
+
+pub(super) use super::typed::{as_typed, shell_word};
 
 /// How a command shows its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -157,7 +160,7 @@ impl Output {
         if !self.is_interactive() {
             return None;
         }
-        write!(io::stderr(), "{} ", visible(question)).ok()?;
+        write!(io::stderr(), "{} ", for_people(question)).ok()?;
         let mut answer = String::new();
         match io::stdin().read_line(&mut answer) {
             Ok(n) if n > 0 => Some(answer),
@@ -290,14 +293,6 @@ pub(super) fn overall(
     }
 }
 
-/// The words of this command line after the program; one that is not UTF-8 is shown as far as it is.
-fn typed() -> Vec<String> {
-    let words = std::env::args_os().skip(1);
-    words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect()
-}
-
 /// Says why something failed and what to do next.
 fn say_failure(failure: &CommandFailure) {
     say_failure_on(io::stderr(), failure);
@@ -320,58 +315,13 @@ fn say(kind: &str, text: &str) {
     say_line(&format!("{kind}: "), &as_typed(text));
 }
 
-/// A text whose commands name the configuration and the data folder as this command does.
-pub(super) fn as_typed(text: &str) -> String {
-    commands_with(&places_given(&typed()), text)
-}
-
-/// The options by which these arguments name the configuration and the data folder, as a shell takes them.
-fn places_given(arguments: &[String]) -> String {
-    let mut given = String::new();
-    let mut arguments = arguments.iter().take_while(|argument| *argument != "--");
-    while let Some(argument) = arguments.next() {
-        let (option, value) = match argument.split_once('=') {
-            Some((option, value)) => (option, Some(value)),
-            None => (&**argument, None),
-        };
-        if !["--config", "--data-dir"].contains(&option) {
-            continue;
-        }
-        if let Some(value) = value.or_else(|| arguments.next().map(String::as_str)) {
-            let is_plain = |c: char| c.is_alphanumeric() || "/._-~".contains(c);
-            let value = if value.chars().all(is_plain) {
-                value.to_owned()
-            } else {
-                format!("'{}'", value.replace('\'', r"'\''"))
-            };
-            given.extend([option, " ", &value, " "]);
-        }
-    }
-    given
-}
-
-/// The text with these options in the commands that it names, so that they mean the same daemon; help is the same everywhere.
-fn commands_with(given: &str, text: &str) -> String {
-    let mut parts = text.split('`');
-    let mut whole = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        whole.push('`');
-        if part.starts_with("mcpproxy ") && !part.ends_with("--help") {
-            whole += &part.replace("mcpproxy ", &format!("mcpproxy {given}"));
-        } else {
-            whole += part;
-        }
-    }
-    whole
-}
-
 fn say_line(label: &str, text: &str) {
     // Nobody is left to tell when the terminal is gone.
     let _ = writeln!(io::stderr(), "{}", line(label, text));
 }
 
 fn line(label: &str, text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(visible).collect();
+    let lines: Vec<String> = text.lines().map(for_people).collect();
     format!("{label}{}", lines.join("\n  "))
 }
 
@@ -382,7 +332,7 @@ pub(super) fn table<const N: usize>(
 ) -> Result<(), CommandFailure> {
     let rows: Vec<[String; N]> = rows
         .into_iter()
-        .map(|row| row.map(|c| visible(&c)))
+        .map(|row| row.map(|cell| for_people(&cell)))
         .collect();
     write(&table::layout(columns, &rows, terminal_width()))
 }
@@ -401,7 +351,7 @@ pub(super) fn facts<N: AsRef<str>>(
     facts: impl IntoIterator<Item = (N, String)>,
 ) -> Result<(), CommandFailure> {
     let facts = facts.into_iter();
-    let facts = facts.map(|(name, value)| [visible(name.as_ref()), visible(&value)]);
+    let facts = facts.map(|(name, value)| [visible(name.as_ref()), for_people(&value)]);
     write(&table::facts(&facts.collect::<Vec<_>>(), terminal_width()))
 }
 
@@ -495,26 +445,6 @@ fn write(text: &str) -> Result<(), CommandFailure> {
 #[cfg(test)]
 mod tests {
     use super::yes_or_no;
-
-    #[test]
-    fn commands_that_are_named_get_the_places_that_were_given() {
-        let given = |line: &str| {
-            let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            super::places_given(&arguments)
-        };
-        assert_eq!(given("status"), "");
-        assert_eq!(given("upstream add x -- y --config z"), "");
-        let places = given("--config=/a/b.json call x --data-dir it's");
-        assert_eq!(places, r"--config /a/b.json --data-dir 'it'\''s' ");
-        let text = super::commands_with(
-            "-x ",
-            "a `mcpproxy stop && mcpproxy ui`, `mcpproxy ui --help`",
-        );
-        assert_eq!(
-            text,
-            "a `mcpproxy -x stop && mcpproxy -x ui`, `mcpproxy ui --help`"
-        );
-    }
 
     #[test]
     fn only_a_yes_is_a_yes() {

@@ -31,6 +31,20 @@ pub(super) fn stderr_before_log() -> Option<std::fs::File> {
     Some(kept.into())
 }
 
+/// Whether that is stderr no more.
+#[cfg(unix)]
+pub(super) fn is_former_stderr(kept: &std::fs::File) -> bool {
+    let (then, now) = (rustix::fs::fstat(kept), rustix::fs::fstat(io::stderr()));
+    then.ok()
+        .zip(now.ok())
+        .is_some_and(|(then, now)| (then.st_dev, then.st_ino) != (now.st_dev, now.st_ino))
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_former_stderr(_: &std::fs::File) -> bool {
+    false
+}
+
 /// Elsewhere a log file does not become stderr.
 #[cfg(not(unix))]
 pub(super) fn stderr_before_log() -> Option<std::fs::File> {

@@ -26,7 +26,6 @@ use crate::{
 ///
 /// Serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C ends the daemon; calls in flight get 10 s.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) struct ServeCommand {
     #[command(flatten)]
     carried: CarriedOptions,
@@ -56,13 +55,6 @@ pub(super) struct ServeCommand {
     #[arg(long, value_name = "TIME", hide = true, value_parser = stdio::time)]
     idle_exit: Option<Duration>,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy serve
-  mcpproxy serve --demo --log-level debug
-  mcpproxy serve --listen 127.0.0.1:9090 --mode direct
-  mcpproxy serve --stdio --mode direct";
 
 /// How the daemon is served.
 enum ServeMode {
@@ -113,7 +105,7 @@ impl ServeCommand {
             let code = error.exit_code();
             let failure = CommandFailure::with_code(error.to_string(), code);
             let failure = failure.next(error.next_step());
-            if let Some(terminal) = terminal.flatten() {
+            if let Some(terminal) = terminal.flatten().filter(platform::is_former_stderr) {
                 output::say_failure_on(terminal, &failure);
             }
             failure

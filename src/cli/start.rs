@@ -1,7 +1,7 @@
 //! `mcpproxy start` and `mcpproxy restart`: the daemon in the background.
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::{
     background::Starter,
@@ -15,7 +15,7 @@ use crate::{
     daemon::{self, ServeError},
     daemon_client::DaemonClient,
     doctor,
-    management::{Management, OverFiles, StatusReport},
+    management::{DaemonLocation, Management, OverFiles, StatusReport},
 };
 
 /// Start the daemon in the background
@@ -23,9 +23,6 @@ use crate::{
 /// The daemon runs until `mcpproxy stop`, or until the machine shuts down. `mcpproxy logs` shows its log. To start it at every login, use
 /// `mcpproxy service install`.
 #[derive(Debug, Args)]
-#[command(
-    after_long_help = "Examples:\n  mcpproxy start\n  mcpproxy start -o json     print its address as JSON"
-)]
 pub(super) struct StartCommand {}
 
 /// Restart the daemon
@@ -33,17 +30,7 @@ pub(super) struct StartCommand {}
 /// Calls in flight get 10 s, and sessions continue. If the daemon is a service, its service manager restarts it. If not, the new
 /// daemon runs in the background, with the same options of `serve`.
 #[derive(Debug, Args)]
-#[command(
-    after_long_help = "Examples:\n  mcpproxy restart           apply changes that need a restart"
-)]
 pub(super) struct RestartCommand {}
-
-#[derive(Serialize)]
-struct StartReport<'a> {
-    started: bool,
-    pid: u32,
-    url: Option<&'a str>,
-}
 
 impl StartCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
@@ -139,17 +126,25 @@ async fn say(
     };
     let url = location.url.as_deref();
     if out.is_json() {
-        let started = StartReport { started, pid, url };
-        output::json(&output::as_json(&started)?)?;
+        let done = json!({ "started": started, "pid": pid, "url": url });
+        output::json(done.to_string().as_bytes())?;
     } else if let Some(url) = url {
         out.done(&format!("{done}: {url}"));
     }
     if url.is_some() {
         return Ok(());
     }
-    let settings = files.supposed_settings().map(|found| found.settings);
-    let listen = settings.unwrap_or_default().listen;
+    let done = format!("{done}, but no client can connect over HTTP");
+    Err(unheard(files, &location, &done).await?)
+}
+
+/// Why the daemon is not heard at its address; `outcome` says what that came to.
+pub(super) async fn unheard(
+    files: &Management<OverFiles>,
+    location: &DaemonLocation,
+    outcome: &str,
+) -> Result<CommandFailure, CommandFailure> {
+    let listen = files.supposed_settings()?.settings.listen;
     let (why, step) = doctor::why_unheard(listen, &location.serve_options).await;
-    let what = format!("{done}, but no client can connect over HTTP: {why}");
-    Err(CommandFailure::failed(what).next(step))
+    Ok(CommandFailure::failed(why).undone(outcome).next(step))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{
-    config::CORRECT_THE_FILE,
+    config::correct_the_file,
     connection,
     failure::CommandFailure,
     location::Location,
@@ -16,17 +16,13 @@ use crate::{
     activity::ActivityStatus,
     config::duration as spans,
     daemon_client::{self, DaemonError},
-    management::{ServerCounts, ServerRow, StatusReport},
+    management::{Management, OverFiles, ServerCounts, ServerRow, StatusReport},
 };
 
 /// Show whether the daemon runs, and which servers need you
 ///
 /// Exits with code 3 if no daemon runs.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  mcpproxy status
-  mcpproxy status --wait-for attention && notify-send mcpproxy")]
 pub(super) struct StatusCommand {
     /// Wait until something needs you, then show the status
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -56,7 +52,7 @@ impl StatusCommand {
         }
         out.answer("GET /api/v1/status", &status, |mut report: StatusReport| {
             let problems = std::mem::take(&mut report.problems);
-            output::facts(facts(report))?;
+            output::facts(facts(report, &files))?;
             show_problems(problems)
         })
     }
@@ -85,7 +81,7 @@ fn show_problems(problems: Vec<ServerRow>) -> Result<(), CommandFailure> {
     upstream::print_rows(problems)
 }
 
-fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
+fn facts(report: StatusReport, files: &Management<OverFiles>) -> Vec<(&'static str, String)> {
     let location = &report.location;
     let tools = match report.callable_tools {
         Some(callable) if callable != report.tools => {
@@ -135,7 +131,8 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
             "config error",
             format!("{error} (the last good configuration is in force)"),
         ));
-        facts.push(("next", output::as_typed(CORRECT_THE_FILE)));
+        let step = correct_the_file(&report.config_file, files);
+        facts.push(("next", output::as_typed(&step)));
     }
     let warnings = report.warnings.into_iter();
     facts.extend(warnings.map(|warning| ("warning", warning.to_string())));
@@ -206,8 +203,8 @@ fn servers(counts: ServerCounts) -> String {
 /// A state of servers as people call it.
 fn in_words(state: &str) -> &str {
     match state {
-        "needs_a_value" => "need a secret or variable",
-        "authenticating" => "need a login",
+        "needs_a_value" => "waiting for a secret or variable",
+        "authenticating" => "waiting for a login",
         "connecting" => "starting",
         "error" => "failed",
         state => state,
@@ -218,10 +215,10 @@ fn in_words(state: &str) -> &str {
 fn duration(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds}s"),
-        (0, 0, _) => format!("{minutes}m {}s", seconds % 60),
-        (0, _, _) => format!("{hours}h {minutes}m"),
-        _ => format!("{days}d {hours}h"),
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
+        (0, _, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
     }
 }
 
@@ -244,11 +241,11 @@ mod tests {
     #[test]
     fn time_spans_show_their_two_largest_units() {
         for (seconds, expected) in [
-            (0, "0s"),
-            (59, "59s"),
-            (61, "1m 1s"),
-            (3_600, "1h 0m"),
-            (90_061, "1d 1h"),
+            (0, "0 s"),
+            (59, "59 s"),
+            (61, "1 min 1 s"),
+            (3_600, "1 h 0 min"),
+            (90_061, "1 d 1 h"),
         ] {
             assert_eq!(super::duration(seconds), expected);
         }

@@ -20,7 +20,6 @@ use crate::{
 /// Use it for clients that can only start a process, such as Claude Desktop. They share one daemon and its servers. If no daemon runs,
 /// one starts in the background, and ends 10 min after its last client disconnects.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) struct StdioCommand {
     /// The endpoint to serve, such as /mcp/all or /mcp/server/NAME
     #[arg(long, value_name = "PATH", default_value = "/mcp", value_parser = endpoint)]
@@ -35,12 +34,6 @@ pub(super) struct StdioCommand {
 
 /// When a daemon that was started for its clients ends after the last of them.
 pub(super) const IDLE_EXIT: Duration = Duration::from_mins(10);
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy stdio
-  mcpproxy stdio --endpoint /mcp/all
-  {\"mcpServers\": {\"mcpproxy\": {\"command\": \"mcpproxy\", \"args\": [\"stdio\"]}}}";
 
 impl StdioCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {

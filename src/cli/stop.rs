@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::{
     connection,
@@ -23,21 +23,12 @@ use crate::{
 ///
 /// Waits until the daemon has ended; calls in flight get 10 s. A client that uses `mcpproxy stdio` starts a new daemon with its next request.
 #[derive(Debug, Args)]
-#[command(
-    after_long_help = "Examples:\n  mcpproxy stop\n  mcpproxy --data-dir ~/other stop     stop the daemon of this data folder"
-)]
 pub(super) struct StopCommand {}
 
 /// Ten seconds for calls in flight, and then the servers' grace.
 const ENDS_WITHIN: Duration = Duration::from_secs(30);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-
-#[derive(Serialize)]
-struct Stopped {
-    stopped: bool,
-    pid: u32,
-}
 
 impl StopCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
@@ -53,8 +44,8 @@ impl StopCommand {
         };
         let pid = end(daemon).await?;
         if out.is_json() {
-            let stopped = Stopped { stopped: true, pid };
-            return output::json(&output::as_json(&stopped)?);
+            let stopped = json!({ "stopped": true, "pid": pid });
+            return output::json(stopped.to_string().as_bytes());
         }
         out.done(&format!("stopped the daemon (process {pid})"));
         Ok(())

@@ -32,11 +32,6 @@ pub(super) enum TokenCommand {
 ///
 /// mcpproxy keeps only the token's hash. Without --calls the token allows only reading.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  mcpproxy token add ben --servers github,notion --calls write --expires 30d
-  mcpproxy token add ci --profile build --calls all
-  mcpproxy token add ben -o json")]
 pub(super) struct AddToken {
     /// The name of the token, and of its caller in rules and records
     #[arg(value_name = "NAME")]
@@ -90,9 +85,6 @@ pub(super) struct ListTokens {}
 
 /// Revoke a token at once, in every session
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  mcpproxy token revoke ben")]
 pub(super) struct RevokeToken {
     /// The token's name
     #[arg(value_name = "NAME")]

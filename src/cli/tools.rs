@@ -8,18 +8,18 @@ use super::{
     output::{self, Output},
     table::{name, text},
     tools_search::SearchTools,
-    tools_switch::{NamedTools, Switch},
+    tools_switch::{self, NamedTools, Switch},
 };
 use crate::{
     config::BrokenEntry,
     daemon_client::{self, DaemonClient},
     failure::error_code::ErrorCode,
-    management::{ShownTool, ToolList, ToolRow},
+    management::{ServerDetails, ShownTool, ToolList, ToolRow},
+    router,
 };
 
 /// List, search, show and disable tools
 #[derive(Debug, Subcommand)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) enum ToolsCommand {
     /// List the tools of all servers
     #[command(visible_alias = "ls")]
@@ -34,20 +34,19 @@ pub(super) enum ToolsCommand {
     Enable(NamedTools),
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy tools list --server github
-  mcpproxy tools search create issue
-  mcpproxy tools search 'github: \"pull request\"' --limit 5
-  mcpproxy tools show github:create_issue
-  mcpproxy tools disable github:delete_repository
-  mcpproxy tools list -o json";
-
 #[derive(Debug, Args)]
 pub(super) struct ListTools {
     /// Only the tools of this server
-    #[arg(long, value_name = "NAME")]
+    #[arg(value_name = "SERVER")]
     server: Option<String>,
+    /// The same
+    #[arg(
+        long = "server",
+        value_name = "NAME",
+        conflicts_with = "server",
+        hide = true
+    )]
+    of: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -79,7 +78,7 @@ impl ToolsCommand {
     /// The one server that is meant, if it is one.
     fn server(&self) -> Option<&str> {
         match self {
-            Self::List(list) => list.server.as_deref(),
+            Self::List(list) => list.server(),
             Self::Search(search) => search.server(),
             Self::Show(show) => show.name.split_once(':').map(|(server, _)| server),
             Self::Disable(named) | Self::Enable(named) => named.server(),
@@ -104,9 +103,28 @@ fn warn_of(left_out: &[BrokenEntry], out: Output) {
 }
 
 impl ListTools {
+    fn server(&self) -> Option<&str> {
+        self.server.as_deref().or(self.of.as_deref())
+    }
+
     async fn run(self, mut daemon: DaemonClient, out: Output) -> Result<(), CommandFailure> {
-        let path = daemon_client::with_query("/api/v1/tools", &[("server", self.server)]);
+        let server = self.server().map(str::to_owned);
+        let path = daemon_client::with_query("/api/v1/tools", &[("server", server)]);
         let body = daemon.get(&path).await?;
+        let known: ToolList = daemon_client::read(&path, &body)?;
+        if let Some(server) = self
+            .server()
+            .filter(|_| known.tools.is_empty() && !out.is_json())
+        {
+            let server = daemon_client::encoded(server);
+            let of: ServerDetails = daemon.fetch(&format!("/api/v1/servers/{server}")).await?;
+            let row = of.server;
+            let why = row.last_error.map(|error| format!(": {error}"));
+            let why = why.unwrap_or_default();
+            out.note(&format!("{} has listed no tools yet{why}", row.name));
+            row.next_step.iter().for_each(|step| out.next(step));
+            return Ok(());
+        }
         out.answer(&path, &body, |known: ToolList| {
             // Without a daemon the notice above is for programs, too.
             if !daemon.is_over_files() {
@@ -161,9 +179,24 @@ fn row(tool: ToolRow) -> [String; 4] {
 
 impl ShowTool {
     async fn run(self, mut daemon: DaemonClient, out: Output) -> Result<(), CommandFailure> {
-        let name = [("name", Some(self.name))];
+        if router::is_built_in(&self.name) {
+            tools_switch::tool_name(&self.name)?;
+        }
+        let name = [("name", Some(self.name.clone()))];
         let path = daemon_client::with_query("/api/v1/tools/show", &name);
-        let body = daemon.get(&path).await?;
+        let body = match daemon.get(&path).await {
+            Ok(body) => body,
+            Err(error) => {
+                let failure = CommandFailure::from(error);
+                let of = self.name.split_once(':');
+                let of = of.filter(|_| failure.code == Some(ErrorCode::UnknownTool));
+                if let Some((server, tool)) = of {
+                    let server_path = format!("/api/v1/servers/{}", daemon_client::encoded(server));
+                    tools_switch::known_tool(&mut daemon, &server_path, server, tool).await?;
+                }
+                return Err(failure);
+            }
+        };
         out.answer(&path, &body, |tool| print_definition(&tool, out))
     }
 }

@@ -86,17 +86,18 @@ impl SearchTools {
 }
 
 fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandFailure> {
-    if let Some(notice) = &found.notice {
-        out.note(notice);
+    if found.tools.is_empty() {
+        out.note(if found.held {
+            "the only matches are held or quarantined"
+        } else {
+            "no match among the known tools; try other words"
+        });
+    }
+    // Its own words are for agents.
+    if found.notice.is_some() {
+        out.next("`mcpproxy upstream list` shows the servers that could not be searched, and why");
     }
     if found.tools.is_empty() {
-        if found.notice.is_none() {
-            out.note(if found.held {
-                "no callable tool found"
-            } else {
-                "no tool found"
-            });
-        }
         return Ok(());
     }
     let shown = found.tools.len();

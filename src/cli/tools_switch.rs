@@ -133,7 +133,7 @@ async fn switched(
 }
 
 /// What is known of the tool; nothing while its server was never listed. One that a listed server lacks is a mistake.
-async fn known_tool(
+pub(super) async fn known_tool(
     daemon: &mut DaemonClient,
     path: &str,
     server: &str,
@@ -152,9 +152,7 @@ async fn known_tool(
         format!("; did you mean {server}:{name}?")
     });
     let failure = CommandFailure::failed(format!("{server} has no tool {tool:?}{meant}"));
-    Err(failure.next(format!(
-        "`mcpproxy tools list --server {server}` shows its tools"
-    )))
+    Err(failure.next(format!("`mcpproxy tools list {server}` shows its tools")))
 }
 
 /// A tool that something else than its name keeps away.

@@ -8,6 +8,7 @@ use super::{
     failure::CommandFailure,
     location::Location,
     output::{self, Output},
+    start,
 };
 use crate::{
     daemon_client::{self, AnswerDeadline},
@@ -28,6 +29,11 @@ impl UiCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let mut daemon = connection::open_to_act(&files, out, "no page was opened").await?;
+        if let Some(status) = daemon.status_report()
+            && status.location.url.is_none()
+        {
+            return Err(start::unheard(&files, &status.location, "no page was opened").await?);
+        }
         let path = "/api/v1/ui/links";
         let answer = daemon
             .send(Method::POST, path, "", AnswerDeadline::Daemon)

@@ -1,10 +1,7 @@
 //! `mcpproxy uninstall`: undoes what `setup` did, by what `connect --undo`, `import --undo`, `service uninstall` and `stop` do, after a look
 //! at what that is. Files of mcpproxy are deleted only with `--purge`.
 
-use std::{
-    env, fs, io,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, io, path::PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -33,7 +30,6 @@ use crate::{
 /// Shows the steps, and asks. Removes mcpproxy from your clients' files, puts their own servers back, removes the service and stops the
 /// daemon. The configuration, the data and the secrets stay; --purge deletes them, too.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) struct UninstallCommand {
     /// Do not ask
     #[arg(short, long)]
@@ -45,12 +41,6 @@ pub(super) struct UninstallCommand {
     #[arg(long)]
     purge: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy uninstall --dry-run     show the steps
-  mcpproxy uninstall               show the steps, ask, and do them
-  mcpproxy uninstall --yes --purge";
 
 /// What there is to undo, and afterwards what was undone.
 #[derive(Serialize)]
@@ -75,8 +65,6 @@ struct Uninstalled {
     next_steps: Vec<String>,
     #[serde(skip)]
     failures: Vec<CommandFailure>,
-    #[serde(skip)]
-    home: PathBuf,
 }
 
 impl UninstallCommand {
@@ -106,7 +94,6 @@ impl UninstallCommand {
             copies: Vec::new(),
             next_steps: Vec::new(),
             failures: Vec::new(),
-            home: places.home().to_owned(),
         };
         let moved = moved_from(&places);
         done.disconnect(&places, &reaching, &meant, true);
@@ -147,7 +134,8 @@ impl UninstallCommand {
         done.failures.extend(errors.collect::<Vec<_>>());
         drop(daemon);
         done.end_daemon(&files, out).await;
-        if self.purge && done.failures.is_empty() {
+        done.purge &= done.failures.is_empty();
+        if done.purge {
             done.purge(&files);
         }
         done.copies = kept_copies(&places);
@@ -201,7 +189,7 @@ impl Uninstalled {
                     self.next_steps.push(format!(
                         "{:?} in {} may be yours; `mcpproxy connect {} --undo` removes it",
                         one.name,
-                        self.short(Path::new(&one.file)),
+                        one.file,
                         client.id()
                     ));
                 }
@@ -216,7 +204,11 @@ impl Uninstalled {
         if self.service.is_some() {
             match service::uninstall().await {
                 Ok(left) => self.next_steps.extend(left),
-                Err(failure) => return self.failures.push(failure),
+                Err(failure) => {
+                    self.service = None;
+                    self.daemon = None;
+                    return self.failures.push(failure);
+                }
             }
         }
         let ended = match connection::open_if_running(files, out).await {
@@ -224,17 +216,22 @@ impl Uninstalled {
             Ok(None) => Ok(()),
             Err(error) => Err(error.into()),
         };
-        self.failures.extend(ended.err());
+        if let Err(failure) = ended {
+            self.daemon = None;
+            self.failures.push(failure);
+        }
     }
 
     /// Deletes what is mcpproxy's own.
     fn purge(&mut self, files: &Management<OverFiles>) {
-        for name in &self.secrets {
-            if let Err(failure) = files.remove_secret(name) {
-                self.failures.push(failure.into());
-            }
-        }
-        for file in &self.files {
+        let failures = &mut self.failures;
+        self.secrets.retain(|name| {
+            let removed = files.remove_secret(name);
+            let is_removed = removed.is_ok();
+            failures.extend(removed.err().map(CommandFailure::from));
+            is_removed
+        });
+        self.files.retain(|file| {
             let deleted = if file.is_dir() {
                 fs::remove_dir_all(file)
             } else {
@@ -245,46 +242,28 @@ impl Uninstalled {
                 }
                 fs::remove_file(file)
             };
-            match deleted {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    let what = format!("failed to delete {}: {}", file.display(), in_words(&error));
-                    self.failures.push(CommandFailure::failed(what));
-                }
-                _ => (),
-            }
             if let Some(folder) = file.parent().filter(|folder| folder.ends_with("mcpproxy")) {
                 // Another's files may be there.
                 let _ = fs::remove_dir(folder);
             }
-        }
+            let failed = deleted
+                .err()
+                .filter(|error| error.kind() != io::ErrorKind::NotFound);
+            let failed = failed.map(|error| {
+                let what = format!("failed to delete {}: {}", file.display(), in_words(&error));
+                CommandFailure::failed(what)
+            });
+            let is_deleted = failed.is_none();
+            failures.extend(failed);
+            is_deleted
+        });
     }
 
     /// Shows what is to be done, and says how much.
     fn show(&self, moved: &[PathBuf], out: Output) -> usize {
-        let mut steps = Vec::new();
-        for one in &self.clients {
-            let file = self.short(Path::new(&one.file));
-            steps.push(format!("remove {:?} from {file}", one.name));
-        }
-        for file in moved {
-            steps.push(format!("put servers back into {}", self.short(file)));
-        }
-        if let Some(file) = &self.service {
-            steps.push(format!("remove the service {}", self.short(file)));
-        }
-        if let Some(pid) = self.daemon {
-            steps.push(format!("stop the daemon (process {pid})"));
-        }
-        if self.purge {
-            steps.extend(
-                self.files
-                    .iter()
-                    .map(|f| format!("delete {}", self.short(f))),
-            );
-            if !self.secrets.is_empty() {
-                steps.push(format!("delete the secrets {}", self.secrets.join(", ")));
-            }
-        }
+        let moved = moved.iter();
+        let back = moved.map(|file| format!("put servers back into {}", file.display()));
+        let steps = self.steps(["remove", "stop", "delete"], back.collect());
         for failure in &self.failures {
             out.warning(&failure.in_words());
         }
@@ -298,17 +277,30 @@ impl Uninstalled {
         steps.len() + self.failures.len()
     }
 
-    fn say_what_stays(&self, out: Output) {
-        if !self.purge && !self.files.is_empty() {
-            let files: Vec<String> = self.files.iter().map(|file| self.short(file)).collect();
-            out.done(&format!("stays: {}; --purge deletes it", files.join(", ")));
+    /// All that is to be done, or was done, in these words.
+    fn steps(&self, [remove, stop, delete]: [&str; 3], put_back: Vec<String>) -> Vec<String> {
+        let clients = self.clients.iter();
+        let clients = clients.map(|one| format!("{remove} {:?} from {}", one.name, one.file));
+        let mut steps: Vec<String> = clients.chain(put_back).collect();
+        let service = self.service.iter();
+        steps.extend(service.map(|file| format!("{remove} the service {}", file.display())));
+        let daemon = self.daemon.iter();
+        steps.extend(daemon.map(|pid| format!("{stop} the daemon (process {pid})")));
+        if self.purge {
+            let files = self.files.iter();
+            steps.extend(files.map(|file| format!("{delete} {}", file.display())));
+            if !self.secrets.is_empty() {
+                steps.push(format!("{delete} the secrets {}", self.secrets.join(", ")));
+            }
         }
+        steps
     }
 
-    fn short(&self, file: &Path) -> String {
-        match file.strip_prefix(&self.home) {
-            Ok(inside) => format!("~/{}", inside.display()),
-            Err(_) => file.display().to_string(),
+    fn say_what_stays(&self, out: Output) {
+        if !self.purge && !self.files.is_empty() {
+            let files = self.files.iter().map(|file| file.display().to_string());
+            let files: Vec<String> = files.collect();
+            out.done(&format!("stays: {}; --purge deletes it", files.join(", ")));
         }
     }
 
@@ -322,17 +314,18 @@ impl Uninstalled {
         if out.is_json() {
             output::json(&output::as_json(&self)?)?;
         } else {
-            for one in &self.put_back {
-                if one.error.is_none() {
-                    let n = output::count(one.servers.len(), "server");
-                    let file = self.short(Path::new(&one.file));
-                    out.done(&format!("put {n} back into {file}"));
-                }
+            let put_back = self.put_back.iter().filter(|one| one.error.is_none());
+            let put_back = put_back.map(|one| {
+                let n = output::count(one.servers.len(), "server");
+                format!("put {n} back into {}", one.file)
+            });
+            for done in self.steps(["removed", "stopped", "deleted"], put_back.collect()) {
+                out.done(&done);
             }
             for copy in &self.copies {
-                let copy = self.short(copy);
                 out.done(&format!(
-                    "stays: {copy}, the file before one of mcpproxy's changes; delete it when you do not need it"
+                    "stays: {}, the file before one of mcpproxy's changes; delete it when you do not need it",
+                    copy.display()
                 ));
             }
             for step in &self.next_steps {

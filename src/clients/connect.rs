@@ -359,7 +359,12 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
 }
 
 pub(super) fn not_written(error: &ReplaceError) -> Failure {
-    let step = match error {
+    left_alone(format!("nothing was changed: {error}"), step_after(error))
+}
+
+/// What to do where a file was not written.
+pub(super) fn step_after(error: &ReplaceError) -> String {
+    match error {
         ReplaceError::ChangedMeanwhile(_) => {
             "try again; end the client first if it writes its file often".to_owned()
         }
@@ -368,8 +373,7 @@ pub(super) fn not_written(error: &ReplaceError) -> Failure {
             format!("`chmod u+w {file}`, or change it where it is generated")
         }
         ReplaceError::Io { file, reason, .. } => storage::disk_step(file, reason),
-    };
-    left_alone(format!("nothing was changed: {error}"), step)
+    }
 }
 
 #[cfg(test)]

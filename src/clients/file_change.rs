@@ -15,6 +15,9 @@ use super::{
 };
 use crate::config::OurAddress;
 
+/// Limit: copies of a file beside the one before us.
+const MOST_COPIES: usize = 4;
+
 /// What is to be written to a file of a client. Both texts may hold secrets of others.
 #[derive(Clone, PartialEq)]
 pub(super) struct FileChange {
@@ -92,13 +95,22 @@ impl FileChange {
             return replace::remove(&self.path, before.unwrap_or_default()).map(|()| None);
         };
         let copy = replace::replace(&self.path, before, after, CopyKind::Connect)?;
-        let (spent, copy) = match &self.copies {
-            CopiesAfter::OneMore => return Ok(copy),
-            CopiesAfter::WithoutRestored(spent) => (copy.iter().chain(spent), None),
-            CopiesAfter::InPlaceOf(spent) => (None.iter().chain(spent), copy.clone()),
-        };
-        for spent in spent {
-            let _ = std::fs::remove_file(spent);
+        match &self.copies {
+            CopiesAfter::OneMore => {
+                let copies = replace::backups(&self.path, CopyKind::Connect);
+                // The oldest is the file before us.
+                let later = copies.split_last().map_or(&[][..], |(_, later)| later);
+                for spent in later.iter().skip(MOST_COPIES) {
+                    let _ = std::fs::remove_file(spent);
+                }
+            }
+            CopiesAfter::WithoutRestored(spent) => {
+                for spent in copy.iter().chain(spent) {
+                    let _ = std::fs::remove_file(spent);
+                }
+                return Ok(None);
+            }
+            CopiesAfter::InPlaceOf(spent) => replace::clear(&self.path, spent),
         }
         Ok(copy)
     }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{
     client::Client,
-    connect::not_written,
+    client_list::{ClientRow, client_rows},
+    connect::step_after,
     edit,
     fault::FileFault,
     file::ClientFile,
@@ -19,10 +20,17 @@ use crate::{
     config::OurAddress,
     failure::error_code::Failure,
     management::{Management, OverFiles},
+    storage,
 };
 
-/// Removes those servers of the report from their files that are here now, of these clients.
-pub fn move_out(report: &ImportReport, is_meant: impl Fn(Client) -> bool) -> Vec<MovedServers> {
+/// Removes those servers of the report from their files that are here now, of these clients. One that is not connected would have no
+/// servers then, neither its own nor ours: its file stays as it is.
+pub fn move_out(
+    report: &ImportReport,
+    (places, us): (&ClientPlaces, &OurAddress),
+    is_meant: impl Fn(Client) -> bool,
+) -> Vec<MovedServers> {
+    let rows = client_rows(places, us, true);
     let mut moved: Vec<MovedServers> = Vec::new();
     let here = report.servers.iter();
     let here = here.filter(|server| is_here(server, report));
@@ -34,13 +42,23 @@ pub fn move_out(report: &ImportReport, is_meant: impl Fn(Client) -> bool) -> Vec
         let of_file = here.iter().filter(|other| other.file == server.file);
         let of_file: Vec<&FoundServer> = of_file.copied().collect();
         let servers = of_file.iter().map(|server| server.written_name.clone());
-        let removed = remove(server.client, Path::new(&server.file), &of_file);
+        let client = server.client;
+        let is_alone = |row: &ClientRow| row.client == client && !row.connected;
+        let removed = if rows.iter().any(is_alone) {
+            let (name, id) = (client.name(), client.id());
+            let why = format!("{name} is not connected, so it would have no servers");
+            let step = format!("`mcpproxy connect {id}`, then `mcpproxy import {id} --move`");
+            Err((why, step))
+        } else {
+            remove(client, Path::new(&server.file), &of_file)
+        };
         moved.push(MovedServers {
-            client: server.client,
+            client,
             file: server.file.clone(),
             servers: servers.collect(),
             backup: removed.as_ref().ok().cloned().flatten(),
-            error: removed.err(),
+            error: removed.as_ref().err().map(|(why, _)| why.clone()),
+            step: removed.err().map(|(_, step)| step),
         });
     }
     moved
@@ -55,18 +73,36 @@ fn is_here(server: &FoundServer, report: &ImportReport) -> bool {
         || server.is_here_as_it_is() && !server.name.as_deref().is_some_and(is_found_only)
 }
 
-fn remove(client: Client, path: &Path, servers: &[&FoundServer]) -> Result<Option<String>, String> {
+/// Gives the copy of the file; else why nothing was removed, and what to do about it.
+fn remove(
+    client: Client,
+    path: &Path,
+    servers: &[&FoundServer],
+) -> Result<Option<String>, (String, String)> {
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = path.display();
     if client.0.read_only.contains(&&*file_name) {
-        return Err(format!("{} keeps other settings there", client.name()));
+        let why = format!("{} keeps other settings there", client.name());
+        return Err((
+            why,
+            format!("remove them in {} or with an editor", client.name()),
+        ));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let step = storage::disk_step(path, &error);
+        (storage::in_words(&error), step)
+    })?;
     let entries = servers
         .iter()
         .map(|server| (&server.list[..], &*server.written_name));
-    let after = without(FileFormat::of(path), &text, entries).map_err(|fault| fault.to_string())?;
+    let after = without(FileFormat::of(path), &text, entries).map_err(|fault| {
+        (
+            fault.to_string(),
+            format!("remove them from {file} with an editor"),
+        )
+    })?;
     let copy = replace::replace(path, Some(&text), &after, CopyKind::Move);
-    let copy = copy.map_err(|error| not_written(&error).error)?;
+    let copy = copy.map_err(|error| (error.of_it(), step_after(&error)))?;
     Ok(copy.map(|copy| copy.display().to_string()))
 }
 
@@ -114,6 +150,7 @@ fn outcome(client: Client, file: &ClientFile, put: Result<Vec<String>, String>) 
         servers,
         backup: None,
         error,
+        step: None,
     }
 }
 
@@ -216,7 +253,7 @@ pub fn moved_last(places: &ClientPlaces, client: Client) -> bool {
 
 /// The copies of clients' files that are kept beside them.
 pub fn kept_copies(places: &ClientPlaces) -> Vec<PathBuf> {
-    let kinds = [CopyKind::Connect, CopyKind::Move];
+    let kinds = [CopyKind::First, CopyKind::Connect, CopyKind::Move];
     let of = |file: ClientFile| kinds.map(|kind| replace::backups(&file.path, kind));
     let mut copies: Vec<PathBuf> = places.files().into_iter().flat_map(of).flatten().collect();
     copies.sort();
@@ -263,7 +300,7 @@ fn put(
         }
     }
     let written = replace::replace(&file.path, Some(&now), &after, CopyKind::Move);
-    let spent = written.map_err(|error| not_written(&error).error)?;
+    let spent = written.map_err(|error| error.of_it())?;
     let copy = others.is_empty().then_some(copy);
     for spent in spent.iter().map(PathBuf::as_path).chain(copy) {
         // What is left of it does no harm.

@@ -30,6 +30,17 @@ pub(super) enum ReplaceError {
     },
 }
 
+impl ReplaceError {
+    /// The reason where the file is named already.
+    pub(super) fn of_it(&self) -> String {
+        match self {
+            Self::ChangedMeanwhile(_) => "it was changed meanwhile".to_owned(),
+            Self::ReadOnly(_) => "it is read-only".to_owned(),
+            Self::Io { .. } => self.to_string(),
+        }
+    }
+}
+
 /// How the names of files end that are not in their place yet.
 const NEW: &str = ".new";
 
@@ -40,6 +51,8 @@ pub(super) enum CopyKind {
     Connect,
     /// Its servers were moved to us.
     Move,
+    /// It is the file as it was before us, of no use to us any more.
+    First,
 }
 
 impl CopyKind {
@@ -48,6 +61,7 @@ impl CopyKind {
         match self {
             Self::Connect => ".before-mcpproxy-",
             Self::Move => ".servers-before-mcpproxy-",
+            Self::First => ".first-before-mcpproxy-",
         }
     }
 }
@@ -104,6 +118,19 @@ pub(super) fn backups(path: &Path, kind: CopyKind) -> Vec<PathBuf> {
     copies.sort();
     copies.reverse();
     copies
+}
+
+/// Removes copies of a file that are of no more use, the newest first. The oldest is the file before us and stays, unless there is one.
+pub(super) fn clear(path: &Path, spent: &[PathBuf]) {
+    let is_kept = !backups(path, CopyKind::First).is_empty();
+    for (n, copy) in spent.iter().enumerate() {
+        // What is left of them does no harm.
+        let _ = if n + 1 == spent.len() && !is_kept {
+            fs::rename(copy, free_backup(&real(path), CopyKind::First))
+        } else {
+            fs::remove_file(copy)
+        };
+    }
 }
 
 fn check_unchanged(real: &Path, before: Option<&str>) -> Result<(), ReplaceError> {

@@ -53,6 +53,9 @@ pub struct MovedServers {
     /// Why the file was not changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What to do about that in a terminal.
+    #[serde(skip)]
+    pub step: Option<String>,
 }
 
 /// A key that appears twice in a file, of which most clients and mcpproxy use the last.
@@ -245,14 +248,6 @@ impl ImportReport {
             id: None,
             moved: Vec::new(),
             empty: Vec::new(),
-        }
-    }
-
-    /// A path as people write it.
-    pub fn shown(&self, path: &str) -> String {
-        match Path::new(path).strip_prefix(&self.home) {
-            Ok(inside) if !inside.as_os_str().is_empty() => format!("~/{}", inside.display()),
-            _ => path.to_owned(),
         }
     }
 

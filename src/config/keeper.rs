@@ -463,7 +463,7 @@ fn report(old: &Settings, new: &Settings) {
     let known = old.all_warnings();
     let warnings = new.all_warnings();
     for warning in warnings.iter().filter(|warning| !known.contains(warning)) {
-        tracing::warn!(warning = %one_line(&warning.to_string()), "in the configuration");
+        tracing::warn!(warning = %one_line(&warning.to_string()), "configuration warning");
     }
     for entry in new
         .broken

@@ -25,13 +25,22 @@ enum Host {
 
 /// Why a text is no listen address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not an address to listen on; {step}", step = Self::STEP)]
+#[error("{}; {}", self.what(), Self::STEP)]
 pub struct BadListen(pub String);
 
 impl BadListen {
     /// The next step.
     pub const STEP: &str =
         "write \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) or \"[::1]:8080\"";
+
+    /// The same without what to do.
+    pub fn what(&self) -> String {
+        let port = self.0.rsplit(':').next().unwrap_or_default();
+        let is_too_large = port.parse::<u64>().is_ok_and(|port| port > 65_535);
+        let why = is_too_large.then_some(": a port is at most 65535");
+        let why = why.unwrap_or_default();
+        format!("{:?} is not an address to listen on{why}", self.0)
+    }
 }
 
 /// Why an address is not listened on as long as nobody says that it is meant.

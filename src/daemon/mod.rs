@@ -333,10 +333,7 @@ fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
         .as_deref()
         .map(str::parse::<Listen>)
         .transpose()
-        .map_err(|BadListen(text)| {
-            let what = format!("{text:?} is not an address to listen on");
-            ServeError::usage(what, BadListen::STEP)
-        })?;
+        .map_err(|bad: BadListen| ServeError::usage(bad.what(), BadListen::STEP))?;
     let routing_mode = match options.mode.as_deref() {
         None => None,
         Some(text) => Some(RoutingMode::parse(text).ok_or_else(|| {

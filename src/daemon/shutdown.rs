@@ -43,10 +43,10 @@ pub(super) async fn until(
     let watchdog = watchdog(&running);
     tokio::select! {
         () = signals.next() => {
-            tracing::info!("ending: calls in flight may finish; a second signal ends at once");
+            tracing::info!("stopping: calls in flight may finish; a second signal stops at once");
         }
-        why = over => tracing::info!("ending: {why}"),
-        () = lost.cancelled() => tracing::error!("ending: {LOST}"),
+        why = over => tracing::info!("stopping: {why}"),
+        () = lost.cancelled() => tracing::error!("stopping: {LOST}"),
         () = watchdog => (),
     }
     tell_service_manager(Stage::Stopping);
@@ -56,7 +56,7 @@ pub(super) async fn until(
     tokio::select! {
         () = &mut shutdown => (),
         () = signals.next() => {
-            tracing::warn!("ending at once");
+            tracing::warn!("stopping at once");
             hurry.cancel();
             shutdown.await;
         }

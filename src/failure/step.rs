@@ -104,9 +104,13 @@ impl NextStep {
         match self {
             Self::ReadLog => format!("`mcpproxy upstream logs {server}`"),
             Self::RunByHand => format!(
-                "its log is empty: run the command that `mcpproxy upstream show {server}` prints"
+                "run its command by hand to see why: `mcpproxy upstream show {server}` prints it"
             ),
             Self::SetSecret { name } => format!("`mcpproxy secret set {name}`"),
+            // A service does not have the variables of a shell.
+            Self::SetVariable { name } if std::env::var_os("NOTIFY_SOCKET").is_some() => format!(
+                "add {name}=VALUE to mcpproxy.env next to the configuration file, then `mcpproxy restart`"
+            ),
             Self::SetVariable { name } => {
                 format!("`export {name}=VALUE`, then `mcpproxy restart` in the same shell")
             }
@@ -123,7 +127,7 @@ impl NextStep {
             ),
             Self::ShowServer => format!("`mcpproxy upstream show {server}` shows its entry"),
             Self::ShowTools if server.is_empty() => "`mcpproxy tools list` lists all".to_owned(),
-            Self::ShowTools => format!("`mcpproxy tools list --server {server}` lists its tools"),
+            Self::ShowTools => format!("`mcpproxy tools list {server}` lists its tools"),
             Self::ShowServers => "`mcpproxy upstream list` shows the configured servers".to_owned(),
             Self::ShowProfiles => "`mcpproxy config get profiles` lists them".to_owned(),
             Self::ShowSecrets => "`mcpproxy secret list` lists the secrets".to_owned(),

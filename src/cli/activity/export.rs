@@ -54,8 +54,13 @@ impl ExportActivity {
         let shown = target.as_ref().map(|file| file.display().to_string());
         let failed = |error: std::io::Error| {
             let shown = shown.as_deref().unwrap_or_default();
-            let why = storage::in_words(&error);
-            CommandFailure::failed(format!("{shown}: {why}"))
+            let folder = std::path::Path::new(shown).parent();
+            let missing = folder.filter(|folder| !folder.exists() && shown.contains('/'));
+            let why = match missing {
+                Some(folder) => format!("there is no folder {}", folder.display()),
+                None => format!("{shown}: {}", storage::in_words(&error)),
+            };
+            CommandFailure::failed(why)
                 .undone("nothing was written")
                 .next("name a file that can be written, or none for stdout")
         };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::super::{
     failure::CommandFailure,
@@ -22,17 +22,12 @@ pub(super) fn say_done(
         return Ok(());
     }
     let client = done.client.name();
-    let home = places.home().display().to_string();
-    let short = |path: &str| match path.strip_prefix(&home) {
-        Some(inside) if inside.starts_with('/') => format!("~{inside}"),
-        _ => path.to_owned(),
-    };
-    let (file, name) = (short(&done.file), &done.name);
+    let (file, name) = (&done.file, &done.name);
     match done.outcome {
         ConnectOutcome::Connected => {
             let copy = done.backup.as_deref().map(|copy| {
                 let id = done.client.id();
-                format!("; backup: {}, undo: `mcpproxy connect {id} --undo`", short(copy))
+                format!("; backup: {copy}, undo: `mcpproxy connect {id} --undo`")
             });
             out.done(&format!(
                 "connected {client} as {name:?} in {file}{}",
@@ -44,7 +39,7 @@ pub(super) fn say_done(
         }
         ConnectOutcome::Disconnected => {
             let copy = done.backup.as_deref();
-            let copy = copy.map(|copy| format!("; backup: {}", short(copy)));
+            let copy = copy.map(|copy| format!("; backup: {copy}"));
             out.done(&format!(
                 "removed {name:?} from {file}{}",
                 copy.unwrap_or_default()
@@ -76,36 +71,17 @@ pub(super) fn say_done(
 }
 
 /// The whole for programs.
-#[derive(Serialize)]
-pub(super) struct ConnectReport<'a> {
-    clients: Vec<Row<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Row<'a> {
-    Done(&'a Connected),
-    Failed {
-        client: Client,
-        outcome: &'static str,
-        error: String,
-        next_step: Option<&'a str>,
-    },
-}
-
-pub(super) fn report(done: &[(Client, Result<Connected, CommandFailure>)]) -> ConnectReport<'_> {
+pub(super) fn report(done: &[(Client, Result<Connected, CommandFailure>)]) -> Value {
     let rows = done.iter().map(|(client, outcome)| match outcome {
-        Ok(done) => Row::Done(done),
-        Err(failure) => Row::Failed {
-            client: *client,
-            outcome: "failed",
-            error: failure.in_words(),
-            next_step: failure.next_step.as_deref(),
-        },
+        Ok(done) => json!(done),
+        Err(failure) => json!({
+            "client": client,
+            "outcome": "failed",
+            "error": failure.in_words(),
+            "next_step": failure.next_step,
+        }),
     });
-    ConnectReport {
-        clients: rows.collect(),
-    }
+    json!({ "clients": rows.collect::<Vec<Value>>() })
 }
 
 /// Says what is left to do for these clients.

@@ -30,7 +30,7 @@ use crate::{
 ///
 /// mcpproxy keeps the comments and the order of a client's file, and saves a backup next to it.
 #[derive(Debug, Args)]
-#[command(after_long_help = format!("{EXAMPLES}\nClients: {}", Client::listed(Client::can_connect)))]
+#[command(after_long_help = format!("Clients: {}", Client::listed(Client::can_connect)))]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -64,16 +64,6 @@ pub(super) struct ConnectCommand {
     #[arg(long, conflicts_with_all = ["name", "endpoint", "stdio"])]
     undo: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy connect                          show installed clients, and which are connected
-  mcpproxy connect claude-code cursor       connect these two
-  mcpproxy connect --all --dry-run          show the changes for all installed clients
-  mcpproxy connect codex --endpoint /mcp/all
-  mcpproxy connect claude-code --project    connect it in this folder's .mcp.json
-  mcpproxy connect cursor --token           give it its own access token
-  mcpproxy connect cursor --undo            disconnect it";
 
 /// Connects one client, and says so to people.
 pub(super) fn put_in(

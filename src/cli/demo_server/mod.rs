@@ -4,7 +4,6 @@
 //! that the two cannot agree on the same mistake.
 
 mod content;
-mod definitions;
 mod in_flight;
 mod message;
 mod notes;
@@ -189,16 +188,16 @@ impl Server {
         let result = match request.method.as_str() {
             "initialize" => self.initialize(params),
             "ping" => Ok(json!({})),
-            "tools/list" => Ok(json!({ "tools": definitions::tool_definitions() })),
+            "tools/list" => Ok(content::offered("tools")),
             "tools/call" => match tools::call(self, request) {
                 Ok(Some(result)) => Ok(result),
                 Ok(None) => return None,
                 Err(error) => Err(error),
             },
-            "resources/list" => Ok(content::resources()),
+            "resources/list" => Ok(content::offered("resources")),
             "resources/templates/list" => Ok(json!({ "resourceTemplates": [] })),
             "resources/read" => content::read_resource(params),
-            "prompts/list" => Ok(content::prompts()),
+            "prompts/list" => Ok(content::offered("prompts")),
             "prompts/get" => content::prompt(params),
             unknown => Err(DemoError::unknown_method(unknown)),
         };
@@ -229,7 +228,7 @@ impl Server {
                 "title": "mcpproxy demo server",
                 "version": env!("CARGO_PKG_VERSION"),
             },
-            "instructions": content::INSTRUCTIONS,
+            "instructions": content::offered("instructions")["instructions"],
         }))
     }
 

@@ -5,12 +5,14 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Server,
-    definitions::{self, SLOW},
+    Server, content,
     message::{DemoError, DemoRequest},
     schema,
 };
 use crate::text::moment::utc;
+
+/// The one tool that takes long.
+const SLOW: &str = "slow_count";
 
 /// What a tool says.
 enum ToolOutput {
@@ -53,8 +55,8 @@ fn run(server: &Server, request: &DemoRequest) -> Result<Result<ToolOutput, Stri
     let Some(name) = request.params["name"].as_str() else {
         return Err(DemoError::params("tools/call needs name, a string"));
     };
-    let definitions = definitions::tool_definitions();
-    let known = definitions.as_array().into_iter().flatten();
+    let offered = content::offered("tools");
+    let known = offered["tools"].as_array().into_iter().flatten();
     let Some(definition) = known
         .into_iter()
         .find(|definition| definition["name"] == name)

@@ -11,6 +11,7 @@ use std::io;
 
 use clap::Args;
 use http::Method;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::{
@@ -40,7 +41,7 @@ use crate::{
 /// nothing unless --all, --yes or --server is given. Imported servers are trusted. --move also removes them from the clients' files,
 /// so that no server runs twice.
 #[derive(Debug, Args)]
-#[command(after_long_help = format!("{EXAMPLES}\nClients: {}", Client::listed(|_| true)))]
+#[command(after_long_help = format!("Clients: {}", Client::listed(|_| true)))]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -84,15 +85,6 @@ pub(super) struct ImportCommand {
 const GIVE_VALUE: &str =
     "write your value in its place, or import at a terminal, which asks for it";
 
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy import                              show all servers, and ask
-  mcpproxy import --all --move                 import all, and remove them from clients' files
-  mcpproxy import cursor claude-code --all     import all servers of these two
-  mcpproxy import ./servers.json --server github
-  pbpaste | mcpproxy import -                  JSON from a server's page
-  mcpproxy import --undo                       put moved servers back";
-
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
@@ -116,7 +108,8 @@ impl ImportCommand {
         } else {
             report.picked(&wanted)?
         };
-        let asks = !is_decided && !self.dry_run && out.is_interactive();
+        // What is here already is moved without a word of what is not.
+        let asks = !is_decided && !self.dry_run && !self.moves && out.is_interactive();
         if !out.is_json() {
             show_table(&report)?;
             say_faults(&report, out);
@@ -132,22 +125,31 @@ impl ImportCommand {
             values::keep_secrets(&files, &mut report, self.secrets, out)?;
             add(&mut daemon, &mut report, self.is_held, out).await;
         }
-        if self.moves || asks && report.imported > 0 && moving::is_wanted(out) {
-            report.moved = move_out(&report, |_| true);
+        let (places, us) = (
+            home_places()?,
+            our_address(&files, location_of(&daemon).as_ref()),
+        );
+        let rows = client_rows(&places, &us, true);
+        let connected = |client| rows.iter().any(|row| row.client == client && row.connected);
+        let has_moves = || report.taken().any(|server| connected(server.client));
+        if self.moves || asks && has_moves() && moving::is_wanted(out) {
+            let is_meant = |client| self.moves || connected(client);
+            report.moved = move_out(&report, (&places, &us), is_meant);
         }
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
         } else {
             say_needs(&report, takes, out);
-            if offered > 0 || !report.faults.iter().any(|fault| fault.is_named) {
+            let is_silent = self.moves && chosen.is_empty() && !report.moved.is_empty();
+            if !is_silent && (offered > 0 || !report.faults.iter().any(|fault| fault.is_named)) {
                 self.conclude(offered, chosen.len(), &report, takes, out);
             }
             // A client whose servers are removed has none until it is connected.
-            let is_changed = takes && (report.imported > 0 || !report.moved.is_empty());
-            if is_changed && !all_connected(&files, &daemon, &report) {
+            moving::say(&report, out);
+            let is_refused = report.moved.iter().any(|one| one.error.is_some());
+            if takes && !is_refused && report.imported > 0 && !all_connected(&rows, &report) {
                 out.next("`mcpproxy connect`");
             }
-            moving::say(&report, out);
             say_readable(files.config_file(), &report, out);
         }
         verdict(&report)
@@ -186,16 +188,7 @@ impl ImportCommand {
 }
 
 /// Whether every client that servers came from is connected, or a client at all where they came from none.
-fn all_connected(
-    files: &Management<OverFiles>,
-    daemon: &DaemonClient,
-    report: &ImportReport,
-) -> bool {
-    let Ok(places) = home_places() else {
-        return false;
-    };
-    let us = our_address(files, location_of(daemon).as_ref());
-    let rows = client_rows(&places, &us, true);
+fn all_connected(rows: &[ClientRow], report: &ImportReport) -> bool {
     let came_from = |row: &&ClientRow| report.taken().any(|one| one.client == row.client);
     let (mut of_report, mut any) = (rows.iter().filter(came_from).peekable(), rows.iter());
     match of_report.peek() {
@@ -204,22 +197,36 @@ fn all_connected(
     }
 }
 
-/// Adds those that were chosen one after the other; what fails with one leaves the others alone.
+/// What came of adding servers.
+#[derive(Deserialize)]
+struct Added {
+    errors: Vec<Option<String>>,
+}
+
+/// Adds those that were chosen by one change of the file.
 pub(super) async fn add(
     daemon: &mut DaemonClient,
     report: &mut ImportReport,
     is_held: bool,
     out: Output,
 ) {
-    let entries = report.entries(is_held);
-    let n = entries.len();
-    for (done, (at, name, mut entry)) in entries.into_iter().enumerate() {
-        out.progress(&format!("adding {name} ({} of {n})", done + 1));
+    let entries = report.entries(is_held).into_iter();
+    let named = entries.map(|(at, name, mut entry)| {
         entry.insert("name".to_owned(), json!(name));
-        let body = Value::Object(entry).to_string();
-        let (path, deadline) = ("/api/v1/servers", AnswerDeadline::Daemon);
-        let added = daemon.send(Method::POST, path, body, deadline).await;
-        let error = added.err().map(|error| error.to_string());
+        ((at, name), entry)
+    });
+    let (places, servers): (Vec<_>, Vec<_>) = named.unzip();
+    if servers.is_empty() {
+        return;
+    }
+    let body = json!({ "servers": servers }).to_string();
+    let (path, deadline) = ("/api/v1/additions", AnswerDeadline::Daemon);
+    let added = daemon.request(Method::POST, path, body, deadline).await;
+    let errors = match added {
+        Ok(Added { errors }) => errors,
+        Err(error) => vec![Some(error.to_string()); places.len()],
+    };
+    for ((at, name), error) in places.into_iter().zip(errors) {
         if let Some(error) = &error {
             out.warning(&format!("{name} was not added: {error}"));
         }
@@ -283,10 +290,13 @@ pub(super) async fn add_pasted(
     }
     if report.imported == 0 {
         let lacks_value = |server: &FoundServer| !server.placeholders.is_empty();
-        let step = if report.servers.iter().any(lacks_value) {
-            GIVE_VALUE
-        } else {
-            "change the text, then add it again"
+        let mut servers = report.servers.iter();
+        let same = servers.clone().find(|server| server.is_here_as_it_is());
+        let same = same.and_then(|server| server.name.as_deref());
+        let step = match same {
+            Some(same) => format!("`mcpproxy upstream show {same}`"),
+            None if servers.any(lacks_value) => GIVE_VALUE.to_owned(),
+            None => "paste the JSON or the URL from the server's page".to_owned(),
         };
         let mut whys = left_out(&report).collect::<Vec<_>>().join("; ");
         if whys.is_empty() {
@@ -339,10 +349,9 @@ fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
     let Some(first) = faults.first() else {
         return Ok(());
     };
-    let whats = faults.iter().map(|fault| {
-        let file = report.shown(&fault.file);
-        format!("{file} was not imported: {}", fault.error)
-    });
+    let whats = faults
+        .iter()
+        .map(|fault| format!("{} was not imported: {}", fault.file, fault.error));
     let what = whats.collect::<Vec<_>>().join("; ");
     Err(CommandFailure::failed(what).next(&*first.next_step).shown())
 }

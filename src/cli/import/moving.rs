@@ -1,13 +1,13 @@
 //! What is said of servers that are removed from files of clients, and put back.
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::super::{
     failure::CommandFailure,
     output::{self, Output},
 };
 use crate::{
-    clients::{Client, ImportReport, MovedServers, home_places, move_back, our_address},
+    clients::{Client, ImportReport, home_places, move_back, our_address},
     management::{Management, OverFiles},
 };
 
@@ -19,7 +19,7 @@ pub(in crate::cli) fn is_wanted(out: Output) -> bool {
 /// Says what was removed.
 pub(in crate::cli) fn say(report: &ImportReport, out: Output) {
     for moved in &report.moved {
-        let file = report.shown(&moved.file);
+        let file = &moved.file;
         let (n, client) = (
             output::count(moved.servers.len(), "server"),
             moved.client.id(),
@@ -28,14 +28,12 @@ pub(in crate::cli) fn say(report: &ImportReport, out: Output) {
             None => out.done(&format!(
                 "removed {n} from {file}; undo: `mcpproxy import {client} --undo`"
             )),
-            Some(why) => out.warning(&format!("{n} not removed from {file}: {why}")),
+            Some(why) => {
+                out.warning(&format!("{n} not removed from {file}: {why}"));
+                moved.step.iter().for_each(|step| out.next(step));
+            }
         }
     }
-}
-
-#[derive(Serialize)]
-struct PutBack {
-    put_back: Vec<MovedServers>,
 }
 
 /// Puts back what was removed from the files of these clients, or of all.
@@ -44,17 +42,12 @@ pub(super) fn undo(
     from: &[String],
     out: Output,
 ) -> Result<(), CommandFailure> {
-    let mut clients = Vec::new();
-    for word in from {
-        let client = Client::from_word(word);
-        let unknown = || {
-            let known: Vec<&str> = Client::all().map(Client::id).collect();
-            let meant = Client::meant_by(word, &known).map(|meant| format!("; {meant}"));
-            let meant = meant.unwrap_or_default();
-            CommandFailure::usage(format!("no client {word:?}{meant}"))
-        };
-        clients.push(client.ok_or_else(unknown)?);
-    }
+    let known = |word: &String| {
+        let failure = || CommandFailure::usage(format!("no client {word:?} is known"));
+        let step = "`mcpproxy import --help` lists the clients";
+        Client::from_word(word).ok_or_else(|| failure().next(step))
+    };
+    let clients = from.iter().map(known).collect::<Result<Vec<Client>, _>>()?;
     let is_meant = |client| clients.is_empty() || clients.contains(&client);
     let put_back = move_back(&home_places()?, &our_address(files, None), is_meant);
     let failed = put_back.iter().find_map(|one| one.error.clone());
@@ -66,7 +59,7 @@ pub(super) fn undo(
         ));
     }
     if out.is_json() {
-        output::json(&output::as_json(&PutBack { put_back })?)?;
+        output::json(json!({ "put_back": put_back }).to_string().as_bytes())?;
     } else {
         for one in &put_back {
             let n = output::count(one.servers.len(), "server");

@@ -27,7 +27,7 @@ pub(in crate::cli) fn show_table(report: &ImportReport) -> Result<(), CommandFai
         [
             number.unwrap_or_else(|| "-".to_owned()),
             server.written_name.clone(),
-            place(report, server),
+            place(server),
             server.starts.clone(),
             server.summary(),
         ]
@@ -43,11 +43,11 @@ pub(in crate::cli) fn show_table(report: &ImportReport) -> Result<(), CommandFai
     output::table(columns, rows)
 }
 
-fn place(report: &ImportReport, server: &FoundServer) -> String {
-    let (client, file) = (server.client.name(), report.shown(&server.file));
+fn place(server: &FoundServer) -> String {
+    let (client, file) = (server.client.name(), &server.file);
     match &server.project {
         Some(project) if !Path::new(&server.file).starts_with(project) => {
-            format!("{client}: {file}, for {}", report.shown(project))
+            format!("{client}: {file}, for {project}")
         }
         _ => format!("{client}: {file}"),
     }
@@ -56,17 +56,16 @@ fn place(report: &ImportReport, server: &FoundServer) -> String {
 /// Says which files could not be read, which have no server, and where a key appears twice.
 pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
     for fault in report.faults.iter().filter(|fault| !fault.is_named) {
-        let (file, error, step) = (report.shown(&fault.file), &fault.error, &fault.next_step);
+        let (file, error, step) = (&fault.file, &fault.error, &fault.next_step);
         out.warning(&format!("{file} is left out: {error}"));
         out.next(step);
     }
     for twice in &report.repeated {
-        let (file, key, step) = (report.shown(&twice.file), &twice.key, &twice.next_step);
+        let (file, key, step) = (&twice.file, &twice.key, &twice.next_step);
         out.warning(&format!("{file} has `{key}` twice; the last value is used"));
         out.next(step);
     }
     for file in &report.empty {
-        let file = report.shown(file);
         out.note(&format!("{file} has no servers"));
     }
 }
@@ -74,13 +73,8 @@ pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
 /// What is to be done for the servers that were taken over; of those that only could be, what is to be done once they are.
 pub(in crate::cli) fn say_needs(report: &ImportReport, is_taken: bool, out: Output) {
     let servers = report.servers.iter();
-    for server in servers.filter(|server| {
-        if is_taken {
-            server.imported
-        } else {
-            server.chosen
-        }
-    }) {
+    let is_meant = |server: &&FoundServer| server.chosen && (server.imported || !is_taken);
+    for server in servers.filter(is_meant) {
         say_missing(server, is_taken, out);
         say_rest(server, is_taken, out);
     }

@@ -5,6 +5,10 @@ use super::super::output::Output;
 /// Those of the choice that the person at the terminal wants. The table numbers them from 1.
 pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
     let n = choice.len();
+    if n == 1 {
+        let is_wanted = out.agrees("Import it?");
+        return choice.iter().copied().filter(|_| is_wanted).collect();
+    }
     loop {
         let question =
             format!("Import which? Enter for all {n}, numbers such as 1,2, or n for none:");

@@ -40,7 +40,9 @@ pub(super) async fn try_chosen(
             _ => again("check that the URL is right and the server is running"),
         };
         let reason = tried.reason.unwrap_or_default();
-        return Err(CommandFailure::failed(format!("{name} was not added: {reason}")).next(step));
+        return Err(CommandFailure::failed(reason)
+            .undone(&format!("{name} was not added"))
+            .next(step));
     }
     Ok(())
 }

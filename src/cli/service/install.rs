@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::{
     Found, ServiceChoice, ServiceFile,
@@ -207,18 +208,10 @@ pub(super) const LOOK: &str = "`journalctl --user --unit mcpproxy -n 20` says wh
 #[cfg(target_os = "macos")]
 pub(super) const LOOK: &str = "`mcpproxy logs` says why";
 
-/// What another command wants to know of an installation.
-pub(in crate::cli) struct InstalledService {
-    /// Whether the daemon was started, or started anew.
-    pub(in crate::cli) is_started: bool,
-    /// What is left for the person to do.
-    pub(in crate::cli) next_steps: Vec<String>,
-}
-
-/// Installs the service with the usual options, and starts it.
+/// Installs the service with the usual options, and starts it. Whether the daemon was started, and what is left for the person to do.
 pub(in crate::cli) async fn install(
     files: &Management<OverFiles>,
-) -> Result<InstalledService, CommandFailure> {
+) -> Result<(bool, Vec<String>), CommandFailure> {
     let usual = InstallService {
         options: CarriedOptions::default(),
         dry_run: false,
@@ -226,10 +219,8 @@ pub(in crate::cli) async fn install(
         manager: ServiceChoice { manager: None },
     };
     let (report, _) = usual.install(files).await?;
-    Ok(InstalledService {
-        is_started: report.started || report.state.running == Some(true),
-        next_steps: report.next_steps,
-    })
+    let is_started = report.started || report.state.running == Some(true);
+    Ok((is_started, report.next_steps))
 }
 
 /// The daemon that serves this data folder, whoever started it.
@@ -252,20 +243,11 @@ fn dry_run(
     start: StartNow,
     out: Output,
 ) -> Result<(), CommandFailure> {
-    #[derive(Serialize)]
-    struct Planned<'a> {
-        file: &'a str,
-        content: &'a str,
-        commands: Vec<String>,
-    }
     let steps = Step::begin(kind, path, start);
     if out.is_json() {
-        let commands = steps.iter().map(Step::to_string).collect();
-        return output::json(&output::as_json(&Planned {
-            file: path,
-            content: text,
-            commands,
-        })?);
+        let commands: Vec<String> = steps.iter().map(Step::to_string).collect();
+        let planned = json!({ "file": path, "content": text, "commands": commands });
+        return output::json(planned.to_string().as_bytes());
     }
     out.note(&format!(
         "nothing done; would write {path} and run: {}",

@@ -16,45 +16,13 @@ pub(super) fn agent(definition: &ServiceDefinition) -> String {
     let words = words.chain(&command.arguments).chain(&keeps_log);
     let words = words.map(|word| format!("\n    <string>{}</string>", escaped(word)));
     let words = words.collect::<Vec<String>>().concat();
-    let record = command.record();
     format!(
-        r#"<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- {MARK}, which also replaces it. `mcpproxy service uninstall` removes this file.
-{record}
--->
-<plist version="1.0">
-<dict>
-  <key>Label</key>
-  <string>{LABEL}</string>
-  <key>ProgramArguments</key>
-  <array>{words}
-  </array>
-  <key>RunAtLoad</key>
-  <true/>
-  <key>KeepAlive</key>
-  <dict>
-    <key>SuccessfulExit</key>
-    <false/>
-  </dict>
-  <key>ThrottleInterval</key>
-  <integer>10</integer>
-  <key>ExitTimeOut</key>
-  <integer>45</integer>
-  <key>ProcessType</key>
-  <string>Interactive</string>
-  <key>HardResourceLimits</key>
-  <dict>
-    <key>Core</key>
-    <integer>0</integer>
-  </dict>
-  <key>StandardOutPath</key>
-  <string>{early}</string>
-  <key>StandardErrorPath</key>
-  <string>{early}</string>
-</dict>
-</plist>
-"#
+        include_str!("local.mcpproxy.plist"),
+        MARK = MARK,
+        LABEL = LABEL,
+        record = command.record(),
+        words = words,
+        early = early,
     )
 }
 

@@ -32,26 +32,17 @@ use crate::storage;
 
 /// Run the daemon at every login
 #[derive(Debug, Subcommand)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) enum ServiceCommand {
     Install(install::InstallService),
     Uninstall(uninstall::UninstallService),
     Status(status::ServiceStatus),
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy service install                             start now and at every login
-  mcpproxy service install --listen 127.0.0.1:9090     use another port
-  mcpproxy service install --dry-run                   print the file and the commands
-  mcpproxy service status                              show whether the service runs
-  mcpproxy service uninstall                           stop and remove the service";
-
 impl ServiceCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         match self {
             Self::Install(install) => install.run(location, out).await,
-            Self::Uninstall(uninstall) => uninstall.run(out).await,
+            Self::Uninstall(uninstall) => uninstall.run(location, out).await,
             Self::Status(status) => status.run(location, out).await,
         }
     }

@@ -5,7 +5,7 @@ use std::{fmt, io, process::Stdio, time::Duration};
 use tokio::process::Command;
 
 use super::{launchd, places::ServiceKind, systemd};
-use crate::cli::platform;
+use crate::cli::{output::shell_word, platform};
 
 /// `systemctl start` waits for the daemon, which has a minute.
 const DEADLINE: Duration = Duration::from_secs(90);
@@ -30,15 +30,8 @@ pub(super) struct StepOutcome {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.program)?;
-        let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@+,".contains(c);
-        for argument in &self.arguments {
-            if !argument.is_empty() && argument.chars().all(is_plain) {
-                write!(f, " {argument}")?;
-            } else {
-                write!(f, " '{}'", argument.replace('\'', "'\\''"))?;
-            }
-        }
-        Ok(())
+        let mut arguments = self.arguments.iter();
+        arguments.try_for_each(|argument| write!(f, " {}", shell_word(argument)))
     }
 }
 

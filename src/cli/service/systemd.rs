@@ -15,43 +15,15 @@ pub(super) fn unit(definition: &ServiceDefinition) -> String {
         format!("Environment={variable}\n")
     });
     let (arguments, variables): (String, String) = (arguments.collect(), variables.collect());
-    let record = definition.command.record();
-    let environment_file = definition.environment_file.replace('%', "%%");
     format!(
-        "\
-# {MARK}, which also replaces it: put settings of your own into
-# {UNIT}.d/*.conf (`systemctl --user edit mcpproxy`). `mcpproxy service uninstall` removes this file.
-# {record}
-
-[Unit]
-Description=mcpproxy, one daemon between AI clients and MCP servers
-StartLimitIntervalSec=5min
-StartLimitBurst=10
-
-[Service]
-Type=notify
-NotifyAccess=main
-ExecStart={program}{arguments}
-{variables}# Variables that the configuration refers to, such as ${{NAME}}. That file is yours.
-EnvironmentFile=-{environment_file}
-Restart=on-failure
-RestartSec=2
-# Wrong usage: starting again would not help.
-RestartPreventExitStatus=2
-TimeoutStartSec=60
-TimeoutStopSec=45
-# The daemon says that it is alive only while it answers requests.
-WatchdogSec=60
-# SIGTERM goes to the daemon, which stops its servers; what still runs then is killed.
-KillMode=mixed
-# If a server runs out of memory, only that server is killed.
-OOMPolicy=continue
-# Memory holds credentials.
-LimitCORE=0
-
-[Install]
-WantedBy=default.target
-"
+        include_str!("mcpproxy.service"),
+        MARK = MARK,
+        UNIT = UNIT,
+        record = definition.command.record(),
+        program = program,
+        arguments = arguments,
+        variables = variables,
+        environment_file = definition.environment_file.replace('%', "%%"),
     )
 }
 

@@ -13,7 +13,9 @@ use super::{
     systemd,
 };
 use crate::cli::{
+    connection,
     failure::CommandFailure,
+    location::Location,
     output::{self, Output},
 };
 
@@ -39,7 +41,7 @@ struct UninstallReport {
 }
 
 impl UninstallService {
-    pub(super) async fn run(self, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let file = ServiceFile::of(&self.manager)?;
         let mut report = UninstallReport::of(&file);
         match file.read()? {
@@ -51,9 +53,17 @@ impl UninstallService {
         }
         if self.dry_run {
             report.next_steps = vec![Step::end(file.kind).to_string()];
-            return print(&report, "nothing done; would run, then remove:", out);
+            let would = "nothing was changed; would run the step below, then remove";
+            return print(&report, would, out);
         }
-        print(&remove(&file).await?, "removed the service and", out)
+        let mut report = remove(&file).await?;
+        let files = location.files()?;
+        if connection::open_if_running(&files, out).await?.is_some() {
+            report
+                .next_steps
+                .push("`mcpproxy stop`: the daemon still runs".to_owned());
+        }
+        print(&report, "removed the service and", out)
     }
 }
 
@@ -104,15 +114,6 @@ async fn remove(file: &ServiceFile) -> Result<UninstallReport, CommandFailure> {
             report.next_steps.push(step.to_string());
         }
     }
-    if let Some(reason) = state.unknown {
-        let how = match file.kind {
-            ServiceKind::Systemd => format!("systemctl --user stop {}", systemd::UNIT),
-            ServiceKind::Launchd => Step::end(file.kind).to_string(),
-        };
-        report.next_steps.push(format!(
-            "no service manager here ({reason}); if the daemon still runs, in a session that has one: {how}"
-        ));
-    }
     Ok(report)
 }
 
@@ -131,8 +132,6 @@ fn print(report: &UninstallReport, what: &str, out: Output) -> Result<(), Comman
         return output::json(&output::as_json(report)?);
     }
     out.done(&format!("{what} {}", report.file));
-    for step in &report.next_steps {
-        out.note(step);
-    }
+    report.next_steps.iter().for_each(|step| out.next(step));
     Ok(())
 }

@@ -3,8 +3,7 @@
 use super::{
     super::{connect, failure::CommandFailure, import, output::Output},
     choice::Choice,
-    report::SetupReport,
-    step::SetupStep,
+    report::{SetupReport, say_step},
 };
 use crate::{
     clients::{Client, ClientRow, ConnectRequest, Reaching, client_rows, home_places, our_address},
@@ -43,8 +42,8 @@ pub(super) fn connect_clients(
                 report.clients.push(done);
             }
             Err(failure) => {
-                let step = failure.next_step.as_deref().unwrap_or_default();
-                out.warning(&format!("{}; next: {step}", failure.in_words()));
+                out.warning(&failure.in_words());
+                failure.next_step.iter().for_each(|step| out.next(step));
                 report.not_connected.push(row.client);
             }
         }
@@ -59,10 +58,13 @@ pub(super) fn connect_clients(
         report.next_steps.insert(0, restart);
         format!("clients: {} connected", names.join(", "))
     };
-    SetupStep::Clients.say(&text, out);
+    say_step(4, &text, out);
     Ok(())
 }
 
 fn is_wanted(row: &ClientRow, out: Output) -> bool {
-    out.agrees(&format!("Connect {} ({})?", row.title, row.file))
+    out.agrees(&format!(
+        "Connect {}? Adds mcpproxy to {}, and keeps a copy of the file next to it.",
+        row.title, row.file
+    ))
 }

@@ -4,13 +4,12 @@ use serde_json::json;
 
 use super::{
     super::{
-        config::CORRECT_THE_FILE,
+        config::correct_the_file,
         failure::CommandFailure,
         import,
         output::{self, Output},
     },
-    report::SetupReport,
-    step::SetupStep,
+    report::{SetupReport, say_step},
 };
 use crate::{
     config::{self, EditError, Listen},
@@ -35,9 +34,8 @@ pub(super) fn chosen_address(
     let Some(text) = listen.map(str::to_owned).or(port) else {
         return Ok(None);
     };
-    let listen: Listen = text.parse().map_err(|config::BadListen(text)| {
-        let what = format!("{text:?} is not an address to listen on");
-        CommandFailure::usage(what).next(config::BadListen::STEP)
+    let listen: Listen = text.parse().map_err(|bad: config::BadListen| {
+        CommandFailure::usage(bad.what()).next(config::BadListen::STEP)
     })?;
     if listen.port() == 0 {
         let what = "port 0 changes at every start, and clients' files need one address";
@@ -73,14 +71,22 @@ pub(super) fn check_address(listen: Listen, running: &DaemonClient) -> Result<()
 }
 
 /// A file that a daemon has read more of, and that is gone or empty now, is not begun anew.
-pub(super) fn refuse_fault(daemon: &DaemonClient) -> Result<(), CommandFailure> {
-    match daemon
-        .status_report()
-        .and_then(|status| status.config_error)
-    {
-        Some(error) => Err(CommandFailure::failed(error).next(CORRECT_THE_FILE)),
-        None => Ok(()),
-    }
+pub(super) fn refuse_fault(
+    files: &Management<OverFiles>,
+    daemon: &DaemonClient,
+) -> Result<(), CommandFailure> {
+    let Some(status) = daemon.status_report() else {
+        return Ok(());
+    };
+    let step = correct_the_file(&status.config_file, files);
+    let failed = |error| {
+        CommandFailure::failed(error)
+            .undone("nothing was set up")
+            .next(step)
+    };
+    status
+        .config_error
+        .map_or(Ok(()), |error| Err(failed(error)))
 }
 
 /// Writes a configuration where there is none, and the address that was chosen.
@@ -122,7 +128,8 @@ pub(super) fn write_configuration(
         n => output::count(n, "server"),
     };
     let did = if is_new { "made" } else { "is there" };
-    SetupStep::Configuration.say(
+    say_step(
+        1,
         &format!("configuration {did}: {} ({has})", file.display()),
         out,
     );

@@ -3,8 +3,7 @@
 use super::{
     super::{connection, failure::CommandFailure, output::Output, service, start},
     SetupCommand,
-    report::{DaemonRow, SetupReport},
-    step::SetupStep,
+    report::{DaemonRow, SetupReport, say_step},
 };
 use crate::{
     config::Listen,
@@ -32,9 +31,9 @@ impl SetupCommand {
         let is_service = self.service || asks && out.asks("Start mcpproxy at every login?");
         if is_service {
             out.progress("installing the service");
-            let installed = service::install(files).await?;
-            report.next_steps.extend(installed.next_steps);
-            if installed.is_started {
+            let (is_started, left) = service::install(files).await?;
+            report.next_steps.extend(left);
+            if is_started {
                 let daemon = connection::open_soon(files, out).await?;
                 let how = ("service", "runs as a service, at every login");
                 return reachable(files, daemon, how, report, out).await;
@@ -42,7 +41,8 @@ impl SetupCommand {
             out.note("the service manager did not start it; it runs in the background for now");
         }
         let daemon = start::start(files, &[], out).await?;
-        if !is_service {
+        // Who was asked has said no.
+        if !is_service && !asks && !self.no_service {
             let later = "start at every login: `mcpproxy service install`";
             report.next_steps.push(later.to_owned());
         }
@@ -69,7 +69,7 @@ async fn reachable(
         let options = status.map(|status| status.location.serve_options);
         return Err(without_http(files, &options.unwrap_or_default()).await);
     };
-    SetupStep::Daemon.say(&format!("daemon {did}: {url}"), out);
+    say_step(3, &format!("daemon {did}: {url}"), out);
     let page = page.map(|base| format!("{base}/ui/"));
     report.daemon = Some(DaemonRow {
         how,
@@ -82,8 +82,10 @@ async fn reachable(
 
 /// That no client would reach the daemon that runs.
 async fn without_http(files: &Management<OverFiles>, options: &[String]) -> CommandFailure {
-    let settings = files.supposed_settings().map(|found| found.settings);
-    let listen = settings.unwrap_or_default().listen;
+    let listen = match files.supposed_settings() {
+        Ok(found) => found.settings.listen,
+        Err(error) => return error.into(),
+    };
     let what = format!("no client can connect to {listen}");
     if let Some(taken) = TakenPort::of(listen).await {
         let what = format!("{what}: the port is taken{}", taken.by);

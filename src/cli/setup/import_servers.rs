@@ -7,11 +7,11 @@ use super::{
         output::{self, Output},
     },
     choice::Choice,
-    report::SetupReport,
-    step::SetupStep,
+    report::{SetupReport, say_step},
 };
 use crate::{
-    clients::{ImportReport, move_out},
+    clients::{ClientPlaces, FoundServer, ImportReport, move_out},
+    config::OurAddress,
     daemon_client::DaemonClient,
     management::{Management, OverFiles},
 };
@@ -27,7 +27,7 @@ pub(super) async fn import_servers(
 ) -> Result<Option<ImportReport>, CommandFailure> {
     let from: &[String] = match choice {
         Choice::Nothing => {
-            SetupStep::Servers.say("servers: none imported; later: `mcpproxy import`", out);
+            say_step(2, "servers: none imported; later: `mcpproxy import`", out);
             return Ok(None);
         }
         Choice::All | Choice::Undecided | Choice::Ask => &[],
@@ -67,10 +67,11 @@ pub(super) async fn import_servers(
     Ok(Some(found))
 }
 
-/// Removes what was imported from the files of clients that are connected now: what others have they still need.
+/// Removes what was imported from the files of clients that are connected now, or asks: what others have they still need.
 pub(super) fn move_servers(
     found: &mut ImportReport,
-    moves: Moves,
+    moves: Option<bool>,
+    at: (&ClientPlaces, &OurAddress),
     report: &mut SetupReport,
     out: Output,
 ) {
@@ -79,61 +80,44 @@ pub(super) fn move_servers(
         .taken()
         .filter(|server| connected.contains(&server.client));
     let twice = twice.count();
-    let is_wanted = match moves {
-        Moves::Yes => true,
-        Moves::No => false,
-        Moves::Ask => twice > 0 && import::moving::is_wanted(out),
-    };
+    let is_wanted = moves.unwrap_or_else(|| twice > 0 && import::moving::is_wanted(out));
     if is_wanted {
-        found.moved = move_out(found, |client| connected.contains(&client));
+        found.moved = move_out(found, at, |client| connected.contains(&client));
         if !out.is_json() {
             import::moving::say(found, out);
         }
     }
     report.moved.clone_from(&found.moved);
-    let left = found.taken().count() - if is_wanted { twice } else { 0 };
+    // Clients that are not connected still need theirs; a proxy starts them, too.
+    let of_proxies = found.taken().filter(|server| !server.client.can_connect());
+    let left = of_proxies.count() + if is_wanted { 0 } else { twice };
     if left > 0 {
-        // Whoever is not connected still needs them.
-        let first = if connected.is_empty() {
-            "`mcpproxy connect`, then "
-        } else {
-            ""
-        };
         report.next_steps.push(format!(
-            "remove {} from clients' files, so that nothing runs twice: {first}`mcpproxy import --move`",
+            "remove {} from clients' files, so that nothing runs twice: `mcpproxy import --move`",
             output::count(left, "imported server")
         ));
     }
 }
 
-/// Whether imported servers are removed from the files of connected clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moves {
-    Yes,
-    No,
-    Ask,
-}
-
 fn say_imported(found: &ImportReport, offered: usize, report: &mut SetupReport, out: Output) {
-    let n_files = found.files.len();
-    let files = match n_files {
-        1 => "1 file of another program".to_owned(),
-        n => format!("{n} files of other programs"),
+    let clients = |is_meant: fn(&FoundServer) -> bool| {
+        let meant = found.servers.iter().filter(|server| is_meant(server));
+        let mut names: Vec<&str> = meant.map(|server| server.client.name()).collect();
+        names.dedup();
+        names.join(", ")
     };
     let text = match report.imported.as_slice() {
-        [] if n_files == 0 => "servers: none to import".to_owned(),
-        [] if found.servers.is_empty() => {
-            format!("servers: none found in {files}")
-        }
+        [] if found.servers.is_empty() => "servers: none to import".to_owned(),
         [] if offered > 0 => {
             format!("servers: none of {offered} imported; later: `mcpproxy import`")
         }
-        [] => format!("servers: nothing new in {files}"),
+        [] => format!("servers: nothing new in {}", clients(|_| true)),
         names => format!(
-            "servers: {} imported from {files}: {}",
+            "servers: {} imported from {}: {}",
             names.len(),
+            clients(|server| server.imported),
             names.join(", ")
         ),
     };
-    SetupStep::Servers.say(&text, out);
+    say_step(2, &text, out);
 }

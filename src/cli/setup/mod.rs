@@ -7,7 +7,6 @@ mod daemon;
 mod import_servers;
 mod proof;
 mod report;
-mod step;
 
 use std::time::Instant;
 
@@ -17,11 +16,11 @@ use self::{
     choice::Choice,
     clients::connect_clients,
     configuration::{check_address, chosen_address, refuse_fault, write_configuration},
-    import_servers::{Moves, import_servers, move_servers},
+    import_servers::{import_servers, move_servers},
     report::SetupReport,
 };
 use super::{
-    connection,
+    connection, example_call,
     failure::CommandFailure,
     import::{self, values::SecretsPlace},
     location::Location,
@@ -29,7 +28,7 @@ use super::{
     output::{self, Output},
 };
 use crate::{
-    clients::client_of_word,
+    clients::{client_of_word, home_places, our_address},
     config::Listen,
     management::{Management, OverFiles},
 };
@@ -38,7 +37,6 @@ use crate::{
 ///
 /// You can run this command again at any time; it skips finished steps.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an option of its own"
@@ -51,7 +49,7 @@ pub(super) struct SetupCommand {
     #[arg(long, value_name = "CLIENT|all|none")]
     connect: Vec<String>,
     /// The daemon's port on 127.0.0.1, saved in the configuration
-    #[arg(long, value_name = "PORT", value_parser = whole_number(0..=65_535_u16), conflicts_with = "listen")]
+    #[arg(long, value_name = "PORT", value_parser = whole_number(1..=65_535_u16), conflicts_with = "listen")]
     port: Option<u16>,
     /// The daemon's address, such as `[::1]:8081`
     #[arg(long, value_name = "ADDR")]
@@ -77,14 +75,6 @@ pub(super) struct SetupCommand {
     #[arg(long)]
     no_move: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy setup                                    ask before importing and connecting
-  mcpproxy setup --yes                              do everything, without questions
-  mcpproxy setup --import cursor --connect claude-code --service
-  mcpproxy setup --import none --connect codex      import nothing, connect one client
-  mcpproxy setup --port 8081                        if another program uses 8080";
 
 impl SetupCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
@@ -137,7 +127,7 @@ impl SetupCommand {
         if let Some(daemon) = &running
             && (listen.is_some() || !files.config_file().exists())
         {
-            refuse_fault(daemon)?;
+            refuse_fault(files, daemon)?;
         }
         let listen = match &running {
             Some(_) => listen,
@@ -150,15 +140,16 @@ impl SetupCommand {
         proof::wait_until_listed(&mut daemon, report, out).await?;
         connect_clients(files, &daemon, connect, report, out)?;
         if let Some(mut found) = found {
-            let moves = if self.no_move || !(self.yes || out.is_interactive()) {
-                Moves::No
-            } else if self.yes {
-                Moves::Yes
+            let is_left = self.no_move || !(self.yes || out.is_interactive());
+            let moves = if is_left {
+                Some(false)
             } else {
-                Moves::Ask
+                self.yes.then_some(true)
             };
-            move_servers(&mut found, moves, report, out);
+            let us = our_address(files, import::location_of(&daemon).as_ref());
+            move_servers(&mut found, moves, (&home_places()?, &us), report, out);
         }
+        report.example = example_call::harmless(&mut daemon).await;
         proof::call(files, &daemon, report, out).await
     }
 }

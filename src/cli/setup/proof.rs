@@ -15,8 +15,7 @@ use tokio::{
 
 use super::{
     super::{failure::CommandFailure, import, output::Output},
-    report::{ProofRow, SetupReport},
-    step::SetupStep,
+    report::{ProofRow, SetupReport, say_step},
 };
 use crate::{
     config::Provider,
@@ -50,7 +49,7 @@ pub(super) async fn call(
         .as_ref()
         .and_then(|location| location.listen.first());
     let Some(address) = address.and_then(|address| address.parse::<SocketAddr>().ok()) else {
-        SetupStep::Call.say("call: none, the daemon serves no HTTP", out);
+        say_step(5, "call: none, the daemon serves no HTTP", out);
         return Ok(());
     };
     let token = std::env::var("MCPPROXY_TOKEN")
@@ -62,7 +61,8 @@ pub(super) async fn call(
         .and_then(|found| found.settings.server_auth);
     let needs_token = auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer));
     if needs_token && token.is_none() {
-        SetupStep::Call.say(
+        say_step(
+            5,
             "call: none, clients need a token; set MCPPROXY_TOKEN to try it",
             out,
         );
@@ -84,7 +84,8 @@ pub(super) async fn call(
     let held = report
         .held_tools
         .map(|held| format!("; {held} more await your review: `mcpproxy upstream list`"));
-    SetupStep::Call.say(
+    say_step(
+        5,
         &format!(
             "call: retrieve_tools answered in {milliseconds:.0} ms, and searches {} tools{}",
             report.callable_tools,

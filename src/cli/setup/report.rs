@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use serde::Serialize;
 
-use super::super::output::Output;
+use super::super::output::{self, Output};
 use crate::{
     clients::{Client, Connected, MovedServers},
     gate::Standing,
@@ -16,6 +16,11 @@ const MOST_PROBLEMS: usize = 5;
 
 /// Steps that are shown.
 const MOST_STEPS: usize = 5;
+
+/// Says what a step did.
+pub(super) fn say_step(n: usize, text: &str, out: Output) {
+    out.done(&format!("{n}/5 {text}"));
+}
 
 /// Everything that was done.
 #[derive(Default, Serialize)]
@@ -43,6 +48,9 @@ pub(super) struct SetupReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_connected: Vec<Client>,
     pub(super) proof: Option<ProofRow>,
+    /// A call that works.
+    #[serde(skip)]
+    pub(super) example: Option<String>,
     took_ms: u64,
     pub(super) next_steps: Vec<String>,
 }
@@ -135,14 +143,12 @@ impl SetupReport {
     /// So many servers could be taken over, and nobody chose.
     pub(super) fn offer(&mut self, offered: usize) {
         self.offered = Some(offered);
-        let them = match offered {
-            0 => return,
-            1 => "1 server of another program".to_owned(),
-            n => format!("{n} servers of other programs"),
-        };
-        self.next_steps.push(format!(
-            "import {them}: `mcpproxy setup --import all`, or choose with `mcpproxy import`"
-        ));
+        if offered > 0 {
+            let them = output::count(offered, "server");
+            self.next_steps.push(format!(
+                "import {them} of your clients: `mcpproxy setup --import all`, or choose with `mcpproxy import`"
+            ));
+        }
     }
 
     /// The clients that are connected.
@@ -173,6 +179,9 @@ impl SetupReport {
         if self.next_steps.len() > MOST_STEPS {
             let more = self.next_steps.len() - MOST_STEPS;
             out.done(&format!("  and {more} more: `mcpproxy doctor`"));
+        }
+        if let Some(call) = &self.example {
+            out.done(&format!("try a tool: `{call}`"));
         }
         let page = self
             .daemon

@@ -18,6 +18,7 @@ use super::super::{
 use crate::{
     clients::ImportReport,
     daemon_client::{self, AnswerDeadline},
+    failure::error_code::ErrorCode,
     management::ServerChange,
     process::is_command_line,
     storage::in_words,
@@ -29,7 +30,7 @@ use crate::{
 /// The server is trusted unless --quarantined is given. Write `${NAME}` for a variable of the daemon and
 /// `${keyring:NAME}` for a stored secret, in single quotes.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES, override_usage = USAGE)]
+#[command(override_usage = USAGE)]
 #[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command", "json"]))]
 pub(in crate::cli) struct AddServer {
     /// At most 64 letters, digits, `.`, `_` and `-`, without `__`
@@ -81,14 +82,6 @@ const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS].
        mcpproxy upstream add [OPTIONS] <NAME> --url <URL>
        mcpproxy upstream add [NAME] --json <JSON>";
 
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy upstream add time -- uvx mcp-server-time
-  mcpproxy upstream add --check files -- npx -y @modelcontextprotocol/server-filesystem ~/Documents
-  mcpproxy upstream add github --env 'TOKEN=${GITHUB_TOKEN}' -- npx -y some-github-server
-  mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'
-  pbpaste | mcpproxy upstream add --json -";
-
 impl AddServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
@@ -111,6 +104,7 @@ impl AddServer {
             let failure = CommandFailure::usage("no name is given").undone("nothing was added");
             return Err(failure.next("`mcpproxy upstream add NAME -- COMMAND`"));
         };
+        let is_remote = self.url.is_some();
         let mut report = ImportReport::of_entry(&name, self.entry(out)?);
         import::fill_in(&files, &mut daemon, &mut report, is_checked, secrets, out).await?;
         let entry = import::only_entry(report)?;
@@ -119,7 +113,13 @@ impl AddServer {
         let body = Value::Object(body).to_string();
         let (path, deadline) = ("/api/v1/servers", AnswerDeadline::Daemon);
         let adding = daemon.request(Method::POST, path, body, deadline);
-        let mut change: ServerChange = adding.await?;
+        let mut change: ServerChange = adding.await.map_err(|error| {
+            let failure = CommandFailure::from(error);
+            if is_remote && failure.code == Some(ErrorCode::InvalidArguments) {
+                return failure.next("give another --url, such as https://example.com/mcp");
+            }
+            failure
+        })?;
         let seconds = is_checked.then_some(outcome::LONG_CONNECT_TIMEOUT);
         change.server = outcome::wait_for(&mut daemon, name.as_str(), seconds).await?;
         outcome::say(out, &daemon, "added", &change.server);

@@ -1,10 +1,10 @@
 //! `mcpproxy upstream remove|enable|disable|restart|quarantine`: one verb for some servers.
 
-use std::{pin::pin, time::Duration};
+use std::{collections::HashMap, pin::pin, time::Duration};
 
 use clap::Args;
 use http::Method;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -18,7 +18,7 @@ use super::super::{
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     failure::error_code::ErrorCode,
-    management::ServerChange,
+    management::{Enabled, Management, OverFiles, ServerChange},
     text::names::as_argument,
 };
 
@@ -34,7 +34,8 @@ pub(in crate::cli) struct NamedServers {
 }
 
 /// What to do with them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Verb {
     Remove,
     Enable,
@@ -44,7 +45,7 @@ pub(super) enum Verb {
 }
 
 /// What programs read: a change or a failure for each server, in the order in which they were named.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Changes {
     changes: Vec<Value>,
 }
@@ -63,8 +64,9 @@ impl NamedServers {
         };
         let mut changes = Vec::new();
         let mut failures = Vec::new();
+        let mut made = at_once(&files, &mut daemon, verb, &self.names).await;
         for name in &self.names {
-            match done(&mut daemon, verb, name, out).await {
+            match done(&mut daemon, verb, name, made.remove(name), out).await {
                 Ok(change) => changes.push(serde_json::to_value(change).unwrap_or_default()),
                 Err(failure) => {
                     changes.push(failed(name, &failure));
@@ -96,10 +98,43 @@ fn failed(name: &str, failure: &CommandFailure) -> Value {
     })
 }
 
+/// Makes the changes of several servers by one change of the file. Of one that is not here the reason is not known yet.
+async fn at_once(
+    files: &Management<OverFiles>,
+    daemon: &mut DaemonClient,
+    verb: Verb,
+    names: &[String],
+) -> HashMap<String, ServerChange> {
+    if names.len() < 2 || verb == Verb::Restart {
+        return HashMap::new();
+    }
+    let changes: Vec<Option<ServerChange>> = if daemon.is_over_files() {
+        let outcomes = match verb {
+            Verb::Remove => files.remove_servers(names).await,
+            Verb::Quarantine => files.quarantine(names).await,
+            Verb::Disable => files.set_enabled(names, Enabled::Off).await,
+            Verb::Enable | Verb::Restart => files.set_enabled(names, Enabled::On).await,
+        };
+        outcomes.into_iter().map(Result::ok).collect()
+    } else {
+        let body = serde_json::json!({ "verb": verb, "servers": names }).to_string();
+        let deadline = AnswerDeadline::Daemon;
+        let sending = daemon.request(Method::POST, "/api/v1/changes", body, deadline);
+        let made: Option<Changes> = sending.await.ok();
+        let made = made.map(|made| made.changes).unwrap_or_default();
+        let read = made.into_iter().map(serde_json::from_value);
+        read.map(Result::ok).collect()
+    };
+    let made = names.iter().cloned().zip(changes);
+    made.filter_map(|(name, change)| Some((name, change?)))
+        .collect()
+}
+
 async fn done(
     daemon: &mut DaemonClient,
     verb: Verb,
     name: &str,
+    made: Option<ServerChange>,
     out: Output,
 ) -> Result<ServerChange, CommandFailure> {
     if let (Verb::Enable | Verb::Disable, Some(_)) = (verb, name.split_once(':')) {
@@ -120,7 +155,9 @@ async fn done(
         Verb::Quarantine => (Method::POST, format!("{server}/quarantine")),
         Verb::Restart => (Method::POST, format!("{server}/restart")),
     };
-    let mut change: ServerChange = if verb == Verb::Restart {
+    let mut change: ServerChange = if let Some(made) = made {
+        made
+    } else if verb == Verb::Restart {
         // The answer comes when the server is up, and a first start may download.
         let sending = daemon.request(method, &path, "", AnswerDeadline::Upstream);
         with_wait_note(name, out, sending).await?

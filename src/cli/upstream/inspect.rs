@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline},
+    gate::Standing,
     management::{InspectedThing, Inspection, ShownFinding},
     text::names::as_argument,
 };
@@ -53,6 +54,13 @@ impl InspectServer {
         out.answer(&path, &body, |inspection: Inspection| print(&inspection))?;
         let inspection: Option<Inspection> = serde_json::from_slice(&body).ok();
         let opened = inspection.filter(|_| self.connect);
+        if let Some(Inspection { server, .. }) = &opened
+            && server.standing() != Standing::Quarantined
+        {
+            let name = as_argument(&server.name);
+            out.note("--connect is only for quarantined servers");
+            out.next(&format!("`mcpproxy upstream restart {name}` connects it"));
+        }
         opened.map_or(Ok(()), |inspection| contacted(&inspection))
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::super::{
     Location,
-    config::CORRECT_THE_FILE,
+    config::correct_the_file,
     connection,
     failure::CommandFailure,
     output::{self, Output},
@@ -21,13 +21,13 @@ impl ListServers {
         let files = location.files()?;
         let path = "/api/v1/servers";
         let mut daemon = connection::open_to_show(&files, out).await?;
-        if let Some(error) = daemon
-            .status_report()
-            .and_then(|status| status.config_error)
+        if let Some(status) = daemon.status_report()
+            && let Some(error) = status.config_error
         {
             out.warning(&format!(
-                "configuration file not loaded: {error}; mcpproxy keeps the last good one: {CORRECT_THE_FILE}"
+                "configuration file not loaded: {error}; mcpproxy keeps the last good one"
             ));
+            out.next(&correct_the_file(&status.config_file, &files));
         }
         let body = daemon.get(path).await?;
         out.answer(path, &body, |list: ServerList| {

@@ -112,10 +112,12 @@ fn replaced(file: &Path, text: &str) -> Result<LockChanges, CommandFailure> {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => {
-            let what = format!(
-                "nothing was written: {shown} is there and cannot be read: {}",
-                storage::in_words(&error)
-            );
+            let what = if file.is_dir() {
+                format!("nothing was written: {shown} is a folder")
+            } else {
+                let why = storage::in_words(&error);
+                format!("nothing was written: {shown} cannot be read: {why}")
+            };
             return Err(CommandFailure::failed(what).next("name another file"));
         }
     };
@@ -169,15 +171,14 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
             let why = match (row.standing(), row.held) {
                 (Standing::Quarantined, _) => "quarantined".to_owned(),
                 (_, Some(held)) => format!("{held} held"),
-                _ if !of.contains(&*row.name) => "nothing of it is approved".to_owned(),
+                _ if !of.contains(&*row.name) => "no approved tools".to_owned(),
                 _ => return None,
             };
             Some(format!("{} ({why})", row.name))
         })
         .collect();
     if !left_out.is_empty() {
-        let added = format!("; left out: {}", left_out.join(", "));
-        summary.push_str(&added);
+        summary.extend(["; left out: ", &named(&left_out)]);
     }
     summary
 }

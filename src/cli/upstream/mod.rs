@@ -20,7 +20,6 @@ use super::{failure::CommandFailure, location::Location, output::Output};
 
 /// Add, edit, restart, review and remove servers
 #[derive(Debug, Subcommand)]
-#[command(after_long_help = EXAMPLES)]
 pub(super) enum UpstreamCommand {
     #[command(visible_alias = "ls")]
     List(list::ListServers),
@@ -46,13 +45,6 @@ pub(super) enum UpstreamCommand {
     /// Log out of a server
     Logout(login::LogOut),
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy upstream list
-  mcpproxy upstream add time -- uvx mcp-server-time
-  mcpproxy upstream patch docs idle_timeout=2m 'headers.X-Key=${DOCS_KEY}'
-  mcpproxy upstream restart time docs";
 
 impl UpstreamCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {

@@ -21,7 +21,6 @@ use crate::{
 /// `env`, `headers`, `isolation`, `oauth` and `tool_acl` are merged, everything else is replaced; null removes a key. `***` keeps the stored
 /// value. Comments stay.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
 pub(in crate::cli) struct PatchServer {
     /// The server's name, as `upstream list` shows it
     name: String,
@@ -33,13 +32,6 @@ pub(in crate::cli) struct PatchServer {
     json: Option<String>,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy upstream patch github enabled=false
-  mcpproxy upstream patch github env.LOG_LEVEL=debug env.OLD_TOKEN=null
-  mcpproxy upstream patch files 'args=[\"-y\", \"@modelcontextprotocol/server-filesystem\", \"/srv\"]'
-  mcpproxy upstream patch docs --json '{\"headers\": {\"X-Key\": \"${DOCS_KEY}\"}, \"idle_timeout\": \"2m\"}'";
-
 /// Keys whose members are texts, whatever they look like.
 const TEXTS: [&str; 2] = ["env", "headers"];
 
@@ -48,7 +40,7 @@ impl PatchServer {
         let patch = match &self.json {
             Some(text) => read_unrepeated_object(text.as_bytes())
                 .map_err(|why| {
-                    CommandFailure::usage(format!("--json cannot be used: {why}")).next(
+                    CommandFailure::usage(format!("--json is not valid JSON: {why}")).next(
                         "give a JSON object, in single quotes for the shell: --json '{\"enabled\": false}'",
                     )
                 }),

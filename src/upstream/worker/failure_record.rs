@@ -70,7 +70,7 @@ impl Worker {
         };
         let retry_in = retry_in.map_or_else(|| asked.to_owned(), duration::show);
         if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
-            tracing::warn!(%server, %reason, stderr, attempt, retry_in, "server is not available");
+            tracing::warn!(%server, %reason, stderr, attempt, retry_in, "server failed to start");
             let mut step = self.attempt_ended(Some(error.whole()), None);
             let times = status.unrecorded_failures + 1;
             step.times = (times > 1).then_some(times.into());
@@ -78,7 +78,7 @@ impl Worker {
             self.set_status(|status| status.unrecorded_failures = 0);
         } else {
             self.set_status(|status| status.unrecorded_failures += 1);
-            tracing::debug!(%server, %reason, stderr, attempt, retry_in, "server is not available");
+            tracing::debug!(%server, %reason, stderr, attempt, retry_in, "server failed to start");
         }
     }
 }

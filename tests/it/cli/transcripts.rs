@@ -159,6 +159,7 @@ impl Case {
         // Each command that is named gets the options of the one that ran.
         let places = "mcpproxy --config [HOME]/mcp_config.json --data-dir [HOME]/data ";
         let text = text.replace(places, "mcpproxy ");
+        let text = text.replace(&places.replace("[HOME]", "~"), "mcpproxy ");
         let mut text = text.replace(env!("CARGO_PKG_VERSION"), "[VERSION]");
         for host in ["127.0.0.1:", "[::1]:"] {
             let mut parts = text.split(host);

@@ -90,7 +90,7 @@ const BESIDE: [&str; 9] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 58] = [
+const REST: [&str; 59] = [
     "/api/v1/access/callers",
     "/api/v1/access/check",
     "/api/v1/activity",
@@ -98,6 +98,7 @@ const REST: [&str; 58] = [
     "/api/v1/activity/figures",
     "/api/v1/activity/stream",
     "/api/v1/activity/{id}",
+    "/api/v1/additions",
     "/api/v1/call",
     "/api/v1/changes",
     "/api/v1/clients",

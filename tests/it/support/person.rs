@@ -54,6 +54,7 @@ impl Home {
         let (file, folder) = (self.config_file(), self.data_dir());
         let (file, folder) = (file.display(), folder.display());
         said.replace(&format!("--config {file} --data-dir {folder} "), "")
+            .replace("--config ~/mcp_config.json --data-dir ~/data ", "")
     }
 
     /// The records of the activity log that are asked for.
