@@ -227,6 +227,22 @@ impl About {
     }
 }
 
+/// A function for each method that routes have.
+macro_rules! methods {
+    ($($name:ident = $method:ident,)*) => {
+        $(
+            pub(super) fn $name<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+            where
+                H: Handler<T, S>,
+                T: 'static,
+            {
+                let name = stringify!($name);
+                self.with(MethodFilter::$method, name, path, handler, about)
+            }
+        )*
+    };
+}
+
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
     pub(super) fn new() -> Self {
         Self {
@@ -235,45 +251,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         }
     }
 
-    pub(super) fn get<H, T>(self, path: &'static str, handler: H, about: About) -> Self
-    where
-        H: Handler<T, S>,
-        T: 'static,
-    {
-        self.with(MethodFilter::GET, "get", path, handler, about)
-    }
-
-    pub(super) fn post<H, T>(self, path: &'static str, handler: H, about: About) -> Self
-    where
-        H: Handler<T, S>,
-        T: 'static,
-    {
-        self.with(MethodFilter::POST, "post", path, handler, about)
-    }
-
-    pub(super) fn put<H, T>(self, path: &'static str, handler: H, about: About) -> Self
-    where
-        H: Handler<T, S>,
-        T: 'static,
-    {
-        self.with(MethodFilter::PUT, "put", path, handler, about)
-    }
-
-    pub(super) fn patch<H, T>(self, path: &'static str, handler: H, about: About) -> Self
-    where
-        H: Handler<T, S>,
-        T: 'static,
-    {
-        self.with(MethodFilter::PATCH, "patch", path, handler, about)
-    }
-
-    pub(super) fn delete<H, T>(self, path: &'static str, handler: H, about: About) -> Self
-    where
-        H: Handler<T, S>,
-        T: 'static,
-    {
-        self.with(MethodFilter::DELETE, "delete", path, handler, about)
-    }
+    methods! { get = GET, post = POST, put = PUT, patch = PATCH, delete = DELETE, }
 
     fn with<H, T>(
         mut self,

@@ -7,95 +7,6 @@ use serde::{Serialize, ser::SerializeMap};
 
 use super::step::NextStep;
 
-/// The kind of an own failure. An upstream's own errors pass unchanged and have no code here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorCode {
-    /// The request itself is wrong: a missing or malformed argument.
-    InvalidArguments,
-    /// No server of that name is configured.
-    UnknownServer,
-    /// The server is known, the tool is not.
-    UnknownTool,
-    /// No such prompt.
-    UnknownPrompt,
-    /// No such resource.
-    UnknownResource,
-    /// The server is switched off in the configuration.
-    ServerDisabled,
-    /// The server's entry in the configuration is wrong.
-    ServerMisconfigured,
-    /// The server waits for a person's approval.
-    ServerQuarantined,
-    /// The tool is switched off by `enabled_tools` or `disabled_tools`, or it is a built-in one and not switched on.
-    ToolDisabled,
-    /// The tool's definition is not the one that was approved or admitted.
-    ToolChanged,
-    /// A tool, a prompt or a resource is held until you approve it.
-    ToolHeld,
-    /// The call was declared milder than the tool is.
-    WrongVariant,
-    /// Access rules say no.
-    AccessDenied,
-    /// Nobody knows who asks.
-    Unauthorized,
-    /// The caller asks too often.
-    RateLimited,
-    /// No profile of that name is configured.
-    UnknownProfile,
-    /// The activity log has no record of that number.
-    UnknownRecord,
-    /// No token of this name was issued.
-    UnknownToken,
-    /// A token of this name was issued already.
-    TokenExists,
-    /// A change of the configuration cannot be undone, or there is none.
-    NotUndone,
-    /// Nothing is kept under this key.
-    UnknownKey,
-    /// The server could not be started or reached.
-    ServerUnavailable,
-    /// A person has to log in to the server first, or again with more permissions.
-    LoginRequired,
-    /// The connection ended while the call was in flight.
-    ConnectionLost,
-    /// A deadline passed.
-    TimedOut,
-    /// The upstream's answer broke the protocol or a size limit.
-    BadUpstreamAnswer,
-    /// The client cannot or did not answer a question of the server.
-    QuestionUnanswered,
-    /// A bound of mcpproxy was reached.
-    Overloaded,
-    /// A server of that name exists already.
-    ServerExists,
-    /// The server is there and has no entry in the configuration file that could be changed.
-    NotInFile,
-    /// There is no page to log in to.
-    PageNotServed,
-    /// There is no log to read.
-    NoLog,
-    /// No secret of that name is kept.
-    UnknownSecret,
-    /// A secret of that name is kept already.
-    SecretExists,
-    /// Secrets cannot be read or changed.
-    KeyringUnavailable,
-    /// No such AI client is known.
-    UnknownClient,
-    /// The file of an AI client was left as it is.
-    ClientUnchanged,
-    /// The interface has no such path.
-    UnknownPath,
-    /// The path has no such method.
-    MethodNotAllowed,
-    /// The configuration file cannot be read, understood or written.
-    ConfigUnusable,
-    /// The daemon is ending.
-    ShuttingDown,
-    /// A fault of mcpproxy.
-    Internal,
-}
-
 /// JSON-RPC 2.0, 5.1: the params are wrong.
 const RPC_PARAMS: i64 = -32602;
 
@@ -104,6 +15,115 @@ const RPC_INTERNAL: i64 = -32603;
 
 /// "Resource not found", up to revision 2025-11-25.
 const RPC_RESOURCE: i64 = -32002;
+
+/// The codes, each with its spelling, HTTP status, exit code and JSON-RPC code.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $code:ident = $row:expr,)*) => {
+        /// The kind of an own failure. An upstream's own errors pass unchanged and have no code here.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorCode {
+            $($(#[$doc])* $code,)*
+        }
+
+        impl ErrorCode {
+            /// Every code there is.
+            pub const ALL: &[Self] = &[$(Self::$code),*];
+
+            fn row(self) -> (&'static str, u16, u8, i64) {
+                match self {
+                    $(Self::$code => $row,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The request itself is wrong: a missing or malformed argument.
+    InvalidArguments = ("invalid_arguments", 400, 2, RPC_PARAMS),
+    /// No server of that name is configured.
+    UnknownServer = ("unknown_server", 404, 1, RPC_INTERNAL),
+    /// The server is known, the tool is not.
+    UnknownTool = ("unknown_tool", 404, 1, RPC_INTERNAL),
+    /// No such prompt.
+    UnknownPrompt = ("unknown_prompt", 404, 1, RPC_PARAMS),
+    /// No such resource.
+    UnknownResource = ("unknown_resource", 404, 1, RPC_RESOURCE),
+    /// The server is switched off in the configuration.
+    ServerDisabled = ("server_disabled", 409, 4, RPC_INTERNAL),
+    /// The server's entry in the configuration is wrong.
+    ServerMisconfigured = ("server_misconfigured", 409, 1, RPC_INTERNAL),
+    /// The server waits for a person's approval.
+    ServerQuarantined = ("server_quarantined", 403, 4, RPC_INTERNAL),
+    /// The tool is switched off by `enabled_tools` or `disabled_tools`, or it is a built-in one and not switched on.
+    ToolDisabled = ("tool_disabled", 403, 4, RPC_INTERNAL),
+    /// The tool's definition is not the one that was approved or admitted.
+    ToolChanged = ("tool_changed", 409, 4, RPC_INTERNAL),
+    /// A tool, a prompt or a resource is held until you approve it.
+    ToolHeld = ("tool_held", 403, 4, RPC_INTERNAL),
+    /// The call was declared milder than the tool is.
+    WrongVariant = ("wrong_variant", 403, 4, RPC_INTERNAL),
+    /// Access rules say no.
+    AccessDenied = ("access_denied", 403, 4, RPC_INTERNAL),
+    /// Nobody knows who asks.
+    Unauthorized = ("unauthorized", 401, 4, RPC_INTERNAL),
+    /// The caller asks too often.
+    RateLimited = ("rate_limited", 429, 1, RPC_INTERNAL),
+    /// No profile of that name is configured.
+    UnknownProfile = ("unknown_profile", 404, 1, RPC_INTERNAL),
+    /// The activity log has no record of that number.
+    UnknownRecord = ("unknown_record", 404, 1, RPC_INTERNAL),
+    /// No token of this name was issued.
+    UnknownToken = ("unknown_token", 404, 1, RPC_INTERNAL),
+    /// A token of this name was issued already.
+    TokenExists = ("token_exists", 409, 1, RPC_INTERNAL),
+    /// A change of the configuration cannot be undone, or there is none.
+    NotUndone = ("not_undone", 409, 1, RPC_INTERNAL),
+    /// Nothing is kept under this key.
+    UnknownKey = ("unknown_key", 404, 1, RPC_PARAMS),
+    /// The server could not be started or reached.
+    ServerUnavailable = ("server_unavailable", 502, 1, RPC_INTERNAL),
+    /// A person has to log in to the server first, or again with more permissions.
+    LoginRequired = ("login_required", 409, 1, RPC_INTERNAL),
+    /// The connection ended while the call was in flight.
+    ConnectionLost = ("connection_lost", 502, 1, RPC_INTERNAL),
+    /// A deadline passed.
+    TimedOut = ("timed_out", 504, 1, RPC_INTERNAL),
+    /// The upstream's answer broke the protocol or a size limit.
+    BadUpstreamAnswer = ("bad_upstream_answer", 502, 1, RPC_INTERNAL),
+    /// The client cannot or did not answer a question of the server.
+    QuestionUnanswered = ("question_unanswered", 409, 1, RPC_INTERNAL),
+    /// A bound of mcpproxy was reached.
+    Overloaded = ("overloaded", 503, 1, RPC_INTERNAL),
+    /// A server of that name exists already.
+    ServerExists = ("server_exists", 409, 1, RPC_INTERNAL),
+    /// The server is there and has no entry in the configuration file that could be changed.
+    NotInFile = ("not_in_file", 409, 1, RPC_INTERNAL),
+    /// There is no page to log in to.
+    PageNotServed = ("page_not_served", 409, 1, RPC_INTERNAL),
+    /// There is no log to read.
+    NoLog = ("no_log", 404, 1, RPC_INTERNAL),
+    /// No secret of that name is kept.
+    UnknownSecret = ("unknown_secret", 404, 1, RPC_INTERNAL),
+    /// A secret of that name is kept already.
+    SecretExists = ("secret_exists", 409, 1, RPC_INTERNAL),
+    /// Secrets cannot be read or changed.
+    KeyringUnavailable = ("keyring_unavailable", 503, 1, RPC_INTERNAL),
+    /// No such AI client is known.
+    UnknownClient = ("unknown_client", 404, 1, RPC_INTERNAL),
+    /// The file of an AI client was left as it is.
+    ClientUnchanged = ("client_unchanged", 409, 1, RPC_INTERNAL),
+    /// The interface has no such path.
+    UnknownPath = ("unknown_path", 404, 1, RPC_INTERNAL),
+    /// The path has no such method.
+    MethodNotAllowed = ("method_not_allowed", 405, 1, RPC_INTERNAL),
+    /// The configuration file cannot be read, understood or written.
+    ConfigUnusable = ("config_unusable", 500, 1, RPC_INTERNAL),
+    /// The daemon is ending.
+    ShuttingDown = ("shutting_down", 503, 1, RPC_INTERNAL),
+    /// A fault of mcpproxy.
+    Internal = ("internal", 500, 1, RPC_INTERNAL),
+}
 
 impl ErrorCode {
     /// The code's spelling on every wire.
@@ -162,100 +182,6 @@ impl ErrorCode {
     /// Reads [`ErrorCode::as_str`] back.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str() == text)
-    }
-
-    /// Every code there is.
-    pub const ALL: &[Self] = &[
-        Self::InvalidArguments,
-        Self::UnknownServer,
-        Self::UnknownTool,
-        Self::UnknownPrompt,
-        Self::UnknownResource,
-        Self::ServerDisabled,
-        Self::ServerMisconfigured,
-        Self::ServerQuarantined,
-        Self::ToolDisabled,
-        Self::ToolChanged,
-        Self::ToolHeld,
-        Self::WrongVariant,
-        Self::AccessDenied,
-        Self::Unauthorized,
-        Self::RateLimited,
-        Self::UnknownProfile,
-        Self::UnknownRecord,
-        Self::UnknownToken,
-        Self::TokenExists,
-        Self::NotUndone,
-        Self::UnknownKey,
-        Self::ServerUnavailable,
-        Self::LoginRequired,
-        Self::ConnectionLost,
-        Self::TimedOut,
-        Self::BadUpstreamAnswer,
-        Self::QuestionUnanswered,
-        Self::Overloaded,
-        Self::ServerExists,
-        Self::NotInFile,
-        Self::PageNotServed,
-        Self::NoLog,
-        Self::UnknownSecret,
-        Self::SecretExists,
-        Self::KeyringUnavailable,
-        Self::UnknownClient,
-        Self::ClientUnchanged,
-        Self::UnknownPath,
-        Self::MethodNotAllowed,
-        Self::ConfigUnusable,
-        Self::ShuttingDown,
-        Self::Internal,
-    ];
-
-    /// spelling, HTTP status, exit code, JSON-RPC code
-    fn row(self) -> (&'static str, u16, u8, i64) {
-        match self {
-            Self::InvalidArguments => ("invalid_arguments", 400, 2, RPC_PARAMS),
-            Self::UnknownServer => ("unknown_server", 404, 1, RPC_INTERNAL),
-            Self::UnknownTool => ("unknown_tool", 404, 1, RPC_INTERNAL),
-            Self::UnknownPrompt => ("unknown_prompt", 404, 1, RPC_PARAMS),
-            Self::UnknownResource => ("unknown_resource", 404, 1, RPC_RESOURCE),
-            Self::ServerDisabled => ("server_disabled", 409, 4, RPC_INTERNAL),
-            Self::ServerMisconfigured => ("server_misconfigured", 409, 1, RPC_INTERNAL),
-            Self::ServerQuarantined => ("server_quarantined", 403, 4, RPC_INTERNAL),
-            Self::ToolDisabled => ("tool_disabled", 403, 4, RPC_INTERNAL),
-            Self::ToolChanged => ("tool_changed", 409, 4, RPC_INTERNAL),
-            Self::ToolHeld => ("tool_held", 403, 4, RPC_INTERNAL),
-            Self::WrongVariant => ("wrong_variant", 403, 4, RPC_INTERNAL),
-            Self::AccessDenied => ("access_denied", 403, 4, RPC_INTERNAL),
-            Self::Unauthorized => ("unauthorized", 401, 4, RPC_INTERNAL),
-            Self::RateLimited => ("rate_limited", 429, 1, RPC_INTERNAL),
-            Self::UnknownProfile => ("unknown_profile", 404, 1, RPC_INTERNAL),
-            Self::UnknownRecord => ("unknown_record", 404, 1, RPC_INTERNAL),
-            Self::UnknownToken => ("unknown_token", 404, 1, RPC_INTERNAL),
-            Self::TokenExists => ("token_exists", 409, 1, RPC_INTERNAL),
-            Self::NotUndone => ("not_undone", 409, 1, RPC_INTERNAL),
-            Self::UnknownKey => ("unknown_key", 404, 1, RPC_PARAMS),
-            Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),
-            Self::LoginRequired => ("login_required", 409, 1, RPC_INTERNAL),
-            Self::ConnectionLost => ("connection_lost", 502, 1, RPC_INTERNAL),
-            Self::TimedOut => ("timed_out", 504, 1, RPC_INTERNAL),
-            Self::BadUpstreamAnswer => ("bad_upstream_answer", 502, 1, RPC_INTERNAL),
-            Self::QuestionUnanswered => ("question_unanswered", 409, 1, RPC_INTERNAL),
-            Self::Overloaded => ("overloaded", 503, 1, RPC_INTERNAL),
-            Self::ServerExists => ("server_exists", 409, 1, RPC_INTERNAL),
-            Self::NotInFile => ("not_in_file", 409, 1, RPC_INTERNAL),
-            Self::PageNotServed => ("page_not_served", 409, 1, RPC_INTERNAL),
-            Self::NoLog => ("no_log", 404, 1, RPC_INTERNAL),
-            Self::UnknownSecret => ("unknown_secret", 404, 1, RPC_INTERNAL),
-            Self::SecretExists => ("secret_exists", 409, 1, RPC_INTERNAL),
-            Self::KeyringUnavailable => ("keyring_unavailable", 503, 1, RPC_INTERNAL),
-            Self::UnknownClient => ("unknown_client", 404, 1, RPC_INTERNAL),
-            Self::ClientUnchanged => ("client_unchanged", 409, 1, RPC_INTERNAL),
-            Self::UnknownPath => ("unknown_path", 404, 1, RPC_INTERNAL),
-            Self::MethodNotAllowed => ("method_not_allowed", 405, 1, RPC_INTERNAL),
-            Self::ConfigUnusable => ("config_unusable", 500, 1, RPC_INTERNAL),
-            Self::ShuttingDown => ("shutting_down", 503, 1, RPC_INTERNAL),
-            Self::Internal => ("internal", 500, 1, RPC_INTERNAL),
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     },
     link::MessageBody,
     wire::{
-        FrameError, Id, MessageFrame, Raw, RpcError, error_frame,
+        FrameError, Id, MessageFrame, RpcError, error_frame,
         instance::{INSTANCE, IS_OURSELVES},
     },
 };
@@ -102,27 +102,18 @@ pub(super) fn method_not_allowed(allow: &'static str) -> Response {
             "MCP clients send messages by POST.",
         ),
     };
-    let failure = Failure::new(ErrorCode::MethodNotAllowed, error, hint);
-    let mut response = json(
-        StatusCode::METHOD_NOT_ALLOWED,
-        shown_failure(&failure).bytes().clone(),
-    );
-    response
-        .headers_mut()
-        .insert(header::ALLOW, HeaderValue::from_static(allow));
-    response
+    not_allowed(error, hint, allow)
 }
 
 /// A client sends messages to the address without a path.
 pub(super) async fn no_endpoint() -> Response {
-    let failure = Failure::new(
-        ErrorCode::MethodNotAllowed,
-        "MCP clients connect to /mcp, not to /",
-        "Nothing ran. Add /mcp to the address.",
-    );
-    let body = shown_failure(&failure).bytes().clone();
-    let mut response = json(StatusCode::METHOD_NOT_ALLOWED, body);
-    let allow = HeaderValue::from_static("GET, HEAD");
+    let error = "MCP clients connect to /mcp, not to /".to_owned();
+    not_allowed(error, "Nothing ran. Add /mcp to the address.", "GET, HEAD")
+}
+
+fn not_allowed(error: String, hint: &str, allow: &'static str) -> Response {
+    let mut response = failed(&Failure::new(ErrorCode::MethodNotAllowed, error, hint));
+    let allow = HeaderValue::from_static(allow);
     response.headers_mut().insert(header::ALLOW, allow);
     response
 }
@@ -137,39 +128,30 @@ pub(super) async fn not_found() -> Response {
 
 /// The address leads nowhere.
 pub(super) async fn unknown_path(uri: Uri) -> Response {
-    let failure = Failure::new(
-        ErrorCode::UnknownPath,
-        format!("no path {}", uri.path()),
-        "MCP clients connect to /mcp. The web UI is at /ui/, and REST at /api/v1/.",
-    );
-    json(
-        StatusCode::NOT_FOUND,
-        shown_failure(&failure).bytes().clone(),
-    )
+    let error = format!("nothing was done: there is no path {}", uri.path());
+    let hint = "MCP clients connect to /mcp. The web UI is at /ui/, and REST at /api/v1/.";
+    failed(&Failure::new(ErrorCode::UnknownPath, error, hint))
 }
 
 pub(super) fn unknown_server(name: &str) -> Response {
-    let failure = Failure::new(
-        ErrorCode::UnknownServer,
-        format!("no server {name:?} is configured"),
-        "Use /mcp, or an address that ends in the name of a configured server.",
-    );
-    json(
-        StatusCode::NOT_FOUND,
-        Raw::author(&failure.of_server(name)).bytes().clone(),
-    )
+    failed(&unknown(ErrorCode::UnknownServer, "server", name).of_server(name))
 }
 
 pub(super) fn unknown_profile(name: &str) -> Response {
-    let failure = Failure::new(
-        ErrorCode::UnknownProfile,
-        format!("no profile {name:?} is configured"),
-        "Use /mcp, or an address that ends in the name of a configured profile.",
+    failed(&unknown(ErrorCode::UnknownProfile, "profile", name))
+}
+
+fn unknown(code: ErrorCode, what: &str, name: &str) -> Failure {
+    let hint = format!(
+        "Nothing ran. Use /mcp, or an address that ends in the name of a configured {what}."
     );
-    json(
-        StatusCode::NOT_FOUND,
-        shown_failure(&failure).bytes().clone(),
-    )
+    Failure::new(code, format!("no {what} {name:?} is configured"), hint)
+}
+
+fn failed(failure: &Failure) -> Response {
+    let status = StatusCode::from_u16(failure.code.http_status());
+    let body = shown_failure(failure).bytes().clone();
+    json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body)
 }
 
 /// Nobody knows who sent the request (RFC 6750, 3). The body is a JSON-RPC error, which is what clients read.
