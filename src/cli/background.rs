@@ -23,6 +23,7 @@ use crate::{
     config::{Places, duration},
     daemon::ServeError,
     daemon_client::bridge::{BridgeHost, UnstartedDaemon},
+    failure::error_code::ErrorCode,
     process,
     storage::in_words,
 };
@@ -36,7 +37,7 @@ const READY: &str = "ready";
 /// What it says when another one has the data folder.
 const TAKEN: &str = "taken";
 
-/// What stands between why it does not serve and what to do about it.
+/// What stands between why it does not serve, what to do about it, and its code.
 const STEP: char = '\t';
 const DOCTOR: &str = "`mcpproxy doctor`";
 
@@ -93,10 +94,12 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
             "it exited on start; its log: {}",
             log.display()
         ))),
-        Ok(why) => Err(match why.split_once(STEP) {
-            Some((what, step)) => CommandFailure::failed(what).next(step),
-            None => CommandFailure::failed(why),
-        }),
+        Ok(why) => {
+            let mut parts = why.splitn(3, STEP);
+            let mut next = || parts.next().unwrap_or_default();
+            let failure = CommandFailure::failed(next()).next(next());
+            Err(failure.of_code(ErrorCode::parse(next())))
+        }
         Err(_) => Err(CommandFailure::failed(format!(
             "it was not ready within {} s; its log: {}",
             SERVES_WITHIN.as_secs(),
@@ -110,7 +113,10 @@ pub(super) fn report<T>(started: Result<T, ServeError>) -> Result<Option<T>, Ser
     let line = match &started {
         Ok(_) => READY.to_owned(),
         Err(error) if error.is_taken() => TAKEN.to_owned(),
-        Err(error) => format!("{}{STEP}{}", error.what(), error.next_step()).replace('\n', " "),
+        Err(error) => {
+            let (what, step, code) = (error.what(), error.next_step(), error.code());
+            format!("{what}{STEP}{step}{STEP}{code}").replace('\n', " ")
+        }
     };
     // Nobody may be listening any more.
     let _ = output::exactly(&line);
@@ -195,6 +201,7 @@ impl BridgeHost for Starter {
     async fn start_daemon(&self) -> Result<(), UnstartedDaemon> {
         self.begin().await.map_err(|failure| UnstartedDaemon {
             why: failure.in_words(),
+            code: failure.code.unwrap_or(ErrorCode::Internal),
             step: failure.next_step.unwrap_or_default(),
         })
     }
@@ -219,10 +226,13 @@ fn why(stdout: &[u8]) -> CommandFailure {
     #[derive(serde::Deserialize)]
     struct Failed {
         error: String,
+        code: Option<String>,
         hint: Option<String>,
     }
     match serde_json::from_slice(stdout) {
-        Ok(Failed { error, hint }) => failed(&error).next(hint.unwrap_or(DOCTOR.to_owned())),
+        Ok(Failed { error, code, hint }) => failed(&error)
+            .next(hint.unwrap_or(DOCTOR.to_owned()))
+            .of_code(code.as_deref().and_then(ErrorCode::parse)),
         Err(_) => failed("it ended without a word"),
     }
 }

@@ -75,6 +75,11 @@ impl CommandFailure {
         self
     }
 
+    /// With the code, where there is one.
+    pub(super) fn of_code(self, code: Option<ErrorCode>) -> Self {
+        Self { code, ..self }
+    }
+
     /// With what was not done.
     pub(super) fn undone(mut self, outcome: &str) -> Self {
         self.outcome = Some(outcome.to_owned());

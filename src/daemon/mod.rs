@@ -120,7 +120,7 @@ impl RunningDaemon {
     pub async fn serve(self, signals: Signals) -> Result<(), ServeError> {
         let place = self.url().map_or_else(
             || "it serves its local socket only".to_owned(),
-            |url| format!("connect clients to {url}; `mcpproxy ui` opens its page"),
+            |url| format!("connect clients to {url}; `mcpproxy ui` opens the web UI"),
         );
         tracing::info!(version = VERSION, "mcpproxy is ready: {place}");
         let (presence, idle_exit) = (self.tasks.presence.clone(), self.idle_exit);
@@ -196,7 +196,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         config::process_environment(),
         keyring::lookup(&options.places, &config::process_environment()),
     )
-    .map_err(|error| ServeError::failed(error.to_string(), error.next_step()))?;
+    .map_err(|error| ServeError::config(error.to_string(), error.next_step()))?;
     let settings = keeper.settings();
     if options.tcp == Tcp::Always {
         check_listen(&settings, &options)

@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, path::Path};
 
-use crate::storage;
+use crate::{failure::error_code::ErrorCode, storage};
 
 /// Why the daemon does not run.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +19,8 @@ enum Kind {
     Usage,
     /// Another daemon has the data folder.
     Taken,
+    /// The configuration cannot be used.
+    Config,
     /// Everything else that keeps it from starting.
     Failed,
     /// It served, and serves no more.
@@ -29,6 +31,14 @@ impl ServeError {
     /// The exit code of the command line.
     pub fn exit_code(&self) -> u8 {
         if self.kind == Kind::Usage { 2 } else { 1 }
+    }
+
+    /// The code of the failure.
+    pub fn code(&self) -> ErrorCode {
+        match self.kind {
+            Kind::Config => ErrorCode::ConfigUnusable,
+            _ => ErrorCode::Internal,
+        }
     }
 
     /// Whether another daemon has the data folder.
@@ -49,7 +59,9 @@ impl ServeError {
     fn outcome(&self) -> &'static str {
         match self.kind {
             Kind::Ended => "",
-            Kind::Usage | Kind::Taken | Kind::Failed => "the daemon was not started: ",
+            Kind::Usage | Kind::Taken | Kind::Config | Kind::Failed => {
+                "the daemon was not started: "
+            }
         }
     }
 
@@ -66,6 +78,11 @@ impl ServeError {
     /// Another daemon has the data folder, and what can be done instead.
     pub fn taken(what: impl Into<String>, step: impl Into<String>) -> Self {
         Self::new(Kind::Taken, what, step)
+    }
+
+    /// Why the configuration cannot be used, and what to do about it.
+    pub fn config(what: impl Into<String>, step: impl Into<String>) -> Self {
+        Self::new(Kind::Config, what, step)
     }
 
     /// What failed, and what to do about it.

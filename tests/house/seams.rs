@@ -150,11 +150,6 @@ const SPAWNS: &[Exception] = &[
 /// Where the words of a failure decide because their writer gives nothing else.
 const WORDS_OF_FAILURES: &[Exception] = &[
     (
-        "cli/background.rs",
-        1,
-        "the output of another process of this program",
-    ),
-    (
         "code_execution/engine/mod.rs",
         1,
         "the engine of scripts gives only words",

@@ -23,6 +23,7 @@ use self::{
     requests::{ClientLine, ClientRequest, NoDaemon, PendingRequests},
 };
 use crate::{
+    failure::error_code::ErrorCode,
     runtime::sync::Guarded,
     wire::{
         error_frame,
@@ -68,6 +69,8 @@ pub struct UnstartedDaemon {
     pub why: String,
     /// What to do.
     pub step: String,
+    /// The kind of failure.
+    pub code: ErrorCode,
 }
 
 /// The daemon is the client: it has started the program in which the bridge runs.
@@ -237,6 +240,7 @@ impl<H: BridgeHost> Bridge<H> {
                 return Err(NoDaemon::from(UnstartedDaemon {
                     why: "the client has left".to_owned(),
                     step: "start it again".to_owned(),
+                    code: ErrorCode::Internal,
                 }));
             }
         };

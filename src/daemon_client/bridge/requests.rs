@@ -249,18 +249,18 @@ pub(super) struct NoDaemon {
     pub(super) why: String,
     /// What to do about it, in a terminal.
     pub(super) step: String,
-    /// What kind of failure that is; `internal` unless the daemon refused.
+    /// What kind of failure that is.
     pub(super) code: ErrorCode,
     /// The daemon has started us: it lets us in at no time.
     pub(super) is_ourselves: bool,
 }
 
 impl From<UnstartedDaemon> for NoDaemon {
-    fn from(UnstartedDaemon { why, step }: UnstartedDaemon) -> Self {
+    fn from(UnstartedDaemon { why, step, code }: UnstartedDaemon) -> Self {
         Self {
             why,
             step,
-            code: ErrorCode::Internal,
+            code,
             is_ourselves: false,
         }
     }
@@ -271,6 +271,9 @@ pub(super) fn unreachable(request: &ClientRequest, absent: &NoDaemon) -> Bytes {
     let hint = match absent.code {
         ErrorCode::Internal => {
             "Nothing ran. Tell the user that mcpproxy could not be started or reached."
+        }
+        ErrorCode::ConfigUnusable => {
+            "Nothing ran. Tell the user to correct mcpproxy's configuration file."
         }
         ErrorCode::Unauthorized => {
             "Nothing ran. Tell the user to correct --token or $MCPPROXY_TOKEN in this client's entry for mcpproxy."

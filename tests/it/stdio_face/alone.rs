@@ -126,6 +126,7 @@ async fn a_faulty_configuration_is_named() {
     let mut client = PipeClient::start(&home, BRIDGE);
     let refused = client.open_speaking("2025-06-18").await.error_value();
     has!(refused["message"], "line 1");
+    assert_eq!(refused["data"]["code"], "config_unusable");
     home.write_config(builder(&upstream).text());
     client.open().await;
     client.request("ping", "{}").await.result();
