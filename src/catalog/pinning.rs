@@ -459,7 +459,7 @@ pub(super) fn note_held(
     });
     for ((kind, name), held) in new.clone().take(SHOWN) {
         let (kind, why) = (kind.as_str(), held.reason.explained(*kind));
-        tracing::warn!(%server, kind, name = &**name, why, "held until you approve it");
+        tracing::warn!(%server, kind, name = &**name, why, "definition held until you approve it");
     }
     if let Some(more @ 1..) = new.clone().count().checked_sub(SHOWN) {
         tracing::warn!(%server, more, "further definitions are held");

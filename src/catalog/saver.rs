@@ -127,7 +127,7 @@ impl Waiting {
                 None => approvals::forget(data_dir, &name),
             };
             if let Err(error) = &saved {
-                tracing::warn!(server = %name, %error, "what was approved could not be saved");
+                tracing::warn!(server = %name, %error, "approvals not saved");
             }
             let why = saved.err().map(|error| error.to_string());
             for done in waiting {
@@ -146,12 +146,12 @@ impl Waiting {
         for (name, known) in &self.lists {
             let saved = saved_listings::save(data_dir, name, &known.entry, &known.listing);
             if let Err(error) = saved {
-                tracing::warn!(server = %name, %error, "the last known lists could not be saved");
+                tracing::warn!(server = %name, %error, "last known lists not saved");
             }
         }
         for (name, (entry, habits)) in &self.habits {
             if let Err(error) = server_habits::save(data_dir, name, entry, *habits) {
-                tracing::warn!(server = %name, %error, "what was found out about the server could not be saved");
+                tracing::warn!(server = %name, %error, "habits of the server not saved");
             }
         }
     }

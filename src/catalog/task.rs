@@ -192,10 +192,10 @@ impl CatalogTask {
 fn log_listed(new: &ServerCatalog, before: Option<&ServerCatalog>) {
     let server = &new.server;
     for problem in new.problems.iter().take(SHOWN_PROBLEMS) {
-        tracing::warn!(%server, problem = problem.why, "a definition was left out");
+        tracing::warn!(%server, problem = problem.why, "definition left out");
     }
     if let Some(more @ 1..) = new.problems.len().checked_sub(SHOWN_PROBLEMS) {
-        tracing::warn!(%server, more, "further definitions were left out");
+        tracing::warn!(%server, more, "further definitions left out");
     }
     let (tools, changed) = (new.tools.len(), new.changed_tools(before));
     // The worker announces the first lists of a connection, and the index its own work.

@@ -86,7 +86,7 @@ impl FolderFiles {
         for folder in inside.chain([data_dir.clone()]) {
             if let Err(error) = storage::remove_unfinished(&folder) {
                 let folder = folder.display();
-                tracing::warn!(%error, %folder, "what an earlier daemon was writing when it was killed cannot be removed");
+                tracing::warn!(%error, %folder, "unfinished file of an earlier daemon not removed");
             }
         }
     }
@@ -109,7 +109,7 @@ impl FolderFiles {
             }
             Err(error) => tracing::warn!(
                 %error, times,
-                "what was removed from the data folder while the daemon runs cannot be written again"
+                "removed files of the data folder not restored"
             ),
         }
     }

@@ -145,7 +145,7 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
     drop(listener);
     tasks.close();
     if timeout(drained, tasks.wait()).await.is_err() {
-        tracing::warn!("requests were still running after the grace and were cut off");
+        tracing::warn!("requests cut off at shutdown");
     }
 }
 

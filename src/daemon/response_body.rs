@@ -78,7 +78,7 @@ pub(super) fn until_revoked(
 
 /// Says why a request or a stream ends.
 pub(super) fn note_revoked() {
-    tracing::info!("a request was ended: the credential of its sender does not count any more");
+    tracing::info!("request ended: its token is no longer valid");
 }
 
 #[cfg(test)]

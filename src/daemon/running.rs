@@ -394,7 +394,7 @@ fn open_faces(
 async fn see_off(inbound: Inbound, closing: CancellationToken) {
     closing.cancelled().await;
     if timeout(DRAIN, inbound.all_left()).await.is_err() {
-        tracing::warn!("attached clients and lost streams were cut off after the grace");
+        tracing::warn!("clients and streams cut off at shutdown");
     }
 }
 

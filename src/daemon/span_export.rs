@@ -75,8 +75,8 @@ impl SpanExport {
         self.in_force = wanted;
         match (&sent, &self.in_force) {
             (Err(why), _) => tracing::warn!(%why, "no spans are exported"),
-            (Ok(_), Some(collector)) => tracing::info!(%collector, "spans of calls are exported"),
-            (Ok(_), None) => tracing::info!("spans of calls are exported no more"),
+            (Ok(_), Some(collector)) => tracing::info!(%collector, "span export began"),
+            (Ok(_), None) => tracing::info!("span export ended"),
         }
         sent.ok()
     }

@@ -175,7 +175,7 @@ impl<C> ParkedCalls<C> {
                 },
             }
             for entry in self.remove_over(Instant::now()) {
-                tracing::info!(server = %entry.key.server, "a call was given up: its client did not answer a question in time, or its server ended");
+                tracing::info!(server = %entry.key.server, "call abandoned: no answer to a question, or its server stopped");
             }
         }
     }

@@ -91,7 +91,7 @@ pub(super) async fn answer_or_refusal(
         Ok(Err(why)) => why.to_string(),
         Err(_) => LATE.to_owned(),
     };
-    tracing::info!(%server, method, why, "a question of the server was not answered");
+    tracing::info!(%server, method, why, "question of the server not answered");
     Outcome::Error(bridge::refused_question(method, &why).to_raw())
 }
 

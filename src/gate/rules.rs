@@ -261,7 +261,7 @@ impl<'a> Rules<'a> {
             declared = variant.as_str(),
             needed = needed.as_str(),
             why,
-            "a call was declared too mild"
+            "call refused: wrong call type"
         );
         Ok(())
     }

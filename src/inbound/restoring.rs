@@ -92,7 +92,7 @@ impl Inbound {
             Ok(None) => Some(KeptSession::default()),
             Ok(Some(content)) => KeptSession::read(&content),
             Err(error) => {
-                tracing::warn!(%error, "what was kept of a session cannot be read");
+                tracing::warn!(%error, "stored session cannot be read");
                 None
             }
         };
@@ -178,7 +178,5 @@ async fn subscribe_again(client: &ServedClient, session: &Arc<LegacySession>, ur
         tokio::time::sleep(pause).await;
         pause *= 2;
     }
-    tracing::info!(
-        "a client is not told of a resource any more: its subscription could not be resumed"
-    );
+    tracing::info!("subscription of a client not resumed");
 }

@@ -209,7 +209,7 @@ impl Noise {
         if let Some(lines) = limit.due() {
             let line = shown();
             let line = line.as_str();
-            tracing::warn!(%server, lines, line, "server wrote other lines to stdout");
+            tracing::warn!(%server, lines, line, "server wrote lines to stdout that are not MCP");
         }
     }
 }

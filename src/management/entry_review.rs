@@ -110,7 +110,7 @@ impl<B: Backing> Management<B> {
         let held_for = planned.held_for.iter().cloned().collect();
         let keeping = tokio::task::spawn_blocking(move || {
             if let Err(error) = keep(&data_dir, &name, &by_agent, held_for) {
-                tracing::warn!(server = name, %error, "what an agent changed of the entry could not be kept for its review");
+                tracing::warn!(server = name, %error, "an agent's change was not kept for the review");
             }
         });
         // It says itself what went wrong.
@@ -172,7 +172,7 @@ pub(super) fn bring_back(data_dir: &Path, name: &str, text: &str) {
         return;
     };
     if let Err(error) = write(&file, text.as_bytes()) {
-        tracing::warn!(server = name, %error, "review of the entry not brought back");
+        tracing::warn!(server = name, %error, "review of the entry not restored");
     }
 }
 

@@ -426,7 +426,7 @@ impl Backing for OverFiles {
 
     async fn begin_anew(&self, server: &ServerName) {
         if let Err(error) = approvals::forget(&self.data_dir, server) {
-            tracing::warn!(%server, %error, "what was approved of the server could not be forgotten");
+            tracing::warn!(%server, %error, "approvals of the server not removed");
         }
     }
 

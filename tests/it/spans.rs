@@ -356,7 +356,7 @@ async fn what_the_collector_wants_to_see_is_shown_to_it_alone() {
     let config = config.expect("it serves").text().to_owned();
     has!(config, "***@127.0.0.1");
     let log = daemon.log();
-    has!(log, "spans of calls are exported");
+    has!(log, "span export began");
     for text in [config, log] {
         lacks!(text, "hunter");
         lacks!(text, "aHVudGVy");

@@ -162,7 +162,7 @@ impl LargeResults {
 
     fn note_uncut(&self, why: &str) {
         if let Some(times) = self.0.uncut.due() {
-            tracing::warn!(times, why, "a large result was not cut");
+            tracing::warn!(times, why, "large result not cut");
         }
     }
 

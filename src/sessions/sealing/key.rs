@@ -63,7 +63,7 @@ impl KeptKey {
                 fs::rename(&file, &aside)?;
                 tracing::warn!(
                     file = %aside.display(),
-                    "the key in this file is damaged and was set aside; another one is made, and what the old one opened does not open"
+                    "damaged key set aside, new one made; what the old one sealed is lost"
                 );
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => (),

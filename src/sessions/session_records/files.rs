@@ -64,7 +64,7 @@ impl Files {
         if let Err(error) = &written {
             tracing::warn!(
                 %error,
-                "the list of ended sessions cannot be written yet: those that end meanwhile may continue after a restart"
+                "ended sessions not stored; they may continue after a restart"
             );
         }
         let is_torn = written.is_err();

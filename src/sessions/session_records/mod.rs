@@ -162,7 +162,7 @@ impl SessionRecords {
             let Some(done) = sent else { return };
             // Its sender is dropped when the command is carried out, and where nobody carries out any.
             if timeout(CONFIRM_TIMEOUT, done).await.is_err() {
-                tracing::warn!("the disk is slow: what is to be kept of a session waits for it");
+                tracing::warn!("disk is slow; session data waits");
             }
         }
     }

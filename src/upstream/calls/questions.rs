@@ -61,7 +61,7 @@ impl UpstreamShared {
     /// Logs that a question was refused, within the bound that holds for everything that a server can cause.
     pub(in crate::upstream) fn log_refusal(&self, method: &str, why: &str) {
         if let Some(times) = self.refusals.due() {
-            tracing::info!(server = %self.name, method, why, times, "a question of the server was refused");
+            tracing::info!(server = %self.name, method, why, times, "question of the server refused");
         }
     }
 
@@ -78,7 +78,7 @@ impl UpstreamShared {
     /// The server has shown, by this method, that it has to be divided among its clients.
     pub(in crate::upstream) fn divide(&self, method: &str) {
         if self.is_divisible() && self.habits.note_asks() {
-            tracing::info!(server = %self.name, method, "the server asks its clients, or logs for one of several: from now on each that can answer or wants log lines has a connection of its own");
+            tracing::info!(server = %self.name, method, "server now gets a connection per client");
             // If its queue is full, a later start finds it out anew.
             let _ = self.commands.try_send(Command::NoteHabits);
         }

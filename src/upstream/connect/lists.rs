@@ -210,7 +210,7 @@ fn can_be_called_with_headers(server: &ServerName, tool: &Raw) -> bool {
         %server,
         tool = name.unwrap_or_default(),
         why,
-        "a definition was left out"
+        "definition left out"
     );
     false
 }

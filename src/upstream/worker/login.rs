@@ -84,7 +84,7 @@ impl Worker {
             error.reason = format!("{} ({})", error.reason, failed.reason);
         }
         let (server, reason) = (&self.entry.name, &error.reason);
-        tracing::warn!(%server, %reason, "the server needs a login");
+        tracing::warn!(%server, %reason, "server needs a login");
         let step = ServerStep {
             error: Some(reason.clone()),
             ..ServerStep::default()
