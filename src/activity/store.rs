@@ -61,7 +61,7 @@ pub(super) struct Totals {
 pub struct RecordPage {
     /// The records.
     pub records: Vec<ActivityRecord>,
-    /// The next `cursor` or `after`; absent at the end.
+    /// The next `cursor` or `after`; null at the end.
     #[serde(default)]
     pub next: Option<u64>,
     /// The run of the daemon, if you asked for a call by its id alone.

@@ -128,13 +128,13 @@ async fn figures(
     let period = match query.since.as_deref() {
         None => FigurePeriod::Hour,
         Some(text) => FigurePeriod::parse(text)
-            .ok_or_else(|| wrong(format!("`since` is 1h or 24h, not {text:?}")))?,
+            .ok_or_else(|| wrong(format!("`since` must be 1h or 24h, not {text:?}")))?,
     };
     let wanted = match (query.server, query.tool) {
         (None, Some(tool)) => {
             let (server, tool) = tool
                 .split_once(':')
-                .ok_or_else(|| wrong("`tool` is `server:tool` where no `server` is given"))?;
+                .ok_or_else(|| wrong("`tool` must be `server:tool` if no `server` is given"))?;
             WantedFigures {
                 server: Some(server.to_owned()),
                 tool: Some(tool.to_owned()),
@@ -171,7 +171,7 @@ async fn export(
     let format = match format.format.as_deref() {
         None => ExportFormat::default(),
         Some(text) => ExportFormat::parse(text)
-            .ok_or_else(|| wrong(format!("`format` is jsonl or csv, not {text:?}")))?,
+            .ok_or_else(|| wrong(format!("`format` must be jsonl or csv, not {text:?}")))?,
     };
     let query = RecordQuery {
         after: query.after.or(Some(0)),

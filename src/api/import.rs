@@ -77,17 +77,20 @@ pub(super) fn routes() -> Routes {
         .post(
             "/api/v1/clients/{client}/move",
             move_here,
-            here.gives::<ImportReport>().fails(&[
-                ErrorCode::ClientUnchanged,
-                ErrorCode::ConfigUnusable,
-                ErrorCode::KeyringUnavailable,
-                ErrorCode::UnknownClient,
-            ]),
+            here.gives::<ImportReport>()
+                .fails(&[
+                    ErrorCode::ClientUnchanged,
+                    ErrorCode::ConfigUnusable,
+                    ErrorCode::KeyringUnavailable,
+                    ErrorCode::UnknownClient,
+                ])
+                .undone("nothing was moved"),
         )
         .delete(
             "/api/v1/clients/{client}/move",
             put_back,
-            back.gives::<PutBack>()
+            back.undone("nothing was moved")
+                .gives::<PutBack>()
                 .fails(&[ErrorCode::ClientUnchanged, ErrorCode::UnknownClient]),
         )
 }
@@ -158,8 +161,9 @@ async fn in_text(api: &Api, pasted: Pasted) -> Result<ImportReport, FailureRespo
 
 async fn read_pasted(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
     // The parser's own words may repeat a secret.
-    let pasted =
-        read_body(body).map_err(|_| wrong("the body is not {\"text\": …, \"name\"?: …}"))?;
+    let pasted = read_body(body).map_err(|_| {
+        wrong("the body must be {\"text\": \"TEXT\"}, also with \"name\": \"NAME\"")
+    })?;
     let mut report = in_text(&api, pasted).await?;
     let new = report.picked(&[])?;
     report.choose(&new);

@@ -73,7 +73,8 @@ async fn login(
         LoginBody::default()
     } else {
         // The parser's own words may repeat the address.
-        serde_json::from_slice(&body).map_err(|_| wrong("the body is not {\"redirect_url\": …}"))?
+        serde_json::from_slice(&body)
+            .map_err(|_| wrong("the body must be empty or {\"redirect_url\": \"URL\"}"))?
     };
     let management = &api.0.management;
     match body.redirect_url {

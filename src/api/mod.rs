@@ -363,7 +363,7 @@ fn raw_object(body: Result<Bytes, BytesRejection>) -> Result<Raw, FailureRespons
 }
 
 fn unread(why: &str) -> FailureResponse {
-    wrong(format!("the body cannot be read: {why}"))
+    wrong(format!("the body cannot be read ({why})"))
 }
 
 /// The same, read as one of these.

@@ -306,7 +306,7 @@ fn with_name(
 ) -> Result<(String, Map<String, Value>), FailureResponse> {
     match entry.shift_remove("name") {
         Some(Value::String(name)) => Ok((name, entry)),
-        Some(_) => Err(wrong("`name` takes a text")),
+        Some(_) => Err(wrong("`name` must be a text")),
         None => Err(wrong("`name` is missing")),
     }
 }

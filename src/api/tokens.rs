@@ -37,8 +37,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
                 "Revokes a token at once, also in open sessions and streams.",
             )
             .gives::<TokenRow>()
-            .fails(&[ErrorCode::UnknownToken])
-            .undone("nothing was revoked"),
+            .fails(&[ErrorCode::UnknownToken]),
         )
 }
 

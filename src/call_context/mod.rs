@@ -256,7 +256,8 @@ impl ClientIdentity {
     /// which questions the client gets, so those that are too large are an error.
     pub fn kept(info: &Raw, capabilities: &Raw) -> Result<Self, RpcError> {
         if capabilities.as_bytes().len() > MAX_CAPABILITIES {
-            let why = "no session was opened: `capabilities` are larger than 16 KiB";
+            let why =
+                "no session was opened: `capabilities` is larger than 16 KiB; send less in it";
             return Err(RpcError::invalid_params(why));
         }
         if info.as_bytes().len() <= MAX_INFO {

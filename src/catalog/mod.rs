@@ -39,7 +39,7 @@ pub use pinning::{
     ApprovalRequest, SEEN_LENGTH, approve_in_files, findings, findings_of, findings_of_tool, seen,
     with_pins_of_files,
 };
-pub use query::{Filter, LONGEST_QUERY, Matching, Query};
+pub use query::{Filter, LONGEST_QUERY, MOST_FILTERS, MOST_PHRASES, Matching, Query};
 pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
 pub use task::CatalogTask;

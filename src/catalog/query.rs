@@ -56,10 +56,10 @@ impl Matching {
 pub const LONGEST_QUERY: usize = 2048;
 
 /// Limit: phrases that must be there. Texts are read for them, so they are what costs most; more of them are words only.
-const MOST_PHRASES: usize = 8;
+pub const MOST_PHRASES: usize = 8;
 
 /// Limit: filters; more of them are words.
-const MOST_FILTERS: usize = 8;
+pub const MOST_FILTERS: usize = 8;
 
 /// A shorter prefix of a server's name is probably not meant as one.
 const SHORTEST_PREFIX: usize = 2;

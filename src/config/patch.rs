@@ -1,6 +1,8 @@
 //! The smart patch of a server's entry: what it is after somebody named the keys to change. Scalars and arrays replace, `env` and
 //! `headers` merge, objects merge at every depth, and null removes. Pure; whether somebody may do that is decided elsewhere.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -68,14 +70,13 @@ impl ServerPatch {
     /// What of it can be read, and what is wrong with the rest: whoever refuses the patch can say at once what else there is to say of it.
     pub fn read_as_far_as_possible(members: Map<String, Value>) -> (Self, Option<BadPatch>) {
         let (mut patch, mut problems) = (Map::new(), Vec::new());
+        let mut spellings = BTreeMap::new();
         for (key, value) in members {
             let read = proper(&key, value).and_then(|(name, value)| {
                 check_shape(name, &value)?;
-                if patch.contains_key(name) {
-                    return Err(wrong(
-                        &key,
-                        "and another key of the same meaning are both given; keep one",
-                    ));
+                if let Some(other) = spellings.insert(name.to_owned(), key.clone()) {
+                    let problem = format!("and `{other}` are both given; keep one");
+                    return Err(wrong(&key, &problem));
                 }
                 patch.insert(name.to_owned(), value);
                 Ok(())

@@ -52,9 +52,7 @@ impl TryFrom<String> for ProfileName {
         if is_name(&name) {
             return Ok(Self(name));
         }
-        Err(
-            "cannot be a part of an address: letters, digits, `.`, `_` and `-` are allowed, 64 at most",
-        )
+        Err("is not a profile name; use 1 to 64 letters, digits, `.`, `_` and `-`")
     }
 }
 

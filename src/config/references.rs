@@ -63,7 +63,9 @@ pub(super) enum BadReference {
     Missing(String),
     #[error("needs the secret {name}{why}")]
     Keyring { name: String, why: NoSecret },
-    #[error("has the unknown reference \"${{{0}}}\"; write \"$${{\" for a literal \"${{\"")]
+    #[error(
+        "has the unknown reference \"${{{0}}}\"; write ${{NAME}}, ${{keyring:NAME}}, or \"$${{\" for a literal \"${{\""
+    )]
     Unknown(String),
     #[error("has a \"${{\" without its \"}}\"; write \"$${{\" for a literal \"${{\"")]
     Unclosed,

@@ -178,7 +178,5 @@ fn stands_for(text: &str, stored: &Value) -> bool {
 }
 
 fn nothing_stored(path: &str) -> String {
-    format!(
-        "`{path}` is masked and matches no stored value; write the value, or leave the key out to keep it"
-    )
+    format!("`{path}` is masked, but no stored value matches it; write the value itself")
 }

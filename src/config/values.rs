@@ -250,7 +250,9 @@ impl TryFrom<String> for VariableName {
     fn try_from(name: String) -> Result<Self, Self::Error> {
         let is_bad = name.is_empty() || name.contains(|c: char| c == '=' || c.is_control());
         if is_bad {
-            return Err("cannot be an environment variable");
+            return Err(
+                "cannot be an environment variable: its name is empty, or has `=` or a control character",
+            );
         }
         Ok(Self(name))
     }
@@ -267,7 +269,7 @@ impl TryFrom<Word> for VariableValue {
 
     fn try_from(word: Word) -> Result<Self, Self::Error> {
         if word.0.value.contains('\0') {
-            return Err("cannot be an environment variable");
+            return Err("cannot be an environment variable: its value has a NUL character");
         }
         Ok(Self(word.0))
     }

@@ -315,7 +315,7 @@ impl UriPattern {
     /// Reads a pattern.
     pub fn parse(pattern: &str) -> Result<Self, String> {
         if pattern.is_empty() || pattern.chars().any(crate::text::visible::is_invisible) {
-            return Err("is empty, or has characters in it that cannot be seen".to_owned());
+            return Err("is empty, or contains an invisible character".to_owned());
         }
         let is_server = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*');
         let parts = pattern.split_once("__");
@@ -390,7 +390,7 @@ fn check(pattern: &str) -> Result<(), String> {
         return Err("is empty".to_owned());
     }
     if pattern.trim() != pattern || pattern.chars().any(crate::text::visible::is_invisible) {
-        return Err("has blanks at its ends, or characters in it that cannot be seen".to_owned());
+        return Err("begins or ends with a space, or contains an invisible character".to_owned());
     }
     if pattern.starts_with('!') {
         return Err(

@@ -11,6 +11,10 @@ use crate::{
         Settings,
         loopback::{is_loopback, without_brackets},
     },
+    failure::{
+        error_code::{ErrorCode, Failure},
+        shown_failure::shown_failure,
+    },
     telemetry::log_throttle::LogThrottle,
 };
 
@@ -182,20 +186,25 @@ fn shown(text: &str) -> &str {
 }
 
 fn refusal(what: &HeaderName) -> Response {
-    let hint = format!(
-        "Nothing ran: this {what} is not trusted. The user can add it to trusted_{what}s; the log names it."
-    );
-    error(StatusCode::FORBIDDEN, "forbidden", &hint)
+    let hint = format!("Nothing ran. The user can add it to trusted_{what}s; the log names it.");
+    let why = format!("the {what} of this request is not trusted");
+    error(StatusCode::FORBIDDEN, ErrorCode::AccessDenied, &why, &hint)
 }
 
 fn twice(name: &HeaderName) -> Response {
-    let hint = format!("The header {name} appears twice.");
-    error(StatusCode::BAD_REQUEST, "invalid_request", &hint)
+    let why = format!("the header {name} appears twice");
+    let hint = "Nothing ran. Send it once.";
+    error(
+        StatusCode::BAD_REQUEST,
+        ErrorCode::InvalidArguments,
+        &why,
+        hint,
+    )
 }
 
-fn error(status: StatusCode, error: &str, hint: &str) -> Response {
-    let body = serde_json::json!({ "error": error, "hint": hint });
-    let mut response = Response::new(Body::from(body.to_string()));
+fn error(status: StatusCode, code: ErrorCode, error: &str, hint: &str) -> Response {
+    let failure = Failure::new(code, error, hint);
+    let mut response = Response::new(Body::from(shown_failure(&failure).bytes().clone()));
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,

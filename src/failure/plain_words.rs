@@ -2,18 +2,18 @@
 
 /// What libraries say of a value, and what that means.
 const OF_VALUES: [(&str, &str); 4] = [
-    ("invalid digit found in string", "takes a whole number"),
+    ("invalid digit found in string", "must be a whole number"),
     (
         "cannot parse integer from empty string",
-        "is empty, and takes a whole number",
+        "is empty; it must be a whole number",
     ),
     (
         "number too large to fit in target type",
-        "takes a smaller number",
+        "must be a smaller number",
     ),
     (
         "provided string was not `true` or `false`",
-        "takes true or false",
+        "must be true or false",
     ),
 ];
 
@@ -96,12 +96,12 @@ fn of_a_value(text: &str) -> Option<String> {
     }
     if let Some(rest) = text.strip_prefix("unknown variant ") {
         let (value, known) = rest.split_once(", ")?;
-        return Some(format!("takes {}, not {value}", choices(known)?));
+        return Some(format!("must be {}, not {value}", choices(known)?));
     }
     let rest = ["invalid type: ", "invalid value: ", "invalid length "];
     let rest = rest.iter().find_map(|prefix| text.strip_prefix(prefix))?;
     let (value, wanted) = rest.rsplit_once(", expected ")?;
-    Some(format!("takes {}, not {}", kind(wanted), kind(value)))
+    Some(format!("must be {}, not {}", kind(wanted), kind(value)))
 }
 
 /// `expected one of a, b, c`, `expected a or b`, as `a, b or c`.
@@ -156,11 +156,11 @@ mod tests {
             ),
             (
                 "Failed to deserialize query string: limit: invalid digit found in string",
-                "`limit` takes a whole number",
+                "`limit` must be a whole number",
             ),
             (
                 "Failed to deserialize query string: explain: provided string was not `true` or `false`",
-                "`explain` takes true or false",
+                "`explain` must be true or false",
             ),
             ("duplicate field `q`", "`q` is given twice"),
             (
@@ -173,7 +173,7 @@ mod tests {
             ),
             (
                 "kind: unknown variant `x`, expected `a` or `b`",
-                "`kind` takes `a` or `b`, not `x`",
+                "`kind` must be `a` or `b`, not `x`",
             ),
             (
                 "foo: unknown field `foo`, expected `a` or `b`",
@@ -204,23 +204,26 @@ mod tests {
             _object: Option<std::collections::BTreeMap<String, u8>>,
         }
         for (body, expected) in [
-            (r#"{"text":5}"#, "`text` takes a text, not the number 5"),
-            (r#"{"text":[1]}"#, "`text` takes a text, not a list"),
-            (r#"{"text":{}}"#, "`text` takes a text, not an object"),
-            (r#"{"list":"x"}"#, "`list` takes a list, not the text \"x\""),
+            (r#"{"text":5}"#, "`text` must be a text, not the number 5"),
+            (r#"{"text":[1]}"#, "`text` must be a text, not a list"),
+            (r#"{"text":{}}"#, "`text` must be a text, not an object"),
+            (
+                r#"{"list":"x"}"#,
+                "`list` must be a list, not the text \"x\"",
+            ),
             (
                 r#"{"list":[1,true]}"#,
-                "`list[1]` takes a whole number, not true",
+                "`list[1]` must be a whole number, not true",
             ),
             (
                 r#"{"list":[1.5]}"#,
-                "`list[0]` takes a whole number, not the number 1.5",
+                "`list[0]` must be a whole number, not the number 1.5",
             ),
             (
                 r#"{"yes":1}"#,
-                "`yes` takes true or false, not the number 1",
+                "`yes` must be true or false, not the number 1",
             ),
-            (r#"{"object":[]}"#, "`object` takes an object, not a list"),
+            (r#"{"object":[]}"#, "`object` must be an object, not a list"),
         ] {
             let value: serde_json::Value = serde_json::from_str(body).expect("JSON");
             let error = serde_path_to_error::deserialize::<_, All>(value).expect_err("wrong");

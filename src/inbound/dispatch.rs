@@ -448,7 +448,9 @@ impl Work {
 
 /// The error for a batch in a revision that has none.
 pub(super) fn no_batches_in(revision: Revision) -> RpcError {
-    RpcError::invalid_request(format!("revision {revision} has no batches"))
+    RpcError::invalid_request(format!(
+        "revision {revision} has no batches; send each message in a request of its own"
+    ))
 }
 
 /// The id of a request.

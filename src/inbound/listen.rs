@@ -123,11 +123,13 @@ impl Filter {
     }
 
     fn read(params: Option<&Raw>) -> Result<Self, RpcError> {
-        let wrong =
-            |why: &dyn fmt::Display| RpcError::invalid_params(format!("`notifications`: {why}"));
+        let wrong = || {
+            let why = "`notifications` must be an object, such as {\"toolsListChanged\": true}";
+            RpcError::invalid_params(why)
+        };
         let filter = params.and_then(|params| params.get("notifications"));
-        let filter = filter.ok_or_else(|| wrong(&"is missing"))?;
-        filter.read().map_err(|error| wrong(&error))
+        let filter = filter.ok_or_else(wrong)?;
+        filter.read().map_err(|_| wrong())
     }
 
     /// What can be had on an endpoint with these capabilities. Of resources and tasks each server decides itself.

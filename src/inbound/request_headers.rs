@@ -87,8 +87,8 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcEr
 fn mismatch(name: &str, header: Option<&str>, body: Option<&str>) -> RpcError {
     wrong(&match (header, body) {
         (None, _) => format!("{name} is missing"),
-        (Some(header), None) => format!("{name} is {header:?}, and the body has nothing of it"),
-        (Some(header), Some(body)) => format!("{name} is {header:?}, and the body says {body:?}"),
+        (Some(header), None) => format!("{name} is {header:?}, but the body has no such value"),
+        (Some(header), Some(body)) => format!("{name} is {header:?}, but the body says {body:?}"),
     })
 }
 

@@ -61,7 +61,8 @@ impl Inbound {
                     .await
             }
             Unframed::One(Message::Response(_)) => {
-                let why = "this revision has no requests to clients, so no answers";
+                let why =
+                    "this revision takes no answers as messages; send them in `inputResponses`";
                 refused(None, &RpcError::invalid_request(why))
             }
         }

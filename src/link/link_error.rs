@@ -122,13 +122,13 @@ impl LinkError {
             Self::NoHost(_) => "its host was not found".to_owned(),
             Self::Tls(_) => "no secure connection".to_owned(),
             Self::Lost(_) | Self::NotHttp => "connection lost".to_owned(),
-            Self::Broken(_) => "its answer was unusable".to_owned(),
+            Self::Broken(_) => "it did not answer as an MCP server does".to_owned(),
             Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
             Self::Ourselves => self.to_string(),
             Self::Status {
                 status: status @ (401 | 403),
                 ..
-            } => format!("it rejects the credentials (HTTP {status})"),
+            } => format!("it refuses access (HTTP {status})"),
             Self::Status { status: 429, .. } => "too many requests (HTTP 429)".to_owned(),
             Self::Status { status, .. } => format!("it answered HTTP {status}"),
         }

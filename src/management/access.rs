@@ -272,8 +272,8 @@ fn imagined(
     for name in roles.iter().map(String::as_str).chain([subject]) {
         check_name(name).map_err(|why| {
             wrong(
-                format!("nothing was checked: the name {name:?} {why}"),
-                "Name a caller and its roles as the access rules do.",
+                format!("nothing was checked: the caller or role {name:?} {why}"),
+                "Name a caller and roles as the access rules do.",
             )
         })?;
     }

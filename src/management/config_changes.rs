@@ -343,7 +343,8 @@ impl EditPath {
 }
 
 fn changed_meanwhile() -> Failure {
-    let error = "nothing was changed: the configuration has changed since you looked at it";
-    let hint = "Look at the difference again.";
+    let error =
+        "nothing was changed: `seen` is not that of the configuration now, which may have changed";
+    let hint = "Look at the change again with `dry_run`, and send the `seen` of that.";
     Failure::new(ErrorCode::InvalidArguments, error, hint)
 }

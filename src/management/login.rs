@@ -131,7 +131,7 @@ impl Management {
         let text = format!("not logged in to {name}: {error}");
         let log_in = NextStep::LogIn.at_terminal(name);
         let (hint, step) = match error {
-            LoginError::Failed(_) => ("Try again.", NextStep::act(format!("try again: {log_in}"))),
+            LoginError::Failed(_) => ("Try again.", NextStep::LogIn),
             LoginError::Unreachable(_) => {
                 let row = self.server(name).ok();
                 let step = row.and_then(|row| row.step.or(row.next_step.map(NextStep::act)));

@@ -42,7 +42,7 @@ pub struct ServerList {
 pub struct ServerRow {
     /// The name as the file has it.
     pub name: String,
-    /// `stdio`, `http`, `sse` or `auto`; absent if the entry does not show it.
+    /// `stdio`, `http`, `sse` or `auto`; null if the entry does not show it.
     pub transport: Option<String>,
     /// The state of the connection; see also `enabled` and `quarantined`.
     pub state: ServerState,
@@ -59,7 +59,7 @@ pub struct ServerRow {
     /// True if the entry cannot be used; `last_error` says why.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unusable: bool,
-    /// The number of known tools; absent if no list is known.
+    /// The number of known tools; null if no list is known.
     pub tools: Option<usize>,
     /// The number of held tools, prompts and resources, and of held instructions; absent if none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ pub struct ServerDetails {
     pub server: ServerRow,
     /// The entry as the file has it, with secrets as `***`, even if it cannot be used.
     pub entry: Option<Value>,
-    /// The file of its stderr; absent for a remote server.
+    /// The file of its stderr; null for a remote server.
     #[serde(default)]
     pub log_file: Option<PathBuf>,
     /// The number of calls in flight.

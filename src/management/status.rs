@@ -100,7 +100,7 @@ pub struct DaemonLocation {
     pub data_dir: PathBuf,
     /// The addresses on which the daemon listens.
     pub listen: Vec<String>,
-    /// The URL for clients; absent if only the local socket is open.
+    /// The URL for clients; null if only the local socket is open.
     pub url: Option<String>,
     /// The daemon's log file; absent if it logs to stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -361,8 +361,8 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
         let ends = lasts.and_then(|lasts| created.checked_add(lasts));
         ends.ok_or_else(|| {
             wrong(
-                format!("it cannot be valid for {written:?}"),
-                "Write how long it is valid, such as 30d or 12h.",
+                format!("`expires` cannot be {written:?}"),
+                "Write how long the token is valid, such as 30d or 12h, at most 365 days.",
             )
         })
     });

@@ -112,14 +112,18 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             })
         }
         WriteError::Edit(edit) => {
-            let step = match edit {
-                EditError::NoKey | EditError::NotAnEntry(_) => {
-                    "`mcpproxy upstream add NAME -- COMMAND` adds a server, `mcpproxy upstream patch NAME KEY=VALUE` changes one"
-                }
-                _ => "`mcpproxy config edit` opens the file",
+            let (step, hint) = match edit {
+                EditError::NoKey | EditError::NotAnEntry(_) => (
+                    "`mcpproxy upstream add NAME -- COMMAND` adds a server, `mcpproxy upstream patch NAME KEY=VALUE` changes one",
+                    "Name one value, such as `mcpServers.NAME.command`.",
+                ),
+                _ => (
+                    "`mcpproxy config edit` opens the file",
+                    "Correct that, then try again.",
+                ),
             };
             let error = format!("nothing was changed: {}", with_source(error));
-            let failure = Failure::new(ErrorCode::InvalidArguments, error, "Correct the request.");
+            let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
             failure.at_terminal(step)
         }
         WriteError::Accident(_) => failure(

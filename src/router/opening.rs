@@ -41,10 +41,8 @@ impl Router {
     ) -> Result<Opening, RpcError> {
         let empty = Raw::empty_object();
         let params = params.unwrap_or(&empty);
-        let offered: InitializeParams = params.read().map_err(|error| {
-            RpcError::invalid_params(format!(
-                "no session was opened: the params of initialize are wrong: {error}"
-            ))
+        let offered: InitializeParams = params.read().map_err(|_| {
+            RpcError::invalid_params("no session was opened: `protocolVersion` is not a string")
         })?;
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         let client = ClientIdentity::kept(&part("clientInfo"), &part("capabilities"))?;

@@ -101,7 +101,7 @@ impl Router {
             (None, None) => Err(Failure::new(
                 ErrorCode::UnknownResource,
                 format!("Resource not found: {uri:?}"),
-                "Look the URI up in the list of resources and resource templates.",
+                "Nothing was read. Look the URI up in the list of resources and resource templates.",
             )),
         }
     }

@@ -340,7 +340,9 @@ fn task_in(context: &CallContext, params: Option<&Raw>, result: &Raw) -> Option<
 
 /// Another's task is as unknown as one that never was.
 fn unknown(id: &str) -> RpcError {
-    RpcError::invalid_params(format!("Unknown task: {id:?}"))
+    RpcError::invalid_params(format!(
+        "Unknown task: {id:?}. It is over, or not of this client."
+    ))
 }
 
 #[cfg(test)]

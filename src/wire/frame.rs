@@ -72,7 +72,7 @@ pub enum FrameError {
     #[error("{0}")]
     NotAMessage(Cow<'static, str>),
     /// A message that its receivers may not be able to read, and why, with the id of it that waits for an answer.
-    #[error("it {0}")]
+    #[error("the message {0}")]
     Unreadable(&'static str, Option<Id>),
 }
 
@@ -172,7 +172,9 @@ impl Message {
             (Some(result), None) => Outcome::Result(object(result)),
             (_, Some(error)) => Outcome::Error(raw(error)),
             (None, None) => {
-                return Err(not_a_message("it has no `method`, `result` or `error`"));
+                return Err(not_a_message(
+                    "the message has no `method`, `result` or `error`",
+                ));
             }
         };
         Ok(Self::Response(Response { id, outcome }))
@@ -258,7 +260,7 @@ impl<'a> Envelope<'a> {
         let object = text.filter(|text| text.trim_ascii_start().starts_with('{'));
         let Some(object) = object else {
             return match Raw::parse(frame) {
-                Ok(_) => Err(not_a_message("it is not an object")),
+                Ok(_) => Err(not_a_message("the message is not an object")),
                 Err(error) => Err(FrameError::NotJson(error.into_inner())),
             };
         };
@@ -423,8 +425,9 @@ mod tests {
     fn what_servers_may_not_be_able_to_read_is_refused() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         // The message itself is a level.
-        let too_deep = Some("it nests deeper than 512 levels");
-        let why = "it has an escape of half a character (a lone surrogate, such as \\ud800)";
+        let too_deep = Some("the message nests deeper than 512 levels");
+        let why =
+            "the message has an escape of half a character (a lone surrogate, such as \\ud800)";
         let half = Some(why);
         for (params, expected) in [
             (nested(1), None),

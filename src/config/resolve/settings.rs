@@ -49,7 +49,8 @@ impl Settings {
         let limit = file.tool_response_limit.0;
         let is_small = (1..SHORTEST_RESPONSE).contains(&limit);
         if is_small {
-            let what = format!("is {limit}; the least, {SHORTEST_RESPONSE}, is used (0: off)");
+            let what =
+                format!("is {limit}; mcpproxy uses the least, {SHORTEST_RESPONSE} (0: no limit)");
             warnings.push(Warning::of_key("tool_response_limit", what));
         }
         let key = session_keys(file.session_key.as_ref(), surroundings.lookup);
@@ -157,7 +158,7 @@ pub(super) fn check(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFin
     let auth = file.server_auth.as_ref();
     let asks = auth.is_some_and(ServerAuth::asks_for_credentials);
     if file.require_mcp_auth == Some(true) && !asks {
-        let problem = "is unknown; set `serverAuth` instead";
+        let problem = "has no provider to ask for tokens; set `serverAuth` instead";
         return Some(ConfigFinding::new("require_mcp_auth", problem));
     }
     let keys = session_keys(file.session_key.as_ref(), lookup);

@@ -53,11 +53,14 @@ pub(super) fn transport(
             let remote = remote(raw, surroundings, &url, kind, is_filled, warnings);
             remote.map(Transport::Remote)
         }
-        (Some(Some(_)), ..) => Err(ConfigFinding::new("url", "is missing")),
-        (Some(None), ..) => Err(ConfigFinding::new("command", "is missing")),
+        (Some(Some(_)), ..) => Err(ConfigFinding::new("url", "is missing, but `type` needs it")),
+        (Some(None), ..) => Err(ConfigFinding::new(
+            "command",
+            "is missing, but `type` needs it",
+        )),
         (None, None, None) => Err(ConfigFinding::new(
             "command",
-            "and `url` are missing; one is needed",
+            "and `url` are missing or empty; one is needed",
         )),
     }
 }
@@ -212,7 +215,8 @@ fn headers(written: Pairs<String, Word>) -> Result<Vec<(String, Secret)>, Config
                 return bad("is not allowed: mcpproxy sets it for each request");
             }
             Ok(_) if HeaderValue::from_str(&text.0.value).is_ok() => (),
-            _ => return bad("cannot be an HTTP header"),
+            Ok(_) => return bad("has a character that no header can have, such as a line break"),
+            Err(_) => return bad("is not the name of a header"),
         }
         let mut before = headers.iter();
         if let Some((other, _)) = before.find(|(other, _)| other.eq_ignore_ascii_case(&name)) {

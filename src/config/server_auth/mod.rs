@@ -178,10 +178,10 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
         return Err("is longer than 256 characters");
     }
     if name.chars().any(crate::text::visible::is_invisible) {
-        return Err("has characters in it that cannot be seen");
+        return Err("contains an invisible character");
     }
     if name.trim() != name || name.contains(',') {
-        return Err("has a comma in it, or blanks at its ends");
+        return Err("contains a comma, or begins or ends with a space");
     }
     Ok(())
 }

@@ -165,7 +165,7 @@ impl TryFrom<RawAuth> for ServerAuth {
         }
         if providers.is_empty() && raw.acl.is_none() && raw.required.is_none() {
             return Err(
-                "is empty: it needs a `provider` (\"bearer\" or \"forwarded\"), an `acl`, or both"
+                "names no provider and no rules: it needs a `provider` (\"bearer\" or \"forwarded\"), an `acl`, or both"
                     .to_owned(),
             );
         }

@@ -55,7 +55,10 @@ fn access_control_is_read_whole() {
 fn whatever_is_unknown_or_malformed_refuses_to_start() {
     let tokens = r#""bearer": {"tokens": {"0123456789abcdef": "ada"}}"#;
     for (auth, expected) in [
-        ("{}", "is empty: it needs a `provider`"),
+        (
+            "{}",
+            "names no provider and no rules: it needs a `provider`",
+        ),
         ("[]", "must be an object"),
         ("true", "must be an object"),
         (r#"{"providr": "bearer"}"#, "did you mean `provider`?"),
@@ -124,7 +127,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"t": "a,b"}}}"#,
-            "has a comma",
+            "contains a comma",
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"t": {"roles": []}}}}"#,
@@ -159,7 +162,10 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
             &format!(r#"{{"provider": "bearer", "provider": "bearer", {tokens}}}"#),
             "appears twice",
         ),
-        (r#"{"providers": []}"#, "is empty: it needs a `provider`"),
+        (
+            r#"{"providers": []}"#,
+            "names no provider and no rules: it needs a `provider`",
+        ),
         (
             r#"{"provider": "forwarded", "forwarded": {"header": "a b"}}"#,
             "is not the name of a header",

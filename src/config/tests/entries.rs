@@ -141,7 +141,7 @@ fn what_may_download_gets_longer_for_its_first_start() {
 fn a_broken_entry_names_its_unknown_keys() {
     check_fault(
         r#"{"comand": "x", "argz": [], "zebra": 1, "created": "today"}"#,
-        "`command` and `url` are missing; one is needed; `comand` is unknown; did you mean `command`?; `argz` is unknown; did you mean `args`?; `zebra` is unknown",
+        "`command` and `url` are missing or empty; one is needed; `comand` is unknown; did you mean `command`?; `argz` is unknown; did you mean `args`?; `zebra` is unknown",
     );
 }
 
@@ -176,15 +176,21 @@ fn what_other_programs_call_a_key_of_ours_is_understood_but_not_taken() {
 #[test]
 fn a_broken_entry_disables_only_itself() {
     check_fault("3", "must be an object");
-    check_fault("{}", "`command` and `url` are missing; one is needed");
+    check_fault(
+        "{}",
+        "`command` and `url` are missing or empty; one is needed",
+    );
     check_fault(
         r#"{"command": "x", "url": "http://h"}"#,
         "`url` and `command` are both given; keep one",
     );
-    check_fault(r#"{"type": "http", "command": "x"}"#, "`url` is missing");
+    check_fault(
+        r#"{"type": "http", "command": "x"}"#,
+        "`url` is missing, but `type` needs it",
+    );
     check_fault(
         r#"{"type": "stdio", "url": "http://h"}"#,
-        "`command` is missing",
+        "`command` is missing, but `type` needs it",
     );
     check_fault(
         r#"{"type": "pigeon", "url": "http://h"}"#,
@@ -244,11 +250,11 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"url": "http://h", "headers": {"a b": "1"}}"#,
-        "`headers.a b` cannot be an HTTP header",
+        "`headers.a b` is not the name of a header",
     );
     check_fault(
         r#"{"url": "http://h", "headers": {"A": "x\ny"}}"#,
-        "`headers.A` cannot be an HTTP header",
+        "`headers.A` has a character that no header can have, such as a line break",
     );
     for name in [
         "Content-Length",

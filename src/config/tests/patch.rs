@@ -285,7 +285,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     };
     check(
         json!({ "env": { "OTHER": "***" } }),
-        "`env.OTHER` is masked and matches no stored value",
+        "`env.OTHER` is masked, but no stored value matches it",
     );
     check(
         json!({ "headers": { "Authorization": "Bearer ***" } }),
@@ -339,15 +339,15 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     );
     check(
         json!({ "env": {}, "env_json": "{}" }),
-        "`env_json` and another key of the same meaning",
+        "`env_json` and `env` are both given",
     );
     check(
         json!({ "cwd": "/a", "working_dir": "/a" }),
-        "`working_dir` and another key of the same meaning",
+        "`working_dir` and `cwd` are both given",
     );
     check(
         json!({ "enabled": true, "disabled": false }),
-        "`disabled` and another key of the same meaning",
+        "`disabled` and `enabled` are both given",
     );
     let deep = format!("{}{}", "{\"a\":".repeat(500), "}".repeat(500));
     check(json!({ "oauth_json": deep }), "`oauth_json` must be JSON");

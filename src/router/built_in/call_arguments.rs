@@ -22,13 +22,15 @@ pub fn stated_intent(arguments: &Raw, variant: Variant) -> Result<Option<StatedI
     let sensitivity = stated.data_sensitivity.as_deref();
     if let Some(stated) = sensitivity.filter(|stated| !SENSITIVITIES.contains(stated)) {
         return Err(format!(
-            "`data_sensitivity` must be one of {}, not {stated:?}",
+            "`intent.data_sensitivity` must be one of {}, not {stated:?}",
             SENSITIVITIES.join(", ")
         ));
     }
     let reason = stated.reason.as_deref();
     if reason.is_some_and(|reason| reason.chars().count() > REASON_MAX) {
-        return Err(format!("`reason` is longer than {REASON_MAX} characters"));
+        return Err(format!(
+            "`intent.reason` is longer than {REASON_MAX} characters"
+        ));
     }
     Ok((stated != StatedIntent::default()).then_some(stated))
 }

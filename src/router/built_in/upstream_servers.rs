@@ -25,8 +25,10 @@ pub(super) const TOOL: BuiltIn = BuiltIn {
             Some("add") => {
                 r#"{"operation": "add", "name": "server", "command": "npx", "args": ["-y", "package"]}"#
             }
-            Some("list") | None => r#"{"operation": "list"}"#,
-            Some(_) => r#"{"name": "server"}"#,
+            Some("remove" | "update" | "patch" | "tail_log" | "enable" | "disable" | "restart") => {
+                r#"{"operation": "…", "name": "server"}"#
+            }
+            _ => r#"{"operation": "list"}"#,
         }
     },
     define,

@@ -2,7 +2,7 @@
 
 use super::{Omitted, Search};
 use crate::{
-    catalog::{Matching, Query},
+    catalog::{LONGEST_QUERY, MOST_FILTERS, MOST_PHRASES, Matching, Query},
     failure::error_code::{ErrorCode, Failure},
     gate::Variant,
 };
@@ -22,8 +22,11 @@ pub(super) const NO_SERVERS: &str =
 pub(super) const NO_PHRASE: &str = "No tool has the exact phrase; these have its words.";
 
 /// The notice for a query that is larger than the limits.
-pub(super) const TOO_LONG: &str = "The query is too long: only its first 2,048 characters, 8 phrases and 8 filters were used. \
-    Name the task in a few words.";
+pub(super) fn too_long() -> String {
+    format!(
+        "The query is too long: only its first {LONGEST_QUERY} characters, {MOST_PHRASES} phrases and {MOST_FILTERS} filters were used. Name the task in a few words."
+    )
+}
 
 /// Servers whose tools are not known, or cannot be called.
 #[derive(Debug, Default)]
@@ -92,7 +95,9 @@ pub(super) fn nothing(search: &Search, query: &Query) -> String {
     match (&query.filters[..], search.matching) {
         ([filter], _) if query.words.is_empty() && !filter.prefix.is_empty() => {
             let (servers, prefix) = (some_of(&filter.servers), &filter.prefix);
-            format!("No tool of {servers} has a name that begins with {prefix:?}, or this word.")
+            format!(
+                "No tool of {servers} has a name that begins with {prefix:?}, or has this word. Try other words."
+            )
         }
         (_, Matching::All) => {
             "No tool has all of these words. With `match` \"any\", some are enough.".to_owned()

@@ -118,7 +118,7 @@ impl SearchState<'_> {
             found.add_notice(&notice);
         }
         if query.was_cut {
-            found.add_notice(notice::TOO_LONG);
+            found.add_notice(&notice::too_long());
         }
         if search.explained {
             found.took_us = u64::try_from(began.elapsed().as_micros()).ok();
@@ -135,7 +135,9 @@ impl SearchState<'_> {
         }
         match self.snapshot.servers.get(server) {
             None => Some(format!("The tools of {server} are not known yet.")),
-            Some(known) if known.tools.is_empty() => Some(format!("{server} has no tools.")),
+            Some(known) if known.tools.is_empty() => {
+                Some(format!("{server} has no tools. Search other servers."))
+            }
             Some(_) => None,
         }
     }

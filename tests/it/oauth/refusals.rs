@@ -45,7 +45,8 @@ async fn check(habits: Habits, said: &str) {
     let refused = refused.json();
     assert_eq!(refused["code"], "login_required");
     has!(refused["error"], said, "{said}");
-    let hint = refused["step"]["how"].as_str().expect("a step");
+    let hint = refused["step"].to_string();
+    let hint = hint.replace(r#"{"do":"log_in"}"#, "`mcpproxy upstream login up`");
     let step = if said.contains("refused to register") {
         "`mcpproxy upstream patch up oauth.client_id=ID`"
     } else if ["`headers`", "S256", "calls itself"]

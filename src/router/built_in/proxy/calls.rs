@@ -148,7 +148,7 @@ fn to_be_read(
     let template = templates.find(|one| *one.server == owner.server && one.offered == offered);
     let template = template.ok_or_else(|| {
         let error = format!("Resource not found: {path:?}");
-        let hint = "Look the URI up in the list of resource templates.";
+        let hint = "Nothing was read. Look the URI up in the list of resource templates.";
         Failure::new(ErrorCode::UnknownResource, error, hint)
     })?;
     let owner = Owner {

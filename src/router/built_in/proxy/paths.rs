@@ -171,7 +171,8 @@ fn unlisted_of(
     };
     let Some(known) = known.filter(may_be_there) else {
         let error = format!("Resource not found: {own:?} of server {server:?}");
-        let hint = "Look the URI up in the list of resources and resource templates.";
+        let hint =
+            "Nothing was read. Look the URI up in the list of resources and resource templates.";
         return Err(Failure::new(ErrorCode::UnknownResource, error, hint).of_server(server));
     };
     let offered = snapshot.other_offered(server, own);

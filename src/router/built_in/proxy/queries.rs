@@ -133,7 +133,8 @@ async fn resource(call: &Call<'_>, path: &str) -> Result<(&'static str, Raw), Re
         }
     };
     let unknown = || {
-        let hint = "Look the URI up in the list of resources and resource templates.";
+        let hint =
+            "Nothing was read. Look the URI up in the list of resources and resource templates.";
         let error = format!("Resource not found: {path:?}");
         Failure::new(ErrorCode::UnknownResource, error, hint)
     };
