@@ -104,15 +104,14 @@ impl<'a> Rules<'a> {
         entry.map_err(|refusal| self.explained(caller, server, &refusal))
     }
 
-    /// The variant to call a tool of this server with. Never milder than what is known; reading only where the operator says so, or the
-    /// server itself and its words do not say otherwise.
+    /// The variant to call a tool of this server with. Never milder than what is known; reading only where the server itself says so, and
+    /// its words do not say otherwise.
     pub fn call_with(self, server: &str, tool: &Tool) -> Variant {
         let is_destructive = tool.hints.destructive == Some(true);
         match effect(self.find(server).ok(), tool) {
             _ if is_destructive => Variant::Destructive,
             Effect::Deletes => Variant::Destructive,
-            Effect::Reads => Variant::Read,
-            Effect::Unsure if tool.hints.read_only == Some(true) => Variant::Read,
+            Effect::Reads | Effect::Unsure if tool.hints.read_only == Some(true) => Variant::Read,
             _ => Variant::Write,
         }
     }
@@ -471,7 +470,7 @@ mod tests {
 
     #[test]
     fn a_tool_is_called_with_what_is_known_of_it_and_never_as_reading_on_a_guess() {
-        let (settings, snapshot) = state(&json!({ "tool_acl": { "read": ["looks_*"] } }));
+        let (settings, snapshot) = state(&json!({}));
         let rules = Rules::new(&settings, &snapshot);
         let check = |name: &str, annotations: Value, expected| {
             let tool = json!({ "name": name, "inputSchema": {}, "annotations": annotations });
@@ -493,8 +492,5 @@ mod tests {
         check("delete_x", destructive(false), Variant::Destructive);
         let both = json!({ "destructiveHint": true, "readOnlyHint": true });
         check("x", both, Variant::Destructive);
-        check("looks_x", json!({}), Variant::Read);
-        check("looks_delete", read_only(false), Variant::Read);
-        check("looks_x", destructive(true), Variant::Destructive);
     }
 }
