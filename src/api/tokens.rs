@@ -37,7 +37,8 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
                 "Revokes a token at once, also in open sessions and streams.",
             )
             .gives::<TokenRow>()
-            .fails(&[ErrorCode::UnknownToken]),
+            .fails(&[ErrorCode::UnknownToken])
+            .undone("nothing was revoked"),
         )
 }
 
