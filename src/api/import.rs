@@ -162,7 +162,7 @@ async fn in_text(api: &Api, pasted: Pasted) -> Result<ImportReport, FailureRespo
 async fn read_pasted(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
     // The parser's own words may repeat a secret.
     let pasted = read_body(body).map_err(|_| {
-        wrong("the body must be {\"text\": \"TEXT\"}, also with \"name\": \"NAME\"")
+        wrong("the body must be {\"text\": \"TEXT\"}, optionally with \"name\": \"NAME\"")
     })?;
     let mut report = in_text(&api, pasted).await?;
     let new = report.picked(&[])?;

@@ -112,8 +112,9 @@ async fn set(
 ) -> Answer {
     // The parser's own words may repeat the value.
     let read = read_body::<NewSecret>(body);
-    let secret =
-        read.map_err(|_| wrong("the body must be {\"value\": \"TEXT\"}, also with \"new\": true"))?;
+    let secret = read.map_err(|_| {
+        wrong("the body must be {\"value\": \"TEXT\"}, optionally with \"new\": true")
+    })?;
     let is_new = secret.new;
     let value = Secret::new(secret.value);
     secret_value(value.reveal()).map_err(|why| wrong(format!("the value {why}")))?;

@@ -12,7 +12,7 @@ use crate::{
 /// What `serve` is started with, besides the configuration and the data folder.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct CarriedOptions {
-    /// The address, instead of `listen` in the configuration [default: 127.0.0.1:8080]
+    /// The address, instead of `listen` in the configuration
     #[arg(long, value_name = "ADDR")]
     pub(super) listen: Option<String>,
     /// The port on 127.0.0.1; with 0, a free one

@@ -385,7 +385,7 @@ impl ConfigHistoryList {
         let body = daemon.get(path).await?;
         let mut history: ConfigHistory = daemon_client::read(path, &body)?;
         if history.entries.is_empty() && !out.is_json() {
-            out.note("no change of the file is known");
+            out.note("no changes yet");
         }
         history.entries.truncate(self.limit);
         out.answer(

@@ -37,7 +37,7 @@ pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &Serve
         Some(error) if is_failing && server.unusable => {
             format!("{done} {name}{file}, but its entry cannot be used: {error}")
         }
-        Some(error) if is_failing => format!("{done} {name}{file}, but it failed: {error}"),
+        Some(error) if is_failing => format!("{done} {name}{file}, but the server failed: {error}"),
         _ => format!("{done} {name}{file}: {sentence}"),
     });
     if let Some(step) = server.next_step.as_ref().filter(|_| server.is_failing()) {

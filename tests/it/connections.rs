@@ -194,7 +194,7 @@ async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
     let daemon = TestDaemon::builder()
         .entry("up", json!({ "url": url, "type": "http" }))
         .await;
-    let row = row_saying(&daemon, "mcpproxy keeps trying").await;
+    let row = row_saying(&daemon, "mcpproxy tries again").await;
     let error = row["last_error"].as_str().unwrap_or_default();
     let is_late = row["next_attempt_in_seconds"]
         .as_u64()
@@ -210,7 +210,7 @@ async fn a_remote_server_that_is_down_says_when_it_is_tried_again_and_comes_back
     let upstream = FakeUpstream::http().tool("echo", echo()).await;
     upstream.refuse_connections(true);
     let daemon = TestDaemon::with_upstream(&upstream).await;
-    let row = row_saying(&daemon, "mcpproxy keeps trying").await;
+    let row = row_saying(&daemon, "mcpproxy tries again").await;
     assert_eq!(row["state"], "Error", "{row}");
     let health = daemon.get("/health").await.json();
     assert_eq!(health["status"], "degraded");

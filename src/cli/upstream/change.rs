@@ -173,7 +173,7 @@ async fn done(
         && let Some(error) = &server.last_error
     {
         let failure = CommandFailure::failed(error.clone());
-        let failure = failure.undone(&format!("{name} was restarted, and failed"));
+        let failure = failure.undone(&format!("{name} did not start"));
         return Err(CommandFailure {
             next_step: server.next_step.clone(),
             code: Some(ErrorCode::ServerUnavailable),

@@ -46,7 +46,7 @@ fn check_intent(intent: &Raw, variant: Variant) -> Result<(), String> {
         None => Err("`intent.operation_type` is missing".to_owned()),
         Some(stated) if stated == variant.as_str() => Ok(()),
         Some(stated) => Err(format!(
-            "`intent.operation_type` is {stated:?}, but this tool is for {:?}",
+            "`intent.operation_type` is {stated:?}, but it must be {:?} here",
             variant.as_str()
         )),
     }

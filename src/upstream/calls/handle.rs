@@ -216,7 +216,7 @@ impl Status {
 
     /// The same without a time that passes: it stays as it is until something happens.
     pub fn explained_whenever(&self, why: &str) -> String {
-        self.explained_with(why, |_| "mcpproxy keeps trying".to_owned())
+        self.explained_with(why, |_| "mcpproxy tries again".to_owned())
     }
 
     fn explained_with(&self, why: &str, waiting: impl FnOnce(Duration) -> String) -> String {

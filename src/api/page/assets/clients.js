@@ -181,7 +181,7 @@ export function clients(frame) {
     const line = (text) => [h(kinds[text[0]] ?? "span", said(text)), kinds[text[0]] ? null : "\n"];
     const diff = h("pre.code", { tabindex: "0", role: "region", "aria-label": `Changes to the file of ${title}` }, (change.diff ?? []).map(line));
     return h("div.confirm", { role: "group", "aria-label": `${verbing} ${title}?` },
-      h("div", h("b", `${change.is_found ? "Change" : "Create"} ${short(change.file)}?`), h("br"), h("span.soft", `${change.is_found ? "mcpproxy keeps a backup next to the file. " : ""}Secrets are masked on this page.${showsToken ? " The client’s own token is revoked." : ""}`)), keep, sure, h("div.whole", diff));
+      h("div", h("b", `${change.is_found ? "Change" : "Create"} ${short(change.file)}?`), h("br"), h("span.soft", `${change.is_found && verb === "connect" ? "mcpproxy keeps a backup next to the file. " : ""}Secrets are masked on this page.${showsToken ? " The client’s own token is revoked." : ""}`)), keep, sure, h("div.whole", diff));
   }
 
   /** Programs that called and are none of the clients whose file is here. */

@@ -190,7 +190,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
     ["redirect_uri", field("Redirect URL", text(oauth.redirect_uri), { aside: "only if the server needs a fixed one", check: (value) => (value ? urlFault(value) : "") })],
   ];
   const more = MORE.map(([key, label, words]) => [key, field(label, text(entry[key]), { aside: words.length ? words.join(", ") : "such as 30s or 2m", check: (value) => durationFault(value.trim(), words) })]);
-  const start = field("Started", choice(entry.start, [["", "by the first call that needs it"], ["eager", "with the daemon, and stays connected"]]));
+  const start = field("Started", choice(entry.start, [["", "when it is needed"], ["eager", "with the daemon, and stays connected"]]));
   const scope = field("Shared by", choice(entry.session_scope, [["", "all clients, unless it asks them questions"], ["shared", "all clients, always"], ["client", "no clients: each has its own instance"], ["workspace", "clients with the same folders"]]));
   const changes = field("Changed tools", choice(entry.tool_changes, [["", "are held until you approve them"], ["allow", "are accepted unreviewed"]]));
   const fresh = field("New tools", choice(entry.new_tools, [["", "as for all servers"], ["hold", "are held until you approve them"], ["allow", "are usable at once"]]));

@@ -170,7 +170,7 @@ export function server(name, frame, first) {
     if (one.quarantined) return "The server starts when you approve it.";
     if (details.missing?.length > 1) return "The server starts when you have entered all missing values.";
     if (details.missing?.length) return `The server starts when you have entered its ${details.missing[0].kind}.`;
-    if (one.unusable) return "The server starts when you correct its entry.";
+    if (one.unusable) return "Correct its entry; the next call then starts the server.";
     return details.entry?.start === "eager" ? "The server starts with the daemon." : "The first call starts the server.";
   }
 
@@ -221,7 +221,7 @@ export function server(name, frame, first) {
         h("div", one.unusable ? null : facts([
           ["Transport", said(one.transport)],
           ["Own address", live.status?.url ? [h("code", `${live.status.url}/server/${part(name)}`), " ", copying("copy", `${live.status.url}/server/${part(name)}`, "link small")] : undefined],
-          ["Started", entry.start === "eager" ? "with the daemon" : "by the first call that needs it"],
+          ["Started", entry.start === "eager" ? "with the daemon" : "when it is needed"],
           ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "after 1 to 5 min without use" : ["after ", said(spelt(entry.idle_timeout)), " without use"]],
           ["Shared by", one.instances === undefined ? "all clients" : `not by all clients; ${count(one.instances, "instance runs", "instances run")}`],
           ["Time to connect", said(spelt(entry.init_timeout))],
