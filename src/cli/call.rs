@@ -321,11 +321,8 @@ pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<Strin
 fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
-    match answer.called_as {
-        // Nobody has to fear that.
-        Some("read") => out.detail("called as read"),
-        Some(kind) => out.note(&format!("called as {kind}")),
-        None => (),
+    if let Some(kind) = answer.called_as {
+        out.note(&format!("called as {kind}"));
     }
     match (answer.result, answer.rpc_error) {
         (Some(result), _) => show_result(target, result, out),
