@@ -18,6 +18,9 @@ pub enum NotUndone {
     /// It took a secret away.
     #[error("change {0} replaced or removed a secret, and the history keeps no secrets")]
     Secret(u64),
+    /// It made the file.
+    #[error("change {0} made the configuration, and mcpproxy needs one")]
+    Begin(u64),
     /// Nobody saw the text before it, or it was too long.
     #[error("change {0} cannot be undone: the former value is not known")]
     NotKept(u64),

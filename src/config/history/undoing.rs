@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     config::{
+        blank::says_nothing,
         document::{self, SERVERS},
         edit::{Change, EditError, edit_all},
         not_undone::NotUndone,
@@ -49,12 +50,17 @@ pub(super) fn undo(
     if text_mark(text) == change.after
         && let Some(before) = back.and_then(|back| back.from(text))
         && Some(text_mark(&before)) == change.before
+        // A file that says nothing counts as lost: what it was begun with goes value by value.
+        && !says_nothing(Some(&before))
     {
         return Ok(before);
     }
     let id = change.entry.id;
     if change.entry.changes.is_empty() {
-        return Err(NotUndone::NotKept(id).into());
+        let before = back.and_then(|back| back.from(text));
+        let is_begin = before.is_some_and(|before| says_nothing(Some(&before)));
+        let why = [NotUndone::NotKept(id), NotUndone::Begin(id)];
+        return Err(why[usize::from(is_begin)].clone().into());
     }
     let mut edited = text.to_owned();
     for value in change.of_file() {
