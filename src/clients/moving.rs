@@ -6,6 +6,7 @@ use super::{
     client::Client,
     client_list::{ClientRow, client_rows},
     connect::step_after,
+    convert::lost_values,
     edit,
     fault::FileFault,
     file::ClientFile,
@@ -69,7 +70,7 @@ fn is_here(server: &FoundServer, report: &ImportReport) -> bool {
     let mut found = report.servers.iter();
     let is_found_only =
         |name: &str| found.any(|other| !other.imported && other.new_name() == Some(name));
-    server.imported
+    server.imported && lost_values(&server.left_behind).next().is_none()
         || server.is_here_as_it_is() && !server.name.as_deref().is_some_and(is_found_only)
 }
 

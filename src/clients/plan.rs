@@ -89,6 +89,8 @@ struct Known {
     start: StartedThing,
     /// The names of the secrets that it refers to.
     secrets: BTreeSet<String>,
+    /// The key by which no client can use it.
+    off: Option<&'static str>,
 }
 
 impl Known {
@@ -98,8 +100,15 @@ impl Known {
             name: name.to_owned(),
             start: StartedThing::of(entry)?,
             secrets: config::secrets_of(entry),
+            off: off(entry),
         })
     }
+}
+
+/// The key by which no client can use a server with this entry.
+fn off(entry: &Map<String, Value>) -> Option<&'static str> {
+    let mut ways = [("enabled", false), ("quarantined", true)].into_iter();
+    ways.find_map(|(key, value)| (entry.get(key) == Some(&Value::Bool(value))).then_some(key))
 }
 
 struct Planning<'a> {
@@ -166,13 +175,21 @@ impl Planning<'_> {
             let (name, theirs) = (&known.name, &known.secrets);
             let start = StartedThing::of(&self.secrets.entry_as(name, theirs, carried))?;
             let is_alike = known.start.is_same_target(&start);
-            is_alike.then_some((name, &known.start, start))
+            is_alike.then_some((name, known, start))
         });
         // One with a variable that the other has not, a path of its data for example, does something else.
         let same = alike.filter_map(|(name, known, start)| {
-            let differing = known.differing(&start);
+            let mut differing = known.start.differing(&start);
             let is_meant = differing.is_empty()
-                || name.eq_ignore_ascii_case(&server.name) && known.has_names_of(&start);
+                || name.eq_ignore_ascii_case(&server.name) && known.start.has_names_of(&start);
+            // Whoever uses it at the client would lose it.
+            differing.extend(
+                known
+                    .off
+                    .filter(|_| off(&carried.entry).is_none())
+                    .map(str::to_owned),
+            );
+            differing.extend(carried.lost_values().map(str::to_owned));
             is_meant.then_some((name, differing))
         });
         let (name, differing) = same.min_by_key(|(_, differing)| differing.len())?;
@@ -433,6 +450,29 @@ mod tests {
         check(json!({ "OTHER": "x" }), "renamed memory-windsurf");
         check(json!({ "FILE": "/b.jsonl" }), "same memory FILE");
         check(json!({ "FILE": "/a.jsonl" }), "same memory");
+    }
+
+    #[test]
+    fn one_that_is_off_here_or_loses_values_is_written_differently() {
+        let entry = |key: &str, value: Value| json!({ "command": "npx", "args": ["-y", "memory"], key: value });
+        let check = |theirs: Value, ours: Value, expected: &str| {
+            let files = [("cursor", json!({ "mcpServers": { "memory": theirs } }))];
+            assert_eq!(outcomes(&files, &[("memory", ours)]), [expected]);
+        };
+        let on = || entry("enabled", json!(true));
+        check(on(), on(), "same memory");
+        check(on(), entry("enabled", json!(false)), "same memory enabled");
+        check(
+            on(),
+            entry("quarantined", json!(true)),
+            "same memory quarantined",
+        );
+        check(
+            entry("disabled", json!(true)),
+            entry("enabled", json!(false)),
+            "same memory",
+        );
+        check(entry("envFile", json!(".env")), on(), "same memory envFile");
     }
 
     #[test]
