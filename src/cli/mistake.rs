@@ -64,7 +64,11 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
                 let meant = text(ContextKind::SuggestedArg).filter(|meant| meant != "--help");
                 let step = match meant {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None if command.get_opts().all(clap::Arg::is_hide_set) => example(),
+                    None if line != "mcpproxy"
+                        && command.get_opts().all(clap::Arg::is_hide_set) =>
+                    {
+                        example()
+                    }
                     None => format!("{help} lists the options"),
                 };
                 (format!("no option {argument}"), step)

@@ -95,7 +95,7 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandF
     }
     // Its own words are for agents.
     if found.notice.is_some() {
-        out.next("`mcpproxy upstream list` shows the servers that could not be searched, and why");
+        out.next("`mcpproxy upstream list` shows whether all servers could be searched");
     }
     if found.tools.is_empty() {
         return Ok(());

@@ -160,7 +160,7 @@ impl InstallService {
                 typed(&all)
             ));
             if other.is_none() && !self.no_start {
-                let step = "no daemon was started: `mcpproxy start` runs one until you log out";
+                let step = "without a service, `mcpproxy start` runs the daemon until you log out";
                 report.next_steps.push(step.to_owned());
             }
             report.state = state;

@@ -61,7 +61,7 @@ test("a setting is changed in its field, shown before it is saved, and undone", 
   const file = (await here.rest("GET", "/config")).config_file;
   const before_ = readFileSync(file, "utf8");
   await go("/ui/settings");
-  const limit = page.getByRole("spinbutton", { name: "Maximum of search results" });
+  const limit = page.getByRole("spinbutton", { name: "Maximum search results" });
   await limit.fill("25");
   await limit.press("Tab");
   await page.getByText("1 unsaved change").waitFor();

@@ -65,11 +65,11 @@ test("a server says when it was awake and how long its starts took", async () =>
   });
   const who = await visitor(here);
   await who.go("/ui/servers/bookings");
-  await who.page.getByRole("img", { name: /^Last 24 hours: awake once, .* in all, and now; no failed start$/ }).waitFor();
+  await who.page.getByRole("img", { name: /^Last 24 hours: ran once, .* in all, and still runs; no failed start or lost connection$/ }).waitFor();
   const start = who.page.locator("tr", { hasText: "5 tools. Up " });
   assert.match(await start.innerText(), /\d (ms|s)/);
   await who.go("/ui/servers/broken");
-  await who.page.getByRole("img", { name: /^Last 24 hours: not awake; \d+ failed start/ }).waitFor();
+  await who.page.getByRole("img", { name: /^Last 24 hours: did not run; \d+ failed start/ }).waitFor();
   assert.ok(await who.page.locator("svg.starts .fail").count() > 0);
   // Its log names a variable that it does not need.
   await who.page.getByRole("form", { name: "Correct the command" }).waitFor();
@@ -103,7 +103,7 @@ test("a tool with 70,000 parameters is there at once, and all of it can be had",
   const began = performance.now();
   await go("/ui/tools/huge:fill_form");
   const parameters = page.getByRole("region", { name: "Parameters" });
-  await parameters.getByText("The first 200 are shown. The schema has 70,000").waitFor();
+  await parameters.getByText("The table shows the first 200 parameters. The schema has 70,000").waitFor();
   // A busy machine takes longer; without a bound it was most of a minute.
   assert.ok(performance.now() - began < 40_000, `${performance.now() - began} ms`);
   assert.ok(await page.locator("main *").count() < 5_000);

@@ -170,7 +170,7 @@ export function server(name, frame, first) {
     if (one.quarantined) return "The server starts when you approve it.";
     if (details.missing?.length > 1) return "The server starts when you have entered all missing values.";
     if (details.missing?.length) return `The server starts when you have entered its ${details.missing[0].kind}.`;
-    if (one.unusable) return "Correct its entry; the next call then starts the server.";
+    if (one.unusable) return "The server can start when you have corrected its entry.";
     return details.entry?.start === "eager" ? "The server starts with the daemon." : "The first call starts the server.";
   }
 

@@ -4,7 +4,7 @@
 export const GROUPS = [
   ["Tools for agents", [
     ["routing_mode", "Tools at /mcp", { retrieve_tools: "found by search", direct: "all listed", code_execution: "found and called by scripts", proxy: "behind one tool" }],
-    ["tools_limit", "Maximum of search results", { unit: "tools" }],
+    ["tools_limit", "Maximum search results", { unit: "tools" }],
     ["top_k", "Search results with their full schema", { unit: "tools" }],
     ["tool_response_limit", "Long results are cut after", { unit: "characters", 0: "never" }],
     ["legacy_call_tool", "Also list call_tool"],
@@ -13,7 +13,7 @@ export const GROUPS = [
     ["management", "Add and change servers", { full: "yes, held until you approve", read: "only list servers and read logs", off: "no" }],
     ["enable_code_execution", "Run scripts"],
     ["code_execution_timeout_ms", "Time limit of a script", { unit: "ms" }],
-    ["code_execution_max_tool_calls", "Maximum of calls by a script", { 0: "any number" }],
+    ["code_execution_max_tool_calls", "Maximum tool calls of a script", { 0: "any number" }],
     ["intent_declaration.strict_server_validation", "Refuse calls whose call type is too mild"],
     ["rate_limit.per_caller", "Requests of one caller"],
     ["rate_limit.burst", "Requests of one caller at once", { unit: "requests" }],
@@ -37,7 +37,7 @@ export const GROUPS = [
   ]],
   ["Activity", [
     ["activity.max_age", "Keep records for"],
-    ["activity.max_records", "Maximum of records", { unit: "records", 0: "none" }],
+    ["activity.max_records", "Maximum records", { unit: "records", 0: "none" }],
     ["activity.max_size_mb", "Maximum size of the log", { unit: "MB" }],
     ["activity.arguments", "Keep arguments", { off: "no", redacted: "masked", full: "whole" }],
     ["activity.results", "Keep answers", { off: "no", redacted: "masked", full: "whole" }],

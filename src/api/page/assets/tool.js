@@ -177,7 +177,7 @@ export function tool(name, frame, first) {
     const rows = [];
     const isAll = rowsFor(schema, schema, "", 0, { rows, most });
     const top = Object.keys(resolved(schema, schema).properties ?? {}).length;
-    const rest = isAll ? null : h("p.hint.sec", `The first ${number(rows.length)} are shown. The schema has ${number(top)} at the top level, and those nested in them. `, button(`Show ${number(STEP)} more`, () => { most += STEP; frame.paint(); }, "link"), ".");
+    const rest = isAll ? null : h("p.hint.sec", `The table shows the first ${number(rows.length)} parameters. The schema has ${number(top)} at the top level and others inside them. `, button(`Show ${number(STEP)} more`, () => { most += STEP; frame.paint(); }, "link"), ".");
     const toggle = button(isSchema ? "Show table" : "Show JSON Schema", () => frame.visit(query(`/ui/tools/${part(name)}`, { schema: isSchema ? "" : "1" })), "end link small", { "aria-pressed": String(isSchema) });
     const none = rows.length === 0;
     const body = isSchema
