@@ -110,7 +110,7 @@ test("a tool with 70,000 parameters is there at once, and all of it can be had",
   await page.getByText("69,900 more have no field here").waitFor();
   assert.equal(await page.getByLabel("f69999").count(), 1, "what is required has a field");
   await parameters.getByRole("button", { name: "Show 1,000 more" }).click();
-  await parameters.getByText("The first 1,200 are shown").waitFor();
+  await parameters.getByText("The table shows the first 1,200 parameters").waitFor();
   await page.getByRole("button", { name: "Show JSON Schema" }).click();
   await page.getByRole("button", { name: "Copy all" }).click();
   await page.getByText("Copied the text").waitFor();
