@@ -64,11 +64,7 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
                 let meant = text(ContextKind::SuggestedArg).filter(|meant| meant != "--help");
                 let step = match meant {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None if line != "mcpproxy"
-                        && command.get_opts().all(clap::Arg::is_hide_set) =>
-                    {
-                        example()
-                    }
+                    None if lacks_options(&command) => example(),
                     None => format!("{help} lists the options"),
                 };
                 (format!("no option {argument}"), step)
@@ -127,6 +123,11 @@ fn option_for(line: &str, word: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("name that {thing} with `{option} {word}` instead"))
+}
+
+/// Whether a command has no options of its own, so that its help lists none.
+fn lacks_options(command: &Command) -> bool {
+    command.get_name() != "mcpproxy" && command.get_opts().all(clap::Arg::is_hide_set)
 }
 
 /// What is wrong with a value, and what to do; what our own readers say of it is a step.

@@ -63,7 +63,7 @@ pub(in crate::config) struct RawEntry {
     /// The longest adaptive idle timeout.
     #[schemars(extend("default" = "5m"))]
     pub(in crate::config) max_idle_timeout: Option<Span<0, 1_000>>,
-    /// When mcpproxy connects. on_demand: when a call needs the server, or to list its tools for the first time. eager: when the daemon
+    /// When mcpproxy connects. `on_demand`: when a call needs the server, or to list its tools for the first time. `eager`: when the daemon
     /// starts; the connection stays.
     pub(in crate::config) start: Start,
     /// Which clients share a connection. auto: all, until the server asks a client something or logs while several share it; from then on,
