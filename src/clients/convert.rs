@@ -29,13 +29,6 @@ pub(super) struct Carried {
     pub left_behind: Vec<String>,
 }
 
-impl Carried {
-    /// Keys left behind that give the server values.
-    pub(super) fn lost_values(&self) -> impl Iterator<Item = &str> {
-        lost_values(&self.left_behind)
-    }
-}
-
 /// Those of the keys left behind that give a server values, which it lacks here.
 pub(super) fn lost_values(left_behind: &[String]) -> impl Iterator<Item = &str> {
     left_behind

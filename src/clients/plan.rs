@@ -189,7 +189,7 @@ impl Planning<'_> {
                     .filter(|_| off(&carried.entry).is_none())
                     .map(str::to_owned),
             );
-            differing.extend(carried.lost_values().map(str::to_owned));
+            differing.extend(convert::lost_values(&carried.left_behind).map(str::to_owned));
             is_meant.then_some((name, differing))
         });
         let (name, differing) = same.min_by_key(|(_, differing)| differing.len())?;

@@ -59,8 +59,12 @@ pub(super) fn undo(
     if change.entry.changes.is_empty() {
         let before = back.and_then(|back| back.from(text));
         let is_begin = before.is_some_and(|before| says_nothing(Some(&before)));
-        let why = [NotUndone::NotKept(id), NotUndone::Begin(id)];
-        return Err(why[usize::from(is_begin)].clone().into());
+        let why = if is_begin {
+            NotUndone::Begin(id)
+        } else {
+            NotUndone::NotKept(id)
+        };
+        return Err(why.into());
     }
     let mut edited = text.to_owned();
     for value in change.of_file() {
