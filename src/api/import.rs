@@ -201,7 +201,12 @@ async fn move_here(State(api): State<Api>, Path(client): Path<String>) -> Answer
     let mut report = add_chosen(&api, report, false, true).await?;
     let moving = with_files(&api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
-        report.moved = move_out(&report, (&home_places()?, &us), |of| of == client);
+        move_out(
+            &mut report,
+            (&home_places()?, &us),
+            |of| of == client,
+            false,
+        );
         Ok(report)
     });
     ok(&moving.await?)

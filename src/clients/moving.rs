@@ -6,7 +6,6 @@ use super::{
     client::Client,
     client_list::{ClientRow, client_rows},
     connect::step_after,
-    convert::lost_values,
     edit,
     fault::FileFault,
     file::ClientFile,
@@ -14,7 +13,7 @@ use super::{
     gather::planned,
     places::ClientPlaces,
     replace::{self, CopyKind},
-    report::{FoundServer, ImportReport, MovedServers},
+    report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
     servers::ClientServer,
 };
 use crate::{
@@ -24,18 +23,38 @@ use crate::{
     storage,
 };
 
-/// Removes those servers of the report from their files that are here now, of these clients. One that is not connected would have no
-/// servers then, neither its own nor ours: its file stays as it is.
+/// Removes those servers of the report from their files that are here now, of these clients, and work here as they do there; in a dry run
+/// it is only noted which. A client that is not connected would have no servers then, neither its own nor ours: its file stays as it is.
 pub fn move_out(
-    report: &ImportReport,
+    report: &mut ImportReport,
     (places, us): (&ClientPlaces, &OurAddress),
     is_meant: impl Fn(Client) -> bool,
-) -> Vec<MovedServers> {
+    dry_run: bool,
+) {
     let rows = client_rows(places, us, true);
     let mut moved: Vec<MovedServers> = Vec::new();
-    let here = report.servers.iter();
-    let here = here.filter(|server| is_here(server, report));
-    let here: Vec<&FoundServer> = here.filter(|server| is_meant(server.client)).collect();
+    let comes = |server: &FoundServer| server.imported || dry_run && server.chosen;
+    // The one that it is the same as may itself have been found only.
+    let found_only = report.servers.iter().filter(|server| !comes(server));
+    let found_only = found_only.filter_map(|server| server.new_name().map(str::to_owned));
+    let found_only: Vec<String> = found_only.collect();
+    let is_here = |server: &FoundServer| {
+        let is_same = server.outcome == FoundOutcome::Same;
+        comes(server)
+            || is_same
+                && !server
+                    .name
+                    .as_ref()
+                    .is_some_and(|name| found_only.contains(name))
+    };
+    let here = report.servers.iter_mut();
+    let here = here.filter(|server| is_meant(server.client) && is_here(server));
+    let mut here: Vec<&mut FoundServer> = here.collect();
+    here.retain_mut(|server| {
+        server.stays = server.why_it_stays();
+        server.stays.is_none()
+    });
+    let here: Vec<&FoundServer> = here.into_iter().map(|server| &*server).collect();
     for server in &here {
         if moved.iter().any(|done| done.file == server.file) {
             continue;
@@ -51,7 +70,7 @@ pub fn move_out(
             let step = format!("`mcpproxy connect {id}`, then `mcpproxy import {id} --move`");
             Err((why, step))
         } else {
-            remove(client, Path::new(&server.file), &of_file)
+            remove(client, Path::new(&server.file), &of_file, dry_run)
         };
         moved.push(MovedServers {
             client,
@@ -62,16 +81,7 @@ pub fn move_out(
             step: removed.err().map(|(_, step)| step),
         });
     }
-    moved
-}
-
-/// Whether it runs here as it would there. The one that it is the same as may itself have been found only.
-fn is_here(server: &FoundServer, report: &ImportReport) -> bool {
-    let mut found = report.servers.iter();
-    let is_found_only =
-        |name: &str| found.any(|other| !other.imported && other.new_name() == Some(name));
-    server.imported && lost_values(&server.left_behind).next().is_none()
-        || server.is_here_as_it_is() && !server.name.as_deref().is_some_and(is_found_only)
+    report.moved = moved;
 }
 
 /// Gives the copy of the file; else why nothing was removed, and what to do about it.
@@ -79,6 +89,7 @@ fn remove(
     client: Client,
     path: &Path,
     servers: &[&FoundServer],
+    dry_run: bool,
 ) -> Result<Option<String>, (String, String)> {
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = path.display();
@@ -102,6 +113,9 @@ fn remove(
             format!("remove them from {file} with an editor"),
         )
     })?;
+    if dry_run {
+        return Ok(None);
+    }
     let copy = replace::replace(path, Some(&text), &after, CopyKind::Move);
     let copy = copy.map_err(|error| (error.of_it(), step_after(&error)))?;
     Ok(copy.map(|copy| copy.display().to_string()))

@@ -79,6 +79,7 @@ pub(super) fn row(file: &ClientFile, client: Client, server: &ClientServer) -> F
         imported: false,
         error: None,
         warning: None,
+        stays: None,
         entry: Map::new(),
     }
 }
@@ -91,6 +92,7 @@ struct Known {
     secrets: BTreeSet<String>,
     /// The key by which no client can use it.
     off: Option<&'static str>,
+    entry: Map<String, Value>,
 }
 
 impl Known {
@@ -101,6 +103,7 @@ impl Known {
             start: StartedThing::of(entry)?,
             secrets: config::secrets_of(entry),
             off: off(entry),
+            entry: entry.clone(),
         })
     }
 }
@@ -134,10 +137,14 @@ impl Planning<'_> {
         if StartedThing::of(&carried.entry).is_none() {
             return Err("it has neither a command nor an address".to_owned());
         }
-        if let Some((name, differing)) = self.same(server, &carried) {
+        if let Some((known, differing)) = self.same(server, &carried) {
             row.outcome = FoundOutcome::Same;
-            row.name = Some(name);
+            row.name = Some(known.name.clone());
             row.differing = differing;
+            row.needs = self
+                .secrets
+                .needs_of(&known.name, &known.secrets, carried.needs);
+            row.entry.clone_from(&known.entry);
             return Ok(());
         }
         let (name, renamed) = self.name(client, server, &carried.entry);
@@ -169,19 +176,20 @@ impl Planning<'_> {
     }
 
     /// What starts the same thing with the same values, or with others under the same name. Others under another name are another account.
-    fn same(&self, server: &ClientServer, carried: &Carried) -> Option<(String, Vec<String>)> {
+    fn same(&self, server: &ClientServer, carried: &Carried) -> Option<(&Known, Vec<String>)> {
         // Its secrets are called after whatever it is called here.
         let alike = self.known.iter().filter_map(|known| {
             let (name, theirs) = (&known.name, &known.secrets);
             let start = StartedThing::of(&self.secrets.entry_as(name, theirs, carried))?;
             let is_alike = known.start.is_same_target(&start);
-            is_alike.then_some((name, known, start))
+            is_alike.then_some((known, start))
         });
         // One with a variable that the other has not, a path of its data for example, does something else.
-        let same = alike.filter_map(|(name, known, start)| {
+        let same = alike.filter_map(|(known, start)| {
             let mut differing = known.start.differing(&start);
             let is_meant = differing.is_empty()
-                || name.eq_ignore_ascii_case(&server.name) && known.start.has_names_of(&start);
+                || known.name.eq_ignore_ascii_case(&server.name)
+                    && known.start.has_names_of(&start);
             // Whoever uses it at the client would lose it.
             differing.extend(
                 known
@@ -190,10 +198,9 @@ impl Planning<'_> {
                     .map(str::to_owned),
             );
             differing.extend(convert::lost_values(&carried.left_behind).map(str::to_owned));
-            is_meant.then_some((name, differing))
+            is_meant.then_some((known, differing))
         });
-        let (name, differing) = same.min_by_key(|(_, differing)| differing.len())?;
-        Some((name.clone(), differing))
+        same.min_by_key(|(_, differing)| differing.len())
     }
 
     fn name(

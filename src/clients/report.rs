@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    client::Client, literal_secrets::LiteralSecret, needs::NeededValue, placeholders::Placeholder,
+    client::Client, convert::lost_values, literal_secrets::LiteralSecret, needs::NeededValue,
+    placeholders::Placeholder,
 };
 use crate::failure::error_code::{ErrorCode, Failure};
 
@@ -30,7 +31,7 @@ pub struct ImportReport {
     /// The number of the import in the history, for an undo; absent if nothing was imported, or if each server has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// The servers that were removed from clients' files.
+    /// The servers that were removed from clients' files, or would be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<MovedServers>,
     /// The files that were named and have no server.
@@ -148,6 +149,9 @@ pub struct FoundServer {
     /// What will stop it from starting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+    /// Why it stays in the client's file, although your configuration has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stays: Option<String>,
     /// The keys that lead to its list there.
     #[serde(skip)]
     pub(super) list: Vec<String>,
@@ -197,7 +201,7 @@ impl FoundServer {
             FoundOutcome::New => format!("new{off}{trouble}"),
             FoundOutcome::Renamed => format!("new, as {name}{off}: {reason}{trouble}"),
             FoundOutcome::Same if self.differing.is_empty() => {
-                format!("same as the server {name:?}")
+                format!("same as the server {name:?}{trouble}")
             }
             FoundOutcome::Same => {
                 let differing = self.differing.join(", ");
@@ -219,6 +223,22 @@ impl FoundServer {
             Some(format!("`{}` needs a value of yours", blank.place))
         };
         self.warning.clone().or_else(lacks).or_else(blank)
+    }
+
+    /// Why its client would lose it if only the copy here were left; nothing where that one works as well.
+    pub(super) fn why_it_stays(&self) -> Option<String> {
+        let differing = self.differing.join(", ");
+        let differing =
+            (!differing.is_empty()).then(|| format!("mcpproxy's entry differs in {differing}"));
+        let lost = || {
+            let key = lost_values(&self.left_behind).next()?;
+            Some(format!("`{key}` is not imported"))
+        };
+        // Where nothing listens now, the client does not reach it either.
+        let is_away = self.warning.is_some() && !self.entry.contains_key("command");
+        differing
+            .or_else(lost)
+            .or_else(|| self.trouble().filter(|_| !is_away))
     }
 
     fn is_written_as(&self, name: &str) -> bool {

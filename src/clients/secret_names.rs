@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     convert::Carried,
     literal_secrets::LiteralSecret,
-    needs::{NeededKind, secret_name},
+    needs::{NeededKind, NeededValue, secret_name},
     placeholders::fill,
 };
 use crate::config;
@@ -87,6 +87,26 @@ impl<'a> SecretNames<'a> {
             secret.name = name;
         }
         Ok(())
+    }
+
+    /// What a server that is here needs, with these secrets and the other values of its entry.
+    pub(super) fn needs_of(
+        &self,
+        server: &str,
+        secrets: &BTreeSet<String>,
+        mut needs: Vec<NeededValue>,
+    ) -> Vec<NeededValue> {
+        needs.retain(|need| need.kind == NeededKind::Variable);
+        for need in &mut needs {
+            need.settle(own_name(server, &need.name));
+        }
+        let secrets = secrets.iter().map(|name| {
+            let mut need = NeededValue::secret(name.clone(), None);
+            need.settle(name.clone());
+            need.is_set = (self.stored)(name, None) != StoredUnderName::Nothing;
+            need
+        });
+        needs.into_iter().chain(secrets).collect()
     }
 
     /// The entry as it would be if it were the server of that name, which refers to `theirs`. A number that was added because the name was

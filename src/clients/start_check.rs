@@ -2,7 +2,7 @@
 
 use std::{
     net::{SocketAddr, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -18,23 +18,28 @@ use crate::{
 /// Limit: how long one address of this machine may take. It refuses at once where nothing listens.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Looks at those that can be imported. Blocks.
+/// Looks at those that can be imported, or are here. Blocks.
 pub(super) fn look(servers: &mut [FoundServer]) {
     let base = BaseEnvironment::new(&Environment::default(), None);
-    for server in servers.iter_mut().filter(|one| one.new_name().is_some()) {
+    for server in servers {
         server.warning = no_program(&server.entry, &base).or_else(|| no_listener(&server.entry));
     }
 }
 
 fn no_program(entry: &Map<String, Value>, base: &BaseEnvironment) -> Option<String> {
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
-    // A path that is not whole counts from a folder that is not known yet, and so may a reference.
-    let command = text("command").filter(|command| {
-        !command.contains('$') && (!command.contains('/') || Path::new(command).is_absolute())
-    })?;
+    let cwd = text("cwd").or_else(|| text("working_dir"));
+    // What a reference comes to is not known yet.
+    let command = text("command").filter(|command| !command.contains('$'))?;
+    let is_known = |cwd: &PathBuf| cwd.is_absolute() && !cwd.to_string_lossy().contains('$');
+    let folder = cwd.map(PathBuf::from).filter(is_known);
+    if folder.is_none() && command.contains('/') && Path::new(command).is_relative() {
+        let is_open = cwd.is_some_and(|cwd| cwd.contains('$'));
+        return (!is_open).then(|| format!("`{command}` is a relative path"));
+    }
     let path = entry.get("env").and_then(|env| env.get("PATH"));
     let path = path.and_then(Value::as_str).map(str::to_owned);
-    let error = find_program(command, None, path, base).err()?;
+    let error = find_program(command, folder, path, base).err()?;
     Some(match error.comes_with() {
         Some(whole) => format!("{error}; it comes with {whole}"),
         None => error.to_string(),
@@ -69,7 +74,10 @@ mod tests {
         };
         let nowhere = serde_json::json!({"PATH": "/nowhere"});
         check(serde_json::json!({"command": "sh"}), None);
-        check(serde_json::json!({"command": "./here"}), None);
+        let here = "`./here` is a relative path";
+        check(serde_json::json!({"command": "./here"}), Some(here));
+        check(serde_json::json!({"command": "./sh", "cwd": "/bin"}), None);
+        check(serde_json::json!({"command": "./sh", "cwd": "${X}"}), None);
         check(
             serde_json::json!({"command": "no-such-program", "env": nowhere}),
             Some("`no-such-program` not found on PATH"),

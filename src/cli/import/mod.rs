@@ -66,7 +66,7 @@ pub(super) struct ImportCommand {
     #[arg(long = "quarantined")]
     is_held: bool,
     /// Also remove imported servers from the clients' files
-    #[arg(long = "move", conflicts_with = "dry_run")]
+    #[arg(long = "move")]
     moves: bool,
     /// Store secrets in the keyring, or in the configuration file
     #[arg(
@@ -119,7 +119,9 @@ impl ImportCommand {
             chosen = pick(&chosen, out);
         }
         let takes = !self.dry_run && (is_decided || asks);
-        report.choose(&chosen);
+        // Of what is not here yet, nothing moves of itself.
+        let is_meant = is_decided || !self.moves;
+        report.choose(if is_meant { &chosen } else { &[] });
         if takes {
             values::fill_placeholders(&mut report, out);
             values::keep_secrets(&files, &mut report, self.secrets, out)?;
@@ -134,7 +136,7 @@ impl ImportCommand {
         let has_moves = || report.taken().any(|server| connected(server.client));
         if self.moves || asks && has_moves() && moving::is_wanted(out) {
             let is_meant = |client| self.moves || connected(client);
-            report.moved = move_out(&report, (&places, &us), is_meant);
+            move_out(&mut report, (&places, &us), is_meant, self.dry_run);
         }
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
@@ -144,8 +146,10 @@ impl ImportCommand {
             if !is_silent && (offered > 0 || !report.faults.iter().any(|fault| fault.is_named)) {
                 self.conclude(offered, chosen.len(), &report, takes, out);
             }
-            // A client whose servers are removed has none until it is connected.
-            moving::say(&report, out);
+            moving::say(&report, self.dry_run, out);
+            if daemon.is_over_files() && !self.dry_run {
+                moving::say_start(&report, &rows, out);
+            }
             let is_refused = report.moved.iter().any(|one| one.error.is_some());
             if takes && !is_refused && report.imported > 0 && !all_connected(&rows, &report) {
                 out.next("`mcpproxy connect`");
@@ -165,7 +169,8 @@ impl ImportCommand {
         out: Output,
     ) {
         let n = |n: usize| output::count(n, "server");
-        let is_left = chosen > 0 && !takes && !self.dry_run;
+        let is_left =
+            chosen > 0 && !takes && !(self.dry_run && report.servers.iter().any(|one| one.chosen));
         out.done(&if chosen == 0 && report.servers.is_empty() {
             "nothing was imported: no servers were found".to_owned()
         } else if chosen == 0 && offered == 0 {
@@ -179,10 +184,8 @@ impl ImportCommand {
         });
         if is_left {
             let from: String = self.from.iter().flat_map(|word| [" ", word]).collect();
-            out.next(&format!(
-                "`mcpproxy import{from} --all` imports {}",
-                n(chosen)
-            ));
+            let (moves, n) = (if self.moves { " --move" } else { "" }, n(chosen));
+            out.next(&format!("`mcpproxy import{from} --all{moves}` imports {n}"));
         }
     }
 }

@@ -7,7 +7,7 @@ use super::super::{
     output::{self, Output},
 };
 use crate::{
-    clients::{Client, ImportReport, home_places, move_back, our_address},
+    clients::{Client, ClientRow, ImportReport, home_places, move_back, our_address},
     management::{Management, OverFiles},
 };
 
@@ -16,8 +16,14 @@ pub(in crate::cli) fn is_wanted(out: Output) -> bool {
     out.agrees("Remove the imported servers from the clients' files, so that nothing runs twice?")
 }
 
-/// Says what was removed.
-pub(in crate::cli) fn say(report: &ImportReport, out: Output) {
+/// Says what was removed, or would be, and which servers stay where they are.
+pub(in crate::cli) fn say(report: &ImportReport, dry_run: bool, out: Output) {
+    let servers = report.servers.iter();
+    let stay = servers.filter_map(|server| Some((server, server.stays.as_ref()?)));
+    for (server, why) in stay {
+        let (name, file) = (&server.written_name, &server.file);
+        out.note(&format!("{name} stays in {file}: {why}"));
+    }
     for moved in &report.moved {
         let file = &moved.file;
         let (n, client) = (
@@ -25,6 +31,10 @@ pub(in crate::cli) fn say(report: &ImportReport, out: Output) {
             moved.client.id(),
         );
         match &moved.error {
+            None if dry_run => {
+                let names = moved.servers.join(", ");
+                out.done(&format!("{n} would be removed from {file}: {names}"));
+            }
             None => out.done(&format!(
                 "removed {n} from {file}; undo: `mcpproxy import {client} --undo`"
             )),
@@ -33,6 +43,19 @@ pub(in crate::cli) fn say(report: &ImportReport, out: Output) {
                 moved.step.iter().for_each(|step| out.next(step));
             }
         }
+    }
+}
+
+/// Says to start the daemon, without which a client that connects by URL cannot use what was removed.
+pub(super) fn say_start(report: &ImportReport, rows: &[ClientRow], out: Output) {
+    let lost = |row: &&ClientRow| {
+        let mut moved = report.moved.iter().filter(|one| one.error.is_none());
+        row.shows_token.is_some() && moved.any(|one| one.client == row.client)
+    };
+    if let Some(ClientRow { title, .. }) = rows.iter().find(lost) {
+        out.next(&format!(
+            "`mcpproxy start`; until then {title} cannot use them"
+        ));
     }
 }
 

@@ -82,9 +82,9 @@ pub(super) fn move_servers(
     let twice = twice.count();
     let is_wanted = moves.unwrap_or_else(|| twice > 0 && import::moving::is_wanted(out));
     if is_wanted {
-        found.moved = move_out(found, at, |client| connected.contains(&client));
+        move_out(found, at, |client| connected.contains(&client), false);
         if !out.is_json() {
-            import::moving::say(found, out);
+            import::moving::say(found, false, out);
         }
     }
     report.moved.clone_from(&found.moved);

@@ -49,7 +49,7 @@ export function clients(frame) {
 
   async function readOwn() {
     const { servers } = await ask("import").catch(() => ({ servers: [] }));
-    const movable = servers.filter((one) => ["new", "renamed"].includes(one.outcome) || (one.outcome === "same" && !one.differing?.length));
+    const movable = servers.filter((one) => ["new", "renamed"].includes(one.outcome) || (one.outcome === "same" && !one.differing?.length && !one.warning && !one.needs?.some((need) => !need.is_set)));
     own = Map.groupBy(movable, (one) => one.client);
   }
 
@@ -63,14 +63,14 @@ export function clients(frame) {
     looking = null;
     const { id, moved = [], servers } = await post(`clients/${part(one.client)}/move`, undefined, { patience: 90_000 });
     await Promise.all([readOwn(), load()]);
-    const wrong = [...moved, ...servers].find((row) => row.error);
+    const wrong = [...moved, ...servers].find((row) => row.error ?? row.stays);
     const names = moved.filter((row) => !row.error).flatMap((row) => row.servers);
     if (names.length) toast(`Moved ${count(names.length, "server")} to mcpproxy. ${one.connected ? "Restart" : "Connect"} ${one.title}.`, () => act(one.client, async () => {
       const back = id ? await undoChanges([id]) : (await remove(`clients/${part(one.client)}/move`)).put_back;
       await Promise.all([readOwn(), load()]);
       toast(undoneWords("Undone", back));
     }));
-    if (wrong) throw new Failure(200, { error: `Not moved: ${wrong.error}`, code: "client_unchanged", hint: "" });
+    if (wrong) throw new Failure(200, { error: `Not moved: ${wrong.error ?? `${wrong.written_name}, ${wrong.stays}`}`, code: "client_unchanged", hint: "" });
   });
 
   const send = (client, verb, body) => post(`clients/${part(client)}/${verb}`, body);
