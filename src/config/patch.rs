@@ -6,8 +6,13 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    edit::Change, entry_switches::EntryFlag, finding::without_credentials, raw::entry_keys,
-    unknown_keys, unmask::StoredValue, unrepeated::read_unrepeated,
+    edit::Change,
+    entry_switches::EntryFlag,
+    finding::without_credentials,
+    masked_values::{UnknownMask, unmasked},
+    raw::entry_keys,
+    unknown_keys,
+    unrepeated::read_unrepeated,
 };
 
 /// What somebody wants of an entry, under the proper names of its keys. A null takes a key out. It may hold secrets, so it has no
@@ -98,11 +103,9 @@ impl ServerPatch {
         let mut after = before.clone();
         for (key, value) in &self.0 {
             let stored = before.get(key);
-            let redacted = StoredValue::new(key, stored);
             let new = match value {
                 Value::Null => None,
-                Value::Object(_) => Some(merged(key, stored, value, redacted)?),
-                other => Some(redacted.restored(key, other).map_err(BadPatch::one)?),
+                value => Some(merged(key, stored, value)?),
             };
             match new {
                 None if stored.is_none() && !entry_keys().contains(&key.as_str()) => {
@@ -263,14 +266,10 @@ fn check_shape(key: &str, value: &Value) -> Result<(), BadPatch> {
 }
 
 /// An object over what is stored: the keys inside it are patched in their turn.
-fn merged(
-    place: &str,
-    stored: Option<&Value>,
-    new: &Value,
-    redacted: StoredValue<'_>,
-) -> Result<Value, BadPatch> {
+fn merged(place: &str, stored: Option<&Value>, new: &Value) -> Result<Value, BadPatch> {
     let Value::Object(new) = new else {
-        return redacted.restored(place, new).map_err(BadPatch::one);
+        let unmasked = unmasked(place, new, stored, UnknownMask::Mistake);
+        return unmasked.map_err(BadPatch::one);
     };
     let mut members = match stored {
         Some(Value::Object(stored)) => stored.clone(),
@@ -282,8 +281,7 @@ fn merged(
         if value.is_null() {
             members.shift_remove(key);
         } else {
-            let redacted = redacted.inside(stored.as_ref());
-            let value = merged(&inner, stored.as_ref(), value, redacted)?;
+            let value = merged(&inner, stored.as_ref(), value)?;
             members.insert(key.clone(), value);
         }
     }

@@ -9,11 +9,12 @@ use super::{
     edit::{Change, EditError, edit_all},
     finding::{ConfigError, ConfigFinding},
     issued::IssuedTokens,
+    masked_values::unmasked_at,
     raw::{File, RawEntry},
     references::Surroundings,
     resolve::{file_fault, parse_document},
     settings::Settings,
-    spanned, unmask,
+    spanned,
     warning::Warning,
     write::EditedFile,
 };
@@ -136,8 +137,8 @@ fn set(
     if value.is_null() {
         return edit_all(text, &[removal(path)?]);
     }
-    let value =
-        unmask::restored_at(path, value, stored_at(before, path)).map_err(EditError::Masked)?;
+    let stored = stored_at(before, path);
+    let value = unmasked_at(path, value, stored).map_err(EditError::Masked)?;
     let path = path.to_vec();
     let change = match &path[..] {
         [servers] if servers == SERVERS => return Err(EditError::NoKey),
