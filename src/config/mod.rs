@@ -72,8 +72,8 @@ pub use finding::{ConfigError, ConfigFinding, FindingKind, LineColumn};
 pub use fingerprint::fingerprint_as_written;
 pub use foreign::{json_with, json_without};
 pub use history::{
-    ChangeAuthor, ChangeNote, ChangeOf, ChangeWay, ChangedValue, GivenApprovals, History,
-    HistoryEntry, MeantChange, Needs, NotedApprovals, text_mark,
+    ChangeAuthor, ChangeNote, ChangeOf, ChangeToUndo, ChangeWay, ChangedValue, GivenApprovals,
+    History, HistoryEntry, Needs, NotedApprovals, UndoTarget, text_mark,
 };
 pub use isolation::{Isolation, Named};
 pub use issued::{AllowedCalls, IssuedToken, IssuedTokens, TokenError};

@@ -10,7 +10,7 @@ use crate::{
     activity::OperatorChange,
     catalog::ApprovalWithdrawal,
     config::{
-        ChangeOf, ChangedValue, EditError, GivenApprovals, MeantChange, Needs, NotUndone,
+        ChangeOf, ChangeToUndo, ChangedValue, EditError, GivenApprovals, Needs, NotUndone,
         NotedApprovals,
     },
     failure::error_code::Failure,
@@ -28,7 +28,7 @@ pub(super) fn change_of(step: ApprovalStep, secrets: &Secrets, review: Option<St
     let noted = NotedApprovals {
         server: step.server().to_string(),
         // An empty one takes nothing back, and says so.
-        back: Some(step.to_text().unwrap_or_default()),
+        withdrawal: Some(step.to_text().unwrap_or_default()),
         review,
     };
     change.note().approves(noted, values(&step));
@@ -87,13 +87,13 @@ impl<B: Backing> Management<B> {
     pub(super) async fn undo_approvals(
         &self,
         given: GivenApprovals,
-        meant: MeantChange,
+        meant: ChangeToUndo,
         dry_run: bool,
     ) -> Result<ConfigChange, Failure> {
         let id = given.id;
         let refused = |error: NotUndone| not_written(&EditError::from(error).into());
         let server = ServerName::parse(&given.server).ok();
-        let step = server.and_then(|server| ApprovalStep::parse(&server, &given.back));
+        let step = server.and_then(|server| ApprovalStep::parse(&server, &given.withdrawal));
         let step = step.ok_or_else(|| refused(NotUndone::NotKept(id)))?;
         let settings = self.settings()?;
         let lists = self.lists(&settings);
@@ -109,7 +109,7 @@ impl<B: Backing> Management<B> {
         note.undoes(Some(id));
         let taken_back = NotedApprovals {
             server: given.server.clone(),
-            back: None,
+            withdrawal: None,
             review: None,
         };
         let noted = values.iter().cloned().map(|mut value| {

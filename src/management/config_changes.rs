@@ -13,9 +13,9 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        ChangeNote, ChangeOf, ChangedValue, Document, EditError, EditedFile, History, HistoryEntry,
-        IssuedTokens, MeantChange, Needs, NotUndone, SettingEdit, Surroundings, TextChange,
-        WantedValue, Warning, judged, keys_of_path, text_mark, with_edits,
+        ChangeNote, ChangeOf, ChangeToUndo, ChangedValue, Document, EditError, EditedFile, History,
+        HistoryEntry, IssuedTokens, Needs, NotUndone, SettingEdit, Surroundings, TextChange,
+        UndoTarget, WantedValue, Warning, judged, keys_of_path, text_mark, with_edits,
     },
     failure::{
         error_code::{ErrorCode, Failure},
@@ -119,7 +119,7 @@ struct ShownChange {
 
 enum Wanted {
     Patch(ConfigPatch),
-    Undo(History, Box<MeantChange>),
+    Undo(History, Box<ChangeToUndo>),
 }
 
 impl TextChange for ShownChange {
@@ -225,19 +225,18 @@ impl<B: Backing> Management<B> {
         let history = self.backing().history().clone();
         let meant = blocking(move || history.meant(id)).await?;
         let meant = meant.map_err(refused)?;
-        let issued = meant.issued().map_err(refused)?;
-        let given = meant.approvals().map_err(refused)?;
-        if id.is_none() && (issued.is_some() || given.is_some()) {
+        let target = meant.target().map_err(refused)?;
+        if id.is_none() && !matches!(target, UndoTarget::File) {
             self.is_meant_beside_the_file()?;
         }
-        if let Some(issued) = issued {
-            return self.undo_token((meant.id(), issued), dry_run).await;
+        match target {
+            UndoTarget::File => {
+                let by = ChangeOf::this_task();
+                self.undo_in_file(meant, dry_run, by).await
+            }
+            UndoTarget::Token(issued) => self.undo_token((meant.id(), issued), dry_run).await,
+            UndoTarget::Approvals(given) => self.undo_approvals(given, meant, dry_run).await,
         }
-        if let Some(given) = given {
-            return self.undo_approvals(given, meant, dry_run).await;
-        }
-        self.undo_in_file(meant, dry_run, ChangeOf::this_task())
-            .await
     }
 
     /// Refuses to undo a change that is none of the file by no number while the file is wrong: who undoes something then means the file.
@@ -252,7 +251,7 @@ impl<B: Backing> Management<B> {
     /// Undoes what a change made of the file.
     pub(super) async fn undo_in_file(
         &self,
-        meant: MeantChange,
+        meant: ChangeToUndo,
         dry_run: bool,
         by: ChangeOf,
     ) -> Result<ConfigChange, Failure> {

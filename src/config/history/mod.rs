@@ -1,10 +1,11 @@
 //! The history of the configuration file: every change of it, whoever made it, and what undoes it. Secrets are never on disk here; what a
 //! change took away of them a daemon remembers while it runs.
 
+mod approval_changes;
 mod author;
 mod difference;
-mod given_approvals;
 mod store;
+mod token_changes;
 mod undoing;
 
 use std::{
@@ -20,9 +21,9 @@ use serde_json::Value;
 
 pub(super) use self::difference::changed_values;
 pub use self::{
+    approval_changes::GivenApprovals,
     author::{ChangeAuthor, ChangeWay},
     difference::ChangedValue,
-    given_approvals::GivenApprovals,
     store::NotedApprovals,
 };
 use self::{difference::WayBack, store::StoredChange};
@@ -82,12 +83,32 @@ pub struct HistoryEntry {
 
 /// A change that is to be undone.
 #[derive(Debug, Clone)]
-pub struct MeantChange(StoredChange);
+pub struct ChangeToUndo(StoredChange);
 
-impl MeantChange {
+/// What has to be undone.
+#[derive(Debug)]
+pub enum UndoTarget {
+    /// A change of the file.
+    File,
+    /// This token was issued.
+    Token(ChangedValue),
+    /// These were given, some with a change of the file.
+    Approvals(GivenApprovals),
+}
+
+impl ChangeToUndo {
     /// Its number.
     pub fn id(&self) -> u64 {
         self.0.entry.id
+    }
+
+    /// What has to be undone, or why it cannot be.
+    pub fn target(&self) -> Result<UndoTarget, NotUndone> {
+        if let Some(noted) = &self.0.approvals {
+            return self.0.given(noted).map(UndoTarget::Approvals);
+        }
+        let issued = self.0.issued()?.cloned();
+        Ok(issued.map_or(UndoTarget::File, UndoTarget::Token))
     }
 }
 
@@ -346,7 +367,7 @@ impl History {
     }
 
     /// The text with this change undone.
-    pub fn undone(&self, text: &str, meant: &MeantChange) -> Result<String, EditError> {
+    pub fn undone(&self, text: &str, meant: &ChangeToUndo) -> Result<String, EditError> {
         let change = &meant.0;
         let state = self.0.state.lock();
         let mut remembered = state.remembered.iter();
@@ -356,11 +377,11 @@ impl History {
     }
 
     /// The change that is to be undone: the given one, or the latest that is not undone yet. Blocks.
-    pub fn meant(&self, id: Option<u64>) -> Result<MeantChange, NotUndone> {
+    pub fn meant(&self, id: Option<u64>) -> Result<ChangeToUndo, NotUndone> {
         let file = self.0.file.as_deref();
         let text = file.map_or(Ok(String::new()), store::text);
         let text = text.map_err(|_| NotUndone::Unreadable)?;
-        undoing::meant(&text, id).map(MeantChange)
+        undoing::meant(&text, id).map(ChangeToUndo)
     }
 }
 

@@ -42,9 +42,9 @@ pub(super) struct StoredChange {
 pub struct NotedApprovals {
     /// The server.
     pub server: String,
-    /// What takes them back; nothing where they were taken back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub back: Option<String>,
+    /// What withdraws them; nothing where they were withdrawn.
+    #[serde(rename = "back", default, skip_serializing_if = "Option::is_none")]
+    pub withdrawal: Option<String>,
     /// What a reviewer saw of the entry, as it was kept until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<String>,
