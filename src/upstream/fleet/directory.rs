@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::plan::{Entering, NotEntered, Order};
+use super::order::{Entering, NotEntered, Order};
 use crate::{
     access::InstanceUser,
     failure::error_code::{ErrorCode, Failure},

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     directory::PublishedInstances,
-    plan::{Entering, NotEntered, RunningWorker},
+    order::{Entering, NotEntered},
+    running_worker::RunningWorker,
 };
 use crate::{
     access::InstanceUser,

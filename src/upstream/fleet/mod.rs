@@ -2,7 +2,9 @@
 
 mod directory;
 mod instances;
+mod order;
 mod plan;
+mod running_worker;
 mod supervisor;
 
 pub use self::{directory::Upstreams, supervisor::Supervisor};

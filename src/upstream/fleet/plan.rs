@@ -1,24 +1,8 @@
-//! What has to change so that those servers run which the settings want.
+//! What has to change so that those servers run which the settings want. Pure.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::collections::BTreeMap;
 
-use tokio::{sync::oneshot, task::JoinHandle};
-use tokio_util::sync::CancellationToken;
-
-use crate::{
-    access::InstanceUser,
-    config::ServerEntry,
-    failure::error_code::{ErrorCode, Failure},
-    link::ClientKey,
-    text::names::ServerName,
-    upstream::{
-        calls::{followed::Kinship, handle::Upstream},
-        instance_scope::InstanceScope,
-    },
-};
+use crate::text::names::ServerName;
 
 /// What has to be done to one server.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,68 +30,6 @@ pub(super) fn plan<I: PartialEq>(
             Some(_) => None,
         });
     gone.chain(rest).collect()
-}
-
-// A worker as the supervisor holds it.
-
-/// A worker that runs.
-pub(super) struct RunningWorker {
-    pub(super) upstream: Upstream,
-    /// What its client's caller follows is subscribed to there, too.
-    pub(super) _joined: Option<Kinship>,
-    pub(super) entry: Arc<ServerEntry>,
-    pub(super) stop: CancellationToken,
-    /// Set where the server was taken out of the configuration: its log goes when it has ended.
-    pub(super) forgotten: Arc<AtomicBool>,
-    pub(super) task: JoinHandle<()>,
-}
-
-// Requests to the supervisor, and its reasons to refuse one.
-
-/// A request to the supervisor.
-pub(in crate::upstream) enum Order {
-    /// An instance is wanted.
-    Enter(Box<Entering>),
-    /// The client's roots are others now: its next requests will name the workspace that they go to.
-    Move(ClientKey, oneshot::Sender<()>),
-}
-
-/// Somebody who wants the instance of a scope.
-pub(in crate::upstream) struct Entering {
-    pub(in crate::upstream) server: ServerName,
-    /// The client whose requests go there from now on; none where they do by what the client can do.
-    pub(in crate::upstream) user: Option<InstanceUser>,
-    /// The client's end.
-    pub(in crate::upstream) ended: Option<CancellationToken>,
-    pub(in crate::upstream) scope: InstanceScope,
-    pub(in crate::upstream) entered: oneshot::Sender<Result<Upstream, NotEntered>>,
-}
-
-/// Why there is no instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::upstream) enum NotEntered {
-    /// The server does not run any more, or the client is gone.
-    Gone,
-    /// Too many run already.
-    Full,
-}
-
-impl NotEntered {
-    pub(in crate::upstream) fn failure(self, server: &ServerName) -> Failure {
-        let (code, error, hint) = match self {
-            Self::Gone => (
-                ErrorCode::ServerUnavailable,
-                format!("the server {server:?} was stopped or replaced"),
-                "Try again.",
-            ),
-            Self::Full => (
-                ErrorCode::Overloaded,
-                format!("too many clients use the server {server:?} at once"),
-                "Nothing ran. Try again later, or close unused clients.",
-            ),
-        };
-        Failure::new(code, error, hint).of_server(server)
-    }
 }
 
 #[cfg(test)]

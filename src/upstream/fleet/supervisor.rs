@@ -19,7 +19,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     directory::{Directory, Upstreams},
     instances::Instances,
-    plan::{Entering, NotEntered, Order, RunningWorker, WorkerChange, plan},
+    order::{Entering, NotEntered, Order},
+    plan::{WorkerChange, plan},
+    running_worker::RunningWorker,
 };
 use crate::{
     catalog::Catalog,

@@ -1,0 +1,58 @@
+//! Requests to the supervisor, and its reasons to refuse one.
+
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    access::InstanceUser,
+    failure::error_code::{ErrorCode, Failure},
+    link::ClientKey,
+    text::names::ServerName,
+    upstream::{calls::handle::Upstream, instance_scope::InstanceScope},
+};
+
+/// A request to the supervisor.
+pub(in crate::upstream) enum Order {
+    /// An instance is wanted.
+    Enter(Box<Entering>),
+    /// The client's roots are others now: its next requests will name the workspace that they go to.
+    Move(ClientKey, oneshot::Sender<()>),
+}
+
+/// Somebody who wants the instance of a scope.
+pub(in crate::upstream) struct Entering {
+    pub(in crate::upstream) server: ServerName,
+    /// The client whose requests go there from now on; none where they do by what the client can do.
+    pub(in crate::upstream) user: Option<InstanceUser>,
+    /// The client's end.
+    pub(in crate::upstream) ended: Option<CancellationToken>,
+    pub(in crate::upstream) scope: InstanceScope,
+    pub(in crate::upstream) entered: oneshot::Sender<Result<Upstream, NotEntered>>,
+}
+
+/// Why there is no instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::upstream) enum NotEntered {
+    /// The server does not run any more, or the client is gone.
+    Gone,
+    /// Too many run already.
+    Full,
+}
+
+impl NotEntered {
+    pub(in crate::upstream) fn failure(self, server: &ServerName) -> Failure {
+        let (code, error, hint) = match self {
+            Self::Gone => (
+                ErrorCode::ServerUnavailable,
+                format!("the server {server:?} was stopped or replaced"),
+                "Try again.",
+            ),
+            Self::Full => (
+                ErrorCode::Overloaded,
+                format!("too many clients use the server {server:?} at once"),
+                "Nothing ran. Try again later, or close unused clients.",
+            ),
+        };
+        Failure::new(code, error, hint).of_server(server)
+    }
+}
