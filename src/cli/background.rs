@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::{
@@ -31,14 +32,6 @@ use crate::{
 /// How long a daemon may take until it serves.
 const SERVES_WITHIN: Duration = Duration::from_secs(20);
 
-/// What a daemon says on stdout when it serves.
-const READY: &str = "ready";
-
-/// What it says when another one has the data folder.
-const TAKEN: &str = "taken";
-
-/// What stands between why it does not serve, what to do about it, and its code.
-const STEP: char = '\t';
 const DOCTOR: &str = "`mcpproxy doctor`";
 
 /// The two processes it takes.
@@ -48,6 +41,42 @@ pub(super) enum Background {
     Start,
     /// Serves
     Run,
+}
+
+/// What a process says on stdout of the daemon that it was to start or to be, in the keys of every failure with `-o json`.
+#[derive(Default, Serialize, Deserialize)]
+struct StartReport {
+    /// Why there is no daemon; nothing where one has the data folder.
+    error: Option<String>,
+    code: Option<String>,
+    hint: Option<String>,
+}
+
+impl StartReport {
+    fn of(started: Result<(), &ServeError>) -> Self {
+        match started {
+            // That another daemon was faster is no failure.
+            Err(error) if !error.is_taken() => Self {
+                error: Some(error.what().replace('\n', " ")),
+                code: Some(error.code().to_string()),
+                hint: Some(error.next_step().to_owned()),
+            },
+            _ => Self::default(),
+        }
+    }
+
+    /// Reads one. Nothing where the process ended without it.
+    fn parse(stdout: &[u8]) -> Option<Self> {
+        serde_json::from_slice(stdout).ok()
+    }
+
+    fn outcome(self) -> Result<(), CommandFailure> {
+        let Some(error) = self.error else {
+            return Ok(());
+        };
+        let failure = CommandFailure::failed(error).next(self.hint.unwrap_or(DOCTOR.to_owned()));
+        Err(failure.of_code(self.code.as_deref().and_then(ErrorCode::parse)))
+    }
 }
 
 /// The log of a daemon in the background.
@@ -84,47 +113,22 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
         let _ = sender.send(line);
     });
     let log = log_file(data_dir);
-    match first_line
-        .recv_timeout(SERVES_WITHIN)
-        .as_deref()
-        .map(str::trim)
-    {
-        Ok(READY | TAKEN) => Ok(()),
-        Ok("") => Err(CommandFailure::failed(format!(
-            "it exited on start; its log: {}",
-            log.display()
-        ))),
-        Ok(why) => {
-            let mut parts = why.splitn(3, STEP);
-            let mut next = || parts.next().unwrap_or_default();
-            let failure = CommandFailure::failed(next()).next(next());
-            Err(failure.of_code(ErrorCode::parse(next())))
-        }
-        Err(_) => Err(CommandFailure::failed(format!(
-            "it was not ready within {} s; its log: {}",
-            SERVES_WITHIN.as_secs(),
-            log.display()
-        ))),
-    }
+    let what = match first_line.recv_timeout(SERVES_WITHIN) {
+        Ok(line) => match StartReport::parse(line.as_bytes()) {
+            Some(report) => return report.outcome(),
+            None => "it exited on start".to_owned(),
+        },
+        Err(_) => format!("it was not ready within {} s", SERVES_WITHIN.as_secs()),
+    };
+    let what = format!("{what}; its log: {}", log.display());
+    Err(CommandFailure::failed(what))
 }
 
-/// Tells the process that started us what became of it. That another daemon was faster is no failure.
-pub(super) fn report<T>(started: Result<T, ServeError>) -> Result<Option<T>, ServeError> {
-    let line = match &started {
-        Ok(_) => READY.to_owned(),
-        Err(error) if error.is_taken() => TAKEN.to_owned(),
-        Err(error) => {
-            let (what, step, code) = (error.what(), error.next_step(), error.code());
-            format!("{what}{STEP}{step}{STEP}{code}").replace('\n', " ")
-        }
-    };
+/// Tells the process that started us what became of the daemon.
+pub(super) fn report(started: Result<(), &ServeError>) {
+    let line = serde_json::to_string(&StartReport::of(started)).unwrap_or_default();
     // Nobody may be listening any more.
     let _ = output::exactly(&line);
-    match started {
-        Ok(running) => Ok(Some(running)),
-        Err(error) if error.is_taken() => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Starts daemons for a bridge.
@@ -221,19 +225,12 @@ fn failed(why: &str) -> CommandFailure {
     failure.undone("the daemon was not started")
 }
 
-/// What the process that was to start it says with `-o json`.
+/// Why the process that was to start a daemon failed.
 fn why(stdout: &[u8]) -> CommandFailure {
-    #[derive(serde::Deserialize)]
-    struct Failed {
-        error: String,
-        code: Option<String>,
-        hint: Option<String>,
-    }
-    match serde_json::from_slice(stdout) {
-        Ok(Failed { error, code, hint }) => failed(&error)
-            .next(hint.unwrap_or(DOCTOR.to_owned()))
-            .of_code(code.as_deref().and_then(ErrorCode::parse)),
-        Err(_) => failed("it ended without a word"),
+    let outcome = StartReport::parse(stdout).map(StartReport::outcome);
+    match outcome {
+        Some(Err(failure)) => failure.undone("the daemon was not started"),
+        _ => failed("it ended without a word"),
     }
 }
 
@@ -248,7 +245,21 @@ fn program() -> Result<PathBuf, CommandFailure> {
 
 #[cfg(test)]
 mod tests {
-    use super::why;
+    use super::*;
+
+    #[test]
+    fn a_daemon_says_in_one_line_why_it_does_not_serve() {
+        let error = ServeError::failed("no\nfolder\t".to_owned(), "make one");
+        let line = serde_json::to_string(&StartReport::of(Err(&error))).expect("it is JSON");
+        assert!(!line.contains('\n'), "{line}");
+        let report = StartReport::parse(line.as_bytes()).expect("a report");
+        let failure = report.outcome().expect_err("it failed");
+        assert_eq!(failure.what, "no folder\t");
+        assert_eq!(failure.next_step.as_deref(), Some("make one"));
+        assert_eq!(failure.code, Some(ErrorCode::Internal));
+        let served = StartReport::of(Ok(())).outcome();
+        assert!(served.is_ok() && StartReport::parse(b"").is_none());
+    }
 
     #[test]
     fn the_reason_of_a_failed_start_is_passed_on_with_its_step() {

@@ -187,8 +187,8 @@ fn endpoint(mode: Option<&str>) -> &'static str {
 
 async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> {
     let logging = daemon::start_logging(&options);
-    if let (ServeMode::Background, Err(_)) = (&way, &logging) {
-        return background::report(logging).map(drop);
+    if let (ServeMode::Background, Err(error)) = (&way, &logging) {
+        background::report(Err(error));
     }
     logging?;
     // Before anybody can see that we serve: who then ends us at once must find us listening.
@@ -200,10 +200,12 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> 
             }
         }
         ServeMode::Background => {
-            if let Some(started) = started(options, &mut signals).await
-                && let Some(running) = background::report(started)?
-            {
-                running.serve(signals).await?;
+            if let Some(started) = started(options, &mut signals).await {
+                background::report(started.as_ref().map(drop));
+                match started {
+                    Err(error) if error.is_taken() => (),
+                    started => started?.serve(signals).await?,
+                }
             }
         }
         ServeMode::Client(joining) => {
