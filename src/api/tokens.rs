@@ -49,7 +49,6 @@ async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
 async fn issue<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
     let new: NewToken = read_body(body)?;
     let listening = verbs.location().and_then(|it| it.listen.first());
-    let listening = listening.map(String::as_str);
     ok(&verbs.management().issue_token(new, listening).await?)
 }
 

@@ -89,11 +89,8 @@ fn facts(report: StatusReport, files: &Management<OverFiles>) -> Vec<(&'static s
         }
         _ => report.tools.to_string(),
     };
-    let listens = if location.listen.is_empty() {
-        "the local socket only".to_owned()
-    } else {
-        location.listen.join(", ")
-    };
+    let listens = location.addresses();
+    let listens = listens.unwrap_or_else(|| "the local socket only".to_owned());
     let mut facts = vec![
         ("version", report.version.clone()),
         ("running", running(&report)),

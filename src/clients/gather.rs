@@ -4,6 +4,7 @@ use std::{
     cell::OnceCell,
     collections::BTreeSet,
     fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -42,9 +43,8 @@ pub fn home_places() -> Result<ClientPlaces, Failure> {
 /// Where clients reach us: the daemon that is at `location`, or one that would be started.
 pub fn our_address(files: &Management<OverFiles>, location: Option<&DaemonLocation>) -> OurAddress {
     let listened = location.map(|location| location.listen.as_slice());
-    let port = |address: &String| address.rsplit_once(':')?.1.parse::<u16>().ok();
     let listened = listened.unwrap_or_default().iter();
-    let mut ports: Vec<u16> = listened.filter_map(port).collect();
+    let mut ports: Vec<u16> = listened.map(SocketAddr::port).collect();
     let configured = files.supposed_settings().map(|found| found.settings.listen);
     ports.push(configured.unwrap_or_default().port());
     OurAddress {

@@ -303,7 +303,7 @@ fn location_of(
 ) -> DaemonLocation {
     DaemonLocation {
         data_dir: data_dir.to_owned(),
-        listen: addresses.iter().map(ToString::to_string).collect(),
+        listen: addresses.to_vec(),
         url: url_of(addresses),
         ..background
     }

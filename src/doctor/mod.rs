@@ -12,7 +12,7 @@ mod secrets;
 mod servers;
 mod trial;
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -187,9 +187,7 @@ fn named_by_clients(
     };
     let addresses = status.map(|status| status.location.listen.as_slice());
     let ports = addresses.unwrap_or_default().iter();
-    let mut ports: Vec<u16> = ports
-        .filter_map(|address| address.rsplit_once(':')?.1.parse().ok())
-        .collect();
+    let mut ports: Vec<u16> = ports.map(SocketAddr::port).collect();
     if ports.is_empty() {
         let Some(settings) = settings else {
             return Vec::new();

@@ -37,8 +37,7 @@ pub(super) async fn check(
     listen: Option<Listen>,
     status: Option<&StatusReport>,
 ) -> Option<DoctorFinding> {
-    if let Some(status) = status.filter(|status| !status.location.listen.is_empty()) {
-        let place = status.location.listen.join(", ");
+    if let Some(place) = status.and_then(|status| status.location.addresses()) {
         return Some(DoctorFinding::ok(PORT, "the daemon listens").at(place));
     }
     if status.is_some_and(|status| status.location.local_only) {

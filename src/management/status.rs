@@ -99,7 +99,7 @@ pub struct DaemonLocation {
     /// The data folder in use.
     pub data_dir: PathBuf,
     /// The addresses on which the daemon listens.
-    pub listen: Vec<String>,
+    pub listen: Vec<SocketAddr>,
     /// The URL for clients; null if only the local socket is open.
     pub url: Option<String>,
     /// The daemon's log file; absent if it logs to stderr.
@@ -120,9 +120,15 @@ pub struct DaemonLocation {
 }
 
 impl DaemonLocation {
+    /// The addresses as a list for people; nothing if only the local socket is open.
+    pub fn addresses(&self) -> Option<String> {
+        let addresses: Vec<_> = self.listen.iter().map(SocketAddr::to_string).collect();
+        (!addresses.is_empty()).then(|| addresses.join(", "))
+    }
+
     /// Where a browser of this machine finds the page, unless only the local socket is served.
     pub fn page_base(&self) -> Option<String> {
-        let mut address: SocketAddr = self.listen.first()?.parse().ok()?;
+        let mut address = *self.listen.first()?;
         if address.ip().is_unspecified() {
             address.set_ip(match address.ip() {
                 IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),

@@ -135,7 +135,7 @@ impl<B: Backing> Management<B> {
     pub async fn issue_token(
         &self,
         new: NewToken,
-        listening: Option<&str>,
+        listening: Option<&SocketAddr>,
     ) -> Result<NewlyIssued, Failure> {
         let settings = self.settings()?;
         let secret = random_secret().map_err(|error| {
@@ -149,11 +149,14 @@ impl<B: Backing> Management<B> {
         let change = TokenChange::of("issue_token");
         self.change_tokens(change, &token.name, adding).await?;
         let expires = token.expires.map(moment::utc_millis);
-        let listening = listening.map_or_else(|| settings.listen.to_string(), str::to_owned);
-        let everywhere = listening.parse::<SocketAddr>().ok();
+        let address = match listening {
+            Some(address) => address.to_string(),
+            None => settings.listen.to_string(),
+        };
+        let everywhere = address.parse::<SocketAddr>().ok();
         let everywhere = everywhere.filter(|address| address.ip().is_unspecified());
         let host = everywhere.map(|address| format!("{UNNAMED_HOST}:{}", address.port()));
-        let url = format!("http://{}/mcp", host.as_ref().unwrap_or(&listening));
+        let url = format!("http://{}/mcp", host.as_ref().unwrap_or(&address));
         Ok(NewlyIssued {
             text: letter(&token, &text, &url),
             lacks_host: host.is_some(),

@@ -1,5 +1,6 @@
 //! `mcpproxy setup`: from nothing to a connected client, step by step. Each step is what a command of its own does, too.
 
+mod address;
 mod choice;
 mod clients;
 mod configuration;
@@ -13,9 +14,10 @@ use std::time::Instant;
 use clap::Args;
 
 use self::{
+    address::{check_address, chosen_address},
     choice::Choice,
     clients::connect_clients,
-    configuration::{check_address, chosen_address, refuse_fault, write_configuration},
+    configuration::{configure, refuse_unusable},
     import_servers::{import_servers, move_servers},
     report::SetupReport,
 };
@@ -122,18 +124,18 @@ impl SetupCommand {
     ) -> Result<(), CommandFailure> {
         let running = connection::open_if_running(files, out).await?;
         if let (Some(listen), Some(daemon)) = (listen, &running) {
-            check_address(listen, daemon)?;
+            check_address(listen, import::location_of(daemon).as_ref())?;
         }
         if let Some(daemon) = &running
             && (listen.is_some() || !files.config_file().exists())
         {
-            refuse_fault(files, daemon)?;
+            refuse_unusable(files, daemon)?;
         }
         let listen = match &running {
             Some(_) => listen,
             None => daemon::free_address(files, listen, self.yes, out).await?,
         };
-        write_configuration(files, listen, report, out)?;
+        configure(files, listen, report, out)?;
         let secrets = self.secrets.or(self.yes.then_some(SecretsPlace::Keyring));
         let found = import_servers(files, running, import, secrets, report, out).await?;
         let mut daemon = self.daemon(files, report, out).await?;

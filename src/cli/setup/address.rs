@@ -1,0 +1,96 @@
+//! The address that setup is given. Pure.
+
+use super::super::failure::CommandFailure;
+use crate::{
+    config::{BadListen, Listen},
+    management::DaemonLocation,
+};
+
+/// The address in the arguments.
+pub(super) fn chosen_address(
+    listen: Option<&str>,
+    port: Option<u16>,
+) -> Result<Option<Listen>, CommandFailure> {
+    let port = port.map(|port| format!("127.0.0.1:{port}"));
+    let Some(text) = listen.map(str::to_owned).or(port) else {
+        return Ok(None);
+    };
+    let listen: Listen = text
+        .parse()
+        .map_err(|bad: BadListen| CommandFailure::usage(bad.what()).next(BadListen::STEP))?;
+    if listen.port() == 0 {
+        let what = "port 0 changes at every start, and clients' files need one address";
+        return Err(CommandFailure::usage(what).next("name a port that is free, such as 8081"));
+    }
+    if !listen.is_loopback() {
+        let what = format!("other machines can reach {listen}, and traffic there is not encrypted");
+        return Err(
+            CommandFailure::usage(what).next(format!("`mcpproxy setup --port {}`", listen.port()))
+        );
+    }
+    Ok(Some(listen))
+}
+
+/// Refuses another address than that of the daemon that runs: it would be in force at its next start only, and clients would be connected
+/// to an address where nobody is.
+pub(super) fn check_address(
+    listen: Listen,
+    location: Option<&DaemonLocation>,
+) -> Result<(), CommandFailure> {
+    let mut addresses = location.iter().flat_map(|location| &location.listen);
+    if addresses.any(|address| address.port() == listen.port()) {
+        return Ok(());
+    }
+    let url = location.and_then(|location| location.url.as_deref());
+    let at = url.unwrap_or("its local socket only");
+    Err(CommandFailure::failed(format!(
+        "the daemon runs at {at} already, and a new address needs a restart"
+    ))
+    .undone("nothing was set up")
+    .next(format!(
+        "`mcpproxy stop`, then `mcpproxy setup --listen {listen}`"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_address_of_this_machine_that_stays_is_taken() {
+        let check = |listen: Option<&str>, port, expected: Result<Option<&str>, &str>| {
+            let chosen = chosen_address(listen, port).map_err(|failure| failure.in_words());
+            match (chosen, expected) {
+                (Ok(chosen), Ok(expected)) => {
+                    assert_eq!(chosen.map(|it| it.to_string()).as_deref(), expected);
+                }
+                (Err(failure), Err(part)) => assert!(failure.contains(part), "{failure}"),
+                (chosen, expected) => panic!("{chosen:?} instead of {expected:?}"),
+            }
+        };
+        check(None, None, Ok(None));
+        check(None, Some(8081), Ok(Some("127.0.0.1:8081")));
+        check(Some("localhost:8081"), None, Ok(Some("localhost:8081")));
+        check(Some("8081"), None, Err("is not an address"));
+        check(None, Some(0), Err("port 0 changes"));
+        check(Some("0.0.0.0:8081"), None, Err("other machines can reach"));
+    }
+
+    #[test]
+    fn the_port_of_the_daemon_that_runs_is_the_only_one() {
+        let location = DaemonLocation {
+            listen: vec!["127.0.0.1:18081".parse().expect("an address")],
+            url: Some("http://127.0.0.1:18081/mcp".to_owned()),
+            ..DaemonLocation::default()
+        };
+        let check = |listen: &str, location: Option<&DaemonLocation>| {
+            check_address(listen.parse().expect("an address"), location)
+                .map_err(|failure| failure.in_words())
+        };
+        assert_eq!(check("localhost:18081", Some(&location)), Ok(()));
+        let refused = check("127.0.0.1:8081", Some(&location)).expect_err("another port");
+        assert!(refused.contains("http://127.0.0.1:18081/mcp"), "{refused}");
+        let refused = check("127.0.0.1:8081", None).expect_err("no port at all");
+        assert!(refused.contains("its local socket only"), "{refused}");
+    }
+}
