@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     clients::{
-        Client, ImportReport, MovedServers, gather, gather_pasted, home_places, move_back,
-        move_out, our_address,
+        Client, ImportReport, MovedServers, MovesBack, gather, gather_pasted, home_places,
+        move_back, move_out, our_address,
     },
     failure::error_code::{ErrorCode, Failure},
 };
@@ -216,7 +216,9 @@ async fn put_back(State(api): State<Api>, Path(client): Path<String>) -> Answer 
     let client = known(&client)?;
     let put_back = with_files(&api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
-        Ok(move_back(&home_places()?, &us, |of| of == client))
+        Ok(move_back(&home_places()?, &us, MovesBack::Latest, |of| {
+            of == client
+        }))
     });
     ok(&PutBack {
         put_back: put_back.await?,

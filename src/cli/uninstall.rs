@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     clients::{
-        Client, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers, Reaching,
-        disconnect, home_places, kept_copies, may_be_connected, move_back, moved_from, moved_last,
+        Client, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers, MovesBack,
+        Reaching, disconnect, home_places, kept_copies, may_be_connected, move_back, moved_from,
         our_address,
     },
     config::Why,
@@ -122,11 +122,14 @@ impl UninstallCommand {
             return Ok(());
         }
         done.forget_plan();
-        let (us, last) = (&reaching.us, |client| moved_last(&places, client));
-        done.put_back = move_back(&places, us, last);
+        let us = &reaching.us;
+        done.put_back = move_back(&places, us, MovesBack::SinceConnected, |_| true);
         done.disconnect(&places, &reaching, &meant, false);
-        let seen: Vec<Client> = done.put_back.iter().map(|one| one.client).collect();
-        let rest = move_back(&places, us, |client| !seen.contains(&client));
+        let failed = done.put_back.iter().filter(|one| one.error.is_some());
+        let failed: Vec<Client> = failed.map(|one| one.client).collect();
+        let rest = move_back(&places, us, MovesBack::All, |client| {
+            !failed.contains(&client)
+        });
         done.put_back.extend(rest);
         let errors = done.put_back.iter();
         let errors = errors.filter_map(|one| Some((&one.file, one.error.as_ref()?)));

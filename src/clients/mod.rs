@@ -50,7 +50,7 @@ pub use self::{
     gather::{gather, gather_pasted, home_places, our_address, real_path},
     keeping::to_keyring,
     moving::{
-        MovedHere, kept_copies, move_back, move_out, moved_from, moved_here, moved_last, put_back,
+        MovedHere, MovesBack, kept_copies, move_back, move_out, moved_from, moved_here, put_back,
     },
     needs::{NeededKind, NeededValue},
     own_token::{give_token, shown_token, take_token},

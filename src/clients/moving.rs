@@ -139,19 +139,58 @@ fn places_of<'a>(servers: &'a [&ClientServer]) -> impl Iterator<Item = (&'a [Str
         .map(|server| (&server.list[..], &*server.name))
 }
 
+/// Which removals from a file are undone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum MovesBack {
+    /// The latest.
+    Latest,
+    /// Those since its client was connected.
+    SinceConnected,
+    /// All.
+    All,
+}
+
 /// Puts back what was removed from the files of these clients, byte for byte where nothing else was changed since. An entry of ours that
 /// went meanwhile stays away.
 pub fn move_back(
     places: &ClientPlaces,
     us: &OurAddress,
+    which: MovesBack,
     is_meant: impl Fn(Client) -> bool,
 ) -> Vec<MovedServers> {
-    let meant = moved(places).filter(|(client, _, _)| is_meant(*client));
-    let put_back = meant.map(|(client, file, newest)| {
-        let put = put(&file, &newest, us, |_| true);
-        outcome(client, &file, put)
-    });
-    put_back.collect()
+    let mut all = Vec::new();
+    for file in places.files() {
+        let Some(client) = file.client.filter(|client| is_meant(*client)) else {
+            continue;
+        };
+        let mut copies = replace::backups(&file.path, CopyKind::Move);
+        copies.truncate(match which {
+            MovesBack::Latest => 1,
+            MovesBack::SinceConnected => since_connected(&file, &copies),
+            MovesBack::All => copies.len(),
+        });
+        if copies.is_empty() {
+            continue;
+        }
+        let put_back = copies.iter().map(|copy| put(&file, copy, us, |_| true));
+        let put_back: Result<Vec<Vec<String>>, String> = put_back.collect();
+        all.push(outcome(client, &file, put_back.map(|names| names.concat())));
+    }
+    all
+}
+
+/// How many of these copies, the latest first, were made after the client was connected: what was done last is undone first.
+fn since_connected(file: &ClientFile, copies: &[PathBuf]) -> usize {
+    /// When it was made, which ends its name.
+    fn made(copy: &Path) -> Option<&str> {
+        Some(copy.to_str()?.rsplit_once("before-mcpproxy-")?.1)
+    }
+    let connected = replace::backups(&file.path, CopyKind::Connect);
+    let Some(connected) = connected.first() else {
+        return copies.len();
+    };
+    let is_later = |copy: &&PathBuf| made(connected) <= made(copy);
+    copies.iter().take_while(is_later).count()
 }
 
 fn outcome(client: Client, file: &ClientFile, put: Result<Vec<String>, String>) -> MovedServers {
@@ -178,7 +217,7 @@ pub struct MovedHere {
     servers: Vec<(Vec<String>, String, String)>,
 }
 
-/// The servers that were removed from files and are here as they were there, the latest removal first. Blocks.
+/// The servers that were removed from files and are here, the latest removal first. Blocks.
 pub fn moved_here(
     files: &Management<OverFiles>,
     places: &ClientPlaces,
@@ -197,7 +236,8 @@ pub fn moved_here(
             };
             let here = planned(files, us, &[(file.clone(), found)])?.into_iter();
             let here = here
-                .filter(FoundServer::is_here_as_it_is)
+                // Also one that was quarantined or changed here.
+                .filter(|server| server.outcome == FoundOutcome::Same)
                 .filter_map(|one| Some((one.list, one.written_name, one.name?)));
             all.push(MovedHere {
                 client,
@@ -238,32 +278,13 @@ pub fn put_back(
     all
 }
 
-/// The files to which [`move_back`] would put servers back.
+/// The files of clients from which servers were removed.
 pub fn moved_from(places: &ClientPlaces) -> Vec<PathBuf> {
-    moved(places).map(|(_, file, _)| file.path).collect()
-}
-
-/// Files of clients from which servers were removed, each with its newest copy.
-fn moved(places: &ClientPlaces) -> impl Iterator<Item = (Client, ClientFile, PathBuf)> {
-    places.files().into_iter().filter_map(|file| {
-        let mut copies = replace::backups(&file.path, CopyKind::Move);
-        let newest = (!copies.is_empty()).then(|| copies.swap_remove(0))?;
-        Some((file.client?, file, newest))
-    })
-}
-
-/// Whether servers were removed from a file of this client after it was connected: what was done last is undone first.
-pub fn moved_last(places: &ClientPlaces, client: Client) -> bool {
-    /// When it was made, which ends its name.
-    fn made(copy: &Path) -> Option<&str> {
-        Some(copy.to_str()?.rsplit_once("before-mcpproxy-")?.1)
-    }
-    let mut moved = moved(places).filter(|(of, _, _)| *of == client);
-    moved.any(|(_, file, newest)| {
-        let connected = replace::backups(&file.path, CopyKind::Connect);
-        let connected = connected.first();
-        connected.is_none_or(|copy| made(copy) <= made(&newest))
-    })
+    let files = places.files().into_iter();
+    let is_moved = |file: &ClientFile| {
+        file.client.is_some() && !replace::backups(&file.path, CopyKind::Move).is_empty()
+    };
+    files.filter(is_moved).map(|file| file.path).collect()
 }
 
 /// The copies of clients' files that are kept beside them.

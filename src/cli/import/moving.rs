@@ -7,7 +7,7 @@ use super::super::{
     output::{self, Output},
 };
 use crate::{
-    clients::{Client, ClientRow, ImportReport, home_places, move_back, our_address},
+    clients::{Client, ClientRow, ImportReport, MovesBack, home_places, move_back, our_address},
     management::{Management, OverFiles},
 };
 
@@ -72,7 +72,12 @@ pub(super) fn undo(
     };
     let clients = from.iter().map(known).collect::<Result<Vec<Client>, _>>()?;
     let is_meant = |client| clients.is_empty() || clients.contains(&client);
-    let put_back = move_back(&home_places()?, &our_address(files, None), is_meant);
+    let put_back = move_back(
+        &home_places()?,
+        &our_address(files, None),
+        MovesBack::Latest,
+        is_meant,
+    );
     let failed = put_back.iter().find_map(|one| one.error.clone());
     if put_back.is_empty() {
         let failure =
