@@ -15,7 +15,11 @@ use super::{
     servers::ClientServer,
     table::TokenPlace,
 };
-use crate::{config::OurAddress, failure::error_code::Failure, text::secret::Secret};
+use crate::{
+    config::{IssuedToken, OurAddress},
+    failure::error_code::Failure,
+    text::secret::Secret,
+};
 
 const AUTHORIZATION: &str = "Authorization";
 
@@ -59,7 +63,10 @@ pub fn take_token(
             let other = others
                 .as_ref()
                 .and_then(|found| our_entry_in(found, file, us));
-            let is_without = other.is_some_and(|it| it.name == ours.name && !it.shows_token());
+            // A token that was issued before is revoked by now; the name of a variable is good.
+            let is_issued = |token: Secret| token.reveal().starts_with(IssuedToken::PREFIX);
+            let is_without = other
+                .is_some_and(|it| it.name == ours.name && !token_of(it).is_some_and(is_issued));
             is_without
                 && edit::put(client, file.format, before, &ours.name, &entry).as_deref()
                     == Ok(&text)
