@@ -145,6 +145,6 @@ pub(super) async fn unheard(
     outcome: &str,
 ) -> Result<CommandFailure, CommandFailure> {
     let listen = files.supposed_settings()?.settings.listen;
-    let (why, step) = doctor::why_unheard(listen, &location.serve_options).await;
+    let (why, step) = doctor::why_unheard(listen, &location.serve_options, files.places()).await;
     Ok(CommandFailure::failed(why).undone(outcome).next(step))
 }

@@ -109,6 +109,11 @@ impl Places {
         !self.is_file_usual() && !self.data_dir_given
     }
 
+    /// Whether daemons with other data folders go by the same file.
+    pub fn shares_file(&self) -> bool {
+        self.is_file_usual() && self.data_dir_given
+    }
+
     fn is_file_usual(&self) -> bool {
         matches!(self.why, Why::Platform | Why::GoProgram)
     }

@@ -111,7 +111,7 @@ pub async fn examine(
     findings.extend(configuration::check(config, status));
     // Without a configuration nobody knows which port is meant.
     let listen = settings.as_ref().map(|settings| settings.listen);
-    findings.extend(port::check(listen, status).await);
+    findings.extend(port::check(listen, status, files.places()).await);
     findings.extend(files::configuration(
         files.config_file(),
         configuration::has_secrets(files.config_file(), &known),

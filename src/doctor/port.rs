@@ -16,7 +16,11 @@ use tokio::{
 };
 
 use super::DoctorFinding;
-use crate::{config::Listen, management::StatusReport, storage};
+use crate::{
+    config::{Listen, Places},
+    management::StatusReport,
+    storage,
+};
 
 const PORT: &str = "port";
 
@@ -36,6 +40,7 @@ const LISTENS: &str = "0A";
 pub(super) async fn check(
     listen: Option<Listen>,
     status: Option<&StatusReport>,
+    places: &Places,
 ) -> Option<DoctorFinding> {
     if let Some(place) = status.and_then(|status| status.location.addresses()) {
         return Some(DoctorFinding::ok(PORT, "the daemon listens").at(place));
@@ -47,7 +52,7 @@ pub(super) async fn check(
     let listen = listen?;
     Some(match status {
         Some(status) => {
-            let (why, fix) = why_unheard(listen, &status.location.serve_options).await;
+            let (why, fix) = why_unheard(listen, &status.location.serve_options, places).await;
             let what = format!("no client can connect over HTTP: {why}");
             // One that was started for clients that come through a bridge serves those.
             let is_for_bridges = status.location.ends_after_idle_seconds.is_some();
@@ -57,11 +62,11 @@ pub(super) async fn check(
                 DoctorFinding::fail(PORT, what, fix)
             }
         }
-        None => free(listen).await,
+        None => free(listen, places).await,
     })
 }
 
-async fn free(listen: Listen) -> DoctorFinding {
+async fn free(listen: Listen, places: &Places) -> DoctorFinding {
     let Some(address) = listen.addresses().first().copied() else {
         return DoctorFinding::ok(PORT, "no address is configured");
     };
@@ -72,7 +77,7 @@ async fn free(listen: Listen) -> DoctorFinding {
             Some(taken) => DoctorFinding::fail(
                 PORT,
                 format!("{address} is taken{}", taken.by),
-                taken.step(&taken.move_away()),
+                taken.step(&taken.move_away(places)),
             ),
             None => DoctorFinding::fail(
                 PORT,
@@ -85,7 +90,11 @@ async fn free(listen: Listen) -> DoctorFinding {
 
 /// Why a daemon that runs with these options does not listen there, as far as it can be told, and what to do about it. Takes up to two
 /// seconds.
-pub async fn why_unheard(listen: Listen, serve_options: &[String]) -> (String, String) {
+pub async fn why_unheard(
+    listen: Listen,
+    serve_options: &[String],
+    places: &Places,
+) -> (String, String) {
     let is_refused = listen.for_this_machine().err();
     if let Some(refused) =
         is_refused.filter(|_| !serve_options.iter().any(|one| one == "--insecure"))
@@ -96,11 +105,13 @@ pub async fn why_unheard(listen: Listen, serve_options: &[String]) -> (String, S
     }
     match TakenPort::of(listen).await {
         Some(taken) => {
-            let step = taken.step(&taken.move_away());
-            (
-                format!("{listen} is taken{}", taken.by),
-                format!("{step}, then `mcpproxy restart`"),
-            )
+            let step = taken.step(&taken.move_away(places));
+            let step = if places.shares_file() {
+                format!("`mcpproxy stop`, then {step}")
+            } else {
+                format!("{step}, then `mcpproxy restart`")
+            };
+            (format!("{listen} is taken{}", taken.by), step)
         }
         None => (
             format!("the daemon does not listen on {listen}, which is free now"),
@@ -143,9 +154,13 @@ impl TakenPort {
         })
     }
 
-    /// The command that takes the free port.
-    pub fn move_away(&self) -> String {
-        format!("`mcpproxy config set listen {}`", self.free)
+    /// The command that takes the free port, and no other daemon's.
+    pub fn move_away(&self, places: &Places) -> String {
+        if places.shares_file() {
+            format!("`mcpproxy serve --port {}`", self.free.port())
+        } else {
+            format!("`mcpproxy config set listen {}`", self.free)
+        }
     }
 
     /// What to do about it; `take` takes the free port.
@@ -239,7 +254,19 @@ mod tests {
     };
 
     use super::{TakenPort, check, listening_sockets, version_of};
-    use crate::{config::Listen, doctor::DoctorSeverity};
+    use crate::{
+        config::{Listen, Places, Why},
+        doctor::DoctorSeverity,
+    };
+
+    fn places(why: Why, data_dir_given: bool) -> Places {
+        Places {
+            config_file: "/c".into(),
+            data_dir: "/d".into(),
+            data_dir_given,
+            why,
+        }
+    }
 
     fn listen(port: u16) -> Listen {
         format!("127.0.0.1:{port}").parse().expect("an address")
@@ -249,14 +276,18 @@ mod tests {
     async fn a_taken_port_fails_and_names_who_has_it() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = taken.local_addr().expect("an address").port();
-        let found = check(Some(listen(port)), None).await.expect("it is known");
+        let found = check(Some(listen(port)), None, &places(Why::Platform, false))
+            .await
+            .expect("it is known");
         assert_eq!(found.severity, DoctorSeverity::Fail, "{found:?}");
         let us = format!("process {}", std::process::id());
         if std::path::Path::new("/proc/net/tcp").exists() {
             assert!(found.what.contains(&us), "{found:?}");
         }
         drop(taken);
-        let found = check(Some(listen(port)), None).await.expect("it is known");
+        let found = check(Some(listen(port)), None, &places(Why::Platform, false))
+            .await
+            .expect("it is known");
         assert_eq!(found.severity, DoctorSeverity::Ok, "{found:?}");
     }
 
@@ -264,17 +295,26 @@ mod tests {
     async fn who_keeps_a_daemon_from_its_port_is_named() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = taken.local_addr().expect("an address").port();
+        let usual = places(Why::Platform, false);
         let taken_port = TakenPort::of(listen(port)).await.expect("it is taken");
         let free = taken_port.free;
         assert!(free.port() != port && TakenPort::of(free).await.is_none());
-        let (why, step) = super::why_unheard(listen(port), &[]).await;
+        let (why, step) = super::why_unheard(listen(port), &[], &usual).await;
         assert!(why.contains("is taken by"), "{why}");
         assert!(step.contains(&free.to_string()), "{step}");
+        // The file is another daemon's, too.
+        let second = places(Why::Platform, true);
+        let (_, step) = super::why_unheard(listen(port), &[], &second).await;
+        let alone = format!("`mcpproxy serve --port {}`", free.port());
+        assert!(
+            step.contains(&alone) && !step.contains("config set"),
+            "{step}"
+        );
         drop(taken);
-        let (why, _) = super::why_unheard(listen(port), &[]).await;
+        let (why, _) = super::why_unheard(listen(port), &[], &usual).await;
         assert!(why.ends_with("is free now"), "{why}");
         let open = "0.0.0.0:1".parse().expect("an address");
-        let (why, step) = super::why_unheard(open, &[]).await;
+        let (why, step) = super::why_unheard(open, &[], &usual).await;
         assert!(why.starts_with("other machines can reach"), "{why}");
         assert!(step.contains("listen 127.0.0.1:1`"), "{step}");
     }

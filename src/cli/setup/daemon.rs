@@ -6,7 +6,7 @@ use super::{
     report::{DaemonRow, SetupReport, say_step},
 };
 use crate::{
-    config::Listen,
+    config::{Listen, Places},
     daemon_client::DaemonClient,
     doctor::{self, TakenPort},
     management::{Management, OverFiles},
@@ -20,14 +20,8 @@ impl SetupCommand {
         report: &mut SetupReport,
         out: Output,
     ) -> Result<DaemonClient, CommandFailure> {
-        if let Some(daemon) = connection::open_if_running(files, out).await? {
-            if self.service {
-                let step = "start at every login: `mcpproxy stop`, then `mcpproxy service install`";
-                report.next_steps.push(step.to_owned());
-            }
-            return reachable(files, daemon, ("running", "runs already"), report, out).await;
-        }
-        let asks = !self.no_service && !self.yes && out.is_interactive();
+        let running = connection::open_if_running(files, out).await?;
+        let asks = running.is_none() && !self.no_service && !self.yes && out.is_interactive();
         let is_service = self.service || asks && out.asks("Start mcpproxy at every login?");
         if is_service {
             out.progress("installing the service");
@@ -38,6 +32,11 @@ impl SetupCommand {
                 let how = ("service", "runs as a service, at every login");
                 return reachable(files, daemon, how, report, out).await;
             }
+        }
+        if let Some(daemon) = running {
+            return reachable(files, daemon, ("running", "runs already"), report, out).await;
+        }
+        if is_service {
             out.note("the service manager did not start it; it runs in the background for now");
         }
         let daemon = start::start(files, &[], out).await?;
@@ -89,15 +88,20 @@ async fn without_http(files: &Management<OverFiles>, options: &[String]) -> Comm
     let what = format!("no client can connect to {listen}");
     if let Some(taken) = TakenPort::of(listen).await {
         let what = format!("{what}: the port is taken{}", taken.by);
-        return taken_port(&what, &taken, "mcpproxy stop && mcpproxy setup");
+        let setup = "mcpproxy stop && mcpproxy setup";
+        return taken_port(&what, &taken, setup, files.places());
     }
-    let (why, step) = doctor::why_unheard(listen, options).await;
+    let (why, step) = doctor::why_unheard(listen, options, files.places()).await;
     CommandFailure::failed(format!("{what}: {why}"))
         .next(format!("{step}, then `mcpproxy setup` again"))
 }
 
-fn taken_port(what: &str, taken: &TakenPort, setup: &str) -> CommandFailure {
-    let take = format!("`{setup} --port {}`", taken.free.port());
+fn taken_port(what: &str, taken: &TakenPort, setup: &str, places: &Places) -> CommandFailure {
+    let take = if places.shares_file() {
+        taken.move_away(places)
+    } else {
+        format!("`{setup} --port {}`", taken.free.port())
+    };
     CommandFailure::failed(what).next(taken.step(&take))
 }
 
@@ -124,7 +128,7 @@ pub(super) async fn free_address(
             out.agrees(&format!("{what}. Listen on {} instead?", taken.free))
         };
     if !agrees {
-        return Err(taken_port(&what, &taken, "mcpproxy setup"));
+        return Err(taken_port(&what, &taken, "mcpproxy setup", files.places()));
     }
     if yes {
         out.note(&what);

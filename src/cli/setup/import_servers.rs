@@ -10,7 +10,7 @@ use super::{
     report::{SetupReport, say_step},
 };
 use crate::{
-    clients::{ClientPlaces, FoundServer, ImportReport, move_out},
+    clients::{ClientPlaces, FoundOutcome, FoundServer, ImportReport, move_out},
     config::OurAddress,
     daemon_client::DaemonClient,
     management::{Management, OverFiles},
@@ -55,12 +55,19 @@ pub(super) async fn import_servers(
     if !out.is_json() {
         import::say_beside_missing(&found, out);
     }
-    for server in found.servers.iter().filter(|server| server.chosen) {
-        let name = server.new_name().unwrap_or_default().to_owned();
+    let all = matches!(choice, Choice::All | Choice::Named(_));
+    for server in &found.servers {
+        let name = server.new_name().unwrap_or(&server.written_name);
+        let is_wrong = server.outcome == FoundOutcome::Unusable;
         if server.imported {
-            report.imported.push(name);
-        } else {
-            report.not_imported.push(name);
+            report.imported.extend(server.new_name().map(str::to_owned));
+        } else if server.error.is_some() || all && is_wrong {
+            report.not_imported.push(name.to_owned());
+            let why = server.error.clone().unwrap_or_else(|| server.summary());
+            // That it was not added is said already.
+            if !server.chosen {
+                out.warning(&format!("{name} was not imported: {why}"));
+            }
         }
     }
     say_imported(&found, offered, report, out);
