@@ -140,6 +140,8 @@ impl UninstallCommand {
         done.purge &= done.failures.is_empty();
         if done.purge {
             done.purge(&files);
+        } else if self.purge {
+            done.say_what_stays(out);
         }
         done.copies = kept_copies(&places);
         done.conclude(out)
@@ -300,10 +302,11 @@ impl Uninstalled {
     }
 
     fn say_what_stays(&self, out: Output) {
-        if !self.purge && !self.files.is_empty() {
-            let files = self.files.iter().map(|file| file.display().to_string());
-            let files: Vec<String> = files.collect();
-            out.done(&format!("stays: {}; --purge deletes it", files.join(", ")));
+        let files = self.files.iter().map(|file| file.display().to_string());
+        let secrets = self.secrets.iter().map(|name| format!("the secret {name}"));
+        let kept: Vec<String> = files.chain(secrets).collect();
+        if !self.purge && !kept.is_empty() {
+            out.done(&format!("stays: {}; --purge deletes it", kept.join(", ")));
         }
     }
 
