@@ -127,9 +127,9 @@ impl CallCommand {
         match shown {
             Err(failure) if failure.is_shown => {
                 let schema = example_call::schema_of(&mut daemon, &target.name).await;
-                let call = example_call::completed(&target.name, &schema, &target.object());
-                Err(match call {
-                    Some(call) => failure.next(format!("`{call}`")),
+                let step = example_call::completed(&target.name, &schema, &target.object());
+                Err(match step {
+                    Some(step) => failure.next(step),
                     None => failure,
                 })
             }
@@ -181,6 +181,11 @@ async fn meant(files: &Management<OverFiles>, words: &[String], out: Output) -> 
     let name = words.iter().find(|word| !KINDS.contains(&&***word))?;
     let mut daemon = connection::open_if_running(files, out).await.ok()??;
     let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
+    let after = words.iter().skip_while(|word| *word != name).nth(1);
+    let whole = after.map(|tool| format!("{name}:{tool}"));
+    if let Some(whole) = whole.filter(|whole| known.tools.iter().any(|tool| tool.name == *whole)) {
+        return Some(format!("did you mean `mcpproxy call {whole}`?"));
+    }
     let is_meant = |tool: &&ToolRow| {
         tool.name
             .split_once(':')

@@ -27,10 +27,11 @@ fn missing<'a>(schema: &'a Value, given: &Map<String, Value>) -> Vec<&'a str> {
     required.filter(|key| !given.contains_key(*key)).collect()
 }
 
-/// The call with these arguments and what they lack; nothing where they lack nothing.
+/// What these arguments lack, and the call with it; nothing where they lack nothing.
 pub(super) fn completed(name: &str, schema: &Value, given: &Map<String, Value>) -> Option<String> {
     let missing = missing(schema, given);
-    (!missing.is_empty()).then(|| typed(name, schema, given, &missing))
+    let call = || typed(name, schema, given, &missing);
+    (!missing.is_empty()).then(|| format!("it needs {}: `{}`", missing.join(", "), call()))
 }
 
 fn typed(name: &str, schema: &Value, given: &Map<String, Value>, missing: &[&str]) -> String {
@@ -58,9 +59,8 @@ fn value_for(of: &Value) -> Value {
     ];
     let declared = declared.into_iter().find(|value| !value.is_null());
     let kind = of["type"].as_str().or_else(|| of["type"][0].as_str());
-    let least = || of["minimum"].as_i64().unwrap_or(1);
     declared.cloned().unwrap_or_else(|| match kind {
-        Some("integer" | "number") => least().into(),
+        Some("integer" | "number") => "NUMBER".into(),
         Some("boolean") => true.into(),
         Some("array") => Value::Array(Vec::new()),
         Some("object") => Value::Object(Map::new()),
@@ -96,9 +96,9 @@ mod tests {
         });
         let given = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
         let completed = |value| super::completed("a:echo", &schema, &given(value));
-        let whole = "mcpproxy call a:echo message=TEXT times=1 'unit=m s'";
+        let whole = "it needs message, times, unit: `mcpproxy call a:echo message=TEXT times=NUMBER 'unit=m s'`";
         assert_eq!(completed(json!({})).as_deref(), Some(whole));
-        let rest = "mcpproxy call a:echo times=2 'x=[1]' message=TEXT 'unit=m s'";
+        let rest = "it needs message, unit: `mcpproxy call a:echo times=2 'x=[1]' message=TEXT 'unit=m s'`";
         assert_eq!(
             completed(json!({ "times": 2, "x": [1] })).as_deref(),
             Some(rest)

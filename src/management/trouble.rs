@@ -34,7 +34,10 @@ impl Trouble {
                 (error.whole(), step_while_held(&entry.name, error))
             } else {
                 let next = error.step.at_terminal(entry.name.as_str());
-                (one.explained_whenever(&error.whole()), next)
+                (
+                    one.explained_whenever(&error.whole(), &entry.transport),
+                    next,
+                )
             };
             Some(Self {
                 reason: error.whole(),

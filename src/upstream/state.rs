@@ -107,7 +107,7 @@ pub(in crate::upstream) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 const LOGIN_PAUSE: Duration = Duration::from_mins(10);
 
 /// Failures in a row after which a program is not started by itself any more.
-const GIVE_UP_AFTER: u32 = 5;
+pub(in crate::upstream) const GIVE_UP_AFTER: u32 = 5;
 
 impl State {
     /// Attempts in a row that came to nothing.
@@ -120,11 +120,6 @@ impl State {
             | Self::Authenticating { failures }
             | Self::Failed { failures } => failures,
         }
-    }
-
-    /// Whether it failed so often that it is not tried again by itself, although it is wanted.
-    pub fn is_given_up(self) -> bool {
-        matches!(self, Self::Failed { failures } if failures >= GIVE_UP_AFTER)
     }
 
     /// The next state, and what to do.

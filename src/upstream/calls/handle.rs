@@ -27,7 +27,7 @@ use crate::{
         connect_error::ConnectError,
         habits::Habits,
         instance_scope::{ClientReach, InstanceScope},
-        state::State,
+        state::{GIVE_UP_AFTER, State},
         usage::Usage,
         wanted::Identity,
     },
@@ -215,8 +215,11 @@ impl Status {
     }
 
     /// The same without a time that passes: it stays as it is until something happens.
-    pub fn explained_whenever(&self, why: &str) -> String {
-        self.explained_with(why, |_| "mcpproxy tries again".to_owned())
+    pub fn explained_whenever(&self, why: &str, transport: &Transport) -> String {
+        self.explained_with(why, |_| match transport {
+            Transport::Stdio(_) => format!("mcpproxy tries up to {GIVE_UP_AFTER} times"),
+            Transport::Remote(_) => "mcpproxy tries again".to_owned(),
+        })
     }
 
     fn explained_with(&self, why: &str, waiting: impl FnOnce(Duration) -> String) -> String {
@@ -230,8 +233,8 @@ impl Status {
             // A connection that had proved healthy was lost: no attempt has failed yet.
             0 => format!("{why}; {next}"),
             1 => format!("{why}; tried once; {next}"),
-            failures if self.state.is_given_up() => {
-                format!("{why}; gave up after {failures} tries; {next}")
+            GIVE_UP_AFTER if self.has_failed() => {
+                format!("{why}; gave up after {GIVE_UP_AFTER} tries; {next}")
             }
             failures => format!("{why}; tried {failures} times; {next}"),
         }

@@ -35,7 +35,7 @@ async fn records_of_failures_in_a_row_say_how_many_they_stand_for() {
     })
     .await;
     let why = details["server"]["last_error"].to_string();
-    has!(why, "after 9 tries", "{details}");
+    has!(why, "tried 9 times", "{details}");
     let six = vec![(json!("failed"), Value::Null); 6];
     assert_eq!(recorded(&daemon).await, six);
 
