@@ -20,7 +20,7 @@ use crate::{
     failure::error_code::ErrorCode,
     management::{
         ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, DaemonLocation, EditPath, Management,
-        OverFiles, UndoRequest,
+        OverFiles, StatusReport, UndoRequest,
     },
     text::names,
 };
@@ -270,7 +270,12 @@ async fn change(
                 Some(undone) => format!("undid change {undone}, as change {id}"),
                 None => format!("saved as change {id}; `mcpproxy config undo {id}` undoes it"),
             });
-            if change.needs == Needs::Restart && !daemon.is_over_files() {
+            let is_fixed = change.needs == Needs::Restart && !daemon.is_over_files();
+            // What is as it was at its start needs none.
+            if is_fixed
+                && let StatusReport { needs_restart, .. } = daemon.fetch("/api/v1/status").await?
+                && !needs_restart.is_empty()
+            {
                 out.next("`mcpproxy restart`, then it takes effect");
             }
         }

@@ -23,7 +23,7 @@ use crate::{
     },
     sessions::sealing::random_secret,
     storage::{self, in_words},
-    text::{moment, secret::Secret},
+    text::{moment, names, secret::Secret},
 };
 
 /// Characters of a token that lists show.
@@ -446,8 +446,16 @@ fn failed(data_dir: &Path, error: &TokenError) -> Failure {
         .at_terminal(format!(
             "choose another name, or revoke that one first: `mcpproxy token revoke {name}`"
         )),
-        TokenError::Unknown(_) => failure(ErrorCode::UnknownToken, "Name one that there is.")
-            .with_step(NextStep::ShowTokens),
+        TokenError::Unknown(name) => {
+            let failure = failure(ErrorCode::UnknownToken, "Name one that there is.");
+            let known = IssuedTokens::read(data_dir).unwrap_or_default();
+            match names::closest(name, known.iter().map(|token| &*token.name)) {
+                Some(close) => {
+                    failure.at_terminal(format!("did you mean `mcpproxy token revoke {close}`?"))
+                }
+                None => failure.with_step(NextStep::ShowTokens),
+            }
+        }
         TokenError::Wrong(_) => {
             failure(ErrorCode::InvalidArguments, "Correct that, then try again.")
                 .at_terminal("for example: `mcpproxy token add ben --servers github --expires 30d`")
