@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     config::{SOCKET, duration},
-    daemon_client::bridge::{self, DaemonSocket},
+    daemon_client::bridge::{self, DaemonSocket, Unserved},
     process,
     storage::in_words,
     text::secret::Secret,
@@ -52,7 +52,10 @@ impl StdioCommand {
             CommandFailure::failed(format!("stdin or stdout is closed: {}", in_words(&error)))
         })?;
         let carried = bridge::carry(socket, starter, input, output).await;
-        carried.map_err(|error| CommandFailure::failed(error.to_string()))
+        carried.map_err(|error| match error {
+            Unserved::StartedByDaemon => CommandFailure::failed(error.to_string()),
+            Unserved::NoDaemon => CommandFailure::not_reachable(""),
+        })
     }
 }
 

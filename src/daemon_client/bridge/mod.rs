@@ -73,10 +73,16 @@ pub struct UnstartedDaemon {
     pub code: ErrorCode,
 }
 
-/// The daemon is the client: it has started the program in which the bridge runs.
+/// Why a client was not served.
 #[derive(Debug, thiserror::Error)]
-#[error("{IS_OURSELVES}: this client was started by the daemon itself")]
-pub struct StartedByDaemon;
+pub enum Unserved {
+    /// The daemon is the client: it has started the program in which the bridge runs.
+    #[error("{IS_OURSELVES}: this client was started by the daemon itself")]
+    StartedByDaemon,
+    /// There was no daemon at any time, as [`BridgeHost::fail`] has said.
+    #[error("no daemon was there")]
+    NoDaemon,
+}
 
 /// Carries lines until the client's input ends or it reads no more. A daemon that is the client itself lets nobody in: its first
 /// requests are answered with that, and then it is over.
@@ -85,7 +91,7 @@ pub async fn carry(
     host: impl BridgeHost,
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin,
-) -> Result<(), StartedByDaemon> {
+) -> Result<(), Unserved> {
     let (out, frames) = mpsc::channel(WAITING);
     let (sender, lines) = mpsc::channel(WAITING);
     let gone = CancellationToken::new();
@@ -155,9 +161,10 @@ struct State {
 }
 
 impl<H: BridgeHost> Bridge<H> {
-    async fn run(mut self, mut heard: mpsc::Receiver<Line>) -> Result<(), StartedByDaemon> {
+    async fn run(mut self, mut heard: mpsc::Receiver<Line>) -> Result<(), Unserved> {
         // Without waiting for the first line, so that the daemon starts while the client does. Every request reports a failure.
-        if let Err(absent) = self.attach().await
+        let first = self.attach().await;
+        if let Err(absent) = &first
             && !absent.is_ourselves
         {
             self.host.fail(&absent.why, &absent.step);
@@ -171,8 +178,9 @@ impl<H: BridgeHost> Bridge<H> {
                         self.shared.tell(error_frame(id.as_ref(), &error.to_raw())).await;
                     }
                     None => {
+                        let is_served = first.is_ok() || self.attached.is_some();
                         self.part().await;
-                        return Ok(());
+                        return if is_served { Ok(()) } else { Err(Unserved::NoDaemon) };
                     }
                 },
                 () = self.shared.lost.notified() => {
@@ -185,7 +193,7 @@ impl<H: BridgeHost> Bridge<H> {
         }
     }
 
-    async fn take(&mut self, line: Bytes, again: bool) -> Result<(), StartedByDaemon> {
+    async fn take(&mut self, line: Bytes, again: bool) -> Result<(), Unserved> {
         let mut requests = match ClientLine::read(&line) {
             ClientLine::Malformed(answer) => {
                 self.shared.tell(answer).await;
@@ -206,7 +214,7 @@ impl<H: BridgeHost> Bridge<H> {
                     self.shared.tell(answer).await;
                 }
                 return if absent.is_ourselves {
-                    Err(StartedByDaemon)
+                    Err(Unserved::StartedByDaemon)
                 } else {
                     Ok(())
                 };
