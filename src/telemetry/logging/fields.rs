@@ -48,6 +48,7 @@ impl ShownFields {
 
     fn put(&mut self, name: &str, value: fmt::Arguments<'_>) {
         self.begin(name);
+        let start = self.text.len();
         let mut escaping = Escaping {
             left: LONGEST,
             text: &mut self.text,
@@ -58,7 +59,20 @@ impl ShownFields {
         } else {
             self.error = self.error.or(written.err());
         }
+        if name != MESSAGE && !is_one(self.text.get(start..).unwrap_or_default()) {
+            let value = self.text.split_off(start).replace('"', "\\\"");
+            self.text.extend(["\"", &value, "\""]);
+        }
     }
+}
+
+/// Whether everybody sees where a value ends: it has no blank, or signs around it.
+fn is_one(value: &str) -> bool {
+    let inside = |begin, end| value.strip_prefix(begin)?.strip_suffix(end);
+    let quoted = inside('"', '"').map(|inside: &str| inside.replace("\\\"", ""));
+    !value.contains(' ')
+        || quoted.is_some_and(|inside| !inside.contains('"'))
+        || inside('[', ']').or_else(|| inside('{', '}')).is_some()
 }
 
 impl Visit for ShownFields {

@@ -320,7 +320,7 @@ mod tests {
             "{log}"
         );
         assert!(
-            log.contains(r"shown=a\nINFO forged\r\u{1b}[2J\u{9b}\u{202e}ö"),
+            log.contains(r#"shown="a\nINFO forged\r\u{1b}[2J\u{9b}\u{202e}ö" "#),
             "{log}"
         );
         assert!(
