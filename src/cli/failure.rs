@@ -105,10 +105,14 @@ impl CommandFailure {
             hint: Option<&'a str>,
             exit_code: u8,
         }
-        let usage = (self.exit_code == USAGE).then_some(ErrorCode::InvalidArguments.as_str());
+        let of_exit = match self.exit_code {
+            USAGE => Some(ErrorCode::InvalidArguments),
+            NOT_REACHABLE => Some(ErrorCode::DaemonUnreachable),
+            _ => None,
+        };
         let shown = Shown {
             error: &self.in_words(),
-            code: self.code.map(ErrorCode::as_str).or(usage),
+            code: self.code.or(of_exit).map(ErrorCode::as_str),
             hint: self.next_step.as_deref(),
             exit_code: self.exit_code,
         };

@@ -121,6 +121,8 @@ codes! {
     ConfigUnusable = ("config_unusable", 500, 1, RPC_INTERNAL),
     /// The daemon is ending.
     ShuttingDown = ("shutting_down", 503, 1, RPC_INTERNAL),
+    /// Only a daemon could do it, and none answers.
+    DaemonUnreachable = ("daemon_unreachable", 503, 3, RPC_INTERNAL),
     /// A fault of mcpproxy.
     Internal = ("internal", 500, 1, RPC_INTERNAL),
 }
@@ -136,7 +138,7 @@ impl ErrorCode {
         self.row().1
     }
 
-    /// Exit code of the command line: 1 failed, 2 usage, 4 refused by policy.
+    /// Exit code of the command line: 1 failed, 2 usage, 3 no daemon, 4 refused by policy.
     pub fn exit_code(self) -> u8 {
         self.row().2
     }
