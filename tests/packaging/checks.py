@@ -129,7 +129,8 @@ class Workflows(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
 
     def test_shell_scripts_can_be_read(self):
-        scripts = [PACKAGING / "build", PACKAGING / "claude-plugin/mcpproxy/start", TOP / "tests/packaging/run", TOP / "tests/packaging/setup"]
+        own = [PACKAGING / "build", PACKAGING / "compile", PACKAGING / "claude-plugin/mcpproxy/start"]
+        scripts = [*own, TOP / "tests/packaging/run", TOP / "tests/packaging/setup"]
         for script in scripts:
             self.assertTrue(os.access(script, os.X_OK), f"{script} cannot be executed")
             subprocess.run(["bash", "-n", script], check=True)
