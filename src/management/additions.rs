@@ -8,7 +8,11 @@ use super::{
     servers::ServerChange,
     writing::{bad_name, command_line},
 };
-use crate::{config::Change, failure::error_code::Failure, text::names::ServerName};
+use crate::{
+    config::Change,
+    failure::error_code::{ErrorCode, Failure},
+    text::names::ServerName,
+};
 
 impl<B: Backing> Management<B> {
     /// Adds a server. What a person adds is trusted unless the entry says otherwise.
@@ -26,17 +30,27 @@ impl<B: Backing> Management<B> {
         &self,
         entries: Vec<(String, Map<String, Value>)>,
     ) -> Vec<Result<Option<u64>, Failure>> {
-        let additions: Vec<_> = entries
+        let additions = entries
             .into_iter()
-            .map(|(name, entry)| self.addition(&name, entry))
-            .collect();
-        let written = self
-            .add(additions.iter().flatten().cloned().collect())
-            .await;
-        additions
-            .into_iter()
-            .map(|addition| addition.and_then(|_| written.clone()))
-            .collect()
+            .map(|(name, entry)| self.addition(&name, entry));
+        let mut additions: Vec<Result<Change, Failure>> = additions.collect();
+        loop {
+            let written = self.add(additions.iter().flatten().cloned().collect());
+            let written = written.await;
+            let taken = written.as_ref().err().and_then(taken_name);
+            // Of two of one name the first is added.
+            let taken = taken.and_then(|name| {
+                let mut additions = additions.iter_mut().rev();
+                additions.find(|addition| addition.as_ref().is_ok_and(|one| adds(one, name)))
+            });
+            match (taken, written) {
+                (Some(taken), Err(failure)) => *taken = Err(failure),
+                (_, written) => {
+                    let results = additions.into_iter();
+                    return results.map(|one| one.and(written.clone())).collect();
+                }
+            }
+        }
     }
 
     async fn add(&self, additions: Vec<Change>) -> Result<Option<u64>, Failure> {
@@ -67,4 +81,14 @@ impl<B: Backing> Management<B> {
             }),
         }
     }
+}
+
+/// The name that another server has.
+fn taken_name(failure: &Failure) -> Option<&str> {
+    let is_taken = failure.code == ErrorCode::ServerExists;
+    failure.server.as_deref().filter(|_| is_taken)
+}
+
+fn adds(change: &Change, other: &str) -> bool {
+    matches!(change, Change::AddServer { name, .. } if name.as_str().eq_ignore_ascii_case(other))
 }

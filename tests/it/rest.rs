@@ -131,6 +131,26 @@ async fn a_new_secret_is_stored_over_no_other_also_by_two_at_once() {
 }
 
 #[tokio::test]
+async fn a_name_that_is_taken_leaves_the_other_additions_alone() {
+    let (_upstream, daemon) = daemon().await;
+    let named = |name: &str| json!({ "name": name, "command": "true", "enabled": false });
+    let servers = ["one", "UP", "two", "One"].map(named);
+    let servers = json!({ "servers": servers });
+    let answer = post(&daemon, "/api/v1/additions", &servers).await.json();
+    let errors = answer["errors"].as_array().expect("a list");
+    let is_added: Vec<bool> = errors.iter().map(Value::is_null).collect();
+    assert_eq!(is_added, [true, false, true, false], "{answer}");
+    let undo = json!({ "id": answer["id"] });
+    let undone = post(&daemon, "/api/v1/config/undo", &undo).await;
+    assert_eq!(undone.status, 200, "{}", undone.text());
+    for gone in ["one", "two"] {
+        let path = format!("/api/v1/servers/{gone}");
+        assert_eq!(daemon.rest("GET", &path, "").await.status, 404, "{gone}");
+    }
+    daemon.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_stream_tells_of_servers_lists_settings_and_records() {
     let (_upstream, daemon) = daemon().await;
     let (mut events, open) = stream(&daemon, "/api/v1/events", "open").await;
