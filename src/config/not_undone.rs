@@ -6,8 +6,8 @@ pub enum NotUndone {
     /// The history cannot be read.
     #[error("the history of the configuration cannot be read")]
     Unreadable,
-    /// There is none.
-    #[error("no change is recorded in this data folder")]
+    /// There is none, or all are undone.
+    #[error("no change is left to undo")]
     Nothing,
     /// It is not in the history.
     #[error("there is no change {0} in the history")]

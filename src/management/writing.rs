@@ -97,9 +97,6 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         WriteError::Edit(EditError::NotUndone(why)) => {
             let failure = failure(ErrorCode::NotUndone, "Choose another change.");
             failure.with_step(match why {
-                NotUndone::Nothing => {
-                    NextStep::act("if it was made with another data folder, add --data-dir FOLDER")
-                }
                 NotUndone::Revoked { name, .. } => {
                     let name = as_argument(name);
                     NextStep::act(format!("`mcpproxy token add {name}` issues another"))
