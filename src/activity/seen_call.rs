@@ -6,7 +6,7 @@ use super::course::CallCourse;
 use crate::{
     failure::error_code::Failure,
     telemetry::spans::CallTrace,
-    text::names::ServerName,
+    text::{cut::beginning, names::ServerName},
     wire::{Raw, Thing, method},
 };
 
@@ -180,8 +180,7 @@ pub(super) fn well_known(method: &str) -> Cow<'static, str> {
 
 /// The beginning of a text that others made up.
 pub(super) fn bounded(text: &str) -> &str {
-    let (beginning, _) = text.split_at(text.floor_char_boundary(LONGEST_TEXT));
-    beginning
+    beginning(text, LONGEST_TEXT)
 }
 
 /// What a client says of itself, without what no record shows if that is much.

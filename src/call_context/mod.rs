@@ -34,6 +34,7 @@ use crate::{
         log_context::LoggedAs,
         spans::{CallTrace, TracedRequest},
     },
+    text::cut::beginning,
     wire::{
         Id, LogLevel, Outcome, Raw, RequestTrace, Revision, RpcError, bridge::Sender, capabilities,
     },
@@ -265,8 +266,7 @@ impl ClientIdentity {
         }
         let names = ["name", "title", "version"].into_iter().filter_map(|key| {
             let text = info.get(key)?.string()?;
-            let cut = text.split_at(text.floor_char_boundary(SHOWN_NAME)).0;
-            Some((key, cut.to_owned()))
+            Some((key, beginning(&text, SHOWN_NAME).to_owned()))
         });
         let names: BTreeMap<&str, String> = names.collect();
         Ok(Self::new(&Raw::author(&names), capabilities))

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::limits;
+use crate::text::cut::shortened;
 
 /// What kind of end it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,14 +118,9 @@ pub struct ScriptFailure {
 impl ScriptFailure {
     /// One without a place.
     pub fn new(code: ScriptCode, message: impl Into<String>) -> Self {
-        let mut message = message.into();
-        if message.len() > limits::SHOWN {
-            message.truncate(message.floor_char_boundary(limits::SHOWN));
-            message.push('…');
-        }
         Self {
             code,
-            message,
+            message: shortened(message, limits::SHOWN),
             stack: String::new(),
             position: None,
         }

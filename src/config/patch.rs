@@ -14,6 +14,7 @@ use super::{
     unknown_keys,
     unrepeated::read_unrepeated,
 };
+use crate::text::cut::beginning;
 
 /// What somebody wants of an entry, under the proper names of its keys. A null takes a key out. It may hold secrets, so it has no
 /// `Debug`.
@@ -43,6 +44,9 @@ fn listed(problems: &[String]) -> String {
     let all = named.chain(more).collect::<Vec<_>>().join("; ");
     without_credentials(&all)
 }
+
+/// Limit: bytes of an unknown key that an error repeats.
+const SHOWN: usize = 64;
 
 /// Keys that are also taken as JSON in a string, under their names with `_json`.
 const ALSO_AS_JSON: &[&str] = &["args", "env", "headers", "isolation", "oauth"];
@@ -220,7 +224,7 @@ fn is_null(value: &Value) -> bool {
 }
 
 fn unknown(key: &str) -> BadPatch {
-    let shown = key.get(..key.floor_char_boundary(64)).unwrap_or_default();
+    let shown = beginning(key, SHOWN);
     let meant = match unknown_keys::meant(key, entry_keys()) {
         Some(meant) => format!("; did you mean `{meant}`?"),
         None => String::new(),

@@ -7,7 +7,10 @@ use serde_json::{Map, Number, Value, error::Category};
 
 use super::document::strict_json;
 use crate::{
-    text::redact::{self, TextKind},
+    text::{
+        cut::beginning,
+        redact::{self, TextKind},
+    },
     wire::json_fault,
 };
 
@@ -112,8 +115,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut object = Map::new();
         while let Some((key, Unrepeated(value))) = members.next_entry::<String, _>()? {
             if object.contains_key(&key) {
-                let shown = key.get(..key.floor_char_boundary(SHOWN));
-                let shown = shown.unwrap_or_default();
+                let shown = beginning(&key, SHOWN);
                 return Err(de::Error::custom(format_args!(
                     "{shown:?} appears twice in one object"
                 )));

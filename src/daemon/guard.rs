@@ -16,6 +16,7 @@ use crate::{
         shown_failure::shown_failure,
     },
     telemetry::log_throttle::LogThrottle,
+    text::cut::beginning,
 };
 
 /// Headers that decide what a request may do. Other readers may take another of two than mcpproxy does. Those that repeat the body are
@@ -70,8 +71,8 @@ pub(super) fn check(settings: &Settings, lines: &RefusalLines, request: &Request
             };
             if let Some(times) = limit.due() {
                 tracing::info!(
-                    path = shown(request.uri().path()),
-                    rejected = shown(&values_of(request.headers(), &what)),
+                    path = beginning(request.uri().path(), SHOWN),
+                    rejected = beginning(&values_of(request.headers(), &what), SHOWN),
                     times,
                     "request refused: its {what} is not trusted"
                 );
@@ -179,10 +180,6 @@ fn values_of(headers: &HeaderMap, name: &HeaderName) -> String {
     let values = headers.get_all(name).iter();
     let values = values.map(|value| String::from_utf8_lossy(value.as_bytes()));
     values.collect::<Vec<_>>().join(", ")
-}
-
-fn shown(text: &str) -> &str {
-    text.split_at(text.floor_char_boundary(SHOWN)).0
 }
 
 fn refusal(what: &HeaderName) -> Response {

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Serialize, ser::SerializeMap};
 
 use super::step::NextStep;
+use crate::text::cut::shortened;
 
 /// JSON-RPC 2.0, 5.1: the params are wrong.
 const RPC_PARAMS: i64 = -32602;
@@ -216,11 +217,11 @@ impl Failure {
     /// A failure that concerns no particular server.
     pub fn new(code: ErrorCode, error: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
-            error: cut(error.into(), LONGEST_SENTENCE),
+            error: shortened(error, LONGEST_SENTENCE),
             code,
             server: None,
             tool: None,
-            hint: sentence(cut(hint.into(), LONGEST_SENTENCE)),
+            hint: sentence(shortened(hint, LONGEST_SENTENCE)),
             step: None,
             closest: None,
         }
@@ -238,7 +239,7 @@ impl Failure {
     /// Names the server.
     #[must_use]
     pub fn of_server(mut self, server: impl fmt::Display) -> Self {
-        self.server = Some(cut(server.to_string(), LONGEST_NAME));
+        self.server = Some(shortened(server.to_string(), LONGEST_NAME));
         self
     }
 
@@ -296,7 +297,7 @@ impl Failure {
     /// Names the tool.
     #[must_use]
     pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
-        self.tool = Some(cut(tool.into(), LONGEST_NAME).into());
+        self.tool = Some(shortened(tool, LONGEST_NAME).into());
         self
     }
 }
@@ -328,14 +329,6 @@ pub fn sentence(text: String) -> String {
     };
     if text.starts_with(char::is_alphabetic) && !text.ends_with(['.', '?', '…']) {
         text.push('.');
-    }
-    text
-}
-
-fn cut(mut text: String, longest: usize) -> String {
-    if text.len() > longest {
-        text.truncate(text.floor_char_boundary(longest));
-        text.push('…');
     }
     text
 }

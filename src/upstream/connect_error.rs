@@ -6,6 +6,7 @@ use crate::{
     failure::step::NextStep,
     process::{StderrLog, engine_is_down},
     text::{
+        cut::beginning,
         redact::{self, TextKind},
         secret::Secrets,
     },
@@ -121,10 +122,6 @@ pub(in crate::upstream) fn shown(text: &str, secrets: &Secrets) -> String {
     } else {
         redacted.into_owned()
     }
-}
-
-fn beginning(text: &str, longest: usize) -> &str {
-    text.split_at(text.floor_char_boundary(longest)).0
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Raw;
+use crate::text::cut::shortened;
 
 /// Limit: bytes of a message. Names that a client made up stand in it, and would come back whole otherwise.
 const LONGEST_MESSAGE: usize = 2048;
@@ -43,14 +44,9 @@ impl RpcError {
 
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        let mut message = message.into();
-        if message.len() > LONGEST_MESSAGE {
-            message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
-            message.push('…');
-        }
         Self {
             code,
-            message,
+            message: shortened(message, LONGEST_MESSAGE),
             data: None,
         }
     }

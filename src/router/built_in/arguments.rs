@@ -3,7 +3,7 @@
 
 use crate::{
     gate::Variant,
-    text::names,
+    text::{cut::beginning, names},
     wire::{LONGEST_NAME, LONGEST_URI, Raw},
 };
 
@@ -82,10 +82,9 @@ fn is_longer(value: &Raw, most: usize) -> bool {
 fn unknown(key: &str, place: &str, known: &[impl AsRef<str>]) -> String {
     let close = names::closest(key, known.iter().map(AsRef::as_ref));
     let close = close.map(|close| format!("; did you mean `{close}`?"));
-    let shown = key.get(..key.floor_char_boundary(SHOWN));
+    let shown = beginning(key, SHOWN);
     format!(
-        "`{}` is unknown {place}{}",
-        shown.unwrap_or_default(),
+        "`{shown}` is unknown {place}{}",
         close.unwrap_or_default()
     )
 }

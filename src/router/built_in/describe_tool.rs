@@ -12,7 +12,7 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
     gate::Moment,
     router::{Reply, RequestError, definitions::with_offered_views},
-    text::names::ServerName,
+    text::{cut::beginning, names::ServerName},
     wire::{Edit, Raw, Target, splice},
 };
 
@@ -214,9 +214,8 @@ fn described(now: &Moment, server: &ServerName, tool: &Tool) -> Raw {
 }
 
 fn explanation(name: &str, failure: &Failure, closest: &[String]) -> Raw {
-    let end = name.floor_char_boundary(REPEATED);
     Raw::author(&json!({
-        "name": name.get(..end),
+        "name": beginning(name, REPEATED),
         "error": failure.error,
         "code": failure.code.as_str(),
         "hint": failure.hint,

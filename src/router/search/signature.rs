@@ -3,7 +3,10 @@
 
 use std::fmt::Write as _;
 
-use crate::{text::visible, wire::Raw};
+use crate::{
+    text::{cut::beginning, visible},
+    wire::Raw,
+};
 
 /// Bytes of the parameters, and of the result. What does not fit is left out, with a mark.
 const PARAMETERS: usize = 240;
@@ -236,8 +239,8 @@ fn spelt(name: &str) -> String {
     if name.len() <= LONGEST_NAME && !name.is_empty() && name.chars().all(is_plain) {
         return name.to_owned();
     }
-    let (cut, _) = name.split_at(name.floor_char_boundary(LONGEST_NAME));
-    visible::visible_json(Raw::author(&cut).as_str())
+    let cut = Raw::author(&beginning(name, LONGEST_NAME));
+    visible::visible_json(cut.as_str())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use tracing_subscriber::{
 use super::fields::{LONGEST, ShownFields};
 use crate::{
     telemetry::log_context::{self, ContextFields, LogContext},
-    text::{moment, visible::visible_json},
+    text::{cut::shortened, moment, visible::visible_json},
 };
 
 /// For people: `2026-11-22T10:00:00.000000Z  INFO call{id=c1 …}: listening address=127.0.0.1:8080`; lines of debug and trace name their module.
@@ -191,9 +191,7 @@ impl JsonFields {
     }
 
     fn put_text(&mut self, name: &str, text: &str) {
-        let (shown, more) = text.split_at(text.floor_char_boundary(LONGEST));
-        let cut = if more.is_empty() { "" } else { "…" };
-        self.put(name, format!("{shown}{cut}").into());
+        self.put(name, shortened(text, LONGEST).into());
     }
 }
 

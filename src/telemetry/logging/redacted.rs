@@ -9,7 +9,7 @@ use std::{
 use arc_swap::ArcSwap;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::text::secret::Secrets;
+use crate::text::{cut, secret::Secrets};
 
 /// There is one log in a process, so there is one list.
 static HIDDEN: LazyLock<ArcSwap<Secrets>> = LazyLock::new(ArcSwap::default);
@@ -28,10 +28,7 @@ pub fn beginning(text: &str, longest: usize) -> String {
     } else {
         hidden.redacted_beginning(begin)
     };
-    shown
-        .split_at(shown.floor_char_boundary(longest))
-        .0
-        .to_owned()
+    cut::beginning(&shown, longest).to_owned()
 }
 
 /// Masks what it passes on. Each write is one log line or several.

@@ -1,7 +1,6 @@
 //! Texts that are masked before they are cut.
 
-/// Stands for what is left out.
-const LEFT_OUT: &str = "…";
+use crate::text::cut;
 
 /// A text as it is redacted, of at most so many bytes. It is cut last, because what is cut can no longer be found as a whole; but nobody
 /// searches megabytes for nothing. `mask` also learns whether there is more.
@@ -12,10 +11,10 @@ pub fn shorten(text: &str, longest: usize, mask: impl FnOnce(&str, bool) -> Stri
 }
 
 /// At most so many bytes, and then whether there is more.
-pub fn shortened(mut text: String, longest: usize, is_cut: bool) -> String {
-    if is_cut || text.len() > longest {
-        text.truncate(text.floor_char_boundary(longest));
-        text.push_str(LEFT_OUT);
+pub fn shortened(text: String, longest: usize, is_cut: bool) -> String {
+    if is_cut {
+        cut::marked(text, longest)
+    } else {
+        cut::shortened(text, longest)
     }
-    text
 }

@@ -6,6 +6,7 @@ use crate::{
     code_execution::limits,
     failure::error_code::{ErrorCode, Failure},
     router::{Reply, RequestError},
+    text::cut::beginning,
     wire::{Outcome, Raw, tool_result},
 };
 
@@ -81,11 +82,11 @@ fn error_text(result: &Raw) -> String {
     let content = result.get("content");
     let blocks = content.iter().flat_map(Raw::elements);
     let mut texts = blocks.filter_map(|block| block.get("text")?.string());
-    let mut text = texts
-        .next()
-        .unwrap_or_else(|| "the server reports an error without a text".to_owned());
-    text.truncate(text.floor_char_boundary(limits::SHOWN));
-    text
+    let text = texts.next();
+    let text = text
+        .as_deref()
+        .unwrap_or("the server reports an error without a text");
+    beginning(text, limits::SHOWN).to_owned()
 }
 
 /// A JSON-RPC error of a server.
