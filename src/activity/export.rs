@@ -2,7 +2,7 @@
 
 use super::record::ActivityRecord;
 use crate::{
-    text::visible::{push_json, visible_json},
+    text::visible::{layout_escape, push_json, visible_json},
     wire::Raw,
 };
 
@@ -95,11 +95,9 @@ fn cells(record: &ActivityRecord) -> [String; COLUMNS.len()] {
 fn on_one_line(cell: &str) -> String {
     let mut shown = String::with_capacity(cell.len());
     for character in cell.chars() {
-        match character {
-            '\n' => shown.push_str("\\n"),
-            '\r' => shown.push_str("\\r"),
-            '\t' => shown.push_str("\\t"),
-            other => push_json(other, &mut shown),
+        match layout_escape(character) {
+            Some(escape) => shown.push_str(escape),
+            None => push_json(character, &mut shown),
         }
     }
     shown

@@ -2,7 +2,7 @@
 
 pub(super) use crate::text::visible::{push_json, visible_json};
 
-use crate::text::visible::is_invisible;
+use crate::text::visible::push_visible;
 
 /// One line of text in which nothing steers a terminal or hides from the eye.
 pub(super) fn visible(text: &str) -> String {
@@ -13,8 +13,7 @@ pub(super) fn visible(text: &str) -> String {
             '\n' | '\t' => shown.push(' '),
             // A part of a line end; elsewhere it would begin the line anew.
             '\r' if matches!(characters.peek(), None | Some('\n')) => {}
-            c if is_invisible(c) => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
+            c => push_visible(c, &mut shown),
         }
     }
     shown

@@ -463,27 +463,13 @@ fn report(old: &Settings, new: &Settings) {
     let known = old.all_warnings();
     let warnings = new.all_warnings();
     for warning in warnings.iter().filter(|warning| !known.contains(warning)) {
-        tracing::warn!(warning = %one_line(&warning.to_string()), "configuration warning");
+        tracing::warn!(%warning, "configuration warning");
     }
     for entry in new
         .broken
         .iter()
         .filter(|entry| !old.broken.contains(entry))
     {
-        let (server, reason) = (one_line(&entry.name), one_line(&entry.reason));
-        tracing::warn!(%server, %reason, "server entry cannot be used");
+        tracing::warn!(server = %entry.name, reason = %entry.reason, "server entry cannot be used");
     }
-}
-
-/// What stands in the file may have line ends and escapes in it, with which it could write log lines of its own.
-fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            line.extend(character.escape_unicode());
-        } else {
-            line.push(character);
-        }
-    }
-    line
 }

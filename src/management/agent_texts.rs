@@ -7,7 +7,7 @@ use crate::{
     text::{
         redact::{self, TextKind},
         secret::Secrets,
-        visible::is_invisible,
+        visible::push_visible,
     },
 };
 
@@ -105,10 +105,9 @@ fn harmless(line: &str, secrets: &Secrets) -> String {
             shown.push('…');
             break;
         }
-        if is_invisible(character) && character != '\t' {
-            shown.extend(character.escape_unicode());
-        } else {
-            shown.push(character);
+        match character {
+            '\t' => shown.push(character),
+            c => push_visible(c, &mut shown),
         }
     }
     shown

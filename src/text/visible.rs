@@ -38,6 +38,25 @@ fn shapes_neighbours(character: char) -> bool {
         '\u{34F}' | '\u{180B}'..='\u{180F}' | '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
 }
 
+/// Adds a character, or its number where nobody would see it.
+pub fn push_visible(character: char, text: &mut String) {
+    if is_invisible(character) {
+        text.extend(character.escape_unicode());
+    } else {
+        text.push(character);
+    }
+}
+
+/// The escape of a character that moves within a line or ends it.
+pub fn layout_escape(character: char) -> Option<&'static str> {
+    match character {
+        '\n' => Some("\\n"),
+        '\r' => Some("\\r"),
+        '\t' => Some("\\t"),
+        _ => None,
+    }
+}
+
 /// JSON text that says the same, with such characters inside its strings as JSON escapes.
 pub fn visible_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
@@ -49,8 +68,7 @@ pub fn visible_json(json: &str) -> String {
 
 /// Adds a character of JSON text.
 pub fn push_json(character: char, json: &mut String) {
-    let is_layout = matches!(character, '\n' | '\r' | '\t');
-    if is_layout || !is_invisible(character) {
+    if layout_escape(character).is_some() || !is_invisible(character) {
         json.push(character);
         return;
     }

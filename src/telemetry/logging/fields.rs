@@ -5,7 +5,10 @@ use std::fmt::{self, Debug, Display, Write};
 
 use tracing::field::{Field, Visit};
 
-use crate::{telemetry::log_context::ContextFields, text::visible::is_invisible};
+use crate::{
+    telemetry::log_context::ContextFields,
+    text::visible::{is_invisible, layout_escape, push_visible},
+};
 
 /// Limit: bytes of one field. What strangers say may be megabytes.
 pub(super) const LONGEST: usize = 8 << 10;
@@ -114,12 +117,9 @@ impl Write for Escaping<'_> {
             self.text.push_str(shown);
         } else {
             for character in shown.chars() {
-                match character {
-                    '\n' => self.text.push_str("\\n"),
-                    '\r' => self.text.push_str("\\r"),
-                    '\t' => self.text.push_str("\\t"),
-                    c if is_invisible(c) => write!(self.text, "{}", c.escape_unicode())?,
-                    c => self.text.push(c),
+                match layout_escape(character) {
+                    Some(escape) => self.text.push_str(escape),
+                    None => push_visible(character, self.text),
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, ops::Range};
 
-use crate::text::visible::{is_hidden, is_invisible};
+use crate::text::visible::{is_hidden, is_invisible, layout_escape};
 
 /// Characters of an excerpt before they are escaped; enough to recognise a sentence.
 const LENGTH: usize = 96;
@@ -110,10 +110,11 @@ fn before(text: &str, at: usize, characters: usize) -> usize {
 
 /// Line ends as letters, and as numbers what is not seen, what steers a terminal, and what opens a tag.
 pub(super) fn push_escaped(escaped: &mut String, character: char) {
+    if let Some(escape) = layout_escape(character) {
+        escaped.push_str(escape);
+        return;
+    }
     match character {
-        '\n' => escaped.push_str("\\n"),
-        '\r' => escaped.push_str("\\r"),
-        '\t' => escaped.push_str("\\t"),
         '\\' => escaped.push_str("\\\\"),
         '<' | '>' => escape(escaped, character),
         plain if plain.is_ascii_graphic() => escaped.push(plain),
