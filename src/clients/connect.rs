@@ -286,7 +286,7 @@ pub(super) fn carry_out(
         });
     }
     let backup = change.write().map_err(|error| not_written(&error))?;
-    let did = if change.puts_back_another() {
+    let did = if change.puts_back_another {
         ConnectOutcome::PutBack
     } else {
         did

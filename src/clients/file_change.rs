@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     client::Client,
+    copies::{Copies, CopiesAfter, PresentEntry},
     edit,
     fault::FileFault,
     file::{ClientFile, FoundFile},
@@ -31,21 +32,10 @@ pub(super) struct FileChange {
     pub after: Option<String>,
     /// Whether the entry may be of somebody else: no copy of the file is without it.
     pub is_found: bool,
-    /// Whether the entry that comes back was written by somebody else.
+    /// Whether an entry comes back that leads to us, or means us, as somebody wrote it before us.
     pub puts_back_another: bool,
     /// What becomes of copies.
     pub copies: CopiesAfter,
-}
-
-/// What becomes of the copies beside a file when it was written.
-#[derive(Clone, PartialEq)]
-pub(super) enum CopiesAfter {
-    /// They stay, and one of what was there comes.
-    OneMore,
-    /// The file is what one of them was: that one and those after it are of no more use, and none comes.
-    WithoutRestored(Vec<PathBuf>),
-    /// Of what was there comes one that has all that these had, but for what was changed by others since.
-    InPlaceOf(Vec<PathBuf>),
 }
 
 /// Why a client's file is left as it is.
@@ -83,6 +73,19 @@ pub(super) struct Wanted {
 }
 
 impl FileChange {
+    /// None yet of a file that says this.
+    pub(super) fn none(file: &ClientFile, name: &str, text: Option<String>) -> Self {
+        Self {
+            path: file.path.clone(),
+            name: name.to_owned(),
+            before: text.clone(),
+            after: text,
+            is_found: true,
+            puts_back_another: false,
+            copies: CopiesAfter::OneMore,
+        }
+    }
+
     /// Whether there is anything to write.
     pub(super) fn is_needed(&self) -> bool {
         self.before != self.after
@@ -113,11 +116,6 @@ impl FileChange {
             CopiesAfter::InPlaceOf(spent) => replace::clear(&self.path, spent),
         }
         Ok(copy)
-    }
-
-    /// Whether what is put back has an entry that leads to us, or means us, as somebody wrote it before us.
-    pub(super) fn puts_back_another(&self) -> bool {
-        self.puts_back_another
     }
 }
 
@@ -154,13 +152,8 @@ pub(super) fn connected(
     let ours = our_entry_in(&found, file, us);
     let name = ours.map_or(&wanted.name, |server| &server.name);
     let unchanged = FileChange {
-        path: file.path.clone(),
-        name: name.clone(),
-        before: before.clone(),
-        after: before.clone(),
         is_found: ours.is_some(),
-        puts_back_another: false,
-        copies: CopiesAfter::OneMore,
+        ..FileChange::none(file, name, before.clone())
     };
     let is_good = |server: &ClientServer| {
         us.is_us(server) && !leads_nowhere(server) && has_token(server, &wanted.target)
@@ -202,64 +195,129 @@ pub(super) fn disconnected(
 ) -> Result<FileChange, ClientFileError> {
     let text = file.text()?.ok_or(ClientFileError::NotThere)?;
     let found = file.servers_in(&text)?;
-    let ours = our_entry_in(&found, file, us).ok_or(ClientFileError::NotThere)?;
-    let name = ours.name.clone();
-    let entry = ours.entry.as_object().cloned().unwrap_or_default();
-    let with_us = |before: &str| edit::put(client, file.format, before, &name, &entry);
-    let is_without = |before: &str| edit::present(client, file.format, before, &name) == Ok(None);
-    // Also what led elsewhere, or to a program that is gone, was there before us.
-    let is_before_us = |before: &str| match file.servers_in(before) {
-        Ok(found) => match our_entry_in(&found, file, us) {
-            Some(other) => other.name == name && (!us.is_us(other) || leads_nowhere(other)),
-            None => is_without(before),
-        },
-        Err(_) => false,
+    let server = our_entry_in(&found, file, us).ok_or(ClientFileError::NotThere)?;
+    let copies = Copies::of(file);
+    let ours = PresentEntry {
+        client,
+        file,
+        text: &text,
+        server,
     };
-    let is_what_was =
-        |before: &str| is_before_us(before) && with_us(before).as_deref() == Ok(&text);
-    let copies: Vec<(PathBuf, String)> = replace::backups(&file.path, CopyKind::Connect)
-        .into_iter()
-        .filter_map(|copy| Some((copy.clone(), std::fs::read_to_string(copy).ok()?)))
-        .collect();
-    let is_ours_alone = copies.is_empty() && is_what_was("");
+    let is_before_us = |before: &str| is_before_us(before, &ours, us);
+    let is_what_was = |before: &str| is_before_us(before) && ours.comes_into(before);
+    let is_ours_alone = copies.texts().next().is_none() && is_what_was("");
     let unchanged = FileChange {
-        path: file.path.clone(),
-        name: name.clone(),
-        before: Some(text.clone()),
         after: None,
-        is_found: !is_ours_alone && !copies.iter().any(|(_, before)| is_before_us(before)),
-        puts_back_another: false,
-        copies: CopiesAfter::OneMore,
+        is_found: !is_ours_alone && !copies.texts().any(is_before_us),
+        ..FileChange::none(file, &server.name, Some(text.clone()))
     };
-    let paths =
-        |copies: &[(PathBuf, String)]| copies.iter().map(|(copy, _)| copy.clone()).collect();
-    // One that names us at an earlier address may be what `connect` wrote then.
-    let restored = copies
-        .iter()
-        .position(|(_, before)| is_without(before) && is_what_was(before))
-        .or_else(|| copies.iter().position(|(_, before)| is_what_was(before)));
-    if let Some(at) = restored
-        && let (spent, Some((_, before))) = (copies.get(..=at).unwrap_or_default(), copies.get(at))
-    {
-        return Ok(FileChange {
-            after: Some(before.clone()),
-            puts_back_another: !is_without(before),
-            copies: CopiesAfter::WithoutRestored(paths(spent)),
-            ..unchanged
-        });
-    }
     if is_ours_alone {
         return Ok(unchanged);
     }
-    let mut after = edit::take_out(client, file.format, &text, &name)?;
-    let mut before_us = copies.iter().filter(|(_, before)| is_before_us(before));
+    // One that names us at an earlier address may be what `connect` wrote then.
+    let restored = copies
+        .restored(|before| ours.is_not_in(before) && is_what_was(before))
+        .or_else(|| copies.restored(is_what_was));
+    if let Some((before, copies)) = restored {
+        return Ok(FileChange {
+            puts_back_another: !ours.is_not_in(&before),
+            after: Some(before),
+            copies,
+            ..unchanged
+        });
+    }
+    let mut after = edit::take_out(client, file.format, &text, &server.name)?;
+    let mut before_us = copies.texts().filter(|before| is_before_us(before));
     // A list that was made for us goes with us.
-    if before_us.any(|(_, before)| !edit::has_list(client, file.format, before)) {
+    if before_us.any(|before| !edit::has_list(client, file.format, before)) {
         after = edit::without_empty_list(client, file.format, after);
     }
     Ok(FileChange {
         after: Some(after),
-        copies: CopiesAfter::InPlaceOf(paths(&copies)),
+        copies: CopiesAfter::InPlaceOf(copies.paths()),
         ..unchanged
     })
+}
+
+/// Whether the file said this before us. Also what led elsewhere, or to a program that is gone, was there before us.
+fn is_before_us(before: &str, ours: &PresentEntry<'_>, us: &OurAddress) -> bool {
+    let Ok(found) = ours.file.servers_in(before) else {
+        return false;
+    };
+    match our_entry_in(&found, ours.file, us) {
+        Some(other) => other.name == ours.server.name && (!us.is_us(other) || leads_nowhere(other)),
+        None => ours.is_not_in(before),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+    use crate::clients::places::ClientPlaces;
+
+    const THEIRS: &str = "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }\n  }\n}\n";
+
+    fn us() -> OurAddress {
+        OurAddress {
+            ports: vec![8080],
+            places: None,
+        }
+    }
+
+    /// A file of Cursor that said `before`, into which we came.
+    fn connected_file(home: &Path, before: Option<&str>) -> (Client, ClientFile) {
+        let client = Client::from_word("cursor").expect("a client");
+        let places = ClientPlaces::new(home, home);
+        let file = places.file_to_connect(client, false).expect("it has one");
+        if let Some(before) = before {
+            fs::create_dir_all(file.path.parent().expect("a folder")).expect("ours");
+            fs::write(&file.path, before).expect("ours");
+        }
+        let wanted = Wanted {
+            target: ConnectTarget::Http {
+                url: "http://127.0.0.1:8080/mcp".to_owned(),
+                token: None,
+            },
+            name: "mcpproxy".to_owned(),
+            is_exact: false,
+        };
+        let change = connected(client, &file, &wanted, &us()).expect("it can be connected");
+        change.write().expect("it is ours");
+        (client, file)
+    }
+
+    /// The text after we are out, and how many copies of the file are left.
+    fn without_us(client: Client, file: &ClientFile) -> (Option<String>, usize) {
+        let change = disconnected(client, file, &us()).expect("we are there");
+        change.write().expect("it is ours");
+        let copies = Copies::of(file).paths().len();
+        (file.text().expect("it can be read"), copies)
+    }
+
+    #[test]
+    fn a_file_is_put_back_byte_for_byte() {
+        for before in [None, Some(THEIRS), Some("{}")] {
+            let home = tempfile::tempdir().expect("a folder");
+            let (client, file) = connected_file(home.path(), before);
+            assert_ne!(file.text().expect("it can be read").as_deref(), before);
+            let after = without_us(client, &file);
+            assert_eq!(after, (before.map(str::to_owned), 0));
+        }
+    }
+
+    #[test]
+    fn what_others_changed_since_stays() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (client, file) = connected_file(home.path(), Some("{}"));
+        let now = file.text().expect("it can be read").expect("it is there");
+        fs::write(&file.path, format!("{now}\n\n")).expect("ours");
+        let (after, _) = without_us(client, &file);
+        let after = after.expect("it is there");
+        assert!(
+            after.ends_with("\n\n") && !after.contains("mcpproxy"),
+            "{after}"
+        );
+    }
 }

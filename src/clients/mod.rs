@@ -8,6 +8,7 @@ mod client_list;
 mod connect;
 mod conversion;
 mod convert;
+mod copies;
 mod edit;
 mod fault;
 mod file;

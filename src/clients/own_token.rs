@@ -1,17 +1,15 @@
 //! A token of its own in the entry of a client that connects to our address, and the file as it was before that. Only the entry is changed.
 
-use std::path::PathBuf;
-
 use serde_json::{Map, Value, json};
 
 use super::{
     client::Client,
     connect::{ConnectOutcome, ConnectRequest, Connected, carry_out, file_of, refused},
+    copies::{Copies, CopiesAfter, PresentEntry},
     edit,
     file::ClientFile,
-    file_change::{ClientFileError, CopiesAfter, FileChange, our_entry_in},
+    file_change::{ClientFileError, FileChange, our_entry_in},
     places::ClientPlaces,
-    replace::{self, CopyKind},
     servers::ClientServer,
     table::TokenPlace,
 };
@@ -35,7 +33,10 @@ pub fn give_token(
         let (text, ours) = our_entry(file, us)?;
         let entry = with_token(client, &ours, token.reveal());
         let after = edit::put(client, file.format, &text, &ours.name, &entry)?;
-        Ok(changed(file, ours.name, text, after, CopiesAfter::OneMore))
+        Ok(FileChange {
+            after: Some(after),
+            ..FileChange::none(file, &ours.name, Some(text))
+        })
     };
     carried_out(places, client, is_dry, change)
 }
@@ -57,37 +58,35 @@ pub fn take_token(
     let change = |file: &ClientFile| {
         let (text, ours) = our_entry(file, us)?;
         shown = token_of(&ours);
-        let entry = members(&ours);
-        let is_what_was = |before: &str| {
-            let others = file.servers_in(before).ok();
-            let other = others
+        let present = PresentEntry {
+            client,
+            file,
+            text: &text,
+            server: &ours,
+        };
+        let is_without = |before: &str| {
+            let found = file.servers_in(before).ok();
+            let other = found
                 .as_ref()
                 .and_then(|found| our_entry_in(found, file, us));
             // A token that was issued before is revoked by now; the name of a variable is good.
             let is_issued = |token: Secret| token.reveal().starts_with(IssuedToken::PREFIX);
-            let is_without = other
-                .is_some_and(|it| it.name == ours.name && !token_of(it).is_some_and(is_issued));
-            is_without
-                && edit::put(client, file.format, before, &ours.name, &entry).as_deref()
-                    == Ok(&text)
+            other.is_some_and(|it| it.name == ours.name && !token_of(it).is_some_and(is_issued))
         };
-        let copies: Vec<(PathBuf, String)> = replace::backups(&file.path, CopyKind::Connect)
-            .into_iter()
-            .filter_map(|copy| Some((copy.clone(), std::fs::read_to_string(copy).ok()?)))
-            .collect();
-        let restored = copies.iter().position(|(_, before)| is_what_was(before));
-        let (after, copies) = if let Some(at) = restored
-            && let (spent, Some((_, before))) =
-                (copies.get(..=at).unwrap_or_default(), copies.get(at))
-        {
-            let spent = spent.iter().map(|(copy, _)| copy.clone()).collect();
-            (before.clone(), CopiesAfter::WithoutRestored(spent))
+        let restored =
+            Copies::of(file).restored(|before| is_without(before) && present.comes_into(before));
+        let (after, copies) = if let Some(restored) = restored {
+            restored
         } else {
-            let entry = without_token(entry);
+            let entry = without_token(members(&ours));
             let after = edit::put(client, file.format, &text, &ours.name, &entry)?;
             (after, CopiesAfter::OneMore)
         };
-        Ok(changed(file, ours.name, text, after, copies))
+        Ok(FileChange {
+            after: Some(after),
+            copies,
+            ..FileChange::none(file, &ours.name, Some(text.clone()))
+        })
     };
     let done = carried_out(places, client, false, change)?;
     Ok((done, shown))
@@ -122,24 +121,6 @@ fn our_entry(
         return Err(ClientFileError::ByProcess);
     }
     Ok((text, ours))
-}
-
-fn changed(
-    file: &ClientFile,
-    name: String,
-    before: String,
-    after: String,
-    copies: CopiesAfter,
-) -> FileChange {
-    FileChange {
-        path: file.path.clone(),
-        name,
-        before: Some(before),
-        after: Some(after),
-        is_found: true,
-        puts_back_another: false,
-        copies,
-    }
 }
 
 fn members(ours: &ClientServer) -> Map<String, Value> {
