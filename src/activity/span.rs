@@ -1,4 +1,4 @@
-//! The spans of a call that ended, in the words of its record.
+//! The spans of a call that ended, in the words of its record and the keys of OpenTelemetry's semantic conventions for MCP.
 
 use super::{
     event::{ActivityEvent, EventKind},
@@ -6,7 +6,10 @@ use super::{
     redaction::Redaction,
     seen_call::CallEnd,
 };
-use crate::telemetry::spans::{EndedCall, Spans};
+use crate::{
+    telemetry::spans::{EndedCall, Spans},
+    wire::method,
+};
 
 /// Hands over what the record of an event says, if that is a call with a place in a trace.
 pub(super) fn export(
@@ -24,29 +27,44 @@ pub(super) fn export(
     let has_rpc_code = matches!(call.end, CallEnd::RpcError { .. } | CallEnd::Invalid { .. });
     let code = record.code.as_deref();
     let request_id = trace.request_id().map(|id| redaction.name(id));
+    let method = record.method.as_deref().unwrap_or_default();
+    let target = record.tool.as_deref().or(record.prompt.as_deref());
+    let error_type = error_type(&record.outcome, code);
+    // What a tool answered is for the log alone.
+    let error = record.error.as_deref();
+    let error = error.filter(|_| record.outcome != "tool_error");
+    let operation = (method == method::TOOLS_CALL).then_some("execute_tool");
     spans.export(&EndedCall {
         trace,
         began: call.began,
         ended: call.ended,
         ended_at: event.time,
-        call: record.call.as_deref().unwrap_or_default(),
-        request_id: request_id.as_deref(),
-        method: record.method.as_deref().unwrap_or_default(),
-        server: record.server.as_deref(),
-        tool: record.tool.as_deref(),
-        prompt: record.prompt.as_deref(),
-        resource: record.resource.as_deref(),
-        caller: record.caller.as_deref(),
-        client: record.client.as_deref(),
-        endpoint: record.endpoint.as_deref(),
-        outcome: &record.outcome,
-        error_type: error_type(&record.outcome, code),
-        rpc_code: code.filter(|_| has_rpc_code),
-        // What a tool answered is for the log alone.
-        error: record
-            .error
-            .as_deref()
-            .filter(|_| record.outcome != "tool_error"),
+        // A URI is no target: there may be any number of them.
+        name: &target.map_or(method.to_owned(), |target| format!("{method} {target}")),
+        failure: error_type.map(|_| error.unwrap_or_default()),
+        shared: &[
+            ("mcp.method.name", Some(method)),
+            ("gen_ai.operation.name", operation),
+            ("gen_ai.tool.name", record.tool.as_deref()),
+            ("gen_ai.prompt.name", record.prompt.as_deref()),
+            ("mcp.resource.uri", record.resource.as_deref()),
+            ("error.type", error_type),
+            ("rpc.response.status_code", code.filter(|_| has_rpc_code)),
+            ("mcpproxy.call.id", record.call.as_deref()),
+            ("mcpproxy.server", record.server.as_deref()),
+        ],
+        own: &[
+            ("jsonrpc.request.id", request_id.as_deref()),
+            // Operators and inner calls speak none.
+            (
+                "mcp.protocol.version",
+                trace.request_id().map(|_| trace.revision),
+            ),
+            ("mcpproxy.caller", record.caller.as_deref()),
+            ("mcpproxy.client", record.client.as_deref()),
+            ("mcpproxy.endpoint", record.endpoint.as_deref()),
+            ("mcpproxy.outcome", Some(&record.outcome)),
+        ],
     });
 }
 

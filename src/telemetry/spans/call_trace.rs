@@ -25,7 +25,7 @@ pub struct CallTrace {
     /// The id of the client's request; calls that another call causes have none.
     request_id: Option<Box<str>>,
     /// The revision that the client speaks.
-    pub(super) revision: &'static str,
+    pub revision: &'static str,
     /// Whether the trace came in the params, whose `tracestate` goes on to the server by itself.
     is_in_params: bool,
     pub(super) exchange: Guarded<ExchangeTimes>,

@@ -1,8 +1,6 @@
-//! Makes the spans of a call that ended: one of the call, and one of what was sent to a server for it (OpenTelemetry's semantic
-//! conventions for MCP).
+//! Makes the spans of a call that ended: one of the call, and one of what was sent to a server for it.
 
 use std::{
-    borrow::Cow,
     str::FromStr,
     time::{Instant, SystemTime},
 };
@@ -14,9 +12,12 @@ use opentelemetry::{
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 
 use super::CallTrace;
-use crate::wire::{TraceParent, method};
+use crate::wire::TraceParent;
 
-/// A call that ended. All texts are as records have them: redacted, and bounded.
+/// A key of a span, and what it says of this call, if anything.
+type Attribute<'a> = (&'static str, Option<&'a str>);
+
+/// A call that ended, in texts that are redacted and bounded.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedCall<'a> {
     /// Its place.
@@ -27,34 +28,14 @@ pub struct EndedCall<'a> {
     pub ended: Instant,
     /// The same, for others.
     pub ended_at: SystemTime,
-    /// Its id, as records show it.
-    pub call: &'a str,
-    /// Its id, as the client wrote it.
-    pub request_id: Option<&'a str>,
-    /// The method.
-    pub method: &'a str,
-    /// The server, if it was for one.
-    pub server: Option<&'a str>,
-    /// What was called, if it was a tool.
-    pub tool: Option<&'a str>,
-    /// The requested prompt, if it was one.
-    pub prompt: Option<&'a str>,
-    /// The requested resource, if it was one.
-    pub resource: Option<&'a str>,
-    /// The caller.
-    pub caller: Option<&'a str>,
-    /// The client, as it calls itself.
-    pub client: Option<&'a str>,
-    /// Where it came in.
-    pub endpoint: Option<&'a str>,
-    /// How it ended, in the words of the activity log.
-    pub outcome: &'a str,
-    /// What kind of failure, if it failed.
-    pub error_type: Option<&'a str>,
-    /// The code of a JSON-RPC error.
-    pub rpc_code: Option<&'a str>,
-    /// What went wrong, in words.
-    pub error: Option<&'a str>,
+    /// What its spans are called.
+    pub name: &'a str,
+    /// What went wrong, if it failed.
+    pub failure: Option<&'a str>,
+    /// What both spans say.
+    pub shared: &'a [Attribute<'a>],
+    /// What only the span of the call says.
+    pub own: &'a [Attribute<'a>],
 }
 
 impl EndedCall<'_> {
@@ -69,11 +50,12 @@ impl EndedCall<'_> {
         let sent = exchange.sent.map(|sent| {
             let answered = exchange.answered.unwrap_or(self.ended);
             let parent = Some(trace.own.span_id);
-            let attributes = self.shared_attributes();
+            let attributes = pairs(self.shared).collect();
             let span = self.span(trace.sent, parent, SpanKind::Client, attributes);
             self.with_times(span, sent, answered)
         });
-        let own = self.span(trace.own, trace.parent, kind, self.attributes());
+        let attributes = pairs(self.shared).chain(pairs(self.own)).collect();
+        let own = self.span(trace.own, trace.parent, kind, attributes);
         let own = SpanData {
             parent_span_is_remote: trace.parent.is_some() && !trace.has_parent_call,
             ..self.with_times(own, self.began, self.ended)
@@ -101,14 +83,16 @@ impl EndedCall<'_> {
             parent_span_id: parent.map_or(SpanId::INVALID, SpanId::from_bytes),
             parent_span_is_remote: false,
             span_kind,
-            name: self.name(),
+            name: self.name.to_owned().into(),
             start_time: self.ended_at,
             end_time: self.ended_at,
             attributes,
             dropped_attributes_count: 0,
             events: SpanEvents::default(),
             links: SpanLinks::default(),
-            status: self.status(),
+            status: self
+                .failure
+                .map_or(Status::Unset, |why| Status::error(why.to_owned())),
             instrumentation_scope: scope(),
         }
     }
@@ -124,61 +108,13 @@ impl EndedCall<'_> {
             ..span
         }
     }
-
-    /// `{mcp.method.name} {target}`. A URI is no target: there may be any number of them.
-    fn name(&self) -> Cow<'static, str> {
-        match self.tool.or(self.prompt) {
-            Some(target) => format!("{} {target}", self.method).into(),
-            None => self.method.to_owned().into(),
-        }
-    }
-
-    fn status(&self) -> Status {
-        match self.error_type {
-            Some(_) => Status::error(self.error.unwrap_or_default().to_owned()),
-            None => Status::Unset,
-        }
-    }
-
-    /// What both spans say.
-    fn shared_attributes(&self) -> Vec<KeyValue> {
-        let operation = (self.method == method::TOOLS_CALL).then_some("execute_tool");
-        let all = [
-            ("mcp.method.name", Some(self.method)),
-            ("gen_ai.operation.name", operation),
-            ("gen_ai.tool.name", self.tool),
-            ("gen_ai.prompt.name", self.prompt),
-            ("mcp.resource.uri", self.resource),
-            ("error.type", self.error_type),
-            ("rpc.response.status_code", self.rpc_code),
-            ("mcpproxy.call.id", Some(self.call)),
-            ("mcpproxy.server", self.server),
-        ];
-        pairs(&all)
-    }
-
-    fn attributes(&self) -> Vec<KeyValue> {
-        let mut attributes = self.shared_attributes();
-        // Operators and inner calls speak none.
-        let revision = self.request_id.map(|_| self.trace.revision);
-        attributes.extend(pairs(&[
-            ("jsonrpc.request.id", self.request_id),
-            ("mcp.protocol.version", revision),
-            ("mcpproxy.caller", self.caller),
-            ("mcpproxy.client", self.client),
-            ("mcpproxy.endpoint", self.endpoint),
-            ("mcpproxy.outcome", Some(self.outcome)),
-        ]));
-        attributes
-    }
 }
 
-fn pairs(all: &[(&'static str, Option<&str>)]) -> Vec<KeyValue> {
-    let pair = |(key, value): &(&'static str, Option<&str>)| {
-        let value = (*value)?.to_owned();
-        Some(KeyValue::new(*key, value))
-    };
-    all.iter().filter_map(pair).collect()
+fn pairs(attributes: &[Attribute<'_>]) -> impl Iterator<Item = KeyValue> {
+    let said = attributes
+        .iter()
+        .filter_map(|(key, value)| Some((*key, (*value)?)));
+    said.map(|(key, value)| KeyValue::new(key, value.to_owned()))
 }
 
 fn scope() -> InstrumentationScope {
