@@ -102,7 +102,7 @@ pub use server_auth::{
 };
 pub use server_entry::{
     Author, IdleTimeout, NewTools, ProtocolEra, Remote, RemoteKind, Root, ServerEntry,
-    SessionScope, Start, Stdio, ToolChanges, Transport,
+    SessionScope, Start, Stdio, ToolChanges, Transport, TransportKind,
 };
 pub use setting_change::{JudgedText, SettingEdit, WantedValue, judged, keys_of_path, with_edits};
 pub use settings::{

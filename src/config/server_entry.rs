@@ -265,7 +265,7 @@ impl ServerEntry {
         let mut shown = Map::new();
         let mut put = |key: &str, value: Value| shown.insert(key.to_owned(), value);
         put("name", json!(self.name));
-        put("type", json!(self.transport.label()));
+        put("type", json!(self.transport.kind()));
         match &self.transport {
             Transport::Stdio(stdio) => {
                 put("command", json!(stdio.shown_command));
@@ -339,15 +339,42 @@ fn redacted<'a>(names: impl Iterator<Item = &'a String>) -> Value {
         .into()
 }
 
-impl Transport {
-    /// The word for it in listings: `stdio`, `http`, `sse` or `auto`.
-    pub fn label(&self) -> &'static str {
+/// How a server is reached, as listings say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum TransportKind {
+    /// The pipes of a program.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP+SSE.
+    Sse,
+    /// Streamable HTTP, or HTTP+SSE where the server has only that.
+    Auto,
+}
+
+impl TransportKind {
+    /// The word in listings.
+    pub fn as_str(self) -> &'static str {
         match self {
-            Self::Stdio(_) => "stdio",
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+impl Transport {
+    /// Its kind.
+    pub fn kind(&self) -> TransportKind {
+        match self {
+            Self::Stdio(_) => TransportKind::Stdio,
             Self::Remote(remote) => match remote.kind {
-                RemoteKind::Http => "http",
-                RemoteKind::Sse => "sse",
-                RemoteKind::Auto => "auto",
+                RemoteKind::Http => TransportKind::Http,
+                RemoteKind::Sse => TransportKind::Sse,
+                RemoteKind::Auto => TransportKind::Auto,
             },
         }
     }

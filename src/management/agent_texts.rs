@@ -3,44 +3,52 @@
 
 use super::{ServerRow, ServerState};
 use crate::{
+    config::TransportKind,
     failure::error_code::{ErrorCode, Failure},
     text::{
+        cut::shortened,
         redact::{self, TextKind},
         secret::Secrets,
         visible::push_visible,
     },
 };
 
-/// Limit: characters of a line.
+/// Limit: bytes of a line.
 const LONGEST_LINE: usize = 2_000;
 
 /// Limit: bytes of all lines.
 const MOST: usize = 64 << 10;
 
+/// What an agent can do about a failure that would tell a person something else.
+fn hint(code: ErrorCode) -> Option<&'static str> {
+    Some(match code {
+        ErrorCode::ConfigUnusable => {
+            "Nothing was changed. Ask the user to look at the configuration file."
+        }
+        ErrorCode::ServerExists => {
+            "Choose another name. The operation \"list\" shows which servers there are."
+        }
+        ErrorCode::UnknownServer => "Use the operation \"list\" to see the servers.",
+        ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost | ErrorCode::TimedOut => {
+            "Check its state with the operation \"list\"; tell the user if it stays down."
+        }
+        ErrorCode::ServerDisabled => "Enable it, if the user wants that.",
+        ErrorCode::ServerQuarantined => "Tell the user that it awaits their review.",
+        ErrorCode::ServerMisconfigured => "Tell the user that its entry cannot be used.",
+        _ => return None,
+    })
+}
+
 /// The same failure in words for an agent: no commands, no paths of this machine.
 pub(super) fn for_agent(failure: Failure) -> Failure {
-    let (error, hint) = match failure.code {
-        ErrorCode::ConfigUnusable => (
-            "the configuration file is unusable".to_owned(),
-            "Nothing was changed. Ask the user to look at the configuration file.",
-        ),
-        ErrorCode::ServerExists => (
-            failure.error,
-            "Choose another name. The operation \"list\" shows which servers there are.",
-        ),
-        ErrorCode::UnknownServer => (
-            failure.error,
-            "Use the operation \"list\" to see the servers.",
-        ),
-        ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost | ErrorCode::TimedOut => (
-            failure.error,
-            "Check its state with the operation \"list\"; tell the user if it stays down.",
-        ),
-        _ => return failure,
+    let error = match failure.code {
+        ErrorCode::ConfigUnusable => "the configuration file is unusable".to_owned(),
+        _ => failure.error,
     };
+    let hint = hint(failure.code).map_or(failure.hint, str::to_owned);
     Failure {
         error,
-        hint: hint.to_owned(),
+        hint,
         ..failure
     }
 }
@@ -52,32 +60,27 @@ pub(super) fn next_step_for_agent(
     has_failed: bool,
 ) -> Option<String> {
     if let Some(failure) = refused {
-        return Some(match failure.code {
-            ErrorCode::ServerDisabled => "Enable it, if the user wants that.".to_owned(),
-            ErrorCode::ServerQuarantined => "Tell the user that it awaits their review.".to_owned(),
-            ErrorCode::ServerMisconfigured => {
-                "Tell the user that its entry cannot be used.".to_owned()
-            }
-            _ => failure.hint,
-        });
+        return Some(for_agent(failure).hint);
     }
     if row.state == ServerState::Authenticating {
+        let name = &row.name;
         return Some(format!(
-            "Ask the user to log in to {}; continue without it.",
-            row.name
+            "Ask the user to log in to {name}; continue without it."
         ));
     }
-    if has_failed {
-        let step = match row.transport.as_deref().filter(|_| !row.unusable) {
-            Some("stdio") => "Read its log with the operation \"tail_log\", or tell the user.",
-            // Remote servers keep their own log.
-            Some(_) => "Tell the user to check its URL; the operation \"restart\" tries at once.",
-            None => "Tell the user to correct its entry.",
-        };
-        return Some(step.to_owned());
+    if !has_failed {
+        let step = "Some of what it offers is held. Tell the user that it awaits approval.";
+        return row.held.map(|_| step.to_owned());
     }
-    let step = "Some of what it offers is held. Tell the user that it awaits approval.";
-    row.held.map(|_| step.to_owned())
+    let step = match row.transport.filter(|_| !row.unusable) {
+        Some(TransportKind::Stdio) => {
+            "Read its log with the operation \"tail_log\", or tell the user."
+        }
+        // Remote servers keep their own log.
+        Some(_) => "Tell the user to check its URL; the operation \"restart\" tries at once.",
+        None => "Tell the user to correct its entry.",
+    };
+    Some(step.to_owned())
 }
 
 /// Lines of a log, the last ones where they are too many.
@@ -100,11 +103,7 @@ fn harmless(line: &str, secrets: &Secrets) -> String {
     let redacted = secrets.redacted(line);
     let redacted = redact::redacted(&redacted, TextKind::Prose);
     let mut shown = String::with_capacity(redacted.len().min(LONGEST_LINE));
-    for (n, character) in redacted.chars().enumerate() {
-        if n == LONGEST_LINE {
-            shown.push('…');
-            break;
-        }
+    for character in shortened(redacted, LONGEST_LINE).chars() {
         match character {
             '\t' => shown.push(character),
             c => push_visible(c, &mut shown),
@@ -126,10 +125,8 @@ mod tests {
         check("Authorization: Bearer abc", "Authorization: ***");
         check("sent ghp_0123456789abcdef", "sent ***");
         check("\u{1b}[2J\u{200b}", "\\u{1b}[2J\\u{200b}");
-        assert_eq!(
-            harmless(&"ä".repeat(5_000), &secrets).chars().count(),
-            LONGEST_LINE + 1
-        );
+        let long = harmless(&"ä".repeat(5_000), &secrets);
+        assert_eq!(long, format!("{}…", "ä".repeat(LONGEST_LINE / 2)));
     }
 
     #[test]
@@ -162,8 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn no_refusal_to_an_agent_has_a_path() {
-        let failure = Failure::new(ErrorCode::ConfigUnusable, "failed to write /home/me/x", "");
-        assert!(!for_agent(failure).error.contains("/home"));
+    fn no_refusal_to_an_agent_has_a_path_or_a_command() {
+        for code in ErrorCode::ALL {
+            let failure = Failure::new(*code, "failed to write /home/me/x", "");
+            let shown = for_agent(failure);
+            assert!(!shown.hint.contains(['/', '`']), "{}", shown.hint);
+            let is_of_file = *code == ErrorCode::ConfigUnusable;
+            assert_eq!(shown.error.contains("/home"), !is_of_file, "{code}");
+        }
     }
 }

@@ -33,7 +33,7 @@ impl<B: Backing> Management<B> {
         };
         ServerRow {
             name: broken.name.clone(),
-            transport: entry.map(|entry| entry.transport.label().to_owned()),
+            transport: entry.map(|entry| entry.transport.kind()),
             state: ServerState::Error,
             shown_state: match &fix {
                 _ if quarantined => "Quarantined",

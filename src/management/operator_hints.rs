@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     catalog::Snapshot,
-    config::{BrokenEntry, ServerEntry, Settings},
+    config::{BrokenEntry, ServerEntry, Settings, TransportKind},
     failure::{
         error_code::{ErrorCode, Failure},
         step::NextStep,
@@ -160,7 +160,7 @@ impl Management {
             return NextStep::act(format!("`mcpproxy tools show {thing}` shows what it takes"));
         }
         let row = self.server(server).ok();
-        let is_remote = row.is_some_and(|row| row.transport.as_deref() != Some("stdio"));
+        let is_remote = row.is_some_and(|row| row.transport != Some(TransportKind::Stdio));
         if is_remote {
             NextStep::act("read the log on its host, or tell its operator")
         } else {
@@ -171,7 +171,7 @@ impl Management {
     /// The call may have been done: to call again at once may do it twice.
     fn after_a_loss(&self, server: &str) -> NextStep {
         let row = self.server(server).ok();
-        let is_program = row.is_some_and(|row| row.transport.as_deref() == Some("stdio"));
+        let is_program = row.is_some_and(|row| row.transport == Some(TransportKind::Stdio));
         let look = if is_program { "logs" } else { "show" };
         let server = as_argument(server);
         let step = format!(

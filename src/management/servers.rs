@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     catalog::Snapshot,
-    config::{ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport, Warning},
+    config::{
+        ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport, TransportKind,
+        Warning,
+    },
     failure::{
         error_code::{ErrorCode, Failure, as_step},
         step::NextStep,
@@ -42,8 +45,8 @@ pub struct ServerList {
 pub struct ServerRow {
     /// The name as the file has it.
     pub name: String,
-    /// `stdio`, `http`, `sse` or `auto`; null if the entry does not show it.
-    pub transport: Option<String>,
+    /// The transport; null if the entry does not show it.
+    pub transport: Option<TransportKind>,
     /// The state of the connection; see also `enabled` and `quarantined`.
     pub state: ServerState,
     /// The state as the command line shows it: `Ready`, `Asleep`, `Starting`, `Needs a secret`, `Needs a variable`, `Needs a login`,
@@ -387,7 +390,7 @@ impl<B: Backing> Management<B> {
         let (next_step, step) = next.unzip();
         ServerRow {
             name: entry.name.to_string(),
-            transport: Some(entry.transport.label().to_owned()),
+            transport: Some(entry.transport.kind()),
             state,
             shown_state: shown_state(state, gate::standing(entry), B::RUNNING),
             enabled: switches.enabled,

@@ -43,7 +43,10 @@ fn print(details: ServerDetails) -> Result<(), CommandFailure> {
     let left_out = server.left_out.as_ref().map(ToString::to_string);
     let facts = [
         ("name", Some(server.name.clone())),
-        ("transport", server.transport.clone()),
+        (
+            "transport",
+            server.transport.map(|kind| kind.as_str().to_owned()),
+        ),
         ("state", Some(state(&server))),
         ("in the file", server.demo.map(not_in_file)),
         ("tools", tools(&server)),

@@ -25,7 +25,7 @@ use crate::{
     activity::Activity,
     authorization::Logins,
     catalog::Listing,
-    config::{Keeper, ServerEntry, Settings, Transport},
+    config::{Keeper, ServerEntry, Settings, Transport, TransportKind},
     failure::step::NextStep,
     link::{Connection, Link, LinkError, News, Noise},
     process::{ChildLedger, LoginPath, Process},
@@ -241,8 +241,10 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
         }) => NextStep::fix("correct or add the credentials in its `headers`"),
         OpenError::Link(LinkError::Status {
             status: 404 | 405, ..
-        }) => match entry.transport.label() {
-            "auto" => NextStep::fix("check the path of its `url`: most end in /mcp or /sse"),
+        }) => match entry.transport.kind() {
+            TransportKind::Auto => {
+                NextStep::fix("check the path of its `url`: most end in /mcp or /sse")
+            }
             _ => NextStep::FindType,
         },
         OpenError::Link(LinkError::Status { status: 500.., .. }) => {
