@@ -23,7 +23,7 @@ mod keeper;
 mod keyring;
 mod listen;
 pub mod loopback;
-mod masked_values;
+mod masks;
 mod not_undone;
 mod oauth;
 mod otlp;

@@ -9,7 +9,7 @@ use super::{
     edit::Change,
     entry_switches::EntryFlag,
     finding::without_credentials,
-    masked_values::{UnknownMask, unmasked},
+    masks::{UnknownMask, restored},
     raw::entry_keys,
     unknown_keys,
     unrepeated::read_unrepeated,
@@ -272,8 +272,8 @@ fn check_shape(key: &str, value: &Value) -> Result<(), BadPatch> {
 /// An object over what is stored: the keys inside it are patched in their turn.
 fn merged(place: &str, stored: Option<&Value>, new: &Value) -> Result<Value, BadPatch> {
     let Value::Object(new) = new else {
-        let unmasked = unmasked(place, new, stored, UnknownMask::Mistake);
-        return unmasked.map_err(BadPatch::one);
+        let restored = restored(place, new, stored, UnknownMask::Mistake);
+        return restored.map_err(BadPatch::one);
     };
     let mut members = match stored {
         Some(Value::Object(stored)) => stored.clone(),

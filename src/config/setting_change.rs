@@ -9,7 +9,7 @@ use super::{
     edit::{Change, EditError, edit_all},
     finding::{ConfigError, ConfigFinding},
     issued::IssuedTokens,
-    masked_values::unmasked_at,
+    masks::restored_at,
     raw::{File, RawEntry},
     references::Surroundings,
     resolve::{file_fault, parse_document},
@@ -138,7 +138,7 @@ fn set(
         return edit_all(text, &[removal(path)?]);
     }
     let stored = stored_at(before, path);
-    let value = unmasked_at(path, value, stored).map_err(EditError::Masked)?;
+    let value = restored_at(path, value, stored).map_err(EditError::Masked)?;
     let path = path.to_vec();
     let change = match &path[..] {
         [servers] if servers == SERVERS => return Err(EditError::NoKey),

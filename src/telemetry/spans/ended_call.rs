@@ -111,10 +111,10 @@ impl EndedCall<'_> {
 }
 
 fn pairs(attributes: &[Attribute<'_>]) -> impl Iterator<Item = KeyValue> {
-    let said = attributes
+    let present = attributes
         .iter()
         .filter_map(|(key, value)| Some((*key, (*value)?)));
-    said.map(|(key, value)| KeyValue::new(key, value.to_owned()))
+    present.map(|(key, value)| KeyValue::new(key, value.to_owned()))
 }
 
 fn scope() -> InstrumentationScope {

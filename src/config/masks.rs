@@ -14,14 +14,14 @@ use crate::text::{
 /// What a text with `***` in it is where no stored value is listed like that.
 #[derive(Clone, Copy)]
 pub(super) enum UnknownMask {
-    /// A mistake, as in an entry, of which every value may be masked.
+    /// A mistake, as in an entry, of which every value may be hidden.
     Mistake,
     /// A text with stars, as for settings, of which few are secret; `***` alone is a mistake there, too.
     Stars,
 }
 
 /// A new value for a place of the file, with the stored value in place of each mask.
-pub(super) fn unmasked_at(
+pub(super) fn restored_at(
     path: &[String],
     new: &Value,
     stored: Option<&Value>,
@@ -33,7 +33,7 @@ pub(super) fn unmasked_at(
         } else {
             UnknownMask::Stars
         };
-        return unmasked(&path.join("."), new, stored, unknown);
+        return restored(&path.join("."), new, stored, unknown);
     };
     let members = members.iter().map(|(key, value)| {
         let stored = stored.and_then(|stored| stored.get(key));
@@ -41,13 +41,13 @@ pub(super) fn unmasked_at(
         if key.contains(MASK) && stored.is_none() {
             return Err(unknown_mask(&inner.join(".")));
         }
-        Ok((key.clone(), unmasked_at(&inner, value, stored)?))
+        Ok((key.clone(), restored_at(&inner, value, stored)?))
     });
     members.collect::<Result<_, _>>().map(Value::Object)
 }
 
 /// A new value that is no object, with the stored value in place of each mask. The error names the place of a mask that is a mistake.
-pub(super) fn unmasked(
+pub(super) fn restored(
     place: &str,
     new: &Value,
     stored: Option<&Value>,
@@ -66,7 +66,7 @@ pub(super) fn unmasked(
         Value::Array(elements) => {
             let stored = StoredList::new(stored);
             let mut before: Option<Value> = None;
-            let unmasked = elements.iter().enumerate().map(|(i, element)| {
+            let restored = elements.iter().enumerate().map(|(i, element)| {
                 let found = match element.as_str().filter(|text| text.contains(MASK)) {
                     Some(text) => {
                         let found = stored.find(i, text, before.as_ref());
@@ -77,7 +77,7 @@ pub(super) fn unmasked(
                 before = Some(found.clone());
                 Ok(found)
             });
-            unmasked.collect::<Result<_, _>>().map(Value::Array)
+            restored.collect::<Result<_, _>>().map(Value::Array)
         }
         new => Ok(new.clone()),
     }
@@ -106,7 +106,7 @@ impl<'a> StoredList<'a> {
         }
     }
 
-    /// The stored value that is listed like this, at the same place first. One that is masked as a whole is told by what stands before it,
+    /// The stored value that is listed like this, at the same place first. One that is hidden as a whole is known by what stands before it,
     /// which is listed as a text even where it is a number.
     fn find(&self, place: usize, text: &str, before: Option<&Value>) -> Option<&'a Value> {
         let is_meant = |i: &usize| {
