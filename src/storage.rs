@@ -2,6 +2,7 @@
 //! another user may have put it there; links in place of files are not followed.
 
 mod atomic;
+mod rotation;
 mod words;
 
 use std::{
@@ -14,6 +15,7 @@ pub use atomic::{
     keep_reserves, remove, remove_unfinished, take_reserve, write_atomically,
     write_despite_full_disk,
 };
+pub use rotation::{rotate, set_aside};
 pub use words::{disk_remedy, disk_step, in_words, nearest};
 
 /// Makes what these options create a file that only its owner can read (0600).

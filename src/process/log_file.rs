@@ -1,7 +1,6 @@
 //! A log file that rotates, written in the background: adding lines never waits for the disk.
 
 use std::{
-    ffi::OsString,
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -9,7 +8,11 @@ use std::{
 };
 
 use super::log_line::gap_notice;
-use crate::{runtime::sync::Guarded, storage, telemetry::log_throttle::LogThrottle};
+use crate::{
+    runtime::sync::Guarded,
+    storage::{self, rotate, set_aside},
+    telemetry::log_throttle::LogThrottle,
+};
 
 /// The size at which a file is set aside.
 const ROTATE_AT: u64 = 5 * 1024 * 1024;
@@ -125,20 +128,10 @@ fn append_rotating(path: &Path, batch: &[u8], rotate_at: u64) -> io::Result<()> 
     let mut file = open(path)?;
     let size = file.metadata()?.len();
     if size > 0 && size + batch.len() as u64 > rotate_at {
-        rotate(path)?;
+        rotate(path, KEPT)?;
         file = open(path)?;
     }
     file.write_all(batch)
-}
-
-fn rotate(path: &Path) -> io::Result<()> {
-    for number in (1..KEPT).rev() {
-        match fs::rename(set_aside(path, number), set_aside(path, number + 1)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    fs::rename(path, set_aside(path, 1))
 }
 
 /// Removes a log file and those that were set aside.
@@ -152,12 +145,6 @@ pub(super) fn remove_all(path: &Path) {
             _ => (),
         }
     }
-}
-
-fn set_aside(path: &Path, number: u32) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(format!(".{number}"));
-    name.into()
 }
 
 /// Readable by the owner alone: servers print what they please.

@@ -1,7 +1,6 @@
 //! The log of a daemon that has no terminal: a file of bounded size, and the one before it.
 
 use std::{
-    ffi::OsString,
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -51,9 +50,7 @@ impl Rotating {
     }
 
     fn rotate(&mut self) -> io::Result<()> {
-        let mut aside = OsString::from(&self.path);
-        aside.push(".1");
-        fs::rename(&self.path, aside)?;
+        storage::rotate(&self.path, 1)?;
         let next = Self::open_with(&self.path, self.rotate_at)?;
         (self.file, self.size) = (next.file, next.size);
         if self.is_stderr {

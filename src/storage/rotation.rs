@@ -1,0 +1,25 @@
+//! Log files that are set aside when they are full: `NAME.1` is the newest.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Sets a file aside, and keeps so many of those that were.
+pub fn rotate(path: &Path, kept: u32) -> io::Result<()> {
+    for number in (1..kept).rev() {
+        match fs::rename(set_aside(path, number), set_aside(path, number + 1)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    fs::rename(path, set_aside(path, 1))
+}
+
+/// Where the file of this number is; 1 is the newest.
+pub fn set_aside(path: &Path, number: u32) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(format!(".{number}"));
+    name.into()
+}
