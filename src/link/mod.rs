@@ -340,7 +340,7 @@ pub const GOODBYE: Duration = Duration::from_secs(2);
 /// Withdraws an own request.
 fn withdrawal_frame(number: u64) -> Bytes {
     let params = Raw::author(&serde_json::json!({
-        "requestId": format!("p{number}"),
+        "requestId": Id::ours(number).to_raw(),
         "reason": "the client withdrew the request",
     }));
     notification_frame(method::CANCELLED, Some(&params))
