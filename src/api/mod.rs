@@ -320,7 +320,8 @@ fn answer(status: StatusCode, value: &impl Serialize) -> Response {
     response
 }
 
-fn json_response(text: Bytes) -> Response {
+/// An answer of this JSON.
+pub fn json_response(text: Bytes) -> Response {
     let mut response = Response::new(Body::from(text));
     response.headers_mut().insert(
         header::CONTENT_TYPE,

@@ -175,11 +175,6 @@ impl BrokenEntry {
         let mut steps = self.findings.iter().filter_map(ConfigFinding::step);
         steps.next().unwrap_or(NextStep::FixEntry { how: None })
     }
-
-    /// Whether it lacks values alone that it refers to.
-    pub fn lacks_values(&self) -> bool {
-        !self.findings.is_empty() && self.findings.iter().all(ConfigFinding::lacks_value)
-    }
 }
 
 impl Settings {

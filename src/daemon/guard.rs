@@ -201,12 +201,8 @@ fn twice(name: &HeaderName) -> Response {
 
 fn error(status: StatusCode, code: ErrorCode, error: &str, hint: &str) -> Response {
     let failure = Failure::new(code, error, hint);
-    let mut response = Response::new(Body::from(shown_failure(&failure).bytes().clone()));
+    let mut response = api::json_response(shown_failure(&failure).bytes().clone());
     *response.status_mut() = status;
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
     response
 }
 
