@@ -8,13 +8,14 @@ use super::LoginError;
 use crate::{
     config::{OAuth, ServerEntry, Transport, loopback::is_loopback},
     text::{
+        cut::shortened,
         redact::{self, TextKind},
         secret::Secrets,
         visible::is_invisible,
     },
 };
 
-/// Characters of what a stranger says in an error.
+/// Bytes of what a stranger says in an error.
 const LONGEST: usize = 300;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -60,12 +61,8 @@ impl Terms {
                 c
             }
         };
-        let mut short: String = redacted.chars().map(plain).take(LONGEST + 1).collect();
-        if short.chars().count() > LONGEST {
-            short.pop();
-            short.push('…');
-        }
-        LoginError::Failed(short)
+        let text: String = redacted.chars().map(plain).collect();
+        LoginError::Failed(shortened(text, LONGEST))
     }
 }
 

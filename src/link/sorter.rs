@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{LinkError, News, in_flight::RequestsInFlight};
 use crate::{
     telemetry::log_throttle::LogThrottle,
-    text::{names::ServerName, secret::Secrets},
+    text::{cut::shortened, names::ServerName, secret::Secrets},
     wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method},
 };
 
@@ -163,7 +163,7 @@ pub(super) fn subscription_of(notice: &Notification) -> Option<u64> {
 // Anything on a connection that is no message of the protocol: text on the standard output of programs that do not keep it free,
 // mostly. The first of it shows an operator what is wrong.
 
-/// Characters of it that are shown.
+/// Bytes of it that are shown.
 const SHOWN: usize = 160;
 
 /// Limit: bytes that are looked at for that.
@@ -218,12 +218,7 @@ fn shown(text: &[u8], secrets: &Secrets) -> String {
     let beginning = text.get(..LOOKED_AT).unwrap_or(text);
     let text = String::from_utf8_lossy(beginning);
     let text = secrets.redacted(&text);
-    let mut characters = text.trim().chars();
-    let mut line: String = characters.by_ref().take(SHOWN).collect();
-    if characters.next().is_some() {
-        line.push('…');
-    }
-    line
+    shortened(text.trim(), SHOWN)
 }
 
 #[cfg(test)]
@@ -248,7 +243,7 @@ mod tests {
         check("key hunter22 and \u{202e}a", r#""key *** and \u{202e}a""#);
         check(
             &"é".repeat(SHOWN + 1),
-            &format!("\"{}…\"", "é".repeat(SHOWN)),
+            &format!("\"{}…\"", "é".repeat(SHOWN / 2)),
         );
     }
 }

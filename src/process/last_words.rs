@@ -1,9 +1,11 @@
 //! Which line of what a program wrote before its end says most of the cause. Programs give only words. Pure.
 
+use crate::text::cut::shortened;
+
 /// Limit: lines that are looked at. A stack of calls is often longer than what matters.
 const LOOKED_AT: usize = 60;
 
-/// Limit: characters of the line.
+/// Limit: bytes of the line.
 const LONGEST: usize = 200;
 
 /// Words of a line that names a mistake.
@@ -43,12 +45,7 @@ pub(super) fn telling<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Op
         .iter()
         .find(names_a_mistake)
         .or_else(|| lines.first())?;
-    let line = line.trim();
-    let mut shown: String = line.chars().take(LONGEST).collect();
-    if shown.len() < line.len() {
-        shown.push('…');
-    }
-    Some(shown)
+    Some(shortened(line.trim(), LONGEST))
 }
 
 /// What npm says without the level that it begins every line of a failure with, whatever the line is about.

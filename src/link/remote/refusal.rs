@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use super::{ServerBody, Whole};
 use crate::{
     link::LinkError,
-    text::secret::Secrets,
+    text::{cut::shortened, secret::Secrets},
     wire::{Id, Message, Outcome, Response as Answer, RpcError, instance::INSTANCE},
 };
 
@@ -167,7 +167,7 @@ fn code(answer: &Answer) -> Option<i64> {
 
 // What an operator gets to see of a text of a server's: its beginning on one line, without secrets.
 
-/// Characters of an error page that an operator gets to see.
+/// Bytes of an error page that an operator gets to see.
 const EXCERPT: usize = 200;
 
 /// The beginning of a text, without these secrets.
@@ -181,12 +181,8 @@ pub(super) fn excerpt(text: &[u8], secrets: [&Secrets; 2]) -> String {
         text = page(&text);
     }
     let visible = |c: char| if c.is_control() { ' ' } else { c };
-    let mut short: String = text.trim().chars().map(visible).take(EXCERPT + 1).collect();
-    if short.chars().count() > EXCERPT {
-        short.pop();
-        short.push('…');
-    }
-    short
+    let text: String = text.trim().chars().map(visible).collect();
+    shortened(text, EXCERPT)
 }
 
 /// The text for a page that is meant for browsers: its title.

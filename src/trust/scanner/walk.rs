@@ -14,7 +14,7 @@ use super::{
     findings::Findings,
     passage::{Kind, Passage, PassageReader},
 };
-use crate::wire::Raw;
+use crate::{text::cut::beginning, wire::Raw};
 
 /// Limit: levels of a definition that are read, of which the deepest of some 2,000 public ones has 14; bytes of its text, ten times those
 /// of the largest public one; bytes of a place, and of one key in it.
@@ -75,13 +75,12 @@ pub(super) fn prose(
         }
         Err(_) => return,
     };
-    let kept = text.floor_char_boundary(BYTES);
-    if kept < text.len() {
+    let kept = beginning(&text, BYTES);
+    if kept.len() < text.len() {
         let what = format!("{} bytes", text.len());
         findings.note("unread.size", Severity::Hold, place, what);
     }
-    let text = text.get(..kept).unwrap_or_default();
-    read(&Passage::new(place, Kind::Prose, text, reader), findings);
+    read(&Passage::new(place, Kind::Prose, kept, reader), findings);
 }
 
 struct Walker<'f, R> {
@@ -113,9 +112,8 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
         let before = self.place.len();
         if before < PLACE {
             self.place.push('/');
-            let kept = key.floor_char_boundary(KEY);
-            let shown = key.get(..kept).unwrap_or_default();
-            if kept == key.len() && key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            let shown = beginning(key, KEY);
+            if shown == key && key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
                 self.place.push_str(key);
                 return before;
             }
@@ -126,7 +124,7 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
                     other => push_escaped(&mut self.place, other),
                 }
             }
-            if kept < key.len() {
+            if shown != key {
                 self.place.push('…');
             }
         }

@@ -48,7 +48,7 @@ async fn a_refusal_bears_its_status_and_the_beginning_of_its_text() {
     );
     assert_eq!(
         refused("long").await,
-        (503, format!("{}…", "é".repeat(200)))
+        (503, format!("{}…", "é".repeat(100)))
     );
     assert_eq!(
         refused("page").await,
