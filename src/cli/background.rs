@@ -43,7 +43,7 @@ pub(super) enum Background {
     Run,
 }
 
-/// What a process says on stdout of the daemon that it was to start or to be, in the keys of every failure with `-o json`.
+/// Whether there is a daemon, as the process that starts it, or becomes it, prints it on stdout: with the keys of any failure with `-o json`.
 #[derive(Default, Serialize, Deserialize)]
 struct StartReport {
     /// Why there is no daemon; nothing where one has the data folder.
