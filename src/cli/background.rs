@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::{
-    failure::CommandFailure,
+    failure::{CommandFailure, own_program},
     output::{self, Output},
     platform,
 };
@@ -94,7 +94,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
             argument
         }
     });
-    let mut daemon = Command::new(program()?)
+    let mut daemon = Command::new(own_program(process::own_program())?)
         .args(arguments)
         // Where another daemon's server starts us, we are not to end with it.
         .env_remove("MCPPROXY_CHILD")
@@ -170,7 +170,7 @@ impl Starter {
 
     /// Returns when the daemon, or another one, has the data folder.
     pub(super) async fn begin(&self) -> Result<(), CommandFailure> {
-        let mut command = tokio::process::Command::new(program()?);
+        let mut command = tokio::process::Command::new(own_program(process::own_program())?);
         command
             .args(["-o", "json", "--config"])
             .arg(&self.places.config_file)
@@ -232,15 +232,6 @@ fn why(stdout: &[u8]) -> CommandFailure {
         Some(Err(failure)) => failure.undone("the daemon was not started"),
         _ => failed("it ended without a word"),
     }
-}
-
-fn program() -> Result<PathBuf, CommandFailure> {
-    process::own_program().map_err(|error| {
-        CommandFailure::failed(format!(
-            "failed to find mcpproxy's own program: {}",
-            in_words(&error)
-        ))
-    })
 }
 
 #[cfg(test)]

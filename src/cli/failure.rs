@@ -1,12 +1,15 @@
 //! How a command fails: what went wrong, what to do next, and the exit code. Made at the border, out of the errors of the
 //! parts below.
 
+use std::{io, path::PathBuf};
+
 use serde::Serialize;
 
 use super::pretty_json;
 use crate::{
     daemon_client::DaemonError,
     failure::error_code::{ErrorCode, Failure, as_step},
+    storage::in_words,
 };
 
 /// The outcome of a command that failed.
@@ -125,6 +128,14 @@ impl CommandFailure {
         self.next_step = Some(as_step(&step.into()));
         self
     }
+}
+
+/// The program of mcpproxy itself, which is to be started again.
+pub(super) fn own_program(found: io::Result<PathBuf>) -> Result<PathBuf, CommandFailure> {
+    found.map_err(|error| {
+        let why = in_words(&error);
+        CommandFailure::failed(format!("failed to find mcpproxy's own program: {why}"))
+    })
 }
 
 impl From<DaemonError> for CommandFailure {

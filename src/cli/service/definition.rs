@@ -9,11 +9,10 @@ use std::{
 use crate::{
     cli::{
         carried::{CarriedOptions, utf8},
-        failure::CommandFailure,
+        failure::{CommandFailure, own_program},
     },
     management::{Management, OverFiles},
     process,
-    storage::in_words,
 };
 
 /// Stands in every file that we write, and in nobody else's.
@@ -63,7 +62,7 @@ impl ServiceDefinition {
             .map(|folder| ("XDG_DATA_HOME".to_owned(), folder));
         Ok(Self {
             command: CommandLine {
-                program: utf8(&own_program()?)?,
+                program: utf8(&own_program(process::own_program_on_path())?)?,
                 arguments,
             },
             variables: variables.into_iter().collect(),
@@ -97,13 +96,4 @@ impl CommandLine {
 /// Beside the configuration, because it is about it.
 fn environment_file(config_file: &Path) -> PathBuf {
     config_file.with_file_name("mcpproxy.env")
-}
-
-fn own_program() -> Result<PathBuf, CommandFailure> {
-    process::own_program_on_path().map_err(|error| {
-        CommandFailure::failed(format!(
-            "failed to find mcpproxy's own program: {}",
-            in_words(&error)
-        ))
-    })
 }
