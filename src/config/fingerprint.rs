@@ -24,7 +24,7 @@ pub(super) fn fingerprint(
     secrets.sort_by_key(|(_, value)| std::cmp::Reverse(value.reveal().len()));
     let hasher = blake3::Hasher::new();
     let mut parts = Parts { hasher, secrets };
-    parts.add(transport.kind().as_str());
+    parts.add(&transport.kind().to_string());
     match transport {
         Transport::Stdio(stdio) => {
             parts.add(&stdio.command);

@@ -354,15 +354,9 @@ pub enum TransportKind {
     Auto,
 }
 
-impl TransportKind {
-    /// The word in listings.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stdio => "stdio",
-            Self::Http => "http",
-            Self::Sse => "sse",
-            Self::Auto => "auto",
-        }
+impl fmt::Display for TransportKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

@@ -62,7 +62,7 @@ fn row(server: ServerRow) -> [String; 6] {
         .map(|line| format!("wait; its log: {line}"));
     [
         server.name,
-        or_dash(server.transport.map(|kind| kind.as_str().to_owned())),
+        or_dash(server.transport.map(|kind| kind.to_string())),
         state,
         or_dash(tools),
         or_dash(server.last_error.or(left_out)),

@@ -43,10 +43,7 @@ fn print(details: ServerDetails) -> Result<(), CommandFailure> {
     let left_out = server.left_out.as_ref().map(ToString::to_string);
     let facts = [
         ("name", Some(server.name.clone())),
-        (
-            "transport",
-            server.transport.map(|kind| kind.as_str().to_owned()),
-        ),
+        ("transport", server.transport.map(|kind| kind.to_string())),
         ("state", Some(state(&server))),
         ("in the file", server.demo.map(not_in_file)),
         ("tools", tools(&server)),

@@ -8,7 +8,7 @@ use crate::config::{Author, IdleTimeout, ProtocolEra, Start, ToolChanges, ToolCl
 #[test]
 fn a_stdio_entry_has_its_defaults() {
     let entry = server(r#"{"command": "x"}"#);
-    assert_eq!(entry.transport.kind().as_str(), "stdio");
+    assert_eq!(entry.transport.kind().to_string(), "stdio");
     assert!(entry.enabled && !entry.quarantined);
     let (min, max) = (minutes(1), minutes(5));
     assert_eq!(entry.idle_timeout, IdleTimeout::Adaptive { min, max });
@@ -60,7 +60,7 @@ fn every_key_of_an_entry_is_read() {
 #[test]
 fn the_transport_follows_type_and_shape() {
     let check = |entry: &str, label: &str| {
-        assert_eq!(server(entry).transport.kind().as_str(), label, "{entry}");
+        assert_eq!(server(entry).transport.kind().to_string(), label, "{entry}");
     };
     check(r#"{"command": "x", "url": ""}"#, "stdio");
     check(
