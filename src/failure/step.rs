@@ -67,6 +67,9 @@ pub enum NextStep {
     Act {
         /// The step in words.
         how: String,
+        /// The same for whoever uses the REST API, if the words name a command.
+        #[serde(skip)]
+        request: Option<Box<str>>,
     },
     /// Nothing: mcpproxy tries again.
     Wait,
@@ -85,7 +88,20 @@ impl NextStep {
 
     /// Something else, in the words of a terminal.
     pub fn act(how: impl Into<String>) -> Self {
-        Self::Act { how: how.into() }
+        let (how, request) = (how.into(), None);
+        Self::Act { how, request }
+    }
+
+    /// The same, with words for the REST API.
+    #[must_use]
+    pub fn or_request(self, words: impl Into<Box<str>>) -> Self {
+        match self {
+            Self::Act { how, .. } => Self::Act {
+                how,
+                request: Some(words.into()),
+            },
+            step => step,
+        }
     }
 
     /// With its words passed through this.
@@ -93,7 +109,7 @@ impl NextStep {
     pub fn shown(self, show: impl Fn(&str) -> String) -> Self {
         match self {
             Self::FixEntry { how: Some(how) } => Self::fix(&show(&how)),
-            Self::Act { how } => Self::act(show(&how)),
+            Self::Act { how, .. } => Self::act(show(&how)),
             step => step,
         }
     }
@@ -140,7 +156,7 @@ impl NextStep {
             Self::DescribeConfig => {
                 "correct that value; `mcpproxy config schema` describes every key".to_owned()
             }
-            Self::FixEntry { how: Some(how) } | Self::Act { how } => how.clone(),
+            Self::FixEntry { how: Some(how) } | Self::Act { how, .. } => how.clone(),
             Self::FixEntry { how: None } => "correct its entry: `mcpproxy config edit`".to_owned(),
             Self::Wait => "nothing to do: mcpproxy keeps trying".to_owned(),
             Self::Unknown => format!("`mcpproxy upstream show {server}`"),
@@ -187,7 +203,8 @@ impl NextStep {
                 "Correct that, then try again; GET /api/v1/config/schema describes every key."
                     .to_owned()
             }
-            Self::Act { .. } | Self::Unknown => return None,
+            Self::Act { request, .. } => return request.as_deref().map(str::to_owned),
+            Self::Unknown => return None,
         })
     }
 }

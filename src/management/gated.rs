@@ -13,7 +13,10 @@ use crate::{
         step::NextStep,
     },
     gate::Rules,
-    text::names::{ServerName, as_argument},
+    text::{
+        names::{ServerName, as_argument},
+        percent::encoded,
+    },
     trust::approvals::{HoldReason, Lock, ThingKind},
     upstream::ConnectError,
     wire::{Target, method},
@@ -95,8 +98,14 @@ fn refusal(
 pub(super) fn next_step(code: ErrorCode, server: &str, lists: &Snapshot) -> Option<NextStep> {
     match (code, lists.lock.as_deref()) {
         (ErrorCode::ServerDisabled, _) => Some(NextStep::Enable),
-        (ErrorCode::ServerQuarantined, None) => Some(NextStep::act(approve(server, lists))),
-        (ErrorCode::ServerQuarantined, Some(lock)) => Some(NextStep::act(lift(server, lock))),
+        (ErrorCode::ServerQuarantined, lock) => {
+            let command = lock.map_or_else(|| approve(server, lists), |lock| lift(server, lock));
+            let server = encoded(server);
+            let request = format!(
+                "GET /api/v1/servers/{server}/inspect shows it, then POST /api/v1/servers/{server}/approve."
+            );
+            Some(NextStep::act(command).or_request(request))
+        }
         (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => Some(NextStep::Review),
         (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(lock)) => {
             Some(NextStep::act(look_at(server, lock)))
@@ -182,15 +191,11 @@ pub(super) fn step_while_held(name: &ServerName, error: &ConnectError) -> String
     format!("{step}; then `mcpproxy upstream inspect {name} --connect`")
 }
 
-/// The step of a refusal as data.
-pub(super) fn step_of(code: ErrorCode) -> Option<NextStep> {
-    match code {
-        ErrorCode::ServerDisabled => Some(NextStep::Enable),
-        ErrorCode::ServerQuarantined | ErrorCode::ToolChanged | ErrorCode::ToolHeld => {
-            Some(NextStep::Review)
-        }
-        ErrorCode::LoginRequired => Some(NextStep::LogIn),
-        _ => None,
+/// The step of a refusal as data: what says more at a terminal than that begins with a review.
+pub(super) fn as_data(step: NextStep) -> NextStep {
+    match step {
+        NextStep::Act { .. } => NextStep::Review,
+        step => step,
     }
 }
 

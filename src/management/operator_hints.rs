@@ -22,19 +22,23 @@ impl Management {
     /// A failure as the operator needs it.
     pub fn for_operator(&self, failure: Failure) -> Failure {
         let failure = self.with_closest(failure);
-        let step = failure
-            .step
-            .clone()
-            .or_else(|| self.next_step(&failure).map(Box::new));
-        let error = match (failure.code, &failure.server) {
-            (ErrorCode::ServerUnavailable, Some(server)) => self.why_unavailable(server),
+        let step = failure.step.as_deref().cloned();
+        let step = step.or_else(|| self.next_step(&failure));
+        let (step, error) = match (failure.code, &failure.server) {
+            (ErrorCode::ServerMisconfigured, _) => (step.map(without_command), None),
+            (ErrorCode::ServerUnavailable, Some(server)) => {
+                (step.map(without_command), self.why_unavailable(server))
+            }
+            _ => (step, None),
+        };
+        let request = match &step {
+            Some(NextStep::Act { request, .. }) => request.as_deref().map(str::to_owned),
             _ => None,
         };
-        let request = request_of(&failure, step.as_deref());
         Failure {
             error: error.unwrap_or(failure.error),
             hint: request.unwrap_or(failure.hint),
-            step,
+            step: step.map(Box::new),
             ..failure
         }
     }
@@ -77,14 +81,15 @@ impl Management {
                     _ => "SERVER:TOOL".to_owned(),
                 };
                 let thing = as_argument(&thing);
-                Some(NextStep::act(format!(
-                    "`mcpproxy access check operator {thing}` names the rule in {file}"
-                )))
+                let command =
+                    format!("`mcpproxy access check operator {thing}` names the rule in {file}");
+                Some(NextStep::act(command).or_request("POST /api/v1/access/check names the rule."))
             }
             // The only tool of ours that is switched off.
             (ErrorCode::ToolDisabled, None) => {
                 let command = "`mcpproxy config set enable_code_execution true`";
-                Some(NextStep::act(command))
+                let request = "PATCH /api/v1/config sets `enable_code_execution` to true.";
+                Some(NextStep::act(command).or_request(request))
             }
             (ErrorCode::ToolDisabled, Some(server)) => {
                 let tool = failure.tool.as_deref().unwrap_or("TOOL");
@@ -95,6 +100,10 @@ impl Management {
                     patterns.iter().any(|pattern| **pattern == *tool)
                 };
                 let thing = format!("{server}:{tool}");
+                let request = format!(
+                    "PATCH /api/v1/servers/{} changes its `enabled_tools` or `disabled_tools`.",
+                    encoded(server)
+                );
                 let step = if entry.is_some_and(|entry| is_named(entry)) {
                     format!("`mcpproxy tools enable {}`", as_argument(&thing))
                 } else {
@@ -103,7 +112,7 @@ impl Management {
                         "`mcpproxy upstream show {server}` shows `enabled_tools` and `disabled_tools`: a pattern there leaves it out"
                     )
                 };
-                Some(NextStep::act(step))
+                Some(NextStep::act(step).or_request(request))
             }
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(_)) => Some(NextStep::LogIn),
@@ -144,7 +153,12 @@ impl Management {
         let thing = as_argument(&thing);
         let step =
             format!("if you want that: `mcpproxy call {variant} {thing}`, with the same arguments");
-        Some(NextStep::act(step))
+        let request = format!(
+            "If you want that, send the variant that GET /api/v1/tools/show?name={}:{} names.",
+            encoded(server),
+            encoded(tool)
+        );
+        Some(NextStep::act(step).or_request(request))
     }
 
     fn why_unavailable(&self, server: &str) -> Option<String> {
@@ -196,34 +210,12 @@ pub(super) fn closest_server<'a>(settings: &'a Settings, wanted: &str) -> Option
     )
 }
 
-/// What helps over REST where the step is in the words of a terminal.
-fn request_of(failure: &Failure, step: Option<&NextStep>) -> Option<String> {
-    let server = encoded(failure.server.as_deref().unwrap_or_default());
-    let tool = encoded(failure.tool.as_deref().unwrap_or_default());
-    let request = match failure.code {
-        ErrorCode::AccessDenied => "POST /api/v1/access/check names the rule.".to_owned(),
-        ErrorCode::ToolDisabled if server.is_empty() => {
-            "PATCH /api/v1/config sets `enable_code_execution` to true.".to_owned()
-        }
-        ErrorCode::ToolDisabled => {
-            format!(
-                "PATCH /api/v1/servers/{server} changes its `enabled_tools` or `disabled_tools`."
-            )
-        }
-        ErrorCode::WrongVariant => format!(
-            "If you want that, send the variant that GET /api/v1/tools/show?name={server}:{tool} names."
-        ),
-        ErrorCode::ServerQuarantined => format!(
-            "GET /api/v1/servers/{server}/inspect shows it, then POST /api/v1/servers/{server}/approve."
-        ),
-        // A server's own step names no command.
-        ErrorCode::ServerUnavailable | ErrorCode::ServerMisconfigured => match step? {
-            NextStep::Act { how } => how.clone(),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    Some(request)
+/// A step of a server itself, which says the same over REST: it names no command.
+fn without_command(step: NextStep) -> NextStep {
+    match step {
+        NextStep::Act { how, .. } => NextStep::act(how.clone()).or_request(how),
+        step => step,
+    }
 }
 
 /// The names of the tools that a server lists.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Backing, LEFT_OUT_STEP, LeftOut, Management,
-    gated::{configured, held_step, server_refusal, step_of},
+    gated::{as_data, configured, held_step, server_refusal},
     health::is_zero,
     logs::{LogLines, last_lines},
     missing_value::{MissingValue, missing},
@@ -374,7 +374,10 @@ impl<B: Backing> Management<B> {
             None => (
                 None,
                 None,
-                refusal.map(|failure| (as_step(&failure.terminal_step()), step_of(failure.code))),
+                refusal.map(|failure| {
+                    let words = as_step(&failure.terminal_step());
+                    (words, failure.step.map(|step| as_data(*step)))
+                }),
             ),
         };
         let listed = lists.servers.get(&entry.name);

@@ -22,7 +22,7 @@ pub struct ConnectError {
     /// What the operator can do.
     pub step: NextStep,
     /// What the program wrote to its stderr that says most of the cause. For the operator only.
-    pub wrote: Option<String>,
+    pub wrote: Option<Box<str>>,
     /// How long the server asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
 }
@@ -34,7 +34,7 @@ impl ConnectError {
             reason: shown(&self.reason, secrets),
             outside: shown(&self.outside, secrets),
             step: self.step.shown(|text| shown(text, secrets)),
-            wrote: self.wrote.map(|line| shown(&line, secrets)),
+            wrote: self.wrote.map(|line| shown(&line, secrets).into()),
             retry_after: self.retry_after,
         }
     }
@@ -79,7 +79,7 @@ impl ConnectError {
         };
         Self {
             step,
-            wrote,
+            wrote: wrote.map(Into::into),
             ..self
         }
     }
