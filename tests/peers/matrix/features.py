@@ -73,7 +73,7 @@ async def listening(client: Client, **wanted):
         await asyncio.gather(task, return_exceptions=True)
 
 
-@feature("who answers, with which instructions")
+@feature("name and instructions of the server")
 async def introduction(client: Client) -> Record:
     about = client.introduced
     who = about.get("serverInfo") or about["_meta"][ABOUT + "serverInfo"]
@@ -85,7 +85,7 @@ async def listed(client: Client, method: str, of: str, name: str) -> list:
     return [it for it in result[of] if not it[name].removeprefix("added://").startswith(ADDED)]
 
 
-@feature("lists of tools, prompts, resources, templates")
+@feature("lists of tools, prompts, resources and templates")
 async def lists(client: Client) -> Record:
     return {
         "tools": await listed(client, "tools/list", "tools", "name"),
