@@ -70,7 +70,9 @@ impl ApproveServer {
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
         let server = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
-        let shown: Inspection = daemon.fetch(&format!("{server}/inspect")).await?;
+        let shown = daemon.fetch(&format!("{server}/inspect")).await;
+        let undone = |error| CommandFailure::from(error).undone("nothing was approved");
+        let shown: Inspection = shown.map_err(undone)?;
         check_unlocked(&shown)?;
         if self.has_nothing_to_approve(&shown) {
             if out.is_json() {
