@@ -51,7 +51,7 @@ test("all failed starts are counted, and lost connections are none of them", asy
   });
   const { page, go, close } = await visitor(here);
   await go("/ui/servers/broken");
-  await page.getByText("gave up after 9 tries").first().waitFor();
+  await page.getByText("tried 9 times").first().waitFor();
   const starts = page.locator("dt", { hasText: "Starts, 24 h" }).locator("xpath=following-sibling::dd[1]");
   assert.equal(await starts.innerText(), "0, 9 failed");
   await page.getByText("3 more attempts failed").waitFor();

@@ -49,7 +49,7 @@ export function clients(frame) {
 
   async function readOwn() {
     const { servers } = await ask("import").catch(() => ({ servers: [] }));
-    const movable = servers.filter((one) => ["new", "renamed"].includes(one.outcome) || (one.outcome === "same" && !one.differing?.length && !one.warning && !one.needs?.some((need) => !need.is_set)));
+    const movable = servers.filter((one) => ["new", "renamed"].includes(one.outcome) || (one.outcome === "same" && !one.differing?.length));
     own = Map.groupBy(movable, (one) => one.client);
   }
 
