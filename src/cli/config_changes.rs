@@ -255,7 +255,14 @@ async fn change(
     if change.id.is_some() && listens.is_some() {
         warn_of_new_address(files, import::location_of(&daemon).as_ref(), out);
     }
-    say_put_back(&daemon_client::read::<Undone>(path, &body)?, dry_run, out);
+    for one in daemon_client::read::<Undone>(path, &body)?.put_back {
+        import::moving::say_put_back(
+            (&one.file, &one.servers),
+            one.error.as_deref(),
+            dry_run,
+            out,
+        );
+    }
     match (change.id, change.changes.is_empty()) {
         (None, true) => out.note("nothing to change"),
         (None, false) if dry_run => out.note("nothing was written"),
@@ -302,17 +309,6 @@ struct PutBack {
     file: String,
     servers: Vec<String>,
     error: Option<String>,
-}
-
-fn say_put_back(undone: &Undone, dry_run: bool, out: Output) {
-    for one in &undone.put_back {
-        let n = output::count(one.servers.len(), "server");
-        match &one.error {
-            Some(why) => out.warning(&format!("{} was left unchanged: {why}", one.file)),
-            None if dry_run => out.note(&format!("{n} would be put back into {}", one.file)),
-            None => out.done(&format!("put {n} back into {}", one.file)),
-        }
-    }
 }
 
 /// Whether clients have to show a token from then on.

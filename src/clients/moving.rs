@@ -39,22 +39,16 @@ pub fn move_out(
     let found_only = found_only.filter_map(|server| server.new_name().map(str::to_owned));
     let found_only: Vec<String> = found_only.collect();
     let is_here = |server: &FoundServer| {
-        let is_same = server.outcome == FoundOutcome::Same;
-        comes(server)
-            || is_same
-                && !server
-                    .name
-                    .as_ref()
-                    .is_some_and(|name| found_only.contains(name))
+        let same = (server.name.as_ref()).filter(|_| server.outcome == FoundOutcome::Same);
+        comes(server) || same.is_some_and(|name| !found_only.contains(name))
     };
     let here = report.servers.iter_mut();
     let here = here.filter(|server| is_meant(server.client) && is_here(server));
-    let mut here: Vec<&mut FoundServer> = here.collect();
-    here.retain_mut(|server| {
+    let here = here.filter_map(|server| {
         server.stays = server.why_it_stays();
-        server.stays.is_none()
+        server.stays.is_none().then_some(&*server)
     });
-    let here: Vec<&FoundServer> = here.into_iter().map(|server| &*server).collect();
+    let here: Vec<&FoundServer> = here.collect();
     for server in &here {
         if moved.iter().any(|done| done.file == server.file) {
             continue;

@@ -305,24 +305,17 @@ impl ImportReport {
     }
 
     fn not_picked(&self, name: &str) -> Failure {
-        let Some(server) = self
-            .servers
-            .iter()
-            .find(|server| server.is_written_as(name))
-        else {
+        let mut servers = self.servers.iter();
+        let Some(server) = servers.find(|server| server.is_written_as(name)) else {
             let error = format!("nothing was imported: no server named {name:?} was found");
             return Failure::new(ErrorCode::UnknownServer, error, SHOWN_OVER_REST)
                 .at_terminal(SHOWN);
         };
-        let code = match server.outcome {
-            FoundOutcome::Same => ErrorCode::ServerExists,
-            _ => ErrorCode::ServerMisconfigured,
+        let (code, it) = match server.outcome {
+            FoundOutcome::Same => (ErrorCode::ServerExists, "it is the"),
+            _ => (ErrorCode::ServerMisconfigured, "it"),
         };
-        let why = match server.outcome {
-            FoundOutcome::Same => format!("it is the {}", server.summary()),
-            _ => format!("it {}", server.summary()),
-        };
-        let error = format!("{name:?} was not imported: {why}");
+        let error = format!("{name:?} was not imported: {it} {}", server.summary());
         Failure::new(code, error, SHOWN_OVER_REST).at_terminal(SHOWN)
     }
 

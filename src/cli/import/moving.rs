@@ -59,6 +59,21 @@ pub(super) fn say_start(report: &ImportReport, rows: &[ClientRow], out: Output) 
     }
 }
 
+/// Says which servers are in a file again, or would be, or why they are not.
+pub(in crate::cli) fn say_put_back(
+    (file, servers): (&str, &[String]),
+    error: Option<&str>,
+    dry_run: bool,
+    out: Output,
+) {
+    let n = output::count(servers.len(), "server");
+    match error {
+        Some(why) => out.warning(&format!("{file} was left unchanged: {why}")),
+        None if dry_run => out.note(&format!("{n} would be put back into {file}")),
+        None => out.done(&format!("put {n} back into {file}")),
+    }
+}
+
 /// Puts back what was removed from the files of these clients, or of all.
 pub(super) fn undo(
     files: &Management<OverFiles>,
@@ -90,11 +105,7 @@ pub(super) fn undo(
         output::json(json!({ "put_back": put_back }).to_string().as_bytes())?;
     } else {
         for one in &put_back {
-            let n = output::count(one.servers.len(), "server");
-            match &one.error {
-                None => out.done(&format!("put {n} back into {}", one.file)),
-                Some(why) => out.warning(&format!("{} was left unchanged: {why}", one.file)),
-            }
+            say_put_back((&one.file, &one.servers), one.error.as_deref(), false, out);
         }
     }
     match failed {
