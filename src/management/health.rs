@@ -24,7 +24,7 @@ pub struct HealthReport {
     pub backends_connected: usize,
     /// Tools known.
     pub tools: usize,
-    /// Tools that are held until you approve them them; absent if there are none.
+    /// Tools that are held until you approve them; absent if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     pub held_tools: usize,
     /// Client sessions open.
