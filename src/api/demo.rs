@@ -16,9 +16,11 @@ pub(super) fn routes() -> Routes {
     Routes::new().post(
         "/api/v1/demo",
         start,
-        about
-            .gives::<ServerChange>()
-            .fails(&[ErrorCode::ServerExists]),
+        about.gives::<ServerChange>().fails(&[
+            ErrorCode::ServerExists,
+            ErrorCode::ConfigUnusable,
+            ErrorCode::Overloaded,
+        ]),
     )
 }
 

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
     Api,
-    strict_requests::{Described, only_described},
+    strict_requests::{Described, Parameter, only_described},
 };
 use crate::failure::error_code::ErrorCode;
 
@@ -150,15 +150,21 @@ impl About {
         self
     }
 
-    /// The names of its parameters.
-    fn parameters(&self) -> Vec<String> {
+    /// Its parameters.
+    fn parameters(&self) -> Vec<Parameter> {
         let schema = (self.query).map(|schema| schema(&mut SchemaGenerator::default()));
         let members = schema
             .as_ref()
             .and_then(|schema| schema.get("properties")?.as_object());
-        let names = members.into_iter().flat_map(|members| members.keys());
-        let names = names.filter(|name| !self.without.contains(&name.as_str()));
-        names.cloned().collect()
+        let members = members.into_iter().flatten();
+        let members = members.filter(|(name, _)| !self.without.contains(&name.as_str()));
+        let parameters = members.map(|(name, schema)| Parameter {
+            name: name.clone(),
+            range: schema["minimum"]
+                .as_u64()
+                .map(|least| (least, schema["maximum"].as_u64())),
+        });
+        parameters.collect()
     }
 
     /// Its body is a `T`.

@@ -11,21 +11,28 @@ use axum::{
 };
 
 use super::{FailureResponse, MAX_BODY, wrong};
-use crate::failure::error_code::Failure;
+use crate::{access::operators::OperatorPass, config::ChangeWay, failure::error_code::Failure};
+
+/// A parameter that a request may have.
+pub(super) struct Parameter {
+    pub(super) name: String,
+    /// The least and the greatest value of a whole number.
+    pub(super) range: Option<(u64, Option<u64>)>,
+}
 
 /// What a request may say.
 #[derive(Clone)]
 pub(super) struct Described(Arc<Parts>);
 
 struct Parts {
-    parameters: Vec<String>,
+    parameters: Vec<Parameter>,
     takes_body: bool,
     undone: Option<&'static str>,
 }
 
 impl Described {
     pub(super) fn new(
-        parameters: Vec<String>,
+        parameters: Vec<Parameter>,
         takes_body: bool,
         undone: Option<&'static str>,
     ) -> Self {
@@ -37,12 +44,14 @@ impl Described {
     }
 }
 
-/// Passes on what says nothing else, and says of a failure what was not done.
+/// Passes on what says nothing else, and says of a failure what was not done. Commands are for a terminal.
 pub(super) async fn only_described(
     State(Described(may)): State<Described>,
     request: Request,
     next: Next,
 ) -> Response {
+    let pass = request.extensions().get::<OperatorPass>();
+    let is_at_terminal = pass.is_none_or(|pass| pass.way() == ChangeWay::Terminal);
     let checked = async {
         check_parameters(&request, &may.parameters)?;
         if may.takes_body {
@@ -54,26 +63,51 @@ pub(super) async fn only_described(
         Ok(request) => next.run(request).await,
         Err(refused) => FailureResponse::into_response(refused),
     };
-    let failure = response.extensions_mut().remove::<Failure>();
-    match (failure, may.undone) {
-        (Some(failure), Some(outcome)) => FailureResponse(failure.undone(outcome)).into_response(),
-        _ => response,
+    let Some(mut failure) = response.extensions_mut().remove::<Failure>() else {
+        return response;
+    };
+    if let Some(outcome) = may.undone {
+        failure = failure.undone(outcome);
     }
+    if !is_at_terminal {
+        failure = failure.without_commands();
+    }
+    FailureResponse(failure).into_response()
 }
 
-fn check_parameters(request: &Request, known: &[String]) -> Result<(), FailureResponse> {
+fn check_parameters(request: &Request, known: &[Parameter]) -> Result<(), FailureResponse> {
     /// Characters of it that are repeated.
     const REPEATED: usize = 100;
     let Query(parameters) =
         Query::<Vec<(String, String)>>::try_from_uri(request.uri()).map_err(wrong)?;
-    let unknown = parameters.iter().find(|(key, _)| !known.contains(key));
-    unknown.map_or(Ok(()), |(key, _)| {
-        let key: String = key.chars().take(REPEATED).collect();
-        Err(wrong(match known.join(", ") {
-            none if none.is_empty() => format!("this path takes no parameters, and got {key:?}"),
-            known => format!("there is no parameter {key:?}; use {known}"),
-        }))
-    })
+    for (key, value) in &parameters {
+        let shown = |text: &str| text.chars().take(REPEATED).collect::<String>();
+        let Some(parameter) = known.iter().find(|one| one.name == *key) else {
+            let names: Vec<&str> = known.iter().map(|one| &*one.name).collect();
+            let key = shown(key);
+            return Err(wrong(match names.join(", ") {
+                none if none.is_empty() => {
+                    format!("this path takes no parameters, and got {key:?}")
+                }
+                names => format!("there is no parameter {key:?}; use {names}"),
+            }));
+        };
+        let Some((least, most)) = parameter.range else {
+            continue;
+        };
+        let is_in = |number: u64| number >= least && most.is_none_or(|most| number <= most);
+        if !value.parse().is_ok_and(is_in) {
+            let range = match most {
+                Some(most) => format!("from {least} to {most}"),
+                None => format!("of at least {least}"),
+            };
+            let value = shown(value);
+            return Err(wrong(format!(
+                "`{key}` must be a whole number {range}, not {value:?}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// An object without members says nothing either.

@@ -95,9 +95,6 @@ async fn list_or_search<V: Verbs>(
     query: Result<Query<ToolsQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    if query.limit == Some(0) {
-        return Err(wrong("`limit` must be at least 1, not 0"));
-    }
     let Some(text) = query.q else {
         if let Some(name) = query.of_search_alone() {
             return Err(wrong(format!(

@@ -174,7 +174,7 @@ impl ConfigSet {
         }
         let edit = ConfigEdit {
             path: EditPath::Dotted(self.key),
-            value: Value::Null,
+            value: None,
             typed: Some(self.value),
         };
         let request = ConfigPatch {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Serialize, ser::SerializeMap};
 
-use super::step::NextStep;
+use super::{plain_words::for_model, step::NextStep};
 use crate::text::cut::shortened;
 
 /// JSON-RPC 2.0, 5.1: the params are wrong.
@@ -270,6 +270,25 @@ impl Failure {
             hint: sentence(self.rest_step()),
             ..self
         }
+    }
+
+    /// As a model reads it, in quotes instead of backticks.
+    #[must_use]
+    pub fn for_model(&self) -> Self {
+        Self {
+            error: for_model(&self.error),
+            hint: for_model(&self.hint),
+            ..self.clone()
+        }
+    }
+
+    /// With a step that is in the words of a terminal in those of its hint.
+    #[must_use]
+    pub fn without_commands(mut self) -> Self {
+        if let Some(NextStep::Act { how }) = self.step.as_deref_mut() {
+            how.clone_from(&self.hint);
+        }
+        self
     }
 
     fn rest_step(&self) -> String {

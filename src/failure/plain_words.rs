@@ -60,6 +60,11 @@ pub fn in_plain_words(text: &str) -> String {
         .unwrap_or_else(|| text.to_owned())
 }
 
+/// A text for a model, which reads quotes as it reads them in JSON.
+pub fn for_model(text: &str) -> String {
+    text.replace('`', "\"")
+}
+
 /// Whether this may be where a value stands: `options.limit`, `servers[0]`.
 fn is_name(name: &str) -> bool {
     !name.is_empty()

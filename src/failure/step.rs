@@ -41,6 +41,11 @@ pub enum NextStep {
     ShowServer,
     /// List its tools, or all tools where no server is named.
     ShowTools,
+    /// Show one of its tools.
+    ShowTool {
+        /// The tool's name.
+        tool: String,
+    },
     /// List the servers.
     ShowServers,
     /// List the profiles.
@@ -116,6 +121,7 @@ impl NextStep {
 
     /// As a terminal says it.
     pub fn at_terminal(&self, server: &str) -> String {
+        let name = server;
         let server = as_argument(server);
         match self {
             Self::ReadLog => format!("`mcpproxy upstream logs {server}`"),
@@ -144,6 +150,11 @@ impl NextStep {
             Self::ShowServer => format!("`mcpproxy upstream show {server}` shows its entry"),
             Self::ShowTools if server.is_empty() => "`mcpproxy tools list` lists all".to_owned(),
             Self::ShowTools => format!("`mcpproxy tools list {server}` lists its tools"),
+            Self::ShowTool { tool } => {
+                let thing = format!("{name}:{tool}");
+                let thing = as_argument(&thing);
+                format!("`mcpproxy tools show {thing}` shows what it takes")
+            }
             Self::ShowServers => "`mcpproxy upstream list` shows the configured servers".to_owned(),
             Self::ShowProfiles => "`mcpproxy config get profiles` lists them".to_owned(),
             Self::ShowSecrets => "`mcpproxy secret list` lists the secrets".to_owned(),
@@ -192,6 +203,10 @@ impl NextStep {
             }
             Self::ShowServer => format!("GET /api/v1/servers/{server} shows the server."),
             Self::ShowTools => "GET /api/v1/tools lists the tools.".to_owned(),
+            Self::ShowTool { tool } => {
+                let tool = encoded(tool);
+                format!("GET /api/v1/tools/show?name={server}:{tool} shows what it takes.")
+            }
             Self::ShowServers => "GET /api/v1/servers lists the servers.".to_owned(),
             Self::ShowProfiles => "GET /api/v1/config shows the profiles.".to_owned(),
             Self::ShowSecrets => "GET /api/v1/secrets lists the secrets.".to_owned(),

@@ -13,7 +13,7 @@ pub(super) fn token_in(params: Option<&Raw>) -> Result<Option<Raw>, RpcError> {
         return Ok(None);
     };
     if found.times > 1 {
-        return Err(RpcError::invalid_params("`_meta` appears twice"));
+        return Err(RpcError::invalid_params("_meta appears twice"));
     }
     Ok(found.value.and_then(|meta| meta.get(meta::PROGRESS_TOKEN)))
 }

@@ -154,7 +154,7 @@ impl Admitted {
         edits: &[(&str, Edit<'_>)],
     ) -> Result<AdmittedMessage<'_>, RpcError> {
         let params = self.target.params(params, edits);
-        let params = params.map_err(|_| RpcError::invalid_params("`params` is not an object"))?;
+        let params = params.map_err(|_| RpcError::invalid_params("\"params\" is not an object"))?;
         Ok(AdmittedMessage {
             admitted: self,
             params,

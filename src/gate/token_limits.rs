@@ -49,6 +49,14 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// What the caller's token may only do, where that is not everything.
+    pub fn only_calls(self, caller: &Caller) -> Option<AllowedCalls> {
+        match caller.token(self.settings) {
+            ShownToken::Limits(token) => Some(token.calls).filter(|one| *one != AllowedCalls::All),
+            ShownToken::None | ShownToken::Gone => None,
+        }
+    }
+
     /// Whether the servers and the profile of the caller's token have a thing. One that is gone is refused elsewhere.
     pub(super) fn token_reaches(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
         match caller.token(self.settings) {

@@ -61,7 +61,7 @@ pub(super) fn declared(
         ),
         Effect::Deletes => {
             let by_text = "its name or description says that it deletes";
-            let why = says("`tool_acl` says that it deletes", by_text);
+            let why = says("tool_acl says that it deletes", by_text);
             (Variant::Destructive, why)
         }
         Effect::Reads => return Ok(()),
@@ -71,7 +71,7 @@ pub(super) fn declared(
         ),
         Effect::Writes => {
             let by_text = "its name or description says that it writes";
-            let why = says("`tool_acl` says that it writes", by_text);
+            let why = says("tool_acl says that it writes", by_text);
             (Variant::Write, why)
         }
         Effect::Executes if read_only == Some(true) => {

@@ -89,7 +89,7 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Response> {
         return Ok(());
     }
     let error = format!(
-        "the Content-Type is {kind:?}; send the message as JSON, with `Content-Type: application/json`"
+        "the Content-Type is {kind:?}; send the message as JSON, with Content-Type: application/json"
     );
     let error = RpcError::invalid_request(error);
     let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;

@@ -33,5 +33,6 @@ pub(super) fn overloaded(error: impl Into<String>, hint: &str) -> RpcError {
 
 /// An own failure that is no answer of a tool.
 pub(super) fn of_ours(failure: &Failure) -> RpcError {
-    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(shown_failure(failure))
+    let failure = failure.for_model();
+    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(shown_failure(&failure))
 }

@@ -62,7 +62,7 @@ impl Inbound {
             }
             Unframed::One(Message::Response(_)) => {
                 let why =
-                    "this revision takes no answers as messages; send them in `inputResponses`";
+                    "this revision takes no answers as messages; send them in \"inputResponses\"";
                 refused(None, &RpcError::invalid_request(why))
             }
         }

@@ -16,7 +16,10 @@ use crate::{
     access::Caller,
     catalog::Snapshot,
     config::{AgentManagement, Change, ChangeAuthor, Provider, Settings, Warning},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        plain_words::for_model,
+    },
     gate::{self, Moment, Rules},
     text::names::ServerName,
     wire::{Target, method},
@@ -324,7 +327,7 @@ impl AgentRequest<'_> {
         let stuck = connections.login_trouble.as_ref().map(ToString::to_string);
         let error = stuck.or(error);
         let last_error = if row.unusable {
-            row.last_error.clone()
+            row.last_error.as_deref().map(for_model)
         } else {
             error
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -49,8 +49,12 @@ pub struct ConfigEdit {
     /// The keys that lead to it: `"activity.max_age"`, or `["activity", "max_age"]`.
     pub path: EditPath,
     /// The new value; null removes the key.
-    #[serde(default)]
-    pub value: Value,
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub value: Option<Value>,
     /// The new value as text, in place of `value`: JSON where the key takes JSON, else the text itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<String>,
@@ -179,6 +183,12 @@ impl<B: Backing> Management<B> {
             let error =
                 format!("nothing was changed: `changes` must have 1 to {MOST_EDITS} values");
             let hint = "GET /api/v1/openapi.json says what this request takes.";
+            return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
+        }
+        if let Some(edit) = patch.changes.iter().find(|edit| !edit.is_clear()) {
+            let key = edit.path.shown();
+            let error = format!("nothing was changed: {key:?} needs `value` or `typed`, not both");
+            let hint = "Send one of them; null as `value` removes the key.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         }
         let names = patch.changes.iter().map(|edit| edit.path.shown());
@@ -317,6 +327,11 @@ impl<B: Backing> Management<B> {
     }
 }
 
+/// What is given, null too.
+fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
 impl ConfigEdit {
     fn over(&self, text: &str) -> SettingEdit {
         let path = match &self.path {
@@ -325,10 +340,18 @@ impl ConfigEdit {
         };
         let value = match (&self.typed, &self.value) {
             (Some(typed), _) => WantedValue::Typed(typed.clone()),
-            (None, Value::Null) => WantedValue::Absent,
-            (None, value) => WantedValue::Json(value.clone()),
+            (None, None | Some(Value::Null)) => WantedValue::Absent,
+            (None, Some(value)) => WantedValue::Json(value.clone()),
         };
         SettingEdit { path, value }
+    }
+
+    /// Whether it says one new value.
+    fn is_clear(&self) -> bool {
+        match (&self.value, &self.typed) {
+            (None, typed) => typed.is_some(),
+            (Some(value), typed) => typed.is_none() || value.is_null(),
+        }
     }
 }
 

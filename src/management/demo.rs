@@ -66,11 +66,11 @@ impl Management {
     /// Why it could not be started: a server has its name, or the file cannot be used.
     fn not_started(&self, in_place: Option<String>) -> Failure {
         let Some(name) = in_place else {
-            let error = match self.config_error() {
-                Some(error) => format!("the demo server was not started: {error}"),
-                None => "the demo server was not started: the configuration was not read in time"
-                    .to_owned(),
+            let Some(error) = self.config_error() else {
+                let error = "the demo server was not started: the daemon is too busy";
+                return Failure::new(ErrorCode::Overloaded, error, "Try again in a moment.");
             };
+            let error = format!("the demo server was not started: {error}");
             let hint = "Correct the configuration, then start it again.";
             let failure = Failure::new(ErrorCode::ConfigUnusable, error, hint);
             return failure.with_step(NextStep::CheckConfig).of_server(DEMO);

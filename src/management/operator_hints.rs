@@ -169,9 +169,9 @@ impl Management {
     /// What helps where a server answered a call with an error of its own.
     pub fn after_rpc_error(&self, server: &str, tool: &str, code: i64) -> NextStep {
         if code == RpcError::INVALID_PARAMS {
-            let thing = format!("{server}:{tool}");
-            let thing = as_argument(&thing);
-            return NextStep::act(format!("`mcpproxy tools show {thing}` shows what it takes"));
+            return NextStep::ShowTool {
+                tool: tool.to_owned(),
+            };
         }
         let row = self.server(server).ok();
         let is_remote = row.is_some_and(|row| row.transport != Some(TransportKind::Stdio));

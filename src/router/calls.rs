@@ -85,7 +85,7 @@ impl Router {
             // A completion for what is neither a prompt nor a resource.
             Thing::Nothing => {
                 let error = format!(
-                    "{method} did not run: `ref.type` must be \"ref/prompt\" or \"ref/resource\""
+                    "{method} did not run: ref.type must be \"ref/prompt\" or \"ref/resource\""
                 );
                 return Err(RpcError::invalid_params(error).into());
             }
@@ -303,7 +303,7 @@ fn check_spelling(params: &Raw) -> Result<(), RpcError> {
         return Ok(());
     }
     let error = format!(
-        "tools/call did not run: `{key}` is unknown in its params; the arguments of the tool go into `arguments`"
+        "tools/call did not run: \"{key}\" is unknown in its params; the arguments of the tool go into \"arguments\""
     );
     Err(RpcError::invalid_params(error))
 }

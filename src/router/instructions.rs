@@ -17,9 +17,9 @@ const LEAST: usize = 40;
 const CUT: &str = " …";
 
 /// How to use the mode that lists tools.
-const DIRECT: &str = "mcpproxy offers the tools of several MCP servers. A tool `tool` of the server `server` is listed as \
-    `server__tool`, and its description begins with `[server]`; prompts are named the same way. A server that sleeps is started by the \
-    first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the \
+const DIRECT: &str = "mcpproxy offers the tools of several MCP servers. The tool \"tool\" of the server \"server\" is listed as \
+    server__tool, and its description begins with [server]; prompts are named the same way. A server that sleeps is started by the \
+    first call, which may take a few seconds. Errors of mcpproxy itself are JSON with error, code and hint; the hint names the \
     next step.";
 
 /// How to use the mode for scripts.
@@ -27,18 +27,18 @@ const SCRIPTS: &str = "mcpproxy is in front of several MCP servers, whose tools 
     code_execution that calls them with call_tool(server, tool, args), takes from the results what is needed, and returns that. The description of \
     code_execution names tools and their arguments; retrieve_tools finds others by a few words, and describe_tool gives their whole \
     definition. Do in one script what belongs together. A server that sleeps is started by the first call, which may take a few seconds. \
-    Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; those of a script are in its `error`.";
+    Errors of mcpproxy itself are JSON with error, code and hint; those of a script are in its error.";
 
 /// How to use the mode of the one tool for everything.
 const PROXY: &str = "mcpproxy is in front of several MCP servers, whose tools, resources and prompts are reached by the tool proxy: \
     {\"action\": \"list\", \"type\": \"tool\"} lists the tools (or \"resource\", \"prompt\"), {\"action\": \"info\", \"type\": \"tool\", \"path\": \
     \"server__tool\"} gives the definition of one, and {\"action\": \"call\", \"type\": \"tool\", \"path\": \"server__tool\", \"args\": {…}} calls \
-    it. A server that sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, \
-    `code` and `hint`; the hint names the next step.";
+    it. A server that sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with error, \
+    code and hint; the hint names the next step.";
 
 /// Added where the caller may search as well.
 const PROXY_SEARCH: &str = " To search many tools by words, call the path \"retrieve_tools\" with \
-    {\"query\": \"…\"} in `args`.";
+    {\"query\": \"…\"} in \"args\".";
 
 /// Added where the caller may not use it.
 const NO_PROXY: &str =
@@ -81,7 +81,7 @@ fn search(permits: impl Fn(&str) -> bool) -> String {
     if may_search {
         text.push_str(
             " To do something: (1) call retrieve_tools with a few words that describe the task, English ones if the tools are described \
-             in English; each result has a `name` (server:tool), its input schema or a short signature, and `call_with`.",
+             in English; each result has a \"name\" (server:tool), its input schema or a short signature, and call_with.",
         );
     }
     let step = if may_search { " (2)" } else { "" };
@@ -89,16 +89,16 @@ fn search(permits: impl Fn(&str) -> bool) -> String {
         [] if may_search => " (2) The call_tool tools are not for you; call a result by its offered name, server__tool.".to_owned(),
         [] => " None of their tools can be called here.".to_owned(),
         [first @ .., last] if !first.is_empty() && may_search => format!(
-            "{step} Call the tool that `call_with` names, {} or {last}, with that `name` and the arguments in `args`.{}",
+            "{step} Call the tool that call_with names, {} or {last}, with that \"name\" and the arguments in \"args\".{}",
             first.join(", "),
             others_denied(&calls)
         ),
         [only] if may_search => format!(
-            "{step} Where `call_with` names {only}, call that with the `name` and the arguments in `args`.{}",
+            "{step} Where call_with names {only}, call that with the \"name\" and the arguments in \"args\".{}",
             others_denied(&calls)
         ),
         calls => format!(
-            "{step} Call a tool that you know by its name, server:tool, with {}: that as `name` and the arguments in `args`.",
+            "{step} Call a tool that you know by its name, server:tool, with {}: that as \"name\" and the arguments in \"args\".",
             calls.join(" or ")
         ),
     };
@@ -112,8 +112,8 @@ fn search(permits: impl Fn(&str) -> bool) -> String {
         );
     }
     text.push_str(
-        " A server that sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, \
-         `code` and `hint`; the hint names the next step.",
+        " A server that sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with error, \
+         code and hint; the hint names the next step.",
     );
     text
 }
@@ -122,7 +122,7 @@ fn others_denied(calls: &[&str]) -> &'static str {
     if calls.len() == CALL_TOOLS.len() {
         ""
     } else {
-        " Other values of `call_with` are not for you."
+        " Other values of call_with are not for you."
     }
 }
 

@@ -356,7 +356,7 @@ fn first_page_only(request: &Request) -> Result<(), RpcError> {
     if cursor.is_none_or(|cursor| cursor.is_null() || cursor.as_bytes() == b"\"\"") {
         return Ok(());
     }
-    let error = format!("{}: `cursor` is unknown; leave it out", request.method);
+    let error = format!("{}: \"cursor\" is unknown; leave it out", request.method);
     Err(RpcError::invalid_params(error))
 }
 
@@ -365,7 +365,7 @@ fn first_page_only(request: &Request) -> Result<(), RpcError> {
 fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
     let failure = match refused {
         RequestError::Rpc(error) => return error,
-        RequestError::Failed(failure) => failure,
+        RequestError::Failed(failure) => failure.for_model(),
     };
     let code = match failure.code {
         ErrorCode::UnknownResource => context.revision.missing_resource_code(),
@@ -376,7 +376,7 @@ fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
 
 /// A tool result that says what failed.
 pub fn failed_result(failure: &Failure) -> Raw {
-    error_result(&shown_failure(failure))
+    error_result(&shown_failure(&failure.for_model()))
 }
 
 /// The same with this JSON.

@@ -42,7 +42,7 @@ impl ConnectError {
     /// The configuration says that the server has no handshake, and the server says something else.
     pub(in crate::upstream) fn wants_handshake() -> Self {
         Self::plain(
-            "it needs a handshake, but its `protocol_era` is \"modern\"",
+            "it needs a handshake, but its protocol_era is \"modern\"",
             NextStep::fix("set its `protocol_era` to \"auto\""),
         )
     }
@@ -69,7 +69,7 @@ impl ConnectError {
                 outside: format!("{engine} is not running"),
                 ..Self::plain(
                     &format!("{engine} is not running"),
-                    NextStep::act(format!("start {engine}; then `mcpproxy doctor`")),
+                    NextStep::act(format!("start {engine}, then restart the server")),
                 )
             };
         }

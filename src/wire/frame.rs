@@ -154,7 +154,7 @@ impl Message {
             None => raw(value),
         };
         if let Some(method) = envelope.method {
-            let method = text_of(method).ok_or(not_a_message("`method` is not a string"))?;
+            let method = text_of(method).ok_or(not_a_message("\"method\" is not a string"))?;
             let method = method.into_boxed_str();
             let params = envelope.params.map(object);
             if let (Some(_), Some(params)) = (&id, &params) {
@@ -164,7 +164,7 @@ impl Message {
             return match (id, envelope.id) {
                 (Some(id), _) => Ok(Self::Request(Request { id, method, params })),
                 (None, None) => Ok(Self::Notification(Notification { method, params })),
-                (None, Some(_)) => Err(not_a_message("`id` is neither a string nor a number")),
+                (None, Some(_)) => Err(not_a_message("\"id\" is neither a string nor a number")),
             };
         }
         let outcome = match (envelope.result, envelope.error) {
@@ -173,7 +173,7 @@ impl Message {
             (_, Some(error)) => Outcome::Error(raw(error)),
             (None, None) => {
                 return Err(not_a_message(
-                    "the message has no `method`, `result` or `error`",
+                    "the message has no \"method\", \"result\" or \"error\"",
                 ));
             }
         };
@@ -211,7 +211,7 @@ fn strict(frame: &Bytes) -> Result<Message, FrameError> {
         return Err(FrameError::Unreadable(why, waiting));
     }
     if envelope.jsonrpc.is_none_or(|version| version != b"\"2.0\"") {
-        return Err(not_a_message("`jsonrpc` is not \"2.0\""));
+        return Err(not_a_message("\"jsonrpc\" is not \"2.0\""));
     }
     Message::of(frame, envelope)
 }

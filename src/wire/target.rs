@@ -36,7 +36,7 @@ pub const LONGEST_URI: usize = 64 << 10;
 
 /// A name that is not looked for. Decisions read names several times, and each is a stranger's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("`{key}` is longer than {} KiB", most >> 10)]
+#[error("\"{key}\" is longer than {} KiB", most >> 10)]
 pub struct TooLong {
     key: &'static str,
     most: usize,
@@ -222,11 +222,11 @@ fn called(method: &str, params: Option<&Raw>) -> Result<String, RpcError> {
     let [name, arguments] = params.look_up(["name", "arguments"]);
     let name = member(method, &name, "name")?;
     if arguments.times > 1 {
-        return Err(wrong(method, "`arguments` appears twice"));
+        return Err(wrong(method, "\"arguments\" appears twice"));
     }
     let arguments = arguments.value;
     if arguments.is_some_and(|value| !value.is_object() && !value.is_null()) {
-        return Err(wrong(method, "`arguments` is not an object"));
+        return Err(wrong(method, "\"arguments\" is not an object"));
     }
     Ok(name)
 }
@@ -236,9 +236,9 @@ fn completed(method: &str, params: Option<&Raw>) -> Result<Thing<'static>, RpcEr
     let [reference] = object(method, params, "ref")?.look_up(["ref"]);
     let reference = match (reference.value, reference.times) {
         (Some(reference), 1) if reference.is_object() => reference,
-        (Some(_), 1) => return Err(wrong(method, "`ref` is not an object")),
-        (None, _) => return Err(wrong(method, "`ref` is missing")),
-        (Some(_), _) => return Err(wrong(method, "`ref` appears twice")),
+        (Some(_), 1) => return Err(wrong(method, "\"ref\" is not an object")),
+        (None, _) => return Err(wrong(method, "\"ref\" is missing")),
+        (Some(_), _) => return Err(wrong(method, "\"ref\" appears twice")),
     };
     let of = |key| text(method, Some(&reference), key);
     Ok(match &*of("type")? {
@@ -258,19 +258,19 @@ fn member(method: &str, found: &super::Lookup, key: &str) -> Result<String, RpcE
     match (&found.value, found.times) {
         (Some(value), 1) => {
             let text = value.string();
-            text.ok_or_else(|| wrong(method, &format!("`{key}` is not a string")))
+            text.ok_or_else(|| wrong(method, &format!("\"{key}\" is not a string")))
         }
-        (None, _) => Err(wrong(method, &format!("`{key}` is missing"))),
-        (Some(_), _) => Err(wrong(method, &format!("`{key}` appears twice"))),
+        (None, _) => Err(wrong(method, &format!("\"{key}\" is missing"))),
+        (Some(_), _) => Err(wrong(method, &format!("\"{key}\" appears twice"))),
     }
 }
 
 fn object<'p>(method: &str, params: Option<&'p Raw>, key: &str) -> Result<&'p Raw, RpcError> {
-    let params = params.ok_or_else(|| wrong(method, &format!("`{key}` is missing")))?;
+    let params = params.ok_or_else(|| wrong(method, &format!("\"{key}\" is missing")))?;
     if params.is_object() {
         Ok(params)
     } else {
-        Err(wrong(method, "`params` is not an object"))
+        Err(wrong(method, "\"params\" is not an object"))
     }
 }
 
@@ -366,30 +366,34 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_refused() {
-        wants("tools/call", "{}", Err("`name` is missing"));
-        wants("tools/call", "[]", Err("`params` is not an object"));
-        wants("tools/call", r#"{"name":7}"#, Err("`name` is not a string"));
+        wants("tools/call", "{}", Err("\"name\" is missing"));
+        wants("tools/call", "[]", Err("\"params\" is not an object"));
+        wants(
+            "tools/call",
+            r#"{"name":7}"#,
+            Err("\"name\" is not a string"),
+        );
         let twice = r#"{"name":"x","n\u0061me":"y"}"#;
-        wants("tools/call", twice, Err("`name` appears twice"));
+        wants("tools/call", twice, Err("\"name\" appears twice"));
         let twice = r#"{"name":"x","arguments":{},"arguments":{}}"#;
-        wants("prompts/get", twice, Err("`arguments` appears twice"));
+        wants("prompts/get", twice, Err("\"arguments\" appears twice"));
         let wrong = r#"{"name":"x","arguments":[]}"#;
-        wants("tools/call", wrong, Err("`arguments` is not an object"));
+        wants("tools/call", wrong, Err("\"arguments\" is not an object"));
         wants(
             "resources/read",
             r#"{"uri":null}"#,
-            Err("`uri` is not a string"),
+            Err("\"uri\" is not a string"),
         );
-        wants("tasks/cancel", "{}", Err("`taskId` is missing"));
+        wants("tasks/cancel", "{}", Err("\"taskId\" is missing"));
         for (params, why) in [
-            ("{}", "`ref` is missing"),
-            (r#"{"ref":1}"#, "`ref` is not an object"),
-            (r#"{"ref":{},"ref":{}}"#, "`ref` appears twice"),
-            (r#"{"ref":{}}"#, "`type` is missing"),
-            (r#"{"ref":{"type":"ref/prompt"}}"#, "`name` is missing"),
+            ("{}", "\"ref\" is missing"),
+            (r#"{"ref":1}"#, "\"ref\" is not an object"),
+            (r#"{"ref":{},"ref":{}}"#, "\"ref\" appears twice"),
+            (r#"{"ref":{}}"#, "\"type\" is missing"),
+            (r#"{"ref":{"type":"ref/prompt"}}"#, "\"name\" is missing"),
             (
                 r#"{"ref":{"type":"ref/resource","uri":"a","uri":"b"}}"#,
-                "`uri` appears twice",
+                "\"uri\" appears twice",
             ),
         ] {
             wants("completion/complete", params, Err(why));
@@ -397,7 +401,7 @@ mod tests {
         let without = Target::of("tools/call", None).map(drop);
         assert_eq!(
             without.map_err(|error| error.message).expect_err("refused"),
-            "tools/call did not run: `name` is missing"
+            "tools/call did not run: \"name\" is missing"
         );
     }
 

@@ -13,18 +13,18 @@ async fn with_tool() -> (Upstream, TestDaemon, TestClient) {
 async fn a_call_whose_arguments_have_another_name_is_refused_and_one_for_one_server_passes() {
     let (upstream, daemon, _client) = with_tool().await;
     let refused = [
-        (r#"{"name":"up__frobnicate","args":{"n":1}}"#, "`args`"),
+        (r#"{"name":"up__frobnicate","args":{"n":1}}"#, r#"\"args\""#),
         (
             r#"{"name":"up__frobnicate","args":{"n":1},"arguments":null}"#,
-            "`args`",
+            r#"\"args\""#,
         ),
         (
             r#"{"name":"up__frobnicate","\u0061rgs_json":"{}"}"#,
-            "`args_json`",
+            r#"\"args_json\""#,
         ),
         (
             r#"{"name":"call_tool_read","args":{"name":"up:look"}}"#,
-            "`args`",
+            r#"\"args\""#,
         ),
     ];
     for path in ["/mcp", "/mcp/all", "/mcp/call"] {
@@ -34,7 +34,7 @@ async fn a_call_whose_arguments_have_another_name_is_refused_and_one_for_one_ser
             assert_eq!(reply.error_code(), -32602, "{path} {params}");
             let error = reply.error();
             has!(error, says);
-            has!(error, "`arguments`");
+            has!(error, r#"\"arguments\""#);
         }
         let both = r#"{"name":"up__frobnicate","args":{"n":1},"arguments":{"n":2}}"#;
         let reply = client.request("tools/call", both).await;

@@ -125,22 +125,22 @@ async fn a_tool_is_not_called_where_it_cannot_be_told_with_what() {
     let (upstream, _daemon, client) = trimming().await;
     for built_in in ["call_tool_write", "call_tool"] {
         for (more, word) in [
-            (r#","day":"2026-01-01""#, "`day`"),
-            (r#","params":{"day":"2026-01-01"}"#, "`params`"),
-            (r#","arg":{"day":"2026-01-01"}"#, "`arg`"),
-            (r#","args":null"#, "`args`"),
-            (r#","arguments":null"#, "`arguments`"),
-            (r#","args_json":"""#, "`args_json`"),
-            (r#","args":" ""#, "`args`"),
-            (r#","args":"[1]""#, "`args`"),
-            (r#","args":7"#, "`args`"),
-            (r#","args_json":{"day":1}"#, "`args`"),
-            (r#","args":{"day":1},"args":{}"#, "`args`"),
-            (r#","args":{},"ar\u0067s":{"day":1}"#, "`args`"),
-            (r#","args":{},"arguments":{"day":1}"#, "`arguments`"),
-            (r#","arguments":{},"args_json":"{}""#, "`args_json`"),
-            (r#","tool":"trim_logs","tool":"other""#, "`tool`"),
-            (r#","name":"up:other""#, "`name`"),
+            (r#","day":"2026-01-01""#, "\"day\""),
+            (r#","params":{"day":"2026-01-01"}"#, "\"params\""),
+            (r#","arg":{"day":"2026-01-01"}"#, "\"arg\""),
+            (r#","args":null"#, "\"args\""),
+            (r#","arguments":null"#, "\"arguments\""),
+            (r#","args_json":"""#, "\"args_json\""),
+            (r#","args":" ""#, "\"args\""),
+            (r#","args":"[1]""#, "\"args\""),
+            (r#","args":7"#, "\"args\""),
+            (r#","args_json":{"day":1}"#, "\"args\""),
+            (r#","args":{"day":1},"args":{}"#, "\"args\""),
+            (r#","args":{},"ar\u0067s":{"day":1}"#, "\"args\""),
+            (r#","args":{},"arguments":{"day":1}"#, "\"arguments\""),
+            (r#","arguments":{},"args_json":"{}""#, "\"args_json\""),
+            (r#","tool":"trim_logs","tool":"other""#, "\"tool\""),
+            (r#","name":"up:other""#, "\"name\""),
         ] {
             let reply = client.call(built_in, &naming(built_in, more)).await;
             let failure = reply.failure();
@@ -152,8 +152,8 @@ async fn a_tool_is_not_called_where_it_cannot_be_told_with_what() {
     let intent = r#","intent":{"operation_type":"write","resaon":"x"}"#;
     let arguments = naming("call_tool_write", intent);
     let failure = client.call("call_tool_write", &arguments).await.failure();
-    has!(failure["error"], "`resaon`");
-    has!(failure["error"], "`reason`");
+    has!(failure["error"], "\"resaon\"");
+    has!(failure["error"], "\"reason\"");
     assert_eq!(upstream.received("tools/call"), [""; 0]);
 }
 
@@ -264,7 +264,7 @@ async fn rest_calls_nothing_with_other_arguments_than_were_meant() {
         assert_eq!(answer.status, 400, "{wrong}");
         let told = answer.json();
         assert_eq!(told["code"], "invalid_arguments", "{wrong}");
-        has!(told["error"], "`arg");
+        has!(told["error"], "\"arg");
     }
     assert!(upstream.received("tools/call").is_empty());
     for right in [

@@ -136,16 +136,16 @@ async fn a_request_that_does_not_say_what_it_wants_is_refused() {
         let client = daemon.client(endpoint).await;
         for [method, params, why] in rows(
             r#"
-            tools/call | {} | `name` is missing
-            tools/call | {"name":7} | `name` is not a string
-            tools/call | {"name":"echo","name":"up__echo"} | `name` appears twice
-            tools/call | {"name":"echo","arguments":{},"arguments":{}} | `arguments` appears twice
-            prompts/get | {"name":"x","arguments":[]} | `arguments` is not an object
-        tools/call | {"name":"echo","arguments":"text"} | `arguments` is not an object
-        resources/read | {"uri":1} | `uri` is not a string
-            resources/read | {} | `uri` is missing
-            completion/complete | {} | `ref` is missing
-            completion/complete | {"ref":{"type":"ref/prompt"}} | `name` is missing
+            tools/call | {} | "name" is missing
+            tools/call | {"name":7} | "name" is not a string
+            tools/call | {"name":"echo","name":"up__echo"} | "name" appears twice
+            tools/call | {"name":"echo","arguments":{},"arguments":{}} | "arguments" appears twice
+            prompts/get | {"name":"x","arguments":[]} | "arguments" is not an object
+        tools/call | {"name":"echo","arguments":"text"} | "arguments" is not an object
+        resources/read | {"uri":1} | "uri" is not a string
+            resources/read | {} | "uri" is missing
+            completion/complete | {} | "ref" is missing
+            completion/complete | {"ref":{"type":"ref/prompt"}} | "name" is missing
         "#,
         ) {
             let reply = client.request(method, params).await;

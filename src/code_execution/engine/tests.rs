@@ -152,7 +152,7 @@ fn a_call_that_is_no_data_is_no_other_ones_business() {
                 call_tools(calls).map(a => a.value?.n ?? a.error.message)";
     gives(
         code,
-        r#"["the call is not an object {server, tool, args}",1,"`args` is no data"]"#,
+        r#"["the call is not an object {server, tool, args}",1,"\"args\" is no data"]"#,
     );
 }
 
@@ -182,7 +182,7 @@ fn what_is_no_call_is_an_answer_that_says_so() {
         (
             "call_tool('a', 'b', () => 1)",
             "INVALID_ARGS",
-            "`args` is no data",
+            "\"args\" is no data",
         ),
         (
             "call_tool('a', 'b', {}, {})",
@@ -219,7 +219,7 @@ fn what_is_no_call_is_an_answer_that_says_so() {
         (
             "call_tools([], {maxParallel: 1})",
             "INVALID_ARGS",
-            "`maxParallel` is unknown in the options",
+            "\"maxParallel\" is unknown in the options",
         ),
         (
             "call_tools([], {max_parallel: 0})",

@@ -41,7 +41,7 @@ impl ServedClient {
             }
             return Ok(());
         }
-        let uri = text("uri").ok_or_else(|| wrong("`uri` is missing").to_raw())?;
+        let uri = text("uri").ok_or_else(|| wrong("\"uri\" is missing").to_raw())?;
         let Some(session) = &self.session else {
             let error = RpcError::invalid_request(format!(
                 "{} needs a session; send initialize first",
@@ -55,7 +55,7 @@ impl ServedClient {
             return Ok(());
         }
         if uri.len() > MAX_URI {
-            return Err(wrong("`uri` is longer than 4096 bytes").to_raw());
+            return Err(wrong("\"uri\" is longer than 4096 bytes").to_raw());
         }
         if !session.has_room_for_subscription(&uri) {
             return Err(too_many());
@@ -84,7 +84,7 @@ impl ServedClient {
     fn set_log_level(&self, level: Option<&str>) -> Result<(), Raw> {
         let Some(level) = level.and_then(LogLevel::parse) else {
             let error = format!(
-                "{} did not run: `level` must be debug, info, notice, warning, error, critical, alert or emergency",
+                "{} did not run: \"level\" must be debug, info, notice, warning, error, critical, alert or emergency",
                 method::SET_LEVEL
             );
             return Err(RpcError::invalid_params(error).to_raw());

@@ -38,7 +38,7 @@ pub(super) fn check_keys(
         let bit = 1 << i;
         if seen & bit != 0 {
             let key = member.name(object.as_bytes()).unwrap_or_default();
-            wrong.push(format!("`{key}` is {place} twice"));
+            wrong.push(format!("\"{key}\" is {place} twice"));
         }
         seen |= bit;
     }
@@ -64,7 +64,7 @@ pub(super) fn check_names(arguments: &Raw) -> Result<(), String> {
     let given = arguments.look_up(NAMES.map(|(key, _)| key));
     for ((key, most), found) in NAMES.into_iter().zip(given) {
         if found.value.is_some_and(|value| is_longer(&value, most)) {
-            return Err(format!("`{key}` is longer than {} KiB", most >> 10));
+            return Err(format!("\"{key}\" is longer than {} KiB", most >> 10));
         }
     }
     Ok(())
@@ -81,9 +81,9 @@ fn is_longer(value: &Raw, most: usize) -> bool {
 
 fn unknown(key: &str, place: &str, known: &[impl AsRef<str>]) -> String {
     let close = names::closest(key, known.iter().map(AsRef::as_ref));
-    let close = close.map(|close| format!("; did you mean `{close}`?"));
+    let close = close.map(|close| format!("; did you mean \"{close}\"?"));
     let shown = beginning(key, SHOWN);
-    format!("`{shown}` is unknown {place}{}", close.unwrap_or_default())
+    format!("\"{shown}\" is unknown {place}{}", close.unwrap_or_default())
 }
 
 /// An argument that is a text; `None` if it is absent or null. The error names it.
@@ -100,9 +100,9 @@ pub(super) fn string(arguments: &Raw, key: &str) -> Result<Option<String>, Strin
 /// Why a value is no text: it is something else, or it has half of a character in it, which JSON can spell and nothing can be.
 fn no_text(key: &str, json: &str) -> String {
     if json.starts_with('"') {
-        return format!("`{key}` has half of a character (a lone \\uD800 to \\uDFFF) in it");
+        return format!("\"{key}\" has half of a character (a lone \\uD800 to \\uDFFF) in it");
     }
-    format!("`{key}` is not a string")
+    format!("\"{key}\" is not a string")
 }
 
 /// The same for an example, whatever else it is.
@@ -112,7 +112,7 @@ pub(super) fn stated(arguments: &Raw, key: &str) -> Option<String> {
 
 /// The same for one that must be there.
 pub(super) fn required(arguments: &Raw, key: &str) -> Result<String, String> {
-    string(arguments, key)?.ok_or_else(|| format!("`{key}` is missing"))
+    string(arguments, key)?.ok_or_else(|| format!("\"{key}\" is missing"))
 }
 
 /// An argument that is a count, at least 1. Models write numbers as texts, too.
@@ -136,11 +136,13 @@ fn at_least(least: usize, arguments: &Raw, key: &str) -> Result<Option<usize>, S
     let text = whole.as_deref().unwrap_or(text);
     match text.parse() {
         Ok(count) if count >= least => Ok(Some(count)),
-        Ok(_) => Err(format!("`{key}` must be at least {least}, not {text}")),
+        Ok(_) => Err(format!("\"{key}\" must be at least {least}, not {text}")),
         Err(_) if text.parse::<i64>().is_ok() => {
-            Err(format!("`{key}` must be at least {least}, not {text}"))
+            Err(format!("\"{key}\" must be at least {least}, not {text}"))
         }
-        Err(_) => Err(format!("`{key}` is not a whole number")),
+        Err(_) => Err(format!(
+            "\"{key}\" must be a whole number of at least {least}"
+        )),
     }
 }
 
@@ -159,7 +161,7 @@ pub(super) fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
     match value.as_ref().map(Raw::as_str) {
         None | Some("false" | "\"false\"") => Ok(false),
         Some("true" | "\"true\"") => Ok(true),
-        Some(_) => Err(format!("`{key}` is not true or false")),
+        Some(_) => Err(format!("\"{key}\" is not true or false")),
     }
 }
 
@@ -179,31 +181,31 @@ pub fn passed_on(call: &Raw) -> Result<Option<Raw>, String> {
     let (nulls, values): (Vec<_>, Vec<_>) = given.partition(|(_, value)| value.is_null());
     match (&values[..], &nulls[..]) {
         ([], []) => Ok(None),
-        ([], [(key, _), ..]) => Err(format!("`{key}` is null")),
+        ([], [(key, _), ..]) => Err(format!("\"{key}\" is null")),
         ([(key, value)], _) => object(key, value).map(Some),
-        ([(first, _), (second, _), ..], _) => {
-            Err(format!("`{first}` and `{second}` are both given; give one"))
-        }
+        ([(first, _), (second, _), ..], _) => Err(format!(
+            "\"{first}\" and \"{second}\" are both given; give one"
+        )),
     }
 }
 
 fn object(key: &str, value: &Raw) -> Result<Raw, String> {
     let object = match value.string() {
-        Some(text) if text.trim().is_empty() => return Err(format!("`{key}` is empty")),
+        Some(text) if text.trim().is_empty() => return Err(format!("\"{key}\" is empty")),
         Some(text) => {
-            Raw::parse_str(&text).map_err(|error| format!("the text in `{key}` is {error}"))?
+            Raw::parse_str(&text).map_err(|error| format!("the text in \"{key}\" is {error}"))?
         }
         None if key == "args_json" => {
-            return Err("`args_json` is not a string; an object goes into `args`".to_owned());
+            return Err("\"args_json\" is not a string; an object goes into \"args\"".to_owned());
         }
         None => value.clone(),
     };
     if !object.is_object() {
-        return Err(format!("`{key}` is not an object"));
+        return Err(format!("\"{key}\" is not an object"));
     }
     // As text it was not looked at with the message.
     match object.why_unreadable() {
-        Some(why) => Err(format!("`{key}` {why}")),
+        Some(why) => Err(format!("\"{key}\" {why}")),
         None => Ok(object),
     }
 }
@@ -257,16 +259,16 @@ mod tests {
         };
         check("{}", Ok(()));
         check(r#"{"args":1,"n\u0061me":null}"#, Ok(()));
-        let near = "`nam` is unknown here; did you mean `name`?";
+        let near = "\"nam\" is unknown here; did you mean \"name\"?";
         check(r#"{"args":1,"nam":1}"#, Err(near));
-        check(r#"{"day":1}"#, Err("`day` is unknown here"));
-        let both = "`day` is unknown here, and `nam` is unknown here; did you mean `name`?";
+        check(r#"{"day":1}"#, Err("\"day\" is unknown here"));
+        let both = "\"day\" is unknown here, and \"nam\" is unknown here; did you mean \"name\"?";
         check(r#"{"day":1,"nam":1}"#, Err(both));
-        check(r#"{"args":1,"args":1}"#, Err("`args` is here twice"));
+        check(r#"{"args":1,"args":1}"#, Err("\"args\" is here twice"));
         let hidden = r#"{"name":1,"n\u0061me":1}"#;
-        check(hidden, Err("`name` is here twice"));
+        check(hidden, Err("\"name\" is here twice"));
         let long = format!(r#"{{"{}":1}}"#, "ä".repeat(1000));
-        let shown = format!("`{}` is unknown here", "ä".repeat(32));
+        let shown = format!("\"{}\" is unknown here", "ä".repeat(32));
         check(&long, Err(&shown));
     }
 
@@ -279,16 +281,16 @@ mod tests {
         };
         let text = |length: usize| format!("\"{}\"", "x".repeat(length));
         for key in ["name", "server", "tool"] {
-            let long = format!("`{key}` is longer than 8 KiB");
+            let long = format!("\"{key}\" is longer than 8 KiB");
             check(key, &text(8192), Ok(()));
             check(key, &text(8193), Err(&long));
             check(key, &format!("\"{}\"", "\\u0078".repeat(8192)), Ok(()));
         }
         let list = |length| format!("[\"a\",{}]", text(length));
         check("names", &list(8192), Ok(()));
-        check("names", &list(8193), Err("`names` is longer than 8 KiB"));
+        check("names", &list(8193), Err("\"names\" is longer than 8 KiB"));
         check("path", &text(65_536), Ok(()));
-        check("path", &text(65_537), Err("`path` is longer than 64 KiB"));
+        check("path", &text(65_537), Err("\"path\" is longer than 64 KiB"));
         check("args", &text(100_000), Ok(()));
     }
 
@@ -306,15 +308,15 @@ mod tests {
         check(r#","arguments":{"d":1.0}"#, Ok(Some(r#"{"d":1.0}"#)));
         check(r#","args_json":"{\"d\":1.0}""#, Ok(Some(r#"{"d":1.0}"#)));
         check(r#","args":"{\"d\":1.0}""#, Ok(Some(r#"{"d":1.0}"#)));
-        check(r#","args":null"#, Err("`args` is null"));
-        check(r#","args":1"#, Err("`args` is not an object"));
-        let both = "`args` and `arguments` are both given; give one";
+        check(r#","args":null"#, Err("\"args\" is null"));
+        check(r#","args":1"#, Err("\"args\" is not an object"));
+        let both = "\"args\" and \"arguments\" are both given; give one";
         check(r#","args":{},"arguments":{}"#, Err(both));
         check(
             r#","args":{},"args":{}"#,
-            Err("`args` is in the request twice"),
+            Err("\"args\" is in the request twice"),
         );
-        let near = "`argz` is unknown in the request; did you mean `args`?";
+        let near = "\"argz\" is unknown in the request; did you mean \"args\"?";
         check(r#","argz":{}"#, Err(near));
     }
 }

@@ -22,14 +22,14 @@ pub fn stated_intent(arguments: &Raw, variant: Variant) -> Result<Option<StatedI
     let sensitivity = stated.data_sensitivity.as_deref();
     if let Some(stated) = sensitivity.filter(|stated| !SENSITIVITIES.contains(stated)) {
         return Err(format!(
-            "`intent.data_sensitivity` must be one of {}, not {stated:?}",
+            "intent.data_sensitivity must be one of {}, not {stated:?}",
             SENSITIVITIES.join(", ")
         ));
     }
     let reason = stated.reason.as_deref();
     if reason.is_some_and(|reason| reason.chars().count() > REASON_MAX) {
         return Err(format!(
-            "`intent.reason` is longer than {REASON_MAX} characters"
+            "intent.reason is longer than {REASON_MAX} characters"
         ));
     }
     Ok((stated != StatedIntent::default()).then_some(stated))
@@ -38,15 +38,15 @@ pub fn stated_intent(arguments: &Raw, variant: Variant) -> Result<Option<StatedI
 /// The intent may be absent; what is there must make sense and match the variant.
 fn check_intent(intent: &Raw, variant: Variant) -> Result<(), String> {
     if !intent.is_object() {
-        return Err("`intent` is not an object".to_owned());
+        return Err("\"intent\" is not an object".to_owned());
     }
     let known = ["operation_type", "data_sensitivity", "reason"];
-    check_keys(intent, "in `intent`", &known, &[])?;
+    check_keys(intent, "in \"intent\"", &known, &[])?;
     match string(intent, "operation_type")?.as_deref() {
-        None => Err("`intent.operation_type` is missing".to_owned()),
+        None => Err("intent.operation_type is missing".to_owned()),
         Some(stated) if stated == variant.as_str() => Ok(()),
         Some(stated) => Err(format!(
-            "`intent.operation_type` is {stated:?}, but it must be {:?} here",
+            "intent.operation_type is {stated:?}, but it must be {:?} here",
             variant.as_str()
         )),
     }
@@ -61,7 +61,7 @@ fn single_value(
     let inside = intent.map_or(Ok(None), |intent| string(intent, key))?;
     match (inside, string(arguments, &format!("intent_{key}"))?) {
         (Some(inside), Some(flat)) if inside != flat => Err(format!(
-            "`intent.{key}` and `intent_{key}` say different things; give one"
+            "intent.{key} and intent_{key} say different things; give one"
         )),
         (inside, flat) => Ok(inside.or(flat)),
     }
@@ -87,7 +87,7 @@ mod tests {
             let error = read(&format!(r#"{{{intent},"intent_{key}":"{other}"}}"#));
             let error = error.expect_err("they contradict each other");
             assert!(
-                error.contains(&format!("`intent.{key}` and `intent_{key}`")),
+                error.contains(&format!("intent.{key} and intent_{key}")),
                 "{error}"
             );
         }

@@ -34,7 +34,7 @@ pub(super) const READ: BuiltIn = BuiltIn {
         define(
             Variant::Read,
             "Call a tool that only reads",
-            "Calls a server's tool that only reads. Find tools with retrieve_tools; use this one where `call_with` names it. \
+            "Calls a server's tool that only reads. Find tools with retrieve_tools; use this one where call_with names it. \
              A tool that its server marks as destructive, or that is known to write, is refused here.",
             &json!({ "readOnlyHint": true, "openWorldHint": true }),
         )
@@ -51,7 +51,7 @@ pub(super) const WRITE: BuiltIn = BuiltIn {
             Variant::Write,
             "Call a tool that writes",
             "Calls a server's tool that creates or changes something. Find tools with retrieve_tools; use this one where \
-             `call_with` names it. A tool that its server marks as destructive, or that is known to delete, is refused here.",
+             call_with names it. A tool that its server marks as destructive, or that is known to delete, is refused here.",
             &json!({ "readOnlyHint": false, "destructiveHint": false, "openWorldHint": true }),
         )
     },
@@ -66,7 +66,7 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
         let mut definition = define(
             Variant::Destructive,
             "Call a tool that may destroy something",
-            "Calls a server's tool that deletes or irreversibly changes something. Use it only where `call_with` names it and the user wants it.",
+            "Calls a server's tool that deletes or irreversibly changes something. Use it only where call_with names it and the user wants it.",
             &json!({ "readOnlyHint": false, "destructiveHint": true, "openWorldHint": true }),
         );
         definition["_meta"]["anthropic/requiresUserInteraction"] = true.into();
@@ -107,7 +107,7 @@ fn define(variant: Variant, title: &str, description: &str, annotations: &Value)
         "inputSchema": {
             "type": "object",
             "properties": {
-                "name": { "type": "string", "description": "The tool as server:tool, the `name` of a result of retrieve_tools" },
+                "name": { "type": "string", "description": "The tool as server:tool, the \"name\" of a result of retrieve_tools" },
                 "args": { "type": "object", "description": "The tool's arguments, as in its inputSchema" },
                 "args_json": { "type": "string", "description": "The same as JSON text, in place of args" },
                 "intent": {
@@ -155,7 +155,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
 fn wrong_intent(call: &Call<'_>, variant: Variant, why: &str) -> Failure {
     let error = format!("{}: {why}", call.tool.name);
     let hint = format!(
-        "Nothing ran. Correct that or leave it out; `intent` may be {{\"operation_type\": \"{}\"}}.",
+        "Nothing ran. Correct that or leave it out; \"intent\" may be {{\"operation_type\": \"{}\"}}.",
         variant.as_str()
     );
     Failure::new(ErrorCode::InvalidArguments, error, hint)
@@ -191,7 +191,7 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure>
         .await?;
     let closest = closest.into_iter().flatten().collect::<Vec<_>>();
     let hint = match &closest[..] {
-        [] => "Nothing ran. Find the tool with retrieve_tools and use its `name`.".to_owned(),
+        [] => "Nothing ran. Find the tool with retrieve_tools and use its \"name\".".to_owned(),
         [one] => format!("Nothing ran. Did you mean {one}?"),
         [first @ .., last] => format!("Nothing ran. Did you mean {} or {last}?", first.join(", ")),
     };

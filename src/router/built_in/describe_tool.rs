@@ -127,17 +127,17 @@ fn read(arguments: &Raw) -> Result<Vec<String>, String> {
     let given = arguments
         .get("names")
         .filter(|names| !names.is_null())
-        .ok_or("`names` is missing")?;
+        .ok_or("\"names\" is missing")?;
     let mut names: Vec<String> = match given.string() {
         Some(name) => vec![name],
         None => given
             .read()
-            .map_err(|_| "`names` is not a list of strings")?,
+            .map_err(|_| "\"names\" is not a list of strings")?,
     };
     match names.len() {
-        0 => Err("`names` is empty".to_owned()),
+        0 => Err("\"names\" is empty".to_owned()),
         n if n > MOST => Err(format!(
-            "`names` has {n} names, but may have {MOST}: ask for them in several calls"
+            "\"names\" has {n} names, but may have {MOST}: ask for them in several calls"
         )),
         _ => {
             for name in &mut names {
@@ -184,7 +184,8 @@ fn why_absent(call: &Call<'_>, now: &Moment, failure: Failure) -> Failure {
 /// A name that says no server.
 fn without_server(name: &str) -> Failure {
     let error = format!("{name:?} is not of the form server:tool");
-    let hint = "Write the name as server:tool: one of `closest`, or one that retrieve_tools finds.";
+    let hint =
+        "Write the name as server:tool: one of \"closest\", or one that retrieve_tools finds.";
     Failure::new(ErrorCode::UnknownTool, error, hint)
 }
 
@@ -239,13 +240,16 @@ mod tests {
         };
         check(r#"{"names":["a:b","c:d","a:b"]}"#, Ok(2));
         check(r#"{"names":"a:b"}"#, Ok(1));
-        check("{}", Err("`names` is missing"));
-        check(r#"{"names":[]}"#, Err("`names` is empty"));
-        check(r#"{"names":[1]}"#, Err("`names` is not a list of strings"));
+        check("{}", Err("\"names\" is missing"));
+        check(r#"{"names":[]}"#, Err("\"names\" is empty"));
+        check(
+            r#"{"names":[1]}"#,
+            Err("\"names\" is not a list of strings"),
+        );
         let many = format!(r#"{{"names":[{}"a"]}}"#, r#""a","#.repeat(20));
         check(
             &many,
-            Err("`names` has 21 names, but may have 20: ask for them in several calls"),
+            Err("\"names\" has 21 names, but may have 20: ask for them in several calls"),
         );
     }
 }

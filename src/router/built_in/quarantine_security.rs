@@ -52,16 +52,16 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let name = string(&call.arguments, "name").map_err(wrong)?;
     let wanted = match (&*operation, name) {
         ("list", None) => None,
-        ("list", Some(_)) => return Err(call.wrong("\"list\" takes no `name`")),
+        ("list", Some(_)) => return Err(call.wrong("\"list\" takes no \"name\"")),
         ("approve", _) => {
             let error = "quarantine_security cannot approve";
             let hint = "Nothing was approved. Tell the user: only they can approve.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).into());
         }
         ("inspect", Some(name)) => Some(name),
-        ("inspect", None) => return Err(call.wrong("`name` is missing")),
+        ("inspect", None) => return Err(call.wrong("\"name\" is missing")),
         (other, _) => {
-            let why = format!("`operation` must be \"list\" or \"inspect\", not {other:?}");
+            let why = format!("\"operation\" must be \"list\" or \"inspect\", not {other:?}");
             return Err(call.wrong(why));
         }
     };

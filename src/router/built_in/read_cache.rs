@@ -38,7 +38,7 @@ fn define(settings: &Settings) -> Value {
     json!({
         "name": "read_cache",
         "title": "Read on in a long result",
-        "description": "Reads on where a result ends with \"[cut here by mcpproxy: …]\". Copy `key` and `offset` from there; each page has the next offset. Read on only if you need the rest: a narrower call is often better.",
+        "description": "Reads on where a result ends with \"[cut here by mcpproxy: …]\". Copy \"key\" and \"offset\" from there; each page has the next offset. Read on only if you need the rest: a narrower call is often better.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -124,7 +124,7 @@ fn unknown_key() -> Failure {
 
 fn past_the_end(call: &Call<'_>, offset: usize, chars: usize) -> RequestError {
     call.wrong(format!(
-        "`offset` must be below {chars}, the length of the result, not {offset}"
+        "\"offset\" must be below {chars}, the length of the result, not {offset}"
     ))
 }
 

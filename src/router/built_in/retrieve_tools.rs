@@ -31,8 +31,8 @@ fn define(settings: &Settings) -> Value {
         "name": "retrieve_tools",
         "title": "Search tools",
         "description": "Finds tools of all MCP servers behind this proxy by what they do. Search here before saying that something \
-            cannot be done. Each result has `call_with`, the tool that calls it: call that one with the result's `name` and the \
-            arguments of its inputSchema. Results without inputSchema have a `signature`; describe_tool gives their whole \
+            cannot be done. Each result has call_with, the tool that calls it: call that one with the result's \"name\" and the \
+            arguments of its inputSchema. Results without inputSchema have a \"signature\"; describe_tool gives their whole \
             definition.",
         "inputSchema": {
             "type": "object",
@@ -111,11 +111,11 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
 fn read(arguments: &Raw) -> Result<(Search, Detail), String> {
     let matching = string(arguments, "match")?.map(|text| {
         Matching::parse(&text)
-            .ok_or_else(|| format!("`match` must be \"any\" or \"all\", not {text:?}"))
+            .ok_or_else(|| format!("\"match\" must be \"any\" or \"all\", not {text:?}"))
     });
     let detail = string(arguments, "detail")?.map(|text| {
         Detail::parse(&text)
-            .ok_or_else(|| format!("`detail` must be \"full\" or \"compact\", not {text:?}"))
+            .ok_or_else(|| format!("\"detail\" must be \"full\" or \"compact\", not {text:?}"))
     });
     let (reading, harmless) = (
         flag(arguments, "read_only_only")?,
@@ -172,31 +172,31 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        check("{}", Err("`query` is missing"));
-        check(r#"{"query":7}"#, Err("`query` is not a string"));
+        check("{}", Err("\"query\" is missing"));
+        check(r#"{"query":7}"#, Err("\"query\" is not a string"));
         check(
             r#"{"query":"x","limit":-1}"#,
-            Err("`limit` must be at least 1, not -1"),
+            Err("\"limit\" must be at least 1, not -1"),
         );
         check(
             r#"{"query":"x","limit":0}"#,
-            Err("`limit` must be at least 1, not 0"),
+            Err("\"limit\" must be at least 1, not 0"),
         );
         check(
             r#"{"query":"x","limit":"many"}"#,
-            Err("`limit` is not a whole number"),
+            Err("\"limit\" must be a whole number of at least 1"),
         );
         check(
             r#"{"query":"x","match":"some"}"#,
-            Err("`match` must be \"any\" or \"all\", not \"some\""),
+            Err("\"match\" must be \"any\" or \"all\", not \"some\""),
         );
         check(
             r#"{"query":"x","detail":1}"#,
-            Err("`detail` is not a string"),
+            Err("\"detail\" is not a string"),
         );
         check(
             r#"{"query":"x","read_only_only":1}"#,
-            Err("`read_only_only` is not true or false"),
+            Err("\"read_only_only\" is not true or false"),
         );
     }
 }

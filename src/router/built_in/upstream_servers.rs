@@ -72,7 +72,7 @@ fn define(settings: &Settings) -> Value {
     };
     let is_read_only = settings.management != AgentManagement::Full;
     let text = |about: &str| json!({ "type": "string", "description": about });
-    let as_json = |key: &str| text(&format!("The same as JSON: another way to give `{key}`"));
+    let as_json = |key: &str| text(&format!("The same as JSON: another way to give \"{key}\""));
     let texts = json!({ "type": "array", "items": { "type": "string" } });
     let map = |about: &str| {
         let value = json!({ "type": ["string", "null"] });
@@ -90,7 +90,7 @@ fn define(settings: &Settings) -> Value {
             "type": "object",
             "properties": {
                 "operation": { "type": "string", "enum": operations },
-                "action": text("Another word for `operation`"),
+                "action": text("Another word for \"operation\""),
                 "name": text("The server; for all but list"),
                 "lines": { "type": "integer", "minimum": LogLines::RANGE.start(), "maximum": LogLines::RANGE.end(), "default": LogLines::USUAL, "description": "For tail_log" },
                 "command": text("The program to start"),
@@ -151,7 +151,7 @@ async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
         let known = OPERATIONS.join(", ");
         let shown: String = operation.chars().take(64).collect();
         return Err(call.wrong(format_args!(
-            "`operation` cannot be {shown:?}; use one of {known}"
+            "\"operation\" cannot be {shown:?}; use one of {known}"
         )));
     }
     if operation == "list" {
@@ -196,10 +196,10 @@ fn operation(call: &Call<'_>) -> Result<String, RequestError> {
     let action = string(&call.arguments, "action").map_err(wrong)?;
     match (operation, action) {
         (Some(operation), Some(action)) if operation != action => Err(call.wrong(format_args!(
-            "`operation` is {operation:?}, but `action` is {action:?}; give one"
+            "\"operation\" is {operation:?}, but \"action\" is {action:?}; give one"
         ))),
         (Some(operation), _) | (None, Some(operation)) => Ok(operation),
-        (None, None) => Err(call.wrong("`operation` is missing")),
+        (None, None) => Err(call.wrong("\"operation\" is missing")),
     }
 }
 
@@ -212,7 +212,7 @@ fn entry(call: &Call<'_>) -> Result<Map<String, Value>, RequestError> {
     }
     match entry.shift_remove("lines") {
         None | Some(Value::Null) => Ok(entry),
-        Some(_) => Err(call.wrong("only \"tail_log\" takes `lines`")),
+        Some(_) => Err(call.wrong("only \"tail_log\" takes \"lines\"")),
     }
 }
 
@@ -222,7 +222,7 @@ fn no_others(call: &Call<'_>, operation: &str, taken: &[&str]) -> Result<(), Req
         let name = member.name(call.arguments.as_bytes()).unwrap_or_default();
         let is_taken = ["operation", "action"].contains(&&*name) || taken.contains(&&*name);
         if !is_taken && !call.arguments.part(member.value.clone()).is_null() {
-            return Err(call.wrong(format_args!("{operation:?} takes no `{name}`")));
+            return Err(call.wrong(format_args!("{operation:?} takes no \"{name}\"")));
         }
     }
     Ok(())

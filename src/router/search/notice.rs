@@ -3,6 +3,7 @@
 use super::{Omitted, Search};
 use crate::{
     catalog::{LONGEST_QUERY, MOST_FILTERS, MOST_PHRASES, Matching, Query},
+    config::AllowedCalls,
     failure::error_code::{ErrorCode, Failure},
     gate::Variant,
 };
@@ -87,7 +88,7 @@ pub(super) fn unconnected(servers: &[String]) -> String {
 pub(super) fn contradiction(named: &[&str], server: &str) -> String {
     let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
     let named = some_of(&named);
-    format!("The query searches {named}, but `server` is {server}. Leave one of them out.")
+    format!("The query searches {named}, but \"server\" is {server}. Leave one of them out.")
 }
 
 /// Where nothing was found, and nothing is held back.
@@ -100,10 +101,16 @@ pub(super) fn nothing(search: &Search, query: &Query) -> String {
             )
         }
         (_, Matching::All) => {
-            "No tool has all of these words. With `match` \"any\", some are enough.".to_owned()
+            "No tool has all of these words. With \"match\" \"any\", some are enough.".to_owned()
         }
         (_, Matching::Any) => "No match. Try other English words for the task.".to_owned(),
     }
+}
+
+/// Where nothing was found by a caller whose token finds only some tools.
+pub(super) fn beyond_token(calls: AllowedCalls) -> String {
+    let calls = calls.in_words();
+    format!("This token {calls}; other tools are not found. If you need one, tell the user.")
 }
 
 /// Why no tool of a server can be found that may not be used.
@@ -224,11 +231,16 @@ fn step_of_a_person(failure: &Failure) -> String {
     }
 }
 
-/// Where tools were found, and none of them has these words.
-pub(super) fn without(words: &[&str]) -> String {
+/// Where tools were found, and none of them has these words. With a token of fewer rights, others are not looked at.
+pub(super) fn without(words: &[&str], is_limited: bool) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     let noun = if words.len() == 1 { "word" } else { "words" };
-    format!("No tool has the {noun} {}.", some_of(&quoted))
+    let of_token = if is_limited {
+        " that this token may call"
+    } else {
+        ""
+    };
+    format!("No tool{of_token} has the {noun} {}.", some_of(&quoted))
 }
 
 fn some_of(names: &[String]) -> String {

@@ -109,6 +109,9 @@ impl SearchState<'_> {
             } else {
                 found.add_notice(&notice::nothing(search, &query));
             }
+            if let Some(calls) = self.rules().only_calls(self.caller) {
+                found.add_notice(&notice::beyond_token(calls));
+            }
         }
         if !found.held.is_empty() {
             let held = notice::held_back(&found.held, !fits, self.is_a_person());
@@ -255,7 +258,8 @@ impl SearchState<'_> {
         }
         let missing = hits.words_but(words);
         if found.total > 0 && !missing.is_empty() {
-            found.add_notice(&notice::without(&missing));
+            let only = self.rules().only_calls(self.caller);
+            found.add_notice(&notice::without(&missing, only.is_some()));
         }
         Ok(found)
     }

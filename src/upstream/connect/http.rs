@@ -151,7 +151,7 @@ async fn of_other_era(
         return Err(ConnectError::of_handshake(entry, &error));
     }
     shared.habits.note_eras(Some(false));
-    let reason = "it opens no session for clients that begin with `initialize`";
+    let reason = "it opens no session for clients that begin with initialize";
     Err(ConnectError::plain(reason, NextStep::Wait))
 }
 

@@ -266,7 +266,7 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
             NextStep::fix("correct the host in its `url`, or check your network")
         }
         OpenError::Link(LinkError::NoProxy(_)) => NextStep::act(
-            "correct that variable where the daemon runs, or name the server's host in NO_PROXY, then `mcpproxy restart`",
+            "correct that variable where the daemon runs, or name the server's host in NO_PROXY; then restart the daemon",
         ),
         OpenError::Link(LinkError::NotHttp) => {
             NextStep::fix("correct the port in its `url`, or write https:// if it speaks TLS")

@@ -168,13 +168,13 @@ async fn a_call_with_wrong_arguments_is_never_sent() {
                  .concat([call_tool('up', 'wreck', null).error, call_tool('up', 'wreck', {}, {day: 1}).error]) \
                  .map(({code, message}) => [code, message])";
     let expected = [
-        "`Args` is unknown in the call; did you mean `args`?",
-        "`day` is unknown in the call",
-        "`args` is null",
-        "`foo` is unknown in the call",
-        "`args` and `arguments` are both given; give one",
-        "`args_json` is not a string; an object goes into `args`",
-        "`args` is null",
+        "\"Args\" is unknown in the call; did you mean \"args\"?",
+        "\"day\" is unknown in the call",
+        "\"args\" is null",
+        "\"foo\" is unknown in the call",
+        "\"args\" and \"arguments\" are both given; give one",
+        "\"args_json\" is not a string; an object goes into \"args\"",
+        "\"args\" is null",
         "call_tool takes three arguments: server, tool, args",
     ]
     .map(|message| ["INVALID_ARGS", message]);

@@ -82,6 +82,19 @@ fn is_too_mild(way: Way, tool: &str) -> bool {
 }
 
 #[tokio::test]
+async fn a_search_with_a_token_that_reads_says_that_it_finds_no_others() {
+    let house = halved().await;
+    let (client, _) = limited(&house, "reads", json!({ "calls": "read" })).await;
+    let search = json!({ "query": "nothingness" }).to_string();
+    let found = client.call("retrieve_tools", &search).await.value();
+    let notice = found["structuredContent"]["notice"].as_str();
+    has!(
+        notice.unwrap_or_default(),
+        "This token may only read; other tools are not found."
+    );
+}
+
+#[tokio::test]
 async fn a_token_that_reads_has_prompts_and_resources_and_no_method_that_nobody_knows() {
     let house = House::of(
         vec![("free".to_owned(), server("free"))],
@@ -122,10 +135,12 @@ async fn halved() -> House {
     House::of(servers.into(), &json!({}), settings).await
 }
 
-/// A client with a new token that has these limits and may call everything within them, and what it shows.
+/// A client with a new token that has these limits, and may call everything within them unless they say less, and what it shows.
 async fn limited(house: &House, name: &str, mut limits: Value) -> (TestClient, String) {
     limits["name"] = name.into();
-    limits["calls"] = "all".into();
+    if limits["calls"].is_null() {
+        limits["calls"] = "all".into();
+    }
     let issued = house
         .daemon
         .rest("POST", "/api/v1/tokens", &limits.to_string())

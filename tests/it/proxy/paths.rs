@@ -103,7 +103,7 @@ async fn a_path_that_fits_two_things_is_an_error_that_names_both() {
             let failure = client.call("proxy", &arguments.to_string()).await.failure();
             assert_eq!(failure["code"], "invalid_arguments");
             let error = failure["error"].as_str().expect("an error");
-            has!(error, "`path`");
+            has!(error, "\"path\"");
             for one in both {
                 has!(error, one);
                 // Each can be had by what the error says.
@@ -146,11 +146,11 @@ async fn templates_are_filled_in() {
     }
     let before = servers[2].received("resources/read").len();
     for (path, args, wrong) in [
-        ("page", json!({}), "`args.n` is missing"),
-        ("page", json!({ "n": 1, "m": 2 }), "`args.m`"),
-        ("page", json!({ "n": [1] }), "`args.n`"),
-        ("page://9", json!({ "n": 1 }), "`args`"),
-        ("own of a", json!({ "n": 1 }), "`args`"),
+        ("page", json!({}), "args.n is missing"),
+        ("page", json!({ "n": 1, "m": 2 }), "args.m"),
+        ("page", json!({ "n": [1] }), "args.n"),
+        ("page://9", json!({ "n": 1 }), "\"args\""),
+        ("own of a", json!({ "n": 1 }), "\"args\""),
     ] {
         let failure = call(&client, "resource", path, args).await.failure();
         assert_eq!(failure["code"], "invalid_arguments", "{failure}");

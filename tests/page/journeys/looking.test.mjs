@@ -130,8 +130,8 @@ test("activity comes by itself, is filtered by the address, and a record opens b
   await page.locator("td", { hasText: "claude-code" }).first().waitFor();
   await page.keyboard.press("Escape");
   await page.waitForURL(/\/ui\/activity$/);
-  await page.locator("label", { hasText: "Result" }).locator("select").selectOption("tool_error");
-  await page.waitForURL(/result=tool_error/);
+  await page.locator("label", { hasText: "Outcome" }).locator("select").selectOption("tool_error");
+  await page.waitForURL(/outcome=tool_error/);
   await eventually("only errors", async () => (await page.locator("tbody tr").count()) > 0 && !(await page.locator("tbody").innerText()).includes("find_rooms"));
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export", exact: true }).click()]);
   assert.equal(download.suggestedFilename(), "activity.jsonl");

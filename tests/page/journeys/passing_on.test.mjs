@@ -33,7 +33,7 @@ test("the link exports what is shown, by every filter", async () => {
   const who = await visitor(here);
   const { call } = (await here.rest("GET", "/activity?tool=clipper:clip_page")).records[0];
   const first = (await here.rest("GET", "/activity?tool=bookings:fail")).records[0];
-  for (const filter of ["", "?result=bad", "?result=refused", "?result=ok", `?call=${first.parent}`, `?text=${call}`, "?kind=change", "?kind=server", "?kind=all", "?server=bookings", "?tool=bookings:fail", "?caller=anonymous", "?client=walker", "?since=1h", "?client=walker&result=bad"]) {
+  for (const filter of ["", "?outcome=bad", "?outcome=refused", "?outcome=ok", `?call=${first.parent}`, `?text=${call}`, "?kind=change", "?kind=server", "?kind=all", "?server=bookings", "?tool=bookings:fail", "?caller=anonymous", "?client=walker", "?since=1h", "?client=walker&outcome=bad"]) {
     const { word, shown, exported } = await both(who, `/ui/activity${filter}`);
     assert.equal(word, "Export", filter);
     const rows = exported.filter((record) => !rowOf(exported, record) || shown.includes(record.id));

@@ -18,8 +18,8 @@ const kind = (...args) => ({ command: process.execPath, args: [new URL("../serve
 test("Back undoes a filter", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/activity");
-  await page.locator("label", { hasText: "Result" }).locator("select").selectOption("tool_error");
-  await page.waitForURL(/result=tool_error/);
+  await page.locator("label", { hasText: "Outcome" }).locator("select").selectOption("tool_error");
+  await page.waitForURL(/outcome=tool_error/);
   await eventually("only errors", async () => !(await page.locator("tbody").innerText()).includes("find_rooms"));
   await page.goBack();
   await page.waitForURL(/\/ui\/activity$/);

@@ -54,9 +54,9 @@ test("a filter that there is not stays where it can be changed", async () => {
   await page.getByRole("button", { name: "Remove “foo”" }).click();
   await page.waitForURL((url) => !url.searchParams.has("kind") && url.searchParams.get("server") === "rooms");
   await page.locator("tbody tr").first().waitFor();
-  await go("/ui/activity?result=refusd");
+  await go("/ui/activity?outcome=refusd");
   await page.getByRole("button", { name: "Use “refused”" }).click();
-  await page.waitForURL(/result=refused$/);
+  await page.waitForURL(/outcome=refused$/);
   await go("/ui/activity?servr=rooms");
   await page.getByRole("button", { name: "Use “server”" }).click();
   await page.waitForURL(/\?server=rooms$/);

@@ -21,15 +21,15 @@ const DAYS = 30;
 /** Limit: characters of a detail in a row; the record has all of it. */
 const DETAIL = 160;
 
-const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
+const OUTCOMES = [["", "any outcome"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
 const KINDS = [["", "calls and refusals"], ["change", "changes by you and agents"], ["decision", "approvals and quarantines"], ["server", "starts and stops of servers"], ["daemon", "the daemon"], ["all", "everything"]];
 const MASKED = [["", "with or without secrets"], ["true", "with masked secrets"]];
-const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "run", "kind", "since", "masked"];
+const KEYS = ["text", "outcome", "server", "caller", "client", "tool", "call", "run", "kind", "since", "masked"];
 
 /** Kinds and outcomes by their names at the daemon; those that stand here for one word of the page. Decisions are some of the changes. */
 const KIND_NAMES = { "": "call,refusal,gap", all: "", decision: "change" };
-const RESULT_NAMES = { bad: "tool_error,rpc_error,failed,invalid,refused" };
+const OUTCOME_NAMES = { bad: "tool_error,rpc_error,failed,invalid,refused" };
 
 export function activity(id, first, frame) {
   let asked = {};
@@ -44,15 +44,15 @@ export function activity(id, first, frame) {
   let isPaused = false;
   let failure = null;
 
-  const read = (now) => { asked = Object.fromEntries(KEYS.map((key) => [key, now.get(key) ?? ""])); asked.result ||= now.get("outcome") ?? ""; };
+  const read = (now) => { asked = Object.fromEntries(KEYS.map((key) => [key, now.get(key) ?? ""])); asked.outcome ||= now.get("result") ?? ""; };
   read(first);
 
   const isCall = () => /^c\d+$/.test(asked.text);
 
   /** What the daemon looks for, in lists and exports alike; the rest is looked for here. */
   function filter() {
-    const { kind, result, server, caller, client, tool, call, run, text, since, masked } = asked;
-    return { kind: KIND_NAMES[kind] ?? kind, outcome: RESULT_NAMES[result] ?? result, server, caller, client, tool, call: call || (isCall() ? text : ""), run, since, masked };
+    const { kind, outcome, server, caller, client, tool, call, run, text, since, masked } = asked;
+    return { kind: KIND_NAMES[kind] ?? kind, outcome: OUTCOME_NAMES[outcome] ?? outcome, server, caller, client, tool, call: call || (isCall() ? text : ""), run, since, masked };
   }
 
   const wanted = (more) => query("activity", { ...filter(), ...more });
@@ -176,7 +176,7 @@ export function activity(id, first, frame) {
     const text = h("input.filter", { type: "search", id: "a-text", placeholder: "Filter: tool, caller, code or call id", value: asked.text, on: { change: (event) => change({ text: event.target.value.trim() }) } });
     return h("form.bar.behind", { "aria-label": "Filter", on: { submit: (event) => event.preventDefault() } },
       h("label.sr", { for: "a-text" }, "Text"), text,
-      h("div.choices", choice("Kind", "kind", KINDS), choice("Result", "result", RESULTS),
+      h("div.choices", choice("Kind", "kind", KINDS), choice("Outcome", "outcome", OUTCOMES),
         choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
         whoAsked(),
         choice("Time", "since", TIMES), choice("Secrets", "masked", MASKED)),
@@ -204,7 +204,7 @@ export function activity(id, first, frame) {
 
   /** Which filters are wrong, each with the way out of it. */
   function refused() {
-    const known = { kind: KINDS, result: RESULTS, since: TIMES, masked: MASKED };
+    const known = { kind: KINDS, outcome: OUTCOMES, since: TIMES, masked: MASKED };
     const strange = Object.keys(known).filter((key) => !known[key].some(([value]) => value === asked[key]));
     const [key] = strange;
     const meant = key && closest(asked[key], [...known[key].map(([value]) => value), ...(key === "kind" ? ["call", "refusal"] : [])].filter(Boolean));
@@ -233,11 +233,11 @@ export function activity(id, first, frame) {
       cell("r l2", record.duration_us === undefined ? "" : took(record.duration_us)),
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),
     ], { "aria-selected": String(record.id) === open ? "true" : undefined, on: opens(record) });
-    return table("fold.two.dense.opens", [["Time"], ["Call or change"], ["Type"], ["Result"], ["Detail"], ["Caller"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)]);
+    return table("fold.two.dense.opens", [["Time"], ["Call or change"], ["Type"], ["Outcome"], ["Detail"], ["Caller"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)]);
   }
 
   return {
-    title: "Activity", tab: "activity", filters: [...KEYS, "outcome"], waiting: "Reading the last calls…", load, refresh, render,
+    title: "Activity", tab: "activity", filters: [...KEYS, "result"], waiting: "Reading the last calls…", load, refresh, render,
     escape: () => open !== null && frame.visit(closeHref()),
     /** Another address of the same place: a record opens beside the list, and the list stays. */
     async adopt(address) {

@@ -190,8 +190,8 @@ export function overview(query, frame) {
       "aside.rail",
       h("section.sec", { "aria-labelledby": "hour-h" }, h("header", h("h2", { id: "hour-h" }, "Last hour"), h("a.end.small", { href: "/ui/usage" }, "Usage")), facts([
         ["Calls", counted(n, hour)],
-        ["Failed", bad ? [h("a", { href: "/ui/activity?result=bad" }, number(bad)), share] : "0"],
-        ["Refused", refused ? [h("a", { href: "/ui/activity?result=refused" }, number(refused)), refused === 1 ? " call" : " calls"] : "0"],
+        ["Failed", bad ? [h("a", { href: "/ui/activity?outcome=bad" }, number(bad)), share] : "0"],
+        ["Refused", refused ? [h("a", { href: "/ui/activity?outcome=refused" }, number(refused)), refused === 1 ? " call" : " calls"] : "0"],
         ["Median", took(median)],
         ["In flight", live.status?.in_flight ? number(live.status.in_flight) : undefined],
         ["Clients", clients.length ? said(some(clients, 5)) : "none"],

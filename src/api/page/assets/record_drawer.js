@@ -31,7 +31,7 @@ function drawer(record, others, isThere, close) {
       h("a.iconbtn", { href: close, "aria-label": "Close detail" }, icon("x"))),
     bad ? note(record.outcome === "refused" ? "held" : "err", isTheirs(record) ? said(bad) : capital(bad), isThere || !record.server ? step(record) : null) : null,
     facts([
-      ["Result", [outcome(record), " ", record.code ? h("code", said(record.code)) : null]],
+      ["Outcome", [outcome(record), " ", record.code ? h("code", said(record.code)) : null]],
       ["Caller", record.caller ? [record.client ? [said(record.client), ", "] : null, h("code", said(record.caller))] : undefined],
       ["Endpoint", record.endpoint ? h("code", said(record.endpoint)) : undefined],
       ["Call type", record.variant ? variant(record.variant) : undefined],

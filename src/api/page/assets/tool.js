@@ -214,7 +214,7 @@ export function tool(name, frame, first) {
       h("header", h("h2", { id: "h-h" }, "History"), h("p", `${last}in 24 hours ${counted(all.calls, sums)} ${all.calls === 1 ? "call" : "calls"}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`), h("a.end.small", { href: query("/ui/activity", { tool: known.name }) }, "All calls of this tool")),
       recordedAs(calls.records[0]),
       rows.length
-        ? table("fold.two", [["Time"], ["Caller"], ["Result"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)])
+        ? table("fold.two", [["Time"], ["Caller"], ["Outcome"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)])
         : h("div.empty", h("b", "No calls yet."), "New calls appear here live."));
   }
 

@@ -34,21 +34,21 @@ impl ScriptRequest {
     pub(super) fn read(arguments: &Raw, most: CodeExecution) -> Result<Self, String> {
         let stray = OPTIONS.iter().find(|key| arguments.get(key).is_some());
         if let Some(key) = stray {
-            return Err(format!("`{key}` belongs in `options`"));
+            return Err(format!("\"{key}\" belongs in \"options\""));
         }
         let code = required(arguments, "code")?;
         if code.len() > limits::CODE {
             return Err(format!(
-                "`code` is larger than {} KiB; give large data as `input`",
+                "\"code\" is larger than {} KiB; give large data as \"input\"",
                 limits::CODE >> 10
             ));
         }
         let options = arguments.get("options").filter(|value| !value.is_null());
         let options = options.unwrap_or_else(Raw::empty_object);
         if !options.is_object() {
-            return Err("`options` is not an object".to_owned());
+            return Err("\"options\" is not an object".to_owned());
         }
-        check_keys(&options, "in `options`", &OPTIONS, &[])?;
+        check_keys(&options, "in \"options\"", &OPTIONS, &[])?;
         let timeout = count(&options, "timeout_ms")?.unwrap_or(most.timeout_ms);
         let timeout = timeout.min(most.timeout_ms);
         Ok(Self {
@@ -100,7 +100,7 @@ impl InnerCall {
 
 fn name(call: &Raw, key: &str) -> Result<String, String> {
     match required(call, key)? {
-        name if name.is_empty() => Err(format!("`{key}` is empty")),
+        name if name.is_empty() => Err(format!("\"{key}\" is empty")),
         name => Ok(name),
     }
 }
@@ -110,11 +110,12 @@ fn read_input(input: Option<Raw>) -> Result<Box<RawValue>, String> {
     let input = input.unwrap_or_else(Raw::empty_object);
     if input.is_deeper_than(limits::DEPTH) {
         return Err(format!(
-            "`input` nests deeper than {} levels",
+            "\"input\" nests deeper than {} levels",
             limits::DEPTH
         ));
     }
-    RawValue::from_string(input.as_str().to_owned()).map_err(|error| format!("`input` is {error}"))
+    RawValue::from_string(input.as_str().to_owned())
+        .map_err(|error| format!("\"input\" is {error}"))
 }
 
 /// 0 says the same as nothing.
@@ -137,7 +138,7 @@ fn read_servers(options: &Raw) -> Result<Vec<String>, String> {
     else {
         return Ok(Vec::new());
     };
-    let wrong = || "`allowed_servers` must be a list of names".to_owned();
+    let wrong = || "\"allowed_servers\" must be a list of names".to_owned();
     if !servers.as_bytes().starts_with(b"[") {
         return Err(wrong());
     }
@@ -191,19 +192,19 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        check("{}", MOST, Err("`code` is missing"));
-        check(r#"{"code":1}"#, MOST, Err("`code` is not a string"));
-        let near = "`timeout` is unknown in `options`; did you mean `timeout_ms`?";
+        check("{}", MOST, Err("\"code\" is missing"));
+        check(r#"{"code":1}"#, MOST, Err("\"code\" is not a string"));
+        let near = "\"timeout\" is unknown in \"options\"; did you mean \"timeout_ms\"?";
         check(r#"{"code":"","options":{"timeout":1}}"#, MOST, Err(near));
-        let zero = "`timeout_ms` must be at least 1, not 0";
+        let zero = "\"timeout_ms\" must be at least 1, not 0";
         check(r#"{"code":"","options":{"timeout_ms":0}}"#, MOST, Err(zero));
-        let fewer = "`max_tool_calls` must be at least 0, not -1";
+        let fewer = "\"max_tool_calls\" must be at least 0, not -1";
         check(
             r#"{"code":"","options":{"max_tool_calls":-1}}"#,
             MOST,
             Err(fewer),
         );
-        let servers = "`allowed_servers` must be a list of names";
+        let servers = "\"allowed_servers\" must be a list of names";
         for wrong in ["\"a\"", "[1]", "{}"] {
             let arguments = format!(r#"{{"code":"","options":{{"allowed_servers":{wrong}}}}}"#);
             check(&arguments, MOST, Err(servers));
@@ -213,12 +214,12 @@ mod tests {
             "[".repeat(129),
             "]".repeat(129)
         );
-        check(&deep, MOST, Err("`input` nests deeper than 128 levels"));
+        check(&deep, MOST, Err("\"input\" nests deeper than 128 levels"));
         let long = format!(r#"{{"code":"{}"}}"#, "x".repeat(limits::CODE + 1));
         check(
             &long,
             MOST,
-            Err("`code` is larger than 256 KiB; give large data as `input`"),
+            Err("\"code\" is larger than 256 KiB; give large data as \"input\""),
         );
     }
     #[test]
@@ -238,20 +239,20 @@ mod tests {
         check(r#","args_json":"{\"day\":1.0}""#, Ok(day));
         check(r#","args":"{\"day\":1.0}""#, Ok(day));
         check(r#","args":null,"arguments":{"day":1.0}"#, Ok(day));
-        check(r#","args":null"#, Err("`args` is null"));
-        check(r#","arguments":null"#, Err("`arguments` is null"));
-        check(r#","args":[]"#, Err("`args` is not an object"));
-        check(r#","args":"""#, Err("`args` is empty"));
-        let object = "`args_json` is not a string; an object goes into `args`";
+        check(r#","args":null"#, Err("\"args\" is null"));
+        check(r#","arguments":null"#, Err("\"arguments\" is null"));
+        check(r#","args":[]"#, Err("\"args\" is not an object"));
+        check(r#","args":"""#, Err("\"args\" is empty"));
+        let object = "\"args_json\" is not a string; an object goes into \"args\"";
         check(r#","args_json":{}"#, Err(object));
-        let both = "`args` and `arguments` are both given; give one";
+        let both = "\"args\" and \"arguments\" are both given; give one";
         check(r#","args":{},"arguments":{"day":1.0}"#, Err(both));
-        let near = "`Args` is unknown in the call; did you mean `args`?";
+        let near = "\"Args\" is unknown in the call; did you mean \"args\"?";
         check(r#","Args":{"day":1.0}"#, Err(near));
-        check(r#","day":"D""#, Err("`day` is unknown in the call"));
-        let beside = "`foo` is unknown in the call";
+        check(r#","day":"D""#, Err("\"day\" is unknown in the call"));
+        let beside = "\"foo\" is unknown in the call";
         check(r#","args":{},"foo":1"#, Err(beside));
-        check(r#","tool":"save""#, Err("`tool` is in the call twice"));
+        check(r#","tool":"save""#, Err("\"tool\" is in the call twice"));
         let deep = format!(r#","args":{{"a":{}1{}}}"#, "[".repeat(128), "]".repeat(128));
         check(&deep, Err("the arguments nest deeper than 128 levels"));
     }
@@ -264,10 +265,10 @@ mod tests {
             assert_eq!(error.as_deref(), Some(expected));
         };
         check("[]", "the call is not an object");
-        check(r#"{"tool":"t"}"#, "`server` is missing");
-        check(r#"{"server":"s"}"#, "`tool` is missing");
-        check(r#"{"server":"s","tool":{}}"#, "`tool` is not a string");
-        check(r#"{"server":7,"tool":"t"}"#, "`server` is not a string");
-        check(r#"{"server":"","tool":"t"}"#, "`server` is empty");
+        check(r#"{"tool":"t"}"#, "\"server\" is missing");
+        check(r#"{"server":"s"}"#, "\"tool\" is missing");
+        check(r#"{"server":"s","tool":{}}"#, "\"tool\" is not a string");
+        check(r#"{"server":7,"tool":"t"}"#, "\"server\" is not a string");
+        check(r#"{"server":"","tool":"t"}"#, "\"server\" is empty");
     }
 }

@@ -42,7 +42,7 @@ const ABOUT: &str = "Runs JavaScript (ES2023) that calls tools of the MCP server
     returns, comes back, as JSON. \
     call_tool(server, tool, args) calls one tool and waits for it: {ok: true, result, value}, where value is the data of the result, or \
     {ok: false, error: {code, message}}. call_tools([{server, tool, args}, …], {max_parallel}) calls independent tools at once and gives \
-    the same in the same order. Both return their answer, not a promise. console.log(…) comes back as logs. `input` is what was given as \
+    the same in the same order. Both return their answer, not a promise. console.log(…) comes back as logs. \"input\" is what was given as \
     input. There are no files, network, timers or modules. Tools that may destroy something need options.allow_destructive: true; ask \
     the user first. Find tools with retrieve_tools, their arguments with describe_tool.";
 
@@ -65,8 +65,8 @@ fn define(settings: &Settings) -> Value {
         "inputSchema": {
             "type": "object",
             "properties": {
-                "code": { "type": "string", "maxLength": limits::CODE, "description": "The script; `await` and `return` work at its top level" },
-                "input": { "description": "Any JSON; the script finds it as `input`", "default": {} },
+                "code": { "type": "string", "maxLength": limits::CODE, "description": "The script; \"await\" and \"return\" work at its top level" },
+                "input": { "description": "Any JSON; the script finds it as \"input\"", "default": {} },
                 "options": {
                     "type": "object",
                     "properties": {
@@ -163,10 +163,10 @@ fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), Failure> {
     let close = names::closest_allowed(unknown, known, is_known);
     let close = close.map(|close| format!("; did you mean {close:?}?"));
     let error = format!(
-        "code_execution: `allowed_servers` names {unknown:?}, which is not configured{}",
+        "code_execution: \"allowed_servers\" names {unknown:?}, which is not configured{}",
         close.unwrap_or_default()
     );
-    let hint = "Nothing ran. Name configured servers, or leave `allowed_servers` out.";
+    let hint = "Nothing ran. Name configured servers, or leave \"allowed_servers\" out.";
     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
     Err(failure.with_step(NextStep::ShowServers))
 }

@@ -60,13 +60,13 @@ impl ProxyRequest {
         if action == "list" {
             return match path {
                 None => Ok(Self::List(kind)),
-                Some(_) => Err("`path` is not for `action` \"list\"".to_owned()),
+                Some(_) => Err("\"path\" is not for \"action\" \"list\"".to_owned()),
             };
         }
         let path =
-            path.ok_or_else(|| format!("`path` is missing; `action` {action:?} needs it"))?;
+            path.ok_or_else(|| format!("\"path\" is missing; \"action\" {action:?} needs it"))?;
         if path.is_empty() {
-            return Err("`path` is empty".to_owned());
+            return Err("\"path\" is empty".to_owned());
         }
         Ok(if action == "info" {
             Self::Info(kind, path)
@@ -83,7 +83,7 @@ fn one_of(arguments: &Raw, key: &str, known: &[&str]) -> Result<String, String> 
     }
     let shown: String = value.chars().take(SHOWN).collect();
     Err(format!(
-        "`{key}` cannot be {shown:?}; use one of {}",
+        "\"{key}\" cannot be {shown:?}; use one of {}",
         known.join(", ")
     ))
 }
@@ -93,7 +93,7 @@ fn no_arguments(arguments: &Raw, action: &str) -> Result<(), String> {
     match ARGS.iter().find(is_given) {
         None => Ok(()),
         Some(key) => Err(format!(
-            "`{key}` is only for `action` \"call\", not for {action:?}"
+            "\"{key}\" is only for \"action\" \"call\", not for {action:?}"
         )),
     }
 }
@@ -145,82 +145,85 @@ mod tests {
     #[test]
     fn every_error_names_the_parameter() {
         for (arguments, error) in [
-            ("{}", "`action` is missing"),
-            (r#"{"type":"tool"}"#, "`action` is missing"),
-            (r#"{"action":null,"type":"tool"}"#, "`action` is missing"),
-            (r#"{"action":1,"type":"tool"}"#, "`action` is not a string"),
+            ("{}", "\"action\" is missing"),
+            (r#"{"type":"tool"}"#, "\"action\" is missing"),
+            (r#"{"action":null,"type":"tool"}"#, "\"action\" is missing"),
+            (
+                r#"{"action":1,"type":"tool"}"#,
+                "\"action\" is not a string",
+            ),
             (
                 r#"{"action":"batch","type":"tool"}"#,
-                "`action` cannot be \"batch\"; use one of list, info, call",
+                "\"action\" cannot be \"batch\"; use one of list, info, call",
             ),
             (
                 r#"{"action":"List","type":"tool"}"#,
-                "`action` cannot be \"List\"; use one of list, info, call",
+                "\"action\" cannot be \"List\"; use one of list, info, call",
             ),
-            (r#"{"action":"list"}"#, "`type` is missing"),
+            (r#"{"action":"list"}"#, "\"type\" is missing"),
             (
                 r#"{"action":"list","type":["tool"]}"#,
-                "`type` is not a string",
+                "\"type\" is not a string",
             ),
             (
                 r#"{"action":"list","type":"template"}"#,
-                "`type` cannot be \"template\"; use one of tool, resource, prompt",
+                "\"type\" cannot be \"template\"; use one of tool, resource, prompt",
             ),
             (
                 r#"{"action":"list","type":"tool","path":"p"}"#,
-                "`path` is not for `action` \"list\"",
+                "\"path\" is not for \"action\" \"list\"",
             ),
             (
                 r#"{"action":"list","type":"tool","path":""}"#,
-                "`path` is not for `action` \"list\"",
+                "\"path\" is not for \"action\" \"list\"",
             ),
             (
                 r#"{"action":"list","type":"tool","args":{}}"#,
-                "`args` is only for `action` \"call\", not for \"list\"",
+                "\"args\" is only for \"action\" \"call\", not for \"list\"",
             ),
             (
                 r#"{"action":"info","type":"tool"}"#,
-                "`path` is missing; `action` \"info\" needs it",
+                "\"path\" is missing; \"action\" \"info\" needs it",
             ),
             (
                 r#"{"action":"call","type":"tool","args":{}}"#,
-                "`path` is missing; `action` \"call\" needs it",
+                "\"path\" is missing; \"action\" \"call\" needs it",
             ),
             (
                 r#"{"action":"call","type":"tool","path":null}"#,
-                "`path` is missing; `action` \"call\" needs it",
+                "\"path\" is missing; \"action\" \"call\" needs it",
             ),
             (
                 r#"{"action":"info","type":"tool","path":""}"#,
-                "`path` is empty",
+                "\"path\" is empty",
             ),
             (
                 r#"{"action":"info","type":"tool","path":7}"#,
-                "`path` is not a string",
+                "\"path\" is not a string",
             ),
             (
                 r#"{"action":"info","type":"tool","path":"p","args":{"a":1}}"#,
-                "`args` is only for `action` \"call\", not for \"info\"",
+                "\"args\" is only for \"action\" \"call\", not for \"info\"",
             ),
             (
                 r#"{"action":"info","type":"tool","path":"p","arguments":{}}"#,
-                "`arguments` is only for `action` \"call\", not for \"info\"",
+                "\"arguments\" is only for \"action\" \"call\", not for \"info\"",
             ),
             (
                 r#"{"action":"info","type":"tool","path":"p","args_json":""}"#,
-                "`args_json` is only for `action` \"call\", not for \"info\"",
+                "\"args_json\" is only for \"action\" \"call\", not for \"info\"",
             ),
             (
                 r#"{"action":"call","type":"tool","path":"p","args":[1]}"#,
-                "`args` is not an object",
+                "\"args\" is not an object",
             ),
             (
                 r#"{"action":"call","type":"tool","path":"p","args":"a=1"}"#,
-                "the text in `args` is not JSON at line 1, column 1",
+                "the text in \"args\" is not JSON at line 1, column 1",
             ),
             (
                 r#"{"action":"call","type":"tool","path":"p","args":{},"args_json":"{}"}"#,
-                "`args` and `args_json` are both given; give one",
+                "\"args\" and \"args_json\" are both given; give one",
             ),
         ] {
             check(arguments, Err(error));
@@ -228,9 +231,9 @@ mod tests {
         let deep = format!("{}1{}", r#"{"a":"#.repeat(600), "}".repeat(600));
         let text = serde_json::Value::from(deep);
         let asked = format!(r#"{{"action":"call","type":"tool","path":"p","args":{text}}}"#);
-        check(&asked, Err("`args` nests deeper than 512 levels"));
+        check(&asked, Err("\"args\" nests deeper than 512 levels"));
         let half = r#"{"action":"call","type":"tool","path":"p","args":"{\"a\":\"\\ud800\"}"}"#;
-        let why = "`args` has an escape of half a character (a lone surrogate, such as \\ud800)";
+        let why = "\"args\" has an escape of half a character (a lone surrogate, such as \\ud800)";
         check(half, Err(why));
     }
 }

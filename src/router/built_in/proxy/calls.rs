@@ -100,7 +100,7 @@ fn texts(args: &Raw) -> Result<Raw, String> {
             edits.push((&**name, edit));
         }
     }
-    splice(args, &edits).map_err(|_| "`args` is not an object".to_owned())
+    splice(args, &edits).map_err(|_| "\"args\" is not an object".to_owned())
 }
 
 async fn resource(call: &Call<'_>, path: &str, args: Option<Raw>) -> Result<Reply, RequestError> {
@@ -137,7 +137,7 @@ fn to_be_read(
             Ok((owner, offered))
         } else {
             Err(call.wrong(format_args!(
-                "`args` is only for resource templates, but {path:?} is a resource"
+                "\"args\" is only for resource templates, but {path:?} is a resource"
             )))
         };
     }

@@ -73,7 +73,7 @@ pub(super) fn expanded(template: &str, args: &Raw) -> Result<String, String> {
         if !used.remove(&*name) {
             let name: String = name.chars().take(64).collect();
             return Err(format!(
-                "`args.{name}` is no variable of {template:?}, or appears twice"
+                "args.{name} is no variable of {template:?}, or appears twice"
             ));
         }
     }
@@ -91,7 +91,7 @@ fn expand(
         .next()
         .filter(|first| !first.is_ascii_alphanumeric() && !matches!(first, '_' | '%'));
     let unknown =
-        || format!("`path`: the expression {{{expression}}} of the template is not known");
+        || format!("\"path\": the expression {{{expression}}} of the template is not known");
     let style = Style::of(operator).ok_or_else(unknown)?;
     let names = expression.get(operator.map_or(0, char::len_utf8)..);
     let mut before = style.first;
@@ -105,7 +105,7 @@ fn expand(
             if style.is_named {
                 continue;
             }
-            return Err(format!("`args.{name}` is missing"));
+            return Err(format!("args.{name} is missing"));
         };
         used.insert(name.to_owned());
         uri.push_str(before);
@@ -119,7 +119,7 @@ fn expand(
         }
         let value: String = value.chars().take(longest.unwrap_or(usize::MAX)).collect();
         if uri.len() + value.len() > LONGEST {
-            return Err(format!("`args` make a URI of more than {LONGEST} bytes"));
+            return Err(format!("\"args\" make a URI of more than {LONGEST} bytes"));
         }
         uri.extend(utf8_percent_encode(&value, style.encoded));
     }
@@ -135,9 +135,7 @@ pub(super) fn value(args: &Raw, name: &str) -> Result<Option<String>, String> {
         return Ok(Some(text));
     }
     match value.as_bytes().first() {
-        Some(b'{' | b'[') => Err(format!(
-            "`args.{name}` must be text, a number, true or false"
-        )),
+        Some(b'{' | b'[') => Err(format!("args.{name} must be text, a number, true or false")),
         _ => Ok(Some(value.as_str().to_owned())),
     }
 }
@@ -185,30 +183,30 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        check("x:{a}", "{}", Err("`args.a` is missing"));
-        check("x:{a}", r#"{"a":null}"#, Err("`args.a` is missing"));
+        check("x:{a}", "{}", Err("args.a is missing"));
+        check("x:{a}", r#"{"a":null}"#, Err("args.a is missing"));
         check(
             "x:{a}",
             r#"{"a":[1]}"#,
-            Err("`args.a` must be text, a number, true or false"),
+            Err("args.a must be text, a number, true or false"),
         );
         check(
             "x:{a}",
             r#"{"a":1,"b":2}"#,
-            Err("`args.b` is no variable of \"x:{a}\", or appears twice"),
+            Err("args.b is no variable of \"x:{a}\", or appears twice"),
         );
         check(
             "x:{a}",
             r#"{"a":1,"a":2}"#,
-            Err("`args.a` is no variable of \"x:{a}\", or appears twice"),
+            Err("args.a is no variable of \"x:{a}\", or appears twice"),
         );
         let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(40 << 10));
-        let too_long = "`args` make a URI of more than 65536 bytes";
+        let too_long = "\"args\" make a URI of more than 65536 bytes";
         check("x:{a}{a}", &long, Err(too_long));
         check(
             "x:{!a}",
             r#"{"a":1}"#,
-            Err("`path`: the expression {!a} of the template is not known"),
+            Err("\"path\": the expression {!a} of the template is not known"),
         );
     }
 }

@@ -221,7 +221,7 @@ fn several_fit(path: &str, several: &[&Candidate<'_>]) -> String {
         n => format!(" and {n} more"),
     };
     format!(
-        "`path` is {path:?}, which fits {}{more}; write one of these",
+        "\"path\" is {path:?}, which fits {}{more}; write one of these",
         named.join(" and ")
     )
 }
