@@ -63,8 +63,7 @@ pub use self::{
     store::RecordPage,
     task::ActivityTask,
     usage::{
-        ClientUsage, DefinitionUsage, MOST_DAYS, NamedUsage, ToolUsage, UsageQuery, UsageReport,
-        UsageSums,
+        ClientUsage, DefinitionUsage, NamedUsage, ToolUsage, UsageQuery, UsageReport, UsageSums,
     },
 };
 use self::{

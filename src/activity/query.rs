@@ -112,9 +112,6 @@ pub enum BadQuery {
     /// Two directions at once.
     #[error("nothing was listed: `cursor` and `after` are both given; keep one")]
     Directions,
-    /// A page without records, or one that is too large.
-    #[error("nothing was listed: `limit` is {0}")]
-    Limit(usize),
 }
 
 impl BadQuery {
@@ -130,7 +127,6 @@ impl BadQuery {
                 format!("Write one of: {}; or an error code such as access_denied.", OUTCOMES.join(", "))
             }
             Self::Directions => "Leave one of them out.".to_owned(),
-            Self::Limit(_) => format!("Write a number from 1 to {}.", PAGE.0),
         }
     }
 }
@@ -151,10 +147,7 @@ impl RecordQuery {
         if let Some(outcome) = each(self.outcome.as_ref()).find(|text| !is_outcome(text)) {
             return Err(BadQuery::Outcome(repeated(outcome)));
         }
-        let limit = self.limit.unwrap_or(PAGE.1);
-        if !(1..=PAGE.0).contains(&limit) {
-            return Err(BadQuery::Limit(limit));
-        }
+        let limit = self.limit.unwrap_or(PAGE.1).clamp(1, PAGE.0);
         let order = match (self.cursor, self.after) {
             (Some(_), Some(_)) => return Err(BadQuery::Directions),
             (None, Some(after)) => RecordOrder::OldestFirst(after),
@@ -379,8 +372,6 @@ mod tests {
             [6_399_999, 6_400_000, 7_199_999, 7_200_000].map(|time| some.is_in_time(time));
         assert_eq!(in_time, [false, true, true, false]);
         assert_eq!(read(r#"{"cursor":1,"after":1}"#), Err(BadQuery::Directions));
-        assert_eq!(read(r#"{"limit":0}"#), Err(BadQuery::Limit(0)));
-        assert_eq!(read(r#"{"limit":1001}"#), Err(BadQuery::Limit(1_001)));
         for good in [
             "kind=gap",
             "outcome=asked",

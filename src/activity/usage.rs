@@ -24,7 +24,7 @@ const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
 
 /// Limit: days that can be looked at.
-pub const MOST_DAYS: u64 = 90;
+const MOST_DAYS: u64 = 90;
 
 /// Limit: records that are read for one answer.
 const MOST_RECORDS: usize = 500_000;

@@ -4,8 +4,7 @@
 use std::{io, path::PathBuf, pin::Pin};
 
 use axum::{
-    extract::{FromRequestParts, Path as PathPart, Query, State},
-    http::request::Parts,
+    extract::{Path as PathPart, Query, State},
     response::Response,
 };
 use bytes::Bytes;
@@ -18,7 +17,6 @@ use super::{
     routes::{About, EVENTS, Routes},
     sse::{self, StreamNews, event},
     verbs::Verbs,
-    wrong,
 };
 use crate::{
     failure::{
@@ -35,20 +33,12 @@ use crate::{
 struct LogsQuery {
     /// The number of lines, 1 to 500; 50 by default.
     #[schemars(range(min = 1, max = 500))]
-    lines: Option<usize>,
+    #[serde(default = "usual")]
+    lines: usize,
 }
 
-/// How many lines a request asks for.
-struct LineCount(usize);
-
-impl<S: Send + Sync> FromRequestParts<S> for LineCount {
-    type Rejection = FailureResponse;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, FailureResponse> {
-        let query = Query::<LogsQuery>::from_request_parts(parts, state).await;
-        let Query(query) = query.map_err(wrong)?;
-        LogLines::count(query.lines).map(Self).map_err(wrong)
-    }
+fn usual() -> usize {
+    LogLines::USUAL
 }
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
@@ -107,7 +97,7 @@ pub(super) fn daemon_routes() -> Routes {
 async fn server_logs<V: Verbs>(
     State(verbs): State<V>,
     PathPart(name): PathPart<String>,
-    LineCount(lines): LineCount,
+    Query(LogsQuery { lines }): Query<LogsQuery>,
 ) -> Answer {
     let management = verbs.management().clone();
     ok(&blocking(move || management.server_logs(&name, lines)).await??)
@@ -116,7 +106,7 @@ async fn server_logs<V: Verbs>(
 async fn server_logs_stream(
     State(api): State<Api>,
     PathPart(name): PathPart<String>,
-    LineCount(lines): LineCount,
+    Query(LogsQuery { lines }): Query<LogsQuery>,
 ) -> Answer {
     let management = api.0.management.clone();
     let file = management.server_log_file(&name)?;
@@ -138,7 +128,10 @@ fn daemon_log(api: &Api) -> Result<PathBuf, FailureResponse> {
     })
 }
 
-async fn daemon_logs(State(api): State<Api>, LineCount(lines): LineCount) -> Answer {
+async fn daemon_logs(
+    State(api): State<Api>,
+    Query(LogsQuery { lines }): Query<LogsQuery>,
+) -> Answer {
     let file = daemon_log(&api)?;
     let read = blocking(move || -> io::Result<LogLines> {
         Ok(LogLines {
@@ -152,7 +145,10 @@ async fn daemon_logs(State(api): State<Api>, LineCount(lines): LineCount) -> Ans
     ok(&read.map_err(|error| unreadable(&error))?)
 }
 
-async fn daemon_logs_stream(State(api): State<Api>, LineCount(lines): LineCount) -> Answer {
+async fn daemon_logs_stream(
+    State(api): State<Api>,
+    Query(LogsQuery { lines }): Query<LogsQuery>,
+) -> Answer {
     followed(daemon_log(&api)?, lines, None).await
 }
 

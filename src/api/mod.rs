@@ -169,7 +169,8 @@ impl Api {
 
     /// Figures for Prometheus, for all who may have them.
     pub fn metrics_routes(&self, metrics: &Metrics) -> HttpRouter {
-        metrics::routes(self.clone(), metrics.clone())
+        let routes = metrics::routes(self.clone(), metrics.clone());
+        routes.method_not_allowed_fallback(wrong_method)
     }
 
     /// Health for everybody: no authentication, never blocks.
@@ -177,6 +178,7 @@ impl Api {
         let routes = HEALTH.iter().fold(HttpRouter::new(), |routes, path| {
             routes.route(path, get(health))
         });
+        let routes = routes.method_not_allowed_fallback(wrong_method);
         routes.with_state(self.clone())
     }
 

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Where an operator finds the key. It names no folder of this machine: anybody may read it.
-const KEY: &str = "Send as `X-API-Key` the `api_key` of the configuration, else the content of the file `api_key` in the data folder, which `mcpproxy status` shows. An MCP client's token is not an API key. `mcpproxy ui` needs none.";
+const KEY: &str = "Send the API key as `X-API-Key`. It is `api_key` in the configuration, or else in the file `api_key` of the data folder. A client's token is not an API key; `mcpproxy ui` needs none.";
 
 const LOG_IN: &str = "Run `mcpproxy ui` on the daemon's machine to log in again.";
 

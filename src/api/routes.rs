@@ -158,11 +158,10 @@ impl About {
             .and_then(|schema| schema.get("properties")?.as_object());
         let members = members.into_iter().flatten();
         let members = members.filter(|(name, _)| !self.without.contains(&name.as_str()));
-        let parameters = members.map(|(name, schema)| Parameter {
-            name: name.clone(),
-            range: schema["minimum"]
-                .as_u64()
-                .map(|least| (least, schema["maximum"].as_u64())),
+        let parameters = members.map(|(name, schema)| {
+            let least = schema["minimum"].as_u64();
+            let range = least.map(|least| (least, schema["maximum"].as_u64()));
+            (name.clone(), range)
         });
         parameters.collect()
     }

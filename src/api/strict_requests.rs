@@ -13,12 +13,8 @@ use axum::{
 use super::{FailureResponse, MAX_BODY, wrong};
 use crate::{access::operators::OperatorPass, config::ChangeWay, failure::error_code::Failure};
 
-/// A parameter that a request may have.
-pub(super) struct Parameter {
-    pub(super) name: String,
-    /// The least and the greatest value of a whole number.
-    pub(super) range: Option<(u64, Option<u64>)>,
-}
+/// A parameter that a request may have, with the least and the greatest value of a whole number.
+pub(super) type Parameter = (String, Option<(u64, Option<u64>)>);
 
 /// What a request may say.
 #[derive(Clone)]
@@ -82,8 +78,8 @@ fn check_parameters(request: &Request, known: &[Parameter]) -> Result<(), Failur
         Query::<Vec<(String, String)>>::try_from_uri(request.uri()).map_err(wrong)?;
     for (key, value) in &parameters {
         let shown = |text: &str| text.chars().take(REPEATED).collect::<String>();
-        let Some(parameter) = known.iter().find(|one| one.name == *key) else {
-            let names: Vec<&str> = known.iter().map(|one| &*one.name).collect();
+        let Some((_, range)) = known.iter().find(|(name, _)| name == key) else {
+            let names: Vec<&str> = known.iter().map(|(name, _)| &**name).collect();
             let key = shown(key);
             return Err(wrong(match names.join(", ") {
                 none if none.is_empty() => {
@@ -92,7 +88,7 @@ fn check_parameters(request: &Request, known: &[Parameter]) -> Result<(), Failur
                 names => format!("there is no parameter {key:?}; use {names}"),
             }));
         };
-        let Some((least, most)) = parameter.range else {
+        let Some((least, most)) = *range else {
             continue;
         };
         let is_in = |number: u64| number >= least && most.is_none_or(|most| number <= most);

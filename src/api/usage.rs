@@ -8,7 +8,7 @@ use super::{
     verbs::Verbs,
     wrong,
 };
-use crate::activity::{MOST_DAYS, UsageQuery, UsageReport};
+use crate::activity::{UsageQuery, UsageReport};
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
@@ -27,11 +27,5 @@ async fn usage<V: Verbs>(
     query: Result<Query<UsageQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    if query
-        .days
-        .is_some_and(|days| !(1..=MOST_DAYS).contains(&days))
-    {
-        return Err(wrong(format!("`days` must be from 1 to {MOST_DAYS}")));
-    }
     ok(&verbs.management().usage(query).await?)
 }

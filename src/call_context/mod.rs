@@ -258,7 +258,7 @@ impl ClientIdentity {
     pub fn kept(info: &Raw, capabilities: &Raw) -> Result<Self, RpcError> {
         if capabilities.as_bytes().len() > MAX_CAPABILITIES {
             let why =
-                "no session was opened: `capabilities` is larger than 16 KiB; send less in it";
+                "no session was opened: \"capabilities\" is larger than 16 KiB; send less in it";
             return Err(RpcError::invalid_params(why));
         }
         if info.as_bytes().len() <= MAX_INFO {

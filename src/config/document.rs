@@ -181,7 +181,7 @@ pub(super) fn read(written: &str) -> Result<Document<'_>, ConfigError> {
         Some(ast::Value::Object(object)) => object,
         Some(other) => {
             let LineColumn { line, column } = LineColumn::of_byte(text, other.start());
-            let problem = "the configuration must be an object {…}".to_owned();
+            let problem = "the configuration must be an object".to_owned();
             return Err(ConfigError::Syntax {
                 line,
                 column,
@@ -420,7 +420,7 @@ mod tests {
         );
         check(
             "\n[]",
-            "line 2, column 1: the configuration must be an object {…}",
+            "line 2, column 1: the configuration must be an object",
         );
         for (text, words) in [
             ("{\"a\": }", "`}` cannot be here"),

@@ -262,8 +262,8 @@ fn check_shape(key: &str, value: &Value) -> Result<(), BadPatch> {
         },
         Value::Object(_) if OBJECTS.contains(&key) => Ok(()),
         Value::Array(_) if LISTS.contains(&key) => Ok(()),
-        _ if is_map || OBJECTS.contains(&key) => Err(wrong(key, "must be an object {…}")),
-        _ if LISTS.contains(&key) => Err(wrong(key, "must be an array […]")),
+        _ if is_map || OBJECTS.contains(&key) => Err(wrong(key, "must be an object")),
+        _ if LISTS.contains(&key) => Err(wrong(key, "must be a list")),
         value if is_scalar(value) => Ok(()),
         _ => Err(wrong(key, "must be one value, no object and no array")),
     }

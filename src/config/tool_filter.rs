@@ -149,7 +149,7 @@ pub enum ToolClass {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct ToolAcl {
-    /// Names of tools that read, with * for any characters. `call_tool_read` can call them, whatever their names and descriptions say.
+    /// Names of tools that read, with * for any characters.
     pub read: Globs,
     /// Names of tools that write, with * for any characters.
     pub write: Globs,

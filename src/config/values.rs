@@ -215,7 +215,7 @@ impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for Pairs<K
             type Value = Vec<(K, V)>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object {…}")
+                f.write_str("an object")
             }
 
             fn visit_map<A: de::MapAccess<'de>>(

@@ -285,7 +285,7 @@ impl Failure {
     /// With a step that is in the words of a terminal in those of its hint.
     #[must_use]
     pub fn without_commands(mut self) -> Self {
-        if let Some(NextStep::Act { how }) = self.step.as_deref_mut() {
+        if let Some(NextStep::Act { how, .. }) = self.step.as_deref_mut() {
             how.clone_from(&self.hint);
         }
         self

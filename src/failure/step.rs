@@ -41,10 +41,17 @@ pub enum NextStep {
     ShowServer,
     /// List its tools, or all tools where no server is named.
     ShowTools,
+    /// Call the tool again as this.
+    CallAs {
+        /// The call type: `read`, `write` or `destructive`.
+        variant: Box<str>,
+        /// The tool's name.
+        tool: Box<str>,
+    },
     /// Show one of its tools.
     ShowTool {
         /// The tool's name.
-        tool: String,
+        tool: Box<str>,
     },
     /// List the servers.
     ShowServers,
@@ -150,6 +157,13 @@ impl NextStep {
             Self::ShowServer => format!("`mcpproxy upstream show {server}` shows its entry"),
             Self::ShowTools if server.is_empty() => "`mcpproxy tools list` lists all".to_owned(),
             Self::ShowTools => format!("`mcpproxy tools list {server}` lists its tools"),
+            Self::CallAs { variant, tool } => {
+                let thing = format!("{name}:{tool}");
+                let thing = as_argument(&thing);
+                format!(
+                    "if you want that: `mcpproxy call {variant} {thing}`, with the same arguments"
+                )
+            }
             Self::ShowTool { tool } => {
                 let thing = format!("{name}:{tool}");
                 let thing = as_argument(&thing);
@@ -185,7 +199,9 @@ impl NextStep {
             Self::Restart => format!("POST /api/v1/servers/{server}/restart restarts it."),
             Self::Remove => format!("DELETE /api/v1/servers/{server} removes it."),
             Self::RunByHand => "Its log is empty: run its command by hand.".to_owned(),
-            Self::SetVariable { name } => format!("Set {name} for the daemon, then restart it."),
+            Self::SetVariable { name } => {
+                format!("Set {name} in the daemon's environment, then restart the daemon.")
+            }
             Self::FindType => format!(
                 "Check the path of its `url` (/mcp or /sse), or set `type` to auto with PATCH /api/v1/servers/{server}."
             ),
@@ -203,6 +219,9 @@ impl NextStep {
             }
             Self::ShowServer => format!("GET /api/v1/servers/{server} shows the server."),
             Self::ShowTools => "GET /api/v1/tools lists the tools.".to_owned(),
+            Self::CallAs { variant, .. } => {
+                format!("If you want that, send `variant` as {variant}.")
+            }
             Self::ShowTool { tool } => {
                 let tool = encoded(tool);
                 format!("GET /api/v1/tools/show?name={server}:{tool} shows what it takes.")

@@ -98,12 +98,14 @@ impl Rules<'_> {
             Some(close) => format!("Nothing ran. Did you mean its tool {close:?}?"),
             None if !is_known => "Nothing ran. Try again in a moment, or tell the user.".to_owned(),
             None if known.is_empty() => {
-                "Nothing ran. It has no tools; ask the user to look at it.".to_owned()
+                "Nothing ran. Use another server, or tell the user.".to_owned()
             }
             None => "Nothing ran. Find its exact name: search for the tool, or list the tools."
                 .to_owned(),
         };
-        let error = if is_known {
+        let error = if is_known && known.is_empty() {
+            format!("the server {server:?} has no tools, and so no {tool:?}")
+        } else if is_known {
             format!("the server {server:?} has no tool {tool:?}")
         } else {
             format!("the tools of the server {server:?} are not known")

@@ -154,7 +154,11 @@ impl Admitted {
         edits: &[(&str, Edit<'_>)],
     ) -> Result<AdmittedMessage<'_>, RpcError> {
         let params = self.target.params(params, edits);
-        let params = params.map_err(|_| RpcError::invalid_params("\"params\" is not an object"))?;
+        let params = params.map_err(|_| {
+            RpcError::invalid_params(
+                "nothing ran: \"params\" is not an object; correct that and send it again",
+            )
+        })?;
         Ok(AdmittedMessage {
             admitted: self,
             params,

@@ -164,7 +164,9 @@ impl ServedClient {
         let params = request.params.as_ref();
         // Some clients write `null` for none.
         if params.is_some_and(|params| !params.is_object() && !params.is_null()) {
-            let error = RpcError::invalid_params("\"params\" is not an object");
+            let error = RpcError::invalid_params(
+                "nothing ran: \"params\" is not an object; correct that and send it again",
+            );
             return Work::refused(Some(&request.id), &error);
         }
         match self.session.as_deref() {

@@ -124,7 +124,7 @@ impl Filter {
 
     fn read(params: Option<&Raw>) -> Result<Self, RpcError> {
         let wrong = || {
-            let why = "\"notifications\" must be an object, such as {\"toolsListChanged\": true}";
+            let why = "subscriptions/listen did not run: \"notifications\" must be an object, such as {\"toolsListChanged\": true}";
             RpcError::invalid_params(why)
         };
         let filter = params.and_then(|params| params.get("notifications"));

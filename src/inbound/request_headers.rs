@@ -93,7 +93,10 @@ fn mismatch(name: &str, header: Option<&str>, body: Option<&str>) -> RpcError {
 }
 
 fn wrong(why: &str) -> RpcError {
-    RpcError::new(RpcError::HEADER_MISMATCH, format!("Header mismatch: {why}"))
+    RpcError::new(
+        RpcError::HEADER_MISMATCH,
+        format!("Header mismatch: {why}. Nothing ran; send the same in header and body."),
+    )
 }
 
 #[cfg(test)]

@@ -215,7 +215,7 @@ impl AgentRequest<'_> {
         self.see(name)?;
         if gate::is_quarantined(self.now.settings(), name) {
             // What it writes is a stranger's text, like what it lists.
-            let error = format!("the server {name:?} is quarantined; its log is hidden");
+            let error = format!("no log was read: the server {name:?} is quarantined");
             let hint = "Ask the user to review it.";
             return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
         }
@@ -225,7 +225,8 @@ impl AgentRequest<'_> {
             .map_err(for_agent)?
             .is_none()
         {
-            let mut error = format!("{name} is a remote server and keeps its own log");
+            let mut error =
+                format!("no log was read: {name} is a remote server, which keeps its own");
             let mut hint = "Ask the user to read it where that server runs.";
             if self.now.settings().broken_entry(name).is_some() {
                 error = format!("{name} has written no log: its entry cannot be used");

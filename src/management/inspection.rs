@@ -321,14 +321,14 @@ fn check_extent(
         ),
         (true, false, _) => wrong(
             "nothing was approved: a quarantined server is approved as a whole",
-            "Approve it without names.",
+            "Send no `names`.",
         )
         .at_terminal(format!(
             "`mcpproxy upstream approve {name}` approves what it lists now"
         )),
         (false, true, false) => wrong(
             "nothing was approved: a server that is not quarantined is approved tool by tool",
-            "Name what you approve, or approve all.",
+            "Name what you approve in `names`, or send `all` as true.",
         )
         .at_terminal(format!(
             "name the tools, or approve all: `mcpproxy upstream approve {name} --all --seen {}`",

@@ -175,7 +175,7 @@ impl Management {
 }
 
 fn nothing_to_log_in_to(name: &str, why: &str) -> Failure {
-    let error = format!("{name} needs no login: {why}");
+    let error = format!("not logged in to {name}: {why}");
     let hint = "Its entry says how it is reached.";
     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
     failure.with_step(NextStep::ShowServer).of_server(name)

@@ -132,10 +132,7 @@ impl Management {
         let wanted = failure.tool.as_deref().unwrap_or_default();
         let mut known = tools_of(&lists, server).peekable();
         if known.peek().is_none() {
-            let server = as_argument(server);
-            let step =
-                format!("it lists no tools; `mcpproxy upstream restart {server}` reads them again");
-            return NextStep::act(step);
+            return NextStep::Restart;
         }
         match known.find(|name| *name == wanted) {
             Some(_) => NextStep::act(
@@ -149,16 +146,10 @@ impl Management {
         let settings = self.settings_in_force();
         let tool = failure.tool.as_deref()?;
         let variant = call_variant(&settings, &self.lists(&settings), server, tool)?;
-        let thing = format!("{server}:{tool}");
-        let thing = as_argument(&thing);
-        let step =
-            format!("if you want that: `mcpproxy call {variant} {thing}`, with the same arguments");
-        let request = format!(
-            "If you want that, send the variant that GET /api/v1/tools/show?name={}:{} names.",
-            encoded(server),
-            encoded(tool)
-        );
-        Some(NextStep::act(step).or_request(request))
+        Some(NextStep::CallAs {
+            variant: variant.to_string().into(),
+            tool: tool.into(),
+        })
     }
 
     fn why_unavailable(&self, server: &str) -> Option<String> {
@@ -169,9 +160,7 @@ impl Management {
     /// What helps where a server answered a call with an error of its own.
     pub fn after_rpc_error(&self, server: &str, tool: &str, code: i64) -> NextStep {
         if code == RpcError::INVALID_PARAMS {
-            return NextStep::ShowTool {
-                tool: tool.to_owned(),
-            };
+            return NextStep::ShowTool { tool: tool.into() };
         }
         let row = self.server(server).ok();
         let is_remote = row.is_some_and(|row| row.transport != Some(TransportKind::Stdio));

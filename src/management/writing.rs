@@ -52,11 +52,8 @@ pub(super) fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
     if !process::is_command_line(command) {
         return None;
     }
-    let error = format!(
-        "nothing was changed: {command:?} is not a program: in quotes a command line is one word"
-    );
-    let hint =
-        "Write the program alone as `command`, and each of the other words as one of `args`.";
+    let error = format!("nothing was changed: {command:?} is a command line, not a program");
+    let hint = "Write the program alone as `command`, and each other word as an item of `args`.";
     Some(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }
 
@@ -95,7 +92,10 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
                 .with_step(NextStep::CheckConfig)
         }
         WriteError::Edit(EditError::NotUndone(why)) => {
-            let failure = failure(ErrorCode::NotUndone, "Choose another change.");
+            let failure = failure(
+                ErrorCode::NotUndone,
+                "Choose another change of the history.",
+            );
             failure.with_step(match why {
                 NotUndone::Revoked { name, .. } => {
                     let name = as_argument(name);

@@ -356,7 +356,10 @@ fn first_page_only(request: &Request) -> Result<(), RpcError> {
     if cursor.is_none_or(|cursor| cursor.is_null() || cursor.as_bytes() == b"\"\"") {
         return Ok(());
     }
-    let error = format!("{}: \"cursor\" is unknown; leave it out", request.method);
+    let error = format!(
+        "{} did not run: \"cursor\" is unknown; leave it out",
+        request.method
+    );
     Err(RpcError::invalid_params(error))
 }
 

@@ -42,7 +42,7 @@ impl Router {
         let empty = Raw::empty_object();
         let params = params.unwrap_or(&empty);
         let offered: InitializeParams = params.read().map_err(|_| {
-            RpcError::invalid_params("no session was opened: \"protocolVersion\" is not a string")
+            RpcError::invalid_params("no session was opened: \"protocolVersion\" is not a string, such as \"2025-11-25\"")
         })?;
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         let client = ClientIdentity::kept(&part("clientInfo"), &part("capabilities"))?;

@@ -33,8 +33,11 @@ impl RequestMeta {
     /// Reads them. What is missing or has the wrong shape is −32602; a revision that is not served without a handshake is −32022,
     /// with those that are.
     pub fn read(params: Option<&Raw>) -> Result<Self, RpcError> {
-        let wrong =
-            |key: &str, why: &str| RpcError::invalid_params(format!("params._meta[{key:?}] {why}"));
+        let wrong = |key: &str, why: &str| {
+            RpcError::invalid_params(format!(
+                "params._meta[{key:?}] {why}. Nothing ran; correct that and send it again."
+            ))
+        };
         let meta = params.and_then(|params| params.get(meta::META));
         let meta = meta.unwrap_or_else(Raw::empty_object);
         let [version, capabilities, client, log_level] = meta.look_up([

@@ -60,24 +60,32 @@ impl RpcError {
 
     /// Malformed JSON, with the reason.
     pub fn parse_error(why: impl fmt::Display) -> Self {
-        Self::new(Self::PARSE_ERROR, format!("Parse error: {why}"))
+        Self::new(
+            Self::PARSE_ERROR,
+            format!("Parse error: {why}. Nothing ran; correct the JSON and send it again."),
+        )
     }
 
     /// JSON that is no request, with the reason.
     pub fn invalid_request(why: impl fmt::Display) -> Self {
-        Self::new(Self::INVALID_REQUEST, format!("Invalid Request: {why}"))
+        Self::new(
+            Self::INVALID_REQUEST,
+            format!("Invalid Request: {why}. Nothing ran; correct that and send it again."),
+        )
     }
 
     /// A request of more bytes than one may have.
     pub fn too_large() -> Self {
-        Self::invalid_request("nothing ran: the request is larger than 32 MiB; send less at a time")
+        Self::invalid_request("the request is larger than 32 MiB")
     }
 
     /// An unknown method, by name.
     pub fn method_not_found(method: &str) -> Self {
         Self::new(
             Self::METHOD_NOT_FOUND,
-            format!("Method not found: {method}"),
+            format!(
+                "Method not found: {method}. Nothing ran; this endpoint's capabilities say what it has."
+            ),
         )
     }
 

@@ -275,7 +275,9 @@ fn object<'p>(method: &str, params: Option<&'p Raw>, key: &str) -> Result<&'p Ra
 }
 
 fn wrong(method: &str, why: &str) -> RpcError {
-    RpcError::invalid_params(format!("{method} did not run: {why}"))
+    RpcError::invalid_params(format!(
+        "{method} did not run: {why}. Correct that and send it again."
+    ))
 }
 
 /// Whether an object has this text under this key, once: as we write it, or with escapes that need not be.
@@ -315,7 +317,8 @@ mod tests {
             assert_eq!(error.code, RpcError::INVALID_PARAMS);
             error.message
         });
-        let expected = expected.map_err(|why| format!("{method} did not run: {why}"));
+        let expected = expected
+            .map_err(|why| format!("{method} did not run: {why}. Correct that and send it again."));
         assert_eq!(found, expected, "{method} {params}");
     }
 
@@ -401,7 +404,7 @@ mod tests {
         let without = Target::of("tools/call", None).map(drop);
         assert_eq!(
             without.map_err(|error| error.message).expect_err("refused"),
-            "tools/call did not run: \"name\" is missing"
+            "tools/call did not run: \"name\" is missing. Correct that and send it again."
         );
     }
 

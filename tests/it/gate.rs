@@ -339,7 +339,7 @@ async fn searches_find_what_may_be_called_and_say_what_is_held_back() {
         assert_eq!(names(&found), expected, "{path}");
         let found = search("part:echo").await;
         assert!(names(&found).is_empty(), "{found}");
-        has!(found["notice"], "cannot be called: ");
+        has!(found["notice"], "No match can be called: ");
         has!(found["notice"], "echo");
     }
     let found = house

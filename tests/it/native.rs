@@ -150,7 +150,10 @@ async fn a_request_that_does_not_say_what_it_wants_is_refused() {
         ) {
             let reply = client.request(method, params).await;
             assert_eq!(reply.error_code(), -32602, "{method} {params}");
-            let expected = json!(format!("{method} did not run: {why}")).to_string();
+            let expected = json!(format!(
+                "{method} did not run: {why}. Correct that and send it again."
+            ))
+            .to_string();
             assert!(reply.frame.contains(&expected), "{}", reply.frame);
         }
     }

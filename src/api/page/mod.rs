@@ -54,6 +54,7 @@ pub fn routes() -> HttpRouter {
         .route("/ui/", get(index))
         .route("/ui/assets/{name}", get(asset))
         .route("/ui/{*place}", get(index))
+        .method_not_allowed_fallback(super::wrong_method)
         .with_state(tagged)
 }
 

@@ -66,8 +66,8 @@ pub(in crate::config) struct RawEntry {
     /// When mcpproxy connects. `on_demand`: when a call needs the server, or to list its tools for the first time. `eager`: when the daemon
     /// starts; the connection stays.
     pub(in crate::config) start: Start,
-    /// Which clients share a connection. auto: all, until the server asks a client something or logs while several share it; from then on,
-    /// each client that can answer or wants log lines has its own. shared: all. client: no two. workspace: those with the same roots.
+    /// Which clients share a connection. auto: all, until the server asks a client something, or logs while several share it. From then
+    /// on, each client that can answer or wants log lines has its own. shared: all. client: no two. workspace: those with the same roots.
     pub(in crate::config) session_scope: SessionScope,
     /// How mcpproxy connects to a server that supports both eras of the protocol. legacy: with a handshake. modern: without. auto: with a
     /// handshake over stdio; over HTTP in the era of each client, if the server can do both at once, else without.
@@ -85,8 +85,8 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) new_tools: Option<NewTools>,
     /// Call types of tools. They override the tool's words and annotations, except destructiveHint: true.
     pub(in crate::config) tool_acl: ToolAcl,
-    /// How long mcpproxy tries to connect; 5m by default for each start in a container, and for the first start of npx, uvx, bunx, pipx,
-    /// docker and podman. `$MCP_TIMEOUT`, in seconds, replaces the default.
+    /// How long a connection attempt may take. By default 5m for each start in a container, and for the first start of npx, uvx, bunx,
+    /// pipx, docker and podman. `$MCP_TIMEOUT`, in seconds, replaces the default.
     #[schemars(extend("default" = "1m"))]
     pub(in crate::config) init_timeout: Option<Span<0, 100>>,
     /// How long a call may take without an answer or progress.

@@ -42,7 +42,8 @@ pub(super) struct File {
     #[serde(rename = "mcpServers")]
     #[schemars(with = "entry::Servers")]
     pub(super) servers: Apart,
-    /// The address on which the daemon listens. "localhost:8080" and ":8080" mean loopback. Any other address needs --insecure. Takes
+    /// The address on which the daemon listens. "localhost:8080" and ":8080" mean loopback. An address other than loopback needs
+    /// --insecure. Takes
     /// effect after a restart.
     #[schemars(extend("default" = "127.0.0.1:8080"))]
     pub(super) listen: Listen,
@@ -73,8 +74,9 @@ pub(super) struct File {
     /// The key for REST over TCP, in the header X-API-Key; at least 12 characters, or mcpproxy ignores it. By default, mcpproxy generates a
     /// key and keeps it in the data folder.
     pub(super) api_key: Option<Text>,
-    /// A file that `mcpproxy upstream lock` wrote: mcpproxy accepts exactly the tools in it. The path is relative to the folder of this
-    /// file. If the lock file is missing or broken, the daemon does not start. `serve --locked` overrides this key. Takes effect after a
+    /// A file that `mcpproxy upstream lock` wrote: mcpproxy accepts exactly the tools in it. A relative path is relative to the folder of
+    /// this file. If the lock file is missing or broken, the daemon does not start. `serve --locked` overrides this key. Takes effect
+    /// after a
     /// restart.
     #[schemars(length(min = 1))]
     pub(super) lock_file: Option<Text>,
@@ -102,12 +104,13 @@ pub(super) struct File {
     pub(super) code_execution_timeout_ms: WholeNumber<1, 600_000, 120_000>,
     /// Default and maximum of a script's `max_tool_calls`; 0 means no limit.
     pub(super) code_execution_max_tool_calls: WholeNumber<0, 1_000_000, 0>,
-    /// How many characters of text a tool's result may have. mcpproxy cuts a longer result and keeps all of it for `read_cache`. 0 means no
+    /// How many characters of text a tool's result may have. mcpproxy cuts a longer result; `read_cache` reads the rest. 0 means no
     /// limit; other values are at least 1000.
     pub(super) tool_response_limit: WholeNumber<0, 100_000_000, 0>,
     /// What the activity log keeps, and how long.
     pub(super) activity: RawActivity,
-    /// A collector for OTLP over HTTP. It gets a span for each call, and one for the request to the server. mcpproxy appends `/v1/traces` if
+    /// A collector for OTLP over HTTP. It gets a span for each call, and one for the request to the server. mcpproxy appends `/v1/traces`
+    /// if
     /// it is missing.
     #[schemars(extend("format" = "uri", "examples" = ["http://127.0.0.1:4318"]))]
     pub(super) otlp_endpoint: Option<OtlpEndpoint>,
@@ -117,7 +120,7 @@ pub(super) struct File {
     pub(super) trusted_hosts: Vec<Word>,
     /// More origins whose web pages may send requests (values of Origin).
     pub(super) trusted_origins: Vec<Word>,
-    /// Which environment variables servers get.
+    /// Which environment variables stdio servers get.
     pub(super) environment: RawEnvironment,
     /// A key of mcpproxy-go. If enabled, stdio servers run in containers unless their entry has "isolation": {"enabled": false}. Its other
     /// keys are defaults for servers in containers.
@@ -155,10 +158,10 @@ pub(super) struct RawIntent {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawEnvironment {
-    /// Which of the daemon's variables servers get: a safe list (safe), all, none, or names and globs in addition to the safe list.
+    /// Which of the daemon's variables stdio servers get: a safe list (safe), all, none, or names and globs besides the safe list.
     #[schemars(extend("default" = "safe"))]
     pub(super) inherit: Option<RawInherit>,
-    /// Variables that every server gets.
+    /// Variables that all stdio servers get.
     pub(super) set: RawVariables,
     #[schemars(skip)]
     inherit_system_safe: Foreign,

@@ -300,7 +300,7 @@ fn read_server<'d>(
     }
     first.insert_entry(written_name);
     let Value::Object(entry) = &written.entry else {
-        return Err(broken("the entry must be an object {…}"));
+        return Err(broken("the entry must be an object"));
     };
     let read = |filling| read_entry(&name, entry, value, context, filling);
     read(Filling::WhereUsed).map_err(|findings| BrokenEntry {

@@ -41,7 +41,7 @@ const FOREIGN: &str = "$foreign";
 impl Node<'_> {
     fn elements<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
         let ast::Value::Array(array) = self.value else {
-            return wrong("must be an array […]");
+            return wrong("must be a list");
         };
         visitor.visit_seq(Elements {
             of: self,
@@ -55,7 +55,7 @@ impl Node<'_> {
         known: Option<&'static [&'static str]>,
     ) -> Result<V::Value, ConfigFinding> {
         let ast::Value::Object(object) = self.value else {
-            return wrong("must be an object {…}");
+            return wrong("must be an object");
         };
         let members = object.properties.iter().enumerate();
         visitor.visit_map(Members {

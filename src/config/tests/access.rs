@@ -202,7 +202,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"acl": {"default": "deny", "rules": {}}}"#,
-            "must be an array",
+            "must be a list",
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{}]}}"#,
@@ -214,7 +214,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "tools": "x"}]}}"#,
-            "must be an array",
+            "must be a list",
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "tools": [1]}]}}"#,

@@ -202,7 +202,7 @@ fn a_broken_entry_disables_only_itself() {
     );
     check_fault(
         r#"{"command": "x", "args": "a b"}"#,
-        "`args` must be an array […]",
+        "`args` must be a list",
     );
     check_fault(
         r#"{"command": "x", "args": [["a"]]}"#,

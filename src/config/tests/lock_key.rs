@@ -72,7 +72,7 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
         ),
         (
             r#"{"profiles": {"a": {"servers": null}}}"#,
-            "`profiles.a.servers` must be an array",
+            "`profiles.a.servers` must be a list",
         ),
         (r#"{"profile": {}}"#, "did you mean `profiles`?"),
         (

@@ -330,8 +330,8 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
         json!({ "env": { "A": { "B": 1 } } }),
         "`env.A` must be a string",
     );
-    check(json!({ "args": { "0": "x" } }), "`args` must be an array");
-    check(json!({ "args_json": "{}" }), "`args` must be an array");
+    check(json!({ "args": { "0": "x" } }), "`args` must be a list");
+    check(json!({ "args_json": "{}" }), "`args` must be a list");
     check(json!({ "command": ["x"] }), "`command` must be one value");
     check(
         json!({ "isolation": true }),

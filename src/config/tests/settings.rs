@@ -109,7 +109,7 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
     );
     check(
         r#"{"trusted_hosts": "h"}"#,
-        "`trusted_hosts` must be an array […]",
+        "`trusted_hosts` must be a list",
     );
     check(
         r#"{"environment": {"set": {"A=B": "x"}}}"#,

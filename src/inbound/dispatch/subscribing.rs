@@ -31,7 +31,12 @@ impl ServedClient {
     }
 
     async fn subscribed(&self, context: &CallContext, request: &Request) -> Result<(), Raw> {
-        let wrong = |why: &str| RpcError::invalid_params(format!("{}: {why}", request.method));
+        let wrong = |why: &str| {
+            RpcError::invalid_params(format!(
+                "{} did not run: {why}. Correct that and send it again.",
+                request.method
+            ))
+        };
         let params = request.params.as_ref();
         let text = |key: &str| params.and_then(|params| params.get(key)?.string());
         if &*request.method == method::SET_LEVEL {

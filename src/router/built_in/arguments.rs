@@ -83,7 +83,10 @@ fn unknown(key: &str, place: &str, known: &[impl AsRef<str>]) -> String {
     let close = names::closest(key, known.iter().map(AsRef::as_ref));
     let close = close.map(|close| format!("; did you mean \"{close}\"?"));
     let shown = beginning(key, SHOWN);
-    format!("\"{shown}\" is unknown {place}{}", close.unwrap_or_default())
+    format!(
+        "\"{shown}\" is unknown {place}{}",
+        close.unwrap_or_default()
+    )
 }
 
 /// An argument that is a text; `None` if it is absent or null. The error names it.

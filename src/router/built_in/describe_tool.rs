@@ -137,7 +137,7 @@ fn read(arguments: &Raw) -> Result<Vec<String>, String> {
     match names.len() {
         0 => Err("\"names\" is empty".to_owned()),
         n if n > MOST => Err(format!(
-            "\"names\" has {n} names, but may have {MOST}: ask for them in several calls"
+            "\"names\" has {n} names; at most {MOST} are allowed"
         )),
         _ => {
             for name in &mut names {
@@ -247,9 +247,6 @@ mod tests {
             Err("\"names\" is not a list of strings"),
         );
         let many = format!(r#"{{"names":[{}"a"]}}"#, r#""a","#.repeat(20));
-        check(
-            &many,
-            Err("\"names\" has 21 names, but may have 20: ask for them in several calls"),
-        );
+        check(&many, Err("\"names\" has 21 names; at most 20 are allowed"));
     }
 }

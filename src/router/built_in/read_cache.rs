@@ -114,10 +114,10 @@ fn find(call: &Call<'_>, key: &str) -> Result<KeptText, Failure> {
 }
 
 fn unknown_key() -> Failure {
-    let hint = "Copy the key exactly from the end of the cut result. Results are kept for two hours; if it is gone, call the tool again if it only reads.";
+    let hint = "Copy the key exactly from the end of the cut result, or call the tool again if it only reads.";
     Failure::new(
         ErrorCode::UnknownKey,
-        "nothing is kept under this key",
+        "nothing was read: this key is unknown or expired",
         hint,
     )
 }

@@ -51,19 +51,20 @@ impl Absent {
     }
 
     /// The notices about them.
-    pub(super) fn notices(&self) -> Vec<String> {
+    pub(super) fn notices(&self, to_a_person: bool) -> Vec<String> {
+        let for_model = |text| if to_a_person { "" } else { text };
         let mut notices = Vec::new();
         if !self.logins.is_empty() {
             let logins = some_of(&self.logins);
+            let step = for_model(" Ask the user to log in, then search again.");
             notices.push(format!(
-                "Not searched, because a login is needed: {logins}. Ask the user to log in, then search again."
+                "Not searched, because a login is needed: {logins}.{step}"
             ));
         }
         if !self.down.is_empty() {
             let down = some_of(&self.down);
-            notices.push(format!(
-                "Not searched: {down}. Search again later, or tell the user."
-            ));
+            let step = for_model(" Search again later, or tell the user.");
+            notices.push(format!("Not searched: {down}.{step}"));
         }
         if !self.awaited.is_empty() {
             notices.push(format!(
@@ -179,8 +180,7 @@ pub(super) fn held_back(held: &[Failure], all: bool, to_a_person: bool) -> Strin
         }
     }
     let what = match (all, held) {
-        (true, [_]) => "The only match cannot be called",
-        (true, _) => "The only matches cannot be called",
+        (true, _) => "No match can be called",
         (false, _) => "The best match cannot be called",
     };
     let more = if held.len() > NAMED {

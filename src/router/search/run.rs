@@ -117,7 +117,7 @@ impl SearchState<'_> {
             let held = notice::held_back(&found.held, !fits, self.is_a_person());
             found.add_notice(&held);
         }
-        for notice in absent.notices() {
+        for notice in absent.notices(self.is_a_person()) {
             found.add_notice(&notice);
         }
         if query.was_cut {

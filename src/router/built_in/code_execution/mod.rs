@@ -163,7 +163,7 @@ fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), Failure> {
     let close = names::closest_allowed(unknown, known, is_known);
     let close = close.map(|close| format!("; did you mean {close:?}?"));
     let error = format!(
-        "code_execution: \"allowed_servers\" names {unknown:?}, which is not configured{}",
+        "code_execution did not run: \"allowed_servers\" names {unknown:?}, which is not configured{}",
         close.unwrap_or_default()
     );
     let hint = "Nothing ran. Name configured servers, or leave \"allowed_servers\" out.";
