@@ -100,7 +100,7 @@ impl Management {
         let login = self.backing().logins.of(entry);
         login.ok_or_else(|| {
             let why = match entry.transport {
-                Transport::Stdio(_) => "it runs on this machine; its entry has any key it needs",
+                Transport::Stdio(_) => "it runs on this machine",
                 Transport::Remote(_) => "its entry has an `Authorization` in `headers`",
             };
             nothing_to_log_in_to(name, why)
@@ -175,7 +175,7 @@ impl Management {
 }
 
 fn nothing_to_log_in_to(name: &str, why: &str) -> Failure {
-    let error = format!("not logged in to {name}: {why}");
+    let error = format!("nothing was changed: {name} needs no login: {why}");
     let hint = "Its entry says how it is reached.";
     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
     failure.with_step(NextStep::ShowServer).of_server(name)

@@ -64,7 +64,7 @@ pub(in crate::config) struct RawEntry {
     #[schemars(extend("default" = "5m"))]
     pub(in crate::config) max_idle_timeout: Option<Span<0, 1_000>>,
     /// When mcpproxy connects. `on_demand`: when a call needs the server, or to list its tools for the first time. `eager`: when the daemon
-    /// starts; the connection stays.
+    /// starts; the connection then stays open.
     pub(in crate::config) start: Start,
     /// Which clients share a connection. auto: all, until the server asks a client something, or logs while several share it. From then
     /// on, each client that can answer or wants log lines has its own. shared: all. client: no two. workspace: those with the same roots.

@@ -120,7 +120,12 @@ impl Page {
         };
         let word = match (word.as_str(), schema.get("items")) {
             ("array", Some(items)) => {
-                format!("list of {}", self.kind(&self.resolved(items)))
+                let kind = self.kind(&self.resolved(items));
+                if kind.starts_with('`') {
+                    format!("list of {kind}")
+                } else {
+                    format!("list of {}s", kind.replace(" or ", "s or "))
+                }
             }
             ("array", None) => "list".to_owned(),
             _ => word,

@@ -212,7 +212,9 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
         let error = format!(
             "the tool {tool:?} of server {server:?} can delete or overwrite data, and call_tool does not call such tools"
         );
-        let hint = "Nothing ran. If the user wants this, use call_tool_destructive.";
+        let hint = format!(
+            "Nothing ran. If the user wants this, call call_tool_destructive with \"{server}:{tool}\" as name and the arguments as args."
+        );
         return Err(Failure::new(ErrorCode::WrongVariant, error, hint)
             .of_server(server)
             .of_tool(tool.as_str())

@@ -54,7 +54,7 @@ const LINES: &[Line] = &[
     Line { rule: "command.encoded", severity: Hold, pattern: r"\b(powershell(\.exe)?|pwsh)\b.* -(e|en|enc|encodedcommand) |base64 (-d|-D|--decode)|\beval ?\(|\bexec\(.{0,40}(b64decode|urlopen|requests\.get)|b64decode|fromcharcode" },
     Line { rule: "command.backdoor", severity: Hold, pattern: r"\b(nc|ncat|netcat)(\.exe)? .*-\w*[ec]\b|/dev/tcp/|\bmkfifo\b|\bsocat\b.*exec|>> ?\S*(authorized_keys|\.bashrc|\.zshrc|\.profile|crontab)|socket\.socket|\bpty\.spawn" },
     Line { rule: "command.destructive", severity: Hold, pattern: r"\brm -\w*[rf]\w*|\bmkfs|\bdd if=|:\(\)\{|\bshred\b|\bchmod (-r )?777|\bdel /[sfq]|\bformat [c-z]:" },
-    Line { rule: "command.privileged", severity: Hold, pattern: r"\b(docker|podman|nerdctl)(\.exe)? .*(--privileged|--cap-add[= ](all|sys_admin|sys_ptrace)|-v ?/:|--volume[= ]/:|source=/,|src=/,|docker\.sock|--pid[= ]host|--security-opt[= ]\S*(unconfined|disable)|--userns[= ]host)|(^|/)(sudo|doas|su|pkexec|runas) " },
+    Line { rule: "command.privileged", severity: Hold, pattern: r"\b(docker|podman|nerdctl)(\.exe)? .*(--privileged|--cap-add[= ](all|sys_admin|sys_ptrace)|-v ?/:|--volume[= ]/:|source=/,|src=/,|(docker|podman)\.sock|--pid[= ]host|--security-opt[= ]\S*(unconfined|disable)|--userns[= ]host)|(^|/)(sudo|doas|su|pkexec|runas) " },
     Line { rule: "command.host_network", severity: Remark, pattern: r"\b(docker|podman|nerdctl)(\.exe)? .*(--net(work)?[= ]host|--ipc[= ]host|-v ?(~|\$home|/home/\w+|/root|/etc|/users/\w+)/?:)" },
     Line { rule: "command.temporary_folder", severity: Remark, pattern: r"^(/tmp/|/var/tmp/|/dev/shm/|.*\\appdata\\local\\temp\\)" },
     Line { rule: "command.foreign_index", severity: Hold, pattern: r"--(extra-)?index-url[= ]http://|--registry[= ]http://|--trusted-host|git\+http://|\b(npx|uvx|pipx|bunx|npm|pip)\b.* (https?://|git\+https?://)\S*(raw|gist|bit\.ly|tinyurl|pastebin|\.tk|ngrok)" },
@@ -302,6 +302,10 @@ mod tests {
             ),
             (
                 "docker|run|-v|/var/run/docker.sock:/s|x",
+                vec![("command.privileged", Hold)],
+            ),
+            (
+                "podman|run|-v|/run/podman/podman.sock:/s|x",
                 vec![("command.privileged", Hold)],
             ),
             (
