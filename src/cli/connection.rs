@@ -74,6 +74,21 @@ pub(super) async fn open_if_running(
     }
 }
 
+/// [`open`] for commands that start a daemon: one with another configuration is in the way.
+pub(super) async fn open_before_start(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<Option<DaemonClient>, CommandFailure> {
+    match open(files, out).await {
+        Ok(daemon) => Ok(Some(daemon)),
+        Err(absent @ DaemonError::NotRunning(_)) => {
+            out.detail(&absent.to_string());
+            Ok(None)
+        }
+        Err(error) => Err(CommandFailure::from(error).undone("the daemon was not started")),
+    }
+}
+
 /// [`open`] for commands that need no daemon: where none runs, the same over the files.
 pub(super) async fn open_or_files(
     files: &Management<OverFiles>,
