@@ -56,37 +56,30 @@ pub(super) async fn open_to_act(
     opened.map_err(|error| CommandFailure::from(error).undone(outcome))
 }
 
-/// [`open`] for commands that can also do without: nothing when no daemon runs.
+/// [`open`] for commands that start a daemon: nothing when none runs. One with another configuration is in the way.
+pub(super) async fn open_unless_absent(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<Option<DaemonClient>, DaemonError> {
+    let opened = open(files, out).await;
+    if let Err(absent @ DaemonError::NotRunning(_)) = &opened {
+        out.detail(&absent.to_string());
+        return Ok(None);
+    }
+    opened.map(Some)
+}
+
+/// [`open`] for commands that can also do without: nothing when no daemon runs with this configuration.
 pub(super) async fn open_if_running(
     files: &Management<OverFiles>,
     out: Output,
 ) -> Result<Option<DaemonClient>, DaemonError> {
-    match open(files, out).await {
-        Ok(daemon) => Ok(Some(daemon)),
-        Err(absent) if absent.is_absence() => {
-            match absent {
-                DaemonError::OtherConfiguration { .. } => out.note(&absent.to_string()),
-                _ => out.detail(&absent.to_string()),
-            }
-            Ok(None)
-        }
-        Err(error) => Err(error),
+    let opened = open_unless_absent(files, out).await;
+    if let Err(absent @ DaemonError::OtherConfiguration { .. }) = &opened {
+        out.note(&absent.to_string());
+        return Ok(None);
     }
-}
-
-/// [`open`] for commands that start a daemon: one with another configuration is in the way.
-pub(super) async fn open_before_start(
-    files: &Management<OverFiles>,
-    out: Output,
-) -> Result<Option<DaemonClient>, CommandFailure> {
-    match open(files, out).await {
-        Ok(daemon) => Ok(Some(daemon)),
-        Err(absent @ DaemonError::NotRunning(_)) => {
-            out.detail(&absent.to_string());
-            Ok(None)
-        }
-        Err(error) => Err(CommandFailure::from(error).undone("the daemon was not started")),
-    }
+    opened
 }
 
 /// [`open`] for commands that need no daemon: where none runs, the same over the files.

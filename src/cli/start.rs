@@ -37,7 +37,7 @@ impl StartCommand {
         let files = location
             .files()
             .map_err(|failure| failure.undone("the daemon was not started"))?;
-        let running = connection::open_before_start(&files, out).await?;
+        let running = running(&files, out).await?;
         let is_new = running.is_none();
         let daemon = match running {
             Some(daemon) => daemon,
@@ -51,7 +51,7 @@ impl StartCommand {
 impl RestartCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let running = connection::open_before_start(&files, out).await?;
+        let running = running(&files, out).await?;
         let status = running.as_ref().and_then(DaemonClient::status_report);
         if running.is_some() {
             // One that runs keeps the last good files; one that is ended could not begin with these.
@@ -100,6 +100,14 @@ impl RestartCommand {
         };
         say(&files, &daemon, &done, true, out).await
     }
+}
+
+async fn running(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<Option<DaemonClient>, CommandFailure> {
+    let opened = connection::open_unless_absent(files, out).await;
+    opened.map_err(|error| CommandFailure::from(error).undone("the daemon was not started"))
 }
 
 /// A daemon that runs on when its starter is gone, with these options of `serve`.
