@@ -1,4 +1,4 @@
-//! The property list of a launchd agent. Why it says what it says: `docs/service.md`.
+//! The property list of a launchd agent: `Interactive`, because macOS slows down agents of the default type.
 
 use super::definition::{MARK, ServiceDefinition};
 

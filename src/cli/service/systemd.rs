@@ -1,4 +1,4 @@
-//! The unit of a systemd user manager. Why it says what it says: `docs/service.md`.
+//! The unit of a systemd user manager. Its comments say why; `docs/service.md` says why it restricts nothing.
 
 use super::definition::{MARK, ServiceDefinition};
 
