@@ -130,7 +130,7 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>
         return Err(bad("appears twice"));
     }
     let text = str::from_utf8(value.as_bytes());
-    text.map(Some).map_err(|_| bad("is no text"))
+    text.map(Some).map_err(|_| bad("is not text"))
 }
 
 #[cfg(test)]

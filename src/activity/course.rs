@@ -96,7 +96,7 @@ pub struct RecordedDecision {
 pub struct TimeSpent {
     /// mcpproxy's time before it sent the request.
     pub gate_us: u64,
-    /// The time until the server was connected and had room.
+    /// The time until the server was connected and could take the call.
     pub waiting_us: u64,
     /// The server's time from the request to its answer.
     pub server_us: u64,

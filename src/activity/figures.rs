@@ -77,7 +77,7 @@ pub struct ServerSums {
     /// Of all its calls, also those that a call of one of our own tools caused.
     #[serde(flatten)]
     pub sums: CallSums,
-    /// The calls and failures of each twelfth of the time, oldest first.
+    /// The calls and failures in each twelfth of the period, oldest first.
     pub stretches: Vec<[u64; 2]>,
 }
 

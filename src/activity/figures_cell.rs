@@ -22,10 +22,10 @@ pub struct CallSums {
     pub failed: u64,
     /// The number of refused calls.
     pub refused: u64,
-    /// The median duration in microseconds, within an eighth, of calls that reached a server.
+    /// The median duration in microseconds, accurate to an eighth, of calls that reached a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_us: Option<u64>,
-    /// The duration in microseconds that 95 of 100 calls did not exceed, within an eighth.
+    /// The duration in microseconds that 95 of 100 calls did not exceed, accurate to an eighth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_us: Option<u64>,
     /// The time of the last call, if that was in the last 24 hours (RFC 3339).

@@ -62,7 +62,7 @@ impl RecordLines {
     pub(super) fn close(&mut self) {
         let left_out = std::mem::take(&mut self.left_out);
         if left_out > 0 {
-            tracing::info!(target: TARGET, left_out, "further calls are only in the activity log");
+            tracing::info!(target: TARGET, left_out, "further calls appear only in the activity log");
         }
     }
 }

@@ -66,7 +66,7 @@ pub struct ActivityRecord {
     /// The task, by its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// `read`, `write` or `destructive`, where the call was declared.
+    /// The declared call type: `read`, `write` or `destructive`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// The caller's label for its data.

@@ -237,7 +237,7 @@ impl RecordWriter {
         let file = self.path.display();
         match fs::remove_file(&self.path) {
             Ok(()) => {
-                tracing::info!(target: line::TARGET, %file, "activity log removed: none is to be kept");
+                tracing::info!(target: line::TARGET, %file, "activity log removed: it is disabled");
             }
             Err(error) if error.kind() == ErrorKind::NotFound => (),
             Err(error) => self.problem(&format!("{file} cannot be removed: {error}")),
@@ -338,7 +338,7 @@ impl RecordWriter {
             tracing::warn!(target: line::TARGET, %file, times, "activity log was removed; a new one begins");
         }
         let reason = format!(
-            "its file was removed while the daemon ran; the records begin again at {}",
+            "its file was removed while the daemon ran; a new log begins at {}",
             moment::utc_millis(moment)
         );
         self.shared.status.lock().begun_anew = Some(reason);

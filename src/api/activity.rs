@@ -61,7 +61,7 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/figures",
             figures,
-            about("callFigures", "Sums of the calls of the last hour or 24 hours: in all, by server, and by tool of a server.")
+            about("callFigures", "Figures for the calls of the last hour or 24 hours: in total, by server, and by tool of a server.")
                 .asks::<FigureQuery>()
                 .gives::<CallFigures>(),
         )
@@ -77,7 +77,7 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/stream",
             follow,
-            about("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed ones; with `after`, those since then first.")
+            about("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed ones; with `after`, the records since that one come first.")
                 .asks::<RecordQuery>()
                 .but_not(&["cursor", "limit"])
                 .gives_text(EVENTS),

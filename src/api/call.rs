@@ -31,7 +31,7 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "callTool",
-        "Calls a tool with the same checks as an agent's call; with `Accept: application/x-ndjson`, progress comes first, a line each.",
+        "Calls a tool with the same checks as an agent's call; with `Accept: application/x-ndjson`, progress notifications come first, one per line.",
     );
     let about = about.takes_as(request).gives_as(answer).fails(CALL);
     let about = about.undone(UNDONE);

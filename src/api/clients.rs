@@ -31,7 +31,7 @@ pub(super) fn routes() -> Routes {
     );
     let put_in = About::new(
         "connectClient",
-        "Adds mcpproxy to a client's file and keeps a backup; with `dry_run`, shows the change only.",
+        "Adds mcpproxy to a client's file and keeps a backup; with `dry_run`, only shows the change.",
     );
     let take_out = About::new(
         "disconnectClient",
@@ -39,7 +39,7 @@ pub(super) fn routes() -> Routes {
     );
     let give = About::new(
         "giveClientToken",
-        "Issues a token to a client that connects without one, and writes it into the client's file; with `dry_run`, shows the change only.",
+        "Issues a token to a client that connects without one, and writes it into the client's file; with `dry_run`, only shows the change.",
     );
     let take = About::new(
         "takeClientToken",
@@ -92,7 +92,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OwnTokenBody {
-    /// Whether to show the change only.
+    /// Whether to show the change and write nothing.
     #[serde(default)]
     dry_run: bool,
 }
@@ -111,7 +111,7 @@ struct OwnToken {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ConnectBody {
-    /// Whether to show the change only.
+    /// Whether to show the change and write nothing.
     #[serde(default)]
     dry_run: bool,
     /// The name of the entry, of letters, digits, `-` and `_`; by default the one that it has, else `mcpproxy`.
@@ -129,7 +129,7 @@ struct ConnectBody {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DisconnectBody {
-    /// Whether to show the change only.
+    /// Whether to show the change and write nothing.
     #[serde(default)]
     dry_run: bool,
 }

@@ -26,7 +26,7 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "runCode",
-        "Runs a script whose calls have the same checks; with `Accept: application/x-ndjson`, progress comes first, a line each.",
+        "Runs a script with the same checks as an agent's; with `Accept: application/x-ndjson`, progress notifications come first, one per line.",
     );
     let about = about
         .takes_as(arguments_schema)

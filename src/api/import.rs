@@ -29,7 +29,7 @@ const MOST: usize = 256;
 pub(super) fn routes() -> Routes {
     let look = About::new(
         "previewImport",
-        "The servers in files of AI clients and other proxies, with what an import would do; imports nothing.",
+        "The servers in the files of AI clients and other proxies, and what an import would do with each; imports nothing.",
     );
     let take = About::new(
         "importServers",
@@ -37,7 +37,7 @@ pub(super) fn routes() -> Routes {
     );
     let read = About::new(
         "readPasted",
-        "The servers in a pasted text, and the values that each needs; imports nothing.",
+        "The servers in pasted text, and the values that each needs; imports nothing.",
     );
     let here = About::new(
         "moveClientServers",
@@ -106,7 +106,7 @@ struct PutBack {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Picked {
-    /// The names of the servers, as the preview has them.
+    /// The names of the servers, as in the preview.
     #[schemars(length(min = 1, max = 256))]
     servers: Vec<String>,
     /// Whether they stay quarantined until you approve them.
@@ -122,7 +122,7 @@ struct Picked {
     keeps_secrets: bool,
 }
 
-/// A text with servers.
+/// Pasted text with servers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Pasted {

@@ -20,11 +20,11 @@ use crate::management::{LoginProgress, LoginStarted, ServerChange};
 pub(super) fn routes() -> Routes {
     let begin = About::new(
         "logIn",
-        "Begins a login to a server, or completes one with the URL at which the browser ended.",
+        "Begins a login to a server, or completes one with the browser's final URL.",
     );
     let look = About::new(
         "loginProgress",
-        "The state of the latest login; with `wait`, after its end.",
+        "The state of the latest login; with `wait`, answers when the login ends.",
     );
     let end = About::new(
         "logOut",
@@ -58,7 +58,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LoginBody {
-    /// The URL at which the browser ended; it completes the login.
+    /// The browser's final URL, which completes the login.
     redirect_url: Option<String>,
 }
 

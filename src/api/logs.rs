@@ -123,7 +123,7 @@ async fn server_logs_stream(
 fn daemon_log(api: &Api) -> Result<PathBuf, FailureResponse> {
     api.0.location.log_file.clone().ok_or_else(|| {
         let error = "the daemon has no log file: it logs to its stderr";
-        let hint = "`serve --log-file FILE` has it write one.";
+        let hint = "`serve --log-file FILE` makes it write one.";
         FailureResponse(Failure::new(ErrorCode::NoLog, error, hint))
     })
 }
@@ -157,7 +157,7 @@ fn unreadable(error: &io::Error) -> FailureResponse {
     FailureResponse(Failure::new(
         ErrorCode::Internal,
         error,
-        "Check that the file may be read.",
+        "Check that the file is readable.",
     ))
 }
 

@@ -192,7 +192,7 @@ async fn readable(request: Request) -> Result<Request, FailureResponse> {
     let path = request.uri().path();
     match percent_decode_str(path).decode_utf8() {
         Ok(_) => Ok(request),
-        Err(_) => Err(wrong("the path has bytes that are not UTF-8 text")),
+        Err(_) => Err(wrong("the path contains bytes that are not valid UTF-8")),
     }
 }
 
@@ -341,7 +341,7 @@ fn wrong(why: impl std::fmt::Display) -> FailureResponse {
     FailureResponse(Failure::new(
         ErrorCode::InvalidArguments,
         format!("nothing was done: {}", in_plain_words(&why.to_string())),
-        "GET /api/v1/openapi.json says what this request takes.",
+        "GET /api/v1/openapi.json describes this request.",
     ))
 }
 
@@ -399,7 +399,7 @@ async fn unknown_path(uri: http::Uri) -> FailureResponse {
 }
 
 async fn wrong_method(method: http::Method, uri: http::Uri) -> FailureResponse {
-    let hint = "The header Allow lists the methods of this path.";
-    let error = format!("nothing was done: {} does not take {method}", uri.path());
+    let hint = "The Allow header lists the methods of this path.";
+    let error = format!("nothing was done: {} does not support {method}", uri.path());
     FailureResponse(Failure::new(ErrorCode::MethodNotAllowed, error, hint))
 }

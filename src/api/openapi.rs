@@ -82,7 +82,7 @@ pub(super) fn document(listed: &[Route]) -> Value {
         "info": {
             "title": "mcpproxy",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "What programs can do with mcpproxy; docs/rest.md says how a request shows its API key.",
+            "description": "The REST API of mcpproxy; docs/rest.md explains how requests send the API key.",
             "license": { "name": "MIT", "identifier": "MIT" },
         },
         "servers": [{ "url": "/" }],
@@ -96,7 +96,7 @@ pub(super) fn document(listed: &[Route]) -> Value {
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "mcpproxy_page",
-                    "description": "Set by the link of `mcpproxy ui`; `_` and the port follow the name.",
+                    "description": "Set by the link from `mcpproxy ui`; the cookie's full name ends in `_` and the port.",
                 },
             },
         },

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Where an operator finds the key. It names no folder of this machine: anybody may read it.
-const KEY: &str = "Send the API key as `X-API-Key`. It is `api_key` in the configuration, or else in the file `api_key` of the data folder. A client's token is not an API key; `mcpproxy ui` needs none.";
+const KEY: &str = "Send the API key as `X-API-Key`. It is in the configuration as `api_key`, or else in the file `api_key` in the data folder. A client's token is not an API key; `mcpproxy ui` needs none.";
 
 const LOG_IN: &str = "Run `mcpproxy ui` on the daemon's machine to log in again.";
 
@@ -43,7 +43,7 @@ pub fn refused_body(status: StatusCode, why: &str) -> Response {
     } else {
         (
             ErrorCode::InvalidArguments,
-            "Send the body whole, and at once.",
+            "Send the complete body without delay.",
         )
     };
     answer(status, &Failure::new(code, why, hint))

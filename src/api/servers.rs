@@ -140,7 +140,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/servers/{name}",
             show::<V>,
-            about("showServer", "A server with its entry; with `wait`, after its first attempt to connect.")
+            about("showServer", "A server with its entry; with `wait`, answers after its first attempt to connect.")
                 .asks::<ShowQuery>()
                 .gives::<ServerDetails>()
                 .fails(&[ErrorCode::UnknownServer]),
@@ -183,7 +183,7 @@ fn review<V: Verbs>() -> Routes<V> {
             approve::<V>,
             about(
                 "approveServer",
-                "Approves a quarantined server, or held definitions, if they are still those of the review.",
+                "Approves a quarantined server, or held definitions, unless they have changed since the review.",
             )
             .takes::<ApprovalBody>()
             .gives::<ServerChange>()
@@ -306,7 +306,7 @@ fn with_name(
 ) -> Result<(String, Map<String, Value>), FailureResponse> {
     match entry.shift_remove("name") {
         Some(Value::String(name)) => Ok((name, entry)),
-        Some(_) => Err(wrong("`name` must be a text")),
+        Some(_) => Err(wrong("`name` must be a string")),
         None => Err(wrong("`name` is missing")),
     }
 }

@@ -83,7 +83,7 @@ fn check_parameters(request: &Request, known: &[Parameter]) -> Result<(), Failur
             let key = shown(key);
             return Err(wrong(match names.join(", ") {
                 none if none.is_empty() => {
-                    format!("this path takes no parameters, and got {key:?}")
+                    format!("this path takes no parameters, but got {key:?}")
                 }
                 names => format!("there is no parameter {key:?}; use {names}"),
             }));

@@ -34,7 +34,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             revoke::<V>,
             about(
                 "revokeToken",
-                "Revokes a token at once, also in open sessions and streams.",
+                "Revokes a token at once, even in open sessions and streams.",
             )
             .gives::<TokenRow>()
             .fails(&[ErrorCode::UnknownToken])

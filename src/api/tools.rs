@@ -25,7 +25,7 @@ use crate::{
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let all = About::new(
         "tools",
-        "All tools, with the reason why one is not callable; with `q`, an agent's search results with scores.",
+        "All tools, each with the reason if it is not callable; with `q`, an agent's search results with scores.",
     );
     let one = About::new("showTool", "A tool with its whole definition.");
     Routes::new()
@@ -56,7 +56,7 @@ struct ToolsQuery {
     /// The number of results of a search; at most `tools_limit`.
     #[schemars(range(min = 1))]
     limit: Option<usize>,
-    /// Whether a tool needs `any` or `all` of the words.
+    /// Whether a tool must match `any` or `all` of the words.
     #[schemars(extend("enum" = ["any", "all"]))]
     r#match: Option<String>,
     /// How much of each tool to show: `full` or `compact`.

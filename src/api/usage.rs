@@ -13,7 +13,7 @@ use crate::activity::{UsageQuery, UsageReport};
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "usage",
-        "Sums of the calls of the last days: in all, by tool, server, caller and client, with the tokens that searching saved.",
+        "Usage over the last days: in total, by tool, server, caller and client, with the tokens that searching saved.",
     );
     Routes::new().get(
         "/api/v1/usage",

@@ -313,7 +313,7 @@ fn with_left_out(why: String, http: &OAuthHttp) -> String {
 
 /// The failure for an answer that is of no use.
 pub(super) fn no_token() -> LoginError {
-    LoginError::Failed("there is no bearer token in its answer".to_owned())
+    LoginError::Failed("its answer contains no bearer token".to_owned())
 }
 
 /// Who the authorization server says it is; where it says nothing, where it is.

@@ -150,7 +150,7 @@ impl LoginState {
         let mut kept = self.kept.lock();
         change(&mut kept);
         if let Err(error) = kept.save(&self.file) {
-            tracing::warn!(server = %self.name, file = %self.file.display(), %error, "the login cannot be kept on disk; it lasts until the daemon ends");
+            tracing::warn!(server = %self.name, file = %self.file.display(), %error, "the login cannot be saved; it lasts until the daemon stops");
         }
     }
 

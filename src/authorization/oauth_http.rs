@@ -100,7 +100,7 @@ impl OAuthHttp {
     pub(super) fn left_out(&self) -> Option<String> {
         let named = self.heard.lock().named_servers?;
         (named > MOST_SERVERS).then(|| {
-            format!("it names {named} authorization servers, of which only the first {MOST_SERVERS} were asked")
+            format!("it names {named} authorization servers; mcpproxy tried only the first {MOST_SERVERS}")
         })
     }
 
@@ -108,7 +108,7 @@ impl OAuthHttp {
         let is_own = request.uri().authority() == self.server.authority();
         if !is_safe(request.uri()) {
             return Err(io::Error::other(
-                "its address is neither https nor on this machine, so nothing is sent there",
+                "its address is neither https nor on this machine, so mcpproxy sends nothing there",
             ));
         }
         let is_form = request

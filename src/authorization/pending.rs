@@ -31,7 +31,7 @@ pub struct LoginStarted {
     pub url: String,
     /// The URI to which the browser returns.
     pub redirect_uri: String,
-    /// Whether mcpproxy receives the browser there; if not, send the URL at which it ended as `redirect_url`.
+    /// Whether mcpproxy receives the browser there; if not, send its final URL as `redirect_url`.
     pub listens: bool,
     /// Seconds until the login expires.
     pub expires_in: u64,
@@ -76,7 +76,9 @@ impl PendingLogin {
             return Err(LoginError::Failed(why.to_owned()));
         }
         let Some(prepared) = self.prepared.lock().take() else {
-            return Err(LoginError::Failed("this login was used already".to_owned()));
+            return Err(LoginError::Failed(
+                "this login has already been used".to_owned(),
+            ));
         };
         let given_up = || LoginError::Failed("the login was given up".to_owned());
         let this = self.me.upgrade().ok_or_else(given_up)?;
@@ -221,7 +223,8 @@ impl PendingLogins {
         let pending =
             pending.ok_or_else(|| LoginError::Failed("no login is under way".to_owned()))?;
         let callback = Callback::of_address(address).ok_or_else(|| {
-            let why = "this is not the address of the browser's last page: `code` and `state` are missing";
+            let why =
+                "this is not the address of the login's last page: `code` and `state` are missing";
             LoginError::Failed(why.to_owned())
         })?;
         pending.complete(callback).await

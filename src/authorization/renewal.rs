@@ -195,7 +195,7 @@ async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
                 tracing::debug!(server = %state.name, "the token was renewed");
                 return Renewed::Done;
             }
-            failed(state, &grant, "issued no token that can be used")
+            failed(state, &grant, "issued no usable token")
         }
         (Err(_), Some(code)) => {
             let code = state.error(&code);
@@ -259,5 +259,5 @@ async fn ask(state: &LoginState, grant: &Grant, http: Arc<OAuthHttp>) -> Result<
     let token = manager.refresh_token().await.map_err(|e| error(&e))?;
     let token = serde_json::to_value(&token).map_err(|e| error(&e))?;
     let renewed = with_tokens(grant.clone(), &token, now());
-    renewed.ok_or_else(|| state.error("there is no bearer token in its answer"))
+    renewed.ok_or_else(|| state.error("its answer contains no bearer token"))
 }

@@ -33,7 +33,7 @@ impl std::fmt::Display for LoginTrouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let wait = Duration::from_secs(self.wait().as_secs() + 1);
         let wait = duration::show(wait);
-        write!(f, "{}; renewed again in {wait}", self.why)
+        write!(f, "{}; next attempt in {wait}", self.why)
     }
 }
 
@@ -70,7 +70,7 @@ impl RenewalPauses {
         if is_unproved {
             // When the pause is over it is renewed after all.
             self.unproved = None;
-            let why = "it rejects a token that was just issued";
+            let why = "it rejects a newly issued token";
             return Some(self.prolong(Cause::Token, why.to_owned(), now));
         }
         self.pausing(now)
@@ -158,10 +158,7 @@ mod tests {
         // That the server still takes the old token says nothing about it.
         assert!(pauses.accepted(&token(0), now));
         let trouble = pauses.pausing(now).expect("a pause");
-        assert!(
-            trouble.to_string().contains("renewed again in"),
-            "{trouble}"
-        );
+        assert!(trouble.to_string().contains("next attempt in"), "{trouble}");
         pauses.renewed(&token(1), false);
         assert_eq!(pauses.pausing(now), None);
         assert_eq!((pauses.failed("again", now).until - now).as_secs(), 5);

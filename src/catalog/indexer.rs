@@ -51,7 +51,7 @@ impl Indexer {
                     None
                 }
                 Err(error) => {
-                    tracing::error!(%error, "indexing was cut short; the index is rebuilt at the next change");
+                    tracing::error!(%error, "indexing was interrupted; mcpproxy rebuilds the index at the next change");
                     None
                 }
             };

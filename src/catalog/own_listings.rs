@@ -99,7 +99,7 @@ impl OwnSnapshot {
         match indexed {
             Ok((searcher, _)) => Some(of_its_own.get_or_init(|| Arc::new(searcher)).clone()),
             Err(error) => {
-                tracing::error!(%error, "what one client sees could not be indexed");
+                tracing::error!(%error, "the tools of one client could not be indexed");
                 None
             }
         }

@@ -100,7 +100,7 @@ impl Saver {
             // Only the lists in memory are used; if the disk fails, the next start discovers the servers again.
             if let Err(error) = tokio::task::spawn_blocking(move || waiting.write(&data_dir)).await
             {
-                tracing::warn!(%error, "saving the last known lists was cut short");
+                tracing::warn!(%error, "saving the last known lists was interrupted");
             }
             if ends {
                 return;

@@ -81,7 +81,7 @@ pub(super) fn check(definition: &Raw, keys: &'static [(&str, Shape)]) -> Result<
         return Err(format!("it nests deeper than {DEEPEST} levels"));
     }
     if definition.has_lone_surrogate() {
-        return Err("it has an escape of half a character".to_owned());
+        return Err("it contains an escape of half a character".to_owned());
     }
     members(definition, keys)
 }
@@ -189,11 +189,11 @@ mod tests {
             (r#"{"execution":3}"#, "execution is no object"),
             (
                 r#"{"description":"\ud800"}"#,
-                "it has an escape of half a character",
+                "it contains an escape of half a character",
             ),
             (
                 r#"{"description":"\udc00\ud800"}"#,
-                "it has an escape of half a character",
+                "it contains an escape of half a character",
             ),
             (&*nested(DEEPEST), "it nests deeper than 100 levels"),
         ] {

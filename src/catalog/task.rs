@@ -66,7 +66,7 @@ impl CatalogTask {
         match shutdown.run_until_cancelled(self.after_reading()).await {
             Some(Ok(task)) => task.run_on(shutdown).await,
             Some(Err(error)) => {
-                tracing::error!(%error, "reading the last known lists ended with a fault");
+                tracing::error!(%error, "reading the last known lists failed");
             }
             None => (),
         }
@@ -129,7 +129,7 @@ impl CatalogTask {
         let (old, server) = (self.published.load_full(), &new.server);
         if !self.pinning.policies.contains_key(server) {
             // It was taken out while its worker still listed it.
-            tracing::debug!(%server, "the lists of a server that is no longer wanted are dropped");
+            tracing::debug!(%server, "the lists of a removed server were dropped");
             let _ = done.send(None);
             return;
         }

@@ -174,7 +174,7 @@ impl CatalogTask {
             let policies = &mut self.pinning.policies;
             policies.insert(server.clone(), PinPolicy::Untrusted);
         }
-        tracing::info!(%server, "approvals of the server were taken back");
+        tracing::info!(%server, "approvals of the server were undone");
         Ok(self.decided(server, before))
     }
 

@@ -39,7 +39,8 @@ pub(super) fn withdrawn(
 ) -> Result<Ledger, Failure> {
     withdrawal.step.undone(ledger).ok_or_else(|| {
         let name = withdrawal.step.server();
-        let error = format!("nothing was undone: approvals of {name:?} were changed again since");
+        let error =
+            format!("nothing was undone: the approvals of {name:?} have changed since then");
         let failure = Failure::new(ErrorCode::InvalidArguments, error, "Choose another change.");
         failure.with_step(NextStep::ShowChanges).of_server(name)
     })

@@ -29,7 +29,7 @@ use crate::{
 /// Show calls, refusals and changes
 #[derive(Debug, Subcommand)]
 pub(super) enum ActivityCommand {
-    /// List records, the newest first
+    /// List records, newest first
     #[command(visible_alias = "ls")]
     List(ListActivity),
     /// Show one record
@@ -55,7 +55,7 @@ struct ActivityFilter {
     /// Only calls of this client, such as claude-code
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
-    /// Only this outcome, such as ok, refused or failed, or error code
+    /// Only this outcome, such as ok, refused or failed, or an error code
     #[arg(long)]
     outcome: Option<String>,
     /// Only the call with this id, and the calls that it caused
@@ -195,7 +195,7 @@ impl ListActivity {
 
 /// Which call it is, where an id alone is given.
 fn of_newest_run(call: &str, run: u64) -> String {
-    format!("run {run} of the daemon, the newest with {call}; --run selects another")
+    format!("run {run} of the daemon, the latest with call {call}; --run selects another")
 }
 
 /// Why there may be nothing.
@@ -214,7 +214,7 @@ fn nothing_found(query: &RecordQuery, source: &RecordSource) -> String {
     }
     let mut text = "no matching records; `mcpproxy activity list` shows all".to_owned();
     if query.kind.as_deref() == Some("refusal") {
-        text.push_str("; refused calls are calls: `--outcome refused` shows them");
+        text.push_str("; refused calls have the kind call: `--outcome refused` shows them");
     }
     if let Some(server) = query.server.as_ref().filter(is_unknown) {
         let why = format!("; no server {server:?} is configured");

@@ -230,7 +230,7 @@ fn why(stdout: &[u8]) -> CommandFailure {
     let outcome = StartReport::parse(stdout).map(StartReport::outcome);
     match outcome {
         Some(Err(failure)) => failure.undone("the daemon was not started"),
-        _ => failed("it ended without a word"),
+        _ => failed("it exited without a message"),
     }
 }
 
@@ -262,6 +262,6 @@ mod tests {
         };
         check(r#"{"error": "no", "hint": "try"}"#, "no", "try");
         check(r#"{"error": "no"}"#, "no", "`mcpproxy doctor`");
-        check("", "it ended without a word", "`mcpproxy doctor`");
+        check("", "it exited without a message", "`mcpproxy doctor`");
     }
 }

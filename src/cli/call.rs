@@ -142,10 +142,10 @@ impl CallCommand {
         let variant = words.next_if(|word| KINDS.contains(&word.as_str()));
         let usage = |what: String| CommandFailure::usage(what).next(EXAMPLE);
         let name = words.next();
-        let name = name.ok_or_else(|| usage("no tool is named".to_owned()))?;
+        let name = name.ok_or_else(|| usage("no tool is given".to_owned()))?;
         if !name.contains([':', '_']) && words.peek().is_some_and(|word| word.contains(':')) {
             let what = format!("{name:?} is neither a call type nor SERVER:TOOL");
-            let step = "write read, write or destructive, or leave it out";
+            let step = "use `read`, `write` or `destructive`, or leave it out";
             return Err(CommandFailure::usage(what).next(step));
         }
         let name = tools_switch::tool_name(&name)?;
@@ -272,8 +272,7 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     let text = if given == "-" {
         read_all(io::stdin().lock(), "the arguments", "stdin")?
     } else if let Some(path) = given.strip_prefix('@') {
-        let step =
-            "name a JSON file, as `--args @FILE`, or write `--args -` and give JSON on stdin";
+        let step = "name a JSON file with `--args @FILE`, or use `--args -` and give JSON on stdin";
         let file = File::open(path).map_err(|error| {
             let why = storage::in_words(&error);
             CommandFailure::failed(format!("{path} cannot be read: {why}")).next(step)
@@ -333,7 +332,7 @@ fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFail
         (Some(result), _) => show_result(target, result, out),
         (None, Some(error)) => show_rpc_error(target, error, answer.step, out),
         (None, None) => Err(CommandFailure::failed(
-            "the daemon's answer has neither result nor error",
+            "the daemon's answer has neither a result nor an error",
         )
         .next(ONE_VERSION)),
     }
@@ -351,7 +350,7 @@ fn show_result(target: &CallTarget, raw: &RawValue, out: Output) -> Result<(), C
         return Err(
             CommandFailure::failed(format!("the tool {} reports an error", target.name))
                 .next(format!(
-                    "`mcpproxy tools show {}` shows what it takes",
+                    "`mcpproxy tools show {}` shows its arguments",
                     target.name
                 ))
                 .shown(),
@@ -386,7 +385,7 @@ fn show_rpc_error(
     let failure = CommandFailure::failed(format!(
         "the server answered {name} with an error: {message} ({code})"
     ));
-    let shown = || format!("`mcpproxy tools show {name}` shows what it takes");
+    let shown = || format!("`mcpproxy tools show {name}` shows its arguments");
     let step = step.map_or_else(shown, |step| step.at_terminal(server));
     Err(failure.next(step).shown())
 }
@@ -410,7 +409,7 @@ fn show_block(raw: &RawValue) -> Result<(), CommandFailure> {
     }
     let inner = block.resource.unwrap_or_default();
     let kind = if block.r#type.is_empty() {
-        "content of no known type"
+        "content of an unknown type"
     } else {
         &block.r#type
     };

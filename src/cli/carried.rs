@@ -12,13 +12,13 @@ use crate::{
 /// What `serve` is started with, besides the configuration and the data folder.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct CarriedOptions {
-    /// The address, instead of `listen` in the configuration
+    /// The address; overrides `listen` in the configuration
     #[arg(long, value_name = "ADDR")]
     pub(super) listen: Option<String>,
-    /// The port on 127.0.0.1; with 0, a free one
+    /// The port on 127.0.0.1; 0 chooses a free one
     #[arg(long, value_name = "PORT", value_parser = whole_number(0..=65_535_u16), conflicts_with = "listen")]
     pub(super) port: Option<u16>,
-    /// The tools that `/mcp` lists, instead of `routing_mode`
+    /// The tools that `/mcp` lists; overrides `routing_mode`
     #[arg(long, value_parser = PossibleValuesParser::new(["retrieve_tools", "direct", "code_execution", "proxy"]))]
     pub(super) mode: Option<String>,
     /// Allow an address that other machines can reach
@@ -119,9 +119,9 @@ pub(super) fn utf8(path: &Path) -> Result<String, CommandFailure> {
         .filter(|text| !text.contains(char::is_control));
     text.map(str::to_owned).ok_or_else(|| {
         CommandFailure::failed(format!(
-            "the path {} cannot be written into the file of a service",
+            "the path {} cannot be written into a service file",
             path.display()
         ))
-        .next("use a path that is plain text")
+        .next("use a path of printable UTF-8 characters")
     })
 }

@@ -30,7 +30,7 @@ pub(super) struct CodeCommand {
     /// Time limit in milliseconds, calls included
     #[arg(long, value_name = "MS", value_parser = mistake::whole_number(1..=86_400_000_u64))]
     timeout: Option<u64>,
-    /// Maximum number of tool calls that the script makes
+    /// Maximum number of tool calls that the script may make
     #[arg(long, value_name = "N")]
     max_tool_calls: Option<u64>,
     /// Allow only this server; may be repeated

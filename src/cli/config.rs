@@ -69,7 +69,7 @@ pub(super) struct ConfigCheck {
 /// What to do where a daemon does not take the file as it stands.
 pub(super) fn correct_the_file(file: &Path, files: &Management<OverFiles>) -> String {
     if !file.exists() {
-        "restore it from a backup, or begin a new one: `mcpproxy stop`, then `mcpproxy setup`"
+        "restore it from a backup, or create a new one: `mcpproxy stop`, then `mcpproxy setup`"
             .to_owned()
     } else if file == files.config_file() {
         "`mcpproxy config edit`".to_owned()
@@ -119,7 +119,7 @@ async fn edit(files: &Management<OverFiles>, out: Output) -> Result<(), CommandF
         _ => {
             let failure = CommandFailure::failed(format!("there is no editor {editor:?}"));
             let failure = failure.undone("nothing was changed");
-            return Err(failure.next("name yours: `EDITOR=nano mcpproxy config edit`"));
+            return Err(failure.next("name your editor: `EDITOR=nano mcpproxy config edit`"));
         }
     }
     ConfigCheck { insecure: false }.run(files, out).await
@@ -182,7 +182,7 @@ fn data_dir_warning(files: &Management<OverFiles>, daemon: &DaemonLocation) -> O
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     (real(named) != real(used)).then(|| {
         let what = format!(
-            "is {} now, and the daemon that runs uses {}; the new value {COUNTS_AFTER_RESTART}",
+            "is now {}, but the running daemon uses {}; the new value {COUNTS_AFTER_RESTART}",
             named.display(),
             used.display()
         );

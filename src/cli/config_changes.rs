@@ -37,7 +37,7 @@ pub(super) struct ConfigGet {
 
 /// Change a value, and show the difference
 ///
-/// Comments and order stay. The value is JSON or plain text; `null` removes the key.
+/// Comments and order are kept. The value is JSON or plain text; `null` removes the key.
 #[derive(Debug, Args)]
 pub(super) struct ConfigSet {
     /// The key, such as `activity.max_age`
@@ -54,14 +54,14 @@ pub(super) struct ConfigSet {
 /// List changes to the configuration, tokens and approvals
 #[derive(Debug, Args)]
 pub(super) struct ConfigHistoryList {
-    /// How many changes to show, the latest first
+    /// How many changes to show, latest first
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole_number(1..=10_000_usize))]
     limit: usize,
 }
 
 /// Undo a change to the configuration, a token or an approval
 ///
-/// Restores the file byte for byte if nothing changed since, else value by value. If the change issued a token, the undo revokes
+/// Restores the file byte for byte if nothing has changed since, otherwise value by value. If the change issued a token, the undo revokes
 /// the token. The history contains no secrets, so you can undo the removal of a secret only until the daemon restarts.
 #[derive(Debug, Args)]
 pub(super) struct ConfigUndo {
@@ -269,12 +269,12 @@ async fn change(
         (None, false) => {
             let folder = files.data_dir().display();
             out.warning(&format!(
-                "changed, but `config undo` cannot undo it: {folder} cannot be written"
+                "changed, but `config undo` cannot undo it: {folder} cannot be written to"
             ));
         }
         (Some(id), _) => {
             out.done(&match change.undoes {
-                Some(undone) => format!("undid change {undone}, as change {id}"),
+                Some(undone) => format!("undid change {undone}; saved as change {id}"),
                 None => format!("saved as change {id}; `mcpproxy config undo {id}` undoes it"),
             });
             let is_fixed = change.needs == Needs::Restart && !daemon.is_over_files();
@@ -283,7 +283,7 @@ async fn change(
                 && let StatusReport { needs_restart, .. } = daemon.fetch("/api/v1/status").await?
                 && !needs_restart.is_empty()
             {
-                out.next("`mcpproxy restart`, then it takes effect");
+                out.next("`mcpproxy restart`, so that it takes effect");
             }
         }
     }
@@ -330,7 +330,7 @@ fn warn_of_clients(files: &Management<OverFiles>, location: Option<&DaemonLocati
     for row in rows {
         if row.connected && row.shows_token == Some(false) {
             out.warning(&format!(
-                "{} sends no token and is refused from now on: `mcpproxy connect {} --token`",
+                "{} sends no token and is now refused: `mcpproxy connect {} --token`",
                 row.title,
                 row.client.id()
             ));
@@ -412,7 +412,7 @@ impl ConfigHistoryList {
 fn row(entry: config::HistoryEntry) -> [String; 5] {
     let paths: Vec<String> = entry.changes.iter().map(|one| one.path.join(".")).collect();
     let changed = match (entry.undoes, &paths[..]) {
-        (_, []) => "comments, blanks, or not known".to_owned(),
+        (_, []) => "comments, whitespace, or unknown".to_owned(),
         (None, paths) => paths.join(", "),
         (Some(id), paths) => format!("{} (undoes {id})", paths.join(", ")),
     };

@@ -37,7 +37,7 @@ pub(super) async fn open(
         connected => connected?,
     };
     out.detail(&format!(
-        "the daemon answers in {}",
+        "connected to the daemon of the data folder {}",
         files.data_dir().display()
     ));
     if let Some(note) = daemon.version_note() {
@@ -101,7 +101,7 @@ pub(super) async fn open_to_show(
         out.note(&match files.missing_file() {
             Some(missing) => missing,
             None => format!(
-                "the daemon is not running; shown from {} and the tools last seen",
+                "the daemon is not running; showing {} and the tools last seen",
                 files.config_file().display()
             ),
         });

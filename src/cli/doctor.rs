@@ -25,7 +25,7 @@ use crate::{
 /// Without a daemon it starts each server briefly, except disabled and quarantined ones. Exits with code 1 if a check fails.
 #[derive(Debug, Args)]
 pub(super) struct DoctorCommand {
-    /// Start and contact no servers
+    /// Do not start or contact any server
     #[arg(long)]
     no_start: bool,
     /// How long all servers together may take
@@ -87,7 +87,7 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
         }
     };
     let Some(status) = daemon.status_report() else {
-        let what = "the daemon has another version than this command";
+        let what = "the daemon and this command have different versions";
         return SeenDaemon::Unusable(what.to_owned(), "`mcpproxy restart`".to_owned());
     };
     let listed = daemon.fetch::<ServerList>("/api/v1/servers").await;
@@ -96,7 +96,7 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
         what: error.to_string(),
         fix: match error {
             DaemonError::BadAnswer { .. } => {
-                "`mcpproxy restart`, so that daemon and command have one version"
+                "`mcpproxy restart`, so that the daemon and this command have the same version"
             }
             _ => "look at the daemon's log, then try again",
         },

@@ -29,7 +29,7 @@ pub(super) struct CommandFailure {
 
 /// What to do where the daemon seems to be another version.
 pub(super) const ONE_VERSION: &str =
-    "`mcpproxy restart`, so that daemon and command have one version";
+    "`mcpproxy restart`, so that the daemon and this command have the same version";
 
 /// The outcome where nothing says more of it.
 const UNDONE: &str = "nothing was done";
@@ -147,7 +147,7 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::NotRunning(Some(_)) => Self::not_reachable(what)
                 .next("correct the name, or create the file: `mcpproxy setup`"),
             DaemonError::OtherConfiguration { .. } => Self::not_reachable(what)
-                .next("leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose one with --data-dir"),
+                .next("leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose another with --data-dir"),
             DaemonError::NoFolder(_) => Self::failed(what).undone(UNDONE).next("name a folder with --data-dir"),
             DaemonError::TooLong(_) => Self::failed(what).undone(UNDONE).next("name a folder with a shorter path with --data-dir"),
             DaemonError::ClosedFolder(_) => Self::not_reachable(what).undone(UNDONE)

@@ -34,8 +34,9 @@ impl LogPart {
     /// Following has no end that would close a JSON document.
     pub(super) fn check(self, out: Output) -> Result<(), CommandFailure> {
         if self.raw && out.is_json() {
-            let mistake =
-                CommandFailure::usage("--raw cannot be used with -o json, which is exact");
+            let mistake = CommandFailure::usage(
+                "--raw cannot be used with -o json, which never changes lines",
+            );
             return Err(mistake.next("leave one of them out"));
         }
         if self.follow && out.is_json() {

@@ -70,7 +70,7 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
                 (format!("no option {argument}"), step)
             } else {
                 let step = option_for(&line, &argument).unwrap_or_else(example);
-                (format!("{argument:?} is one word too many"), step)
+                (format!("unexpected argument {argument:?}"), step)
             }
         }
         ErrorKind::MissingRequiredArgument => {
@@ -109,7 +109,7 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
             };
             (what, "leave one of them out".to_owned())
         }
-        ErrorKind::InvalidUtf8 => ("a word is not UTF-8 text".to_owned(), example()),
+        ErrorKind::InvalidUtf8 => ("an argument is not UTF-8 text".to_owned(), example()),
         _ => return None,
     };
     Some(CommandFailure::usage(what).next(step))
@@ -289,7 +289,7 @@ mod tests {
                 "no command \"list\"",
                 "did you mean `mcpproxy upstream list`?",
             ),
-            ("upstream add x uvx", "\"uvx\" is one word too many", ""),
+            ("upstream add x uvx", "unexpected argument \"uvx\"", ""),
             (
                 "upstream add x",
                 "`mcpproxy` needs --url URL or COMMAND or --json JSON",

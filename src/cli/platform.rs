@@ -203,7 +203,7 @@ fn typed_line(keys: &mut dyn Iterator<Item = io::Result<u8>>) -> io::Result<Stri
             // Nobody sees what an arrow key would leave in the line.
             key if key.is_ascii_control() => {
                 return Err(io::Error::other(
-                    "a key was pressed that stands for no character",
+                    "a key that types no character was pressed",
                 ));
             }
             key if line.len() < LONGEST => line.push(key),

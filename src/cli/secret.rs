@@ -43,11 +43,11 @@ pub(super) enum SecretCommand {
 /// start.
 #[derive(Debug, Args)]
 pub(super) struct SetSecret {
-    /// The secret's name, of letters, digits, `.`, `_`, `-` and `/`
+    /// The secret's name: letters, digits, `.`, `_`, `-` and `/`
     name: String,
 }
 
-/// List secrets with their places and the servers that use them
+/// List secrets, their locations and the servers that use them
 #[derive(Debug, Args)]
 pub(super) struct ListSecrets {}
 
@@ -83,7 +83,7 @@ impl SetSecret {
         let row = files.set_secret(&name, &value)?;
         let place = row.stored_in.as_deref().unwrap_or_default();
         let instead = if is_replaced {
-            ", in place of the value that was there"
+            ", replacing the old value"
         } else {
             ""
         };
@@ -132,7 +132,7 @@ fn list(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure
         return output::json(&output::as_json(&listing)?);
     }
     if let Err(error) = files.secret_uses() {
-        out.note(&format!("their users are not known: {error}"));
+        out.note(&format!("the servers that use them are not known: {error}"));
     }
     out.note(&match (listing.store, listing.fault) {
         (Some(store), None) => format!("new secrets go into {store}"),
@@ -189,7 +189,9 @@ async fn put_in_force(files: &Management<OverFiles>, out: Output) -> Option<Daem
         Ok::<_, DaemonError>(Some(daemon))
     };
     reloaded.await.unwrap_or_else(|error| {
-        out.note(&format!("the daemon does not have it yet: {error}"));
+        out.note(&format!(
+            "the daemon does not know of this change yet: {error}"
+        ));
         out.next("`mcpproxy restart`");
         None
     })

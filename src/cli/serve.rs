@@ -24,7 +24,7 @@ use crate::{
 
 /// Run the daemon in the foreground
 ///
-/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C ends the daemon; calls in flight get 10 s.
+/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C ends the daemon; calls in flight get 10 s to finish.
 #[derive(Debug, Args)]
 pub(super) struct ServeCommand {
     #[command(flatten)]

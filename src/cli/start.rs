@@ -27,7 +27,7 @@ pub(super) struct StartCommand {}
 
 /// Restart the daemon
 ///
-/// Calls in flight get 10 s, and sessions continue. If the daemon is a service, its service manager restarts it. If not, the new
+/// Calls in flight get 10 s to finish, and sessions continue. If the daemon is a service, its service manager restarts it. If not, the new
 /// daemon runs in the background, with the `serve` options of the old one.
 #[derive(Debug, Args)]
 pub(super) struct RestartCommand {}
@@ -55,7 +55,7 @@ impl RestartCommand {
         let status = running.as_ref().and_then(DaemonClient::status_report);
         if running.is_some() {
             // One that runs keeps the last good files; one that is ended could not begin with these.
-            const RUNS_ON: &str = "the daemon was not restarted and runs on";
+            const RUNS_ON: &str = "the daemon was not restarted and is still running";
             let settings = files.supposed_settings().map_err(|error| {
                 let failure = CommandFailure::from(error).undone(RUNS_ON);
                 failure.next("`mcpproxy config edit`")

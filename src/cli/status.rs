@@ -19,7 +19,7 @@ use crate::{
     management::{Management, OverFiles, ServerCounts, ServerRow, StatusReport},
 };
 
-/// Show whether the daemon runs, and which servers need you
+/// Show if the daemon is running, and which servers need you
 ///
 /// Exits with code 3 if no daemon runs.
 #[derive(Debug, Args)]
@@ -62,7 +62,8 @@ impl StatusCommand {
 fn gone(error: DaemonError) -> CommandFailure {
     match error {
         DaemonError::Lost { .. } => {
-            CommandFailure::not_reachable("the daemon ended meanwhile").next("`mcpproxy start`")
+            CommandFailure::not_reachable("the daemon ended in the meantime")
+                .next("`mcpproxy start`")
         }
         other => other.into(),
     }
@@ -100,7 +101,7 @@ fn facts(report: StatusReport, files: &Management<OverFiles>) -> Vec<(&'static s
                 let why = if location.local_only {
                     "none: `serve --stdio` listens only with --http"
                 } else {
-                    "none: the daemon does not listen on its address: `mcpproxy doctor` says why"
+                    "none: the daemon does not listen on its address; `mcpproxy doctor` says why"
                 };
                 output::as_typed(why)
             }),
@@ -169,7 +170,7 @@ fn running(report: &StatusReport) -> String {
     let (time, pid) = (duration(report.uptime_seconds), report.pid);
     let background = match report.location.ends_after_idle_seconds {
         Some(seconds) => format!(
-            ", in the background until {} after its last client",
+            ", in the background until {} after its last client disconnects",
             spans::show(Duration::from_secs(seconds))
         ),
         None => String::new(),

@@ -17,8 +17,8 @@ use crate::{
 
 /// Serve a client over stdin and stdout
 ///
-/// Use it for clients that can only start a process, such as Claude Desktop. They share one daemon and its servers. If no daemon runs,
-/// one starts in the background, and ends 10 min after its last client disconnects.
+/// Use it for clients that can only start a process, such as Claude Desktop. They share one daemon and its servers. If no daemon is
+/// running, one starts in the background, and stops 10 min after its last client disconnects.
 #[derive(Debug, Args)]
 pub(super) struct StdioCommand {
     /// The endpoint to serve, such as /mcp/all or /mcp/server/NAME
@@ -27,7 +27,7 @@ pub(super) struct StdioCommand {
     /// The client's access token; without one it is `anonymous`
     #[arg(long, value_name = "TOKEN", env = "MCPPROXY_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<Secret>,
-    /// When a daemon that is started for this ends after its last client
+    /// When a daemon that is started for this ends after its last client disconnects
     #[arg(long, value_name = "TIME", hide = true, value_parser = time)]
     idle_exit: Option<Duration>,
 }
@@ -77,7 +77,9 @@ fn token(text: &str) -> Result<Secret, String> {
         // Whoever means to show one must not come in without.
         _ if text.trim().is_empty() => Err("leave --token out to connect without one".to_owned()),
         Ok(_) => Ok(Secret::new(text)),
-        Err(_) => Err("give it without line breaks, and without blanks at its ends".to_owned()),
+        Err(_) => {
+            Err("write it without line breaks and without spaces at the start or end".to_owned())
+        }
     }
 }
 

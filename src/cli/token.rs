@@ -28,7 +28,7 @@ pub(super) enum TokenCommand {
     Revoke(RevokeToken),
 }
 
-/// Issue a token, and show it once with a text to send
+/// Issue a token, and show it once, with a message for its user
 ///
 /// mcpproxy keeps only the token's hash. Without --calls the token allows only reading.
 #[derive(Debug, Args)]
@@ -109,7 +109,7 @@ impl TokenCommand {
                 ));
                 let location = daemon.status_report().map(|status| status.location);
                 if location.is_some_and(|location| location.url.is_none()) {
-                    out.warning("nothing of mcpproxy listens at this address: do not use it before `mcpproxy doctor` says why");
+                    out.warning("mcpproxy does not listen at this address: do not use it until `mcpproxy doctor` finds no problem");
                 }
                 if issued.lacks_host {
                     out.warning("mcpproxy listens on all addresses: in the text, replace MCPPROXY-HOST with the name of this machine");

@@ -18,7 +18,7 @@ pub(super) struct SearchTools {
     /// Only the tools of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// How many results, at most and by default `tools_limit`
+    /// Number of results; `tools_limit` is the default and maximum
     #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
     limit: Option<usize>,
     /// How many of the words must match
@@ -115,7 +115,7 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandF
             _ => "a search shows no more than",
         };
         out.note(&format!(
-            "{shown} of {} tools that fit; {more} `tools_limit` of the configuration",
+            "{shown} of {} matching tools; {more} `tools_limit` in the configuration",
             found.total
         ));
     }

@@ -107,7 +107,7 @@ async fn switched(
             return Err(failure.next(format!("`mcpproxy upstream show {server}`")));
         }
         let past = past(switch);
-        out.note(&format!("{server}:{tool} is {past} already"));
+        out.note(&format!("{server}:{tool} is already {past}"));
         return Ok(None);
     }
     match switch {
@@ -126,7 +126,7 @@ async fn switched(
     out.done(&format!("{} {server}:{tool}{file}", past(switch)));
     if row.is_none() {
         out.note(&format!(
-            "{server} has listed no tool yet, so the name is not checked"
+            "{server} has listed no tool yet, so the name was not checked"
         ));
     }
     Ok(Some(change))
@@ -157,7 +157,7 @@ pub(super) async fn known_tool(
 
 /// A tool that something else than its name keeps away.
 fn left_out(server: &str, tool: &str) -> CommandFailure {
-    let what = format!("{server}:{tool} is left out by a pattern of its server's entry");
+    let what = format!("{server}:{tool} is excluded by a pattern in its server's entry");
     CommandFailure::failed(what).next(format!(
         "change `enabled_tools` or `disabled_tools`: `mcpproxy upstream patch {server} KEY=VALUE`"
     ))

@@ -28,7 +28,7 @@ use crate::{
 /// Disconnect clients, remove the service, stop the daemon
 ///
 /// Shows the steps, and asks. Removes mcpproxy from your clients' files, puts their own servers back, removes the service and stops the
-/// daemon. The configuration, the data and the secrets stay; --purge deletes them, too.
+/// daemon. The configuration, the data and the secrets are kept unless --purge is given.
 #[derive(Debug, Args)]
 pub(super) struct UninstallCommand {
     /// Do not ask
@@ -113,9 +113,11 @@ impl UninstallCommand {
             return Ok(());
         }
         if !self.yes && !out.is_interactive() {
-            return Err(CommandFailure::refused("there is no terminal to ask on")
-                .undone("nothing was changed")
-                .next("`mcpproxy uninstall --yes` does not ask"));
+            return Err(
+                CommandFailure::refused("cannot ask for confirmation without a terminal")
+                    .undone("nothing was changed")
+                    .next("`mcpproxy uninstall --yes` does not ask"),
+            );
         }
         if !self.yes && !out.asks("Do this?") {
             out.done("nothing was changed");
@@ -306,7 +308,10 @@ impl Uninstalled {
         let secrets = self.secrets.iter().map(|name| format!("the secret {name}"));
         let kept: Vec<String> = files.chain(secrets).collect();
         if !self.purge && !kept.is_empty() {
-            out.done(&format!("stays: {}; --purge deletes it", kept.join(", ")));
+            out.done(&format!(
+                "kept: {}; deleted only with --purge",
+                kept.join(", ")
+            ));
         }
     }
 
@@ -330,7 +335,7 @@ impl Uninstalled {
             }
             for copy in &self.copies {
                 out.done(&format!(
-                    "stays: {}, the file before one of mcpproxy's changes; delete it when you do not need it",
+                    "kept: {}, a backup from before one of mcpproxy's changes; delete it when you no longer need it",
                     copy.display()
                 ));
             }
@@ -343,7 +348,7 @@ impl Uninstalled {
             out.done("uninstalled; now remove the program the way you installed it");
             return Ok(());
         }
-        let what = format!("{n} steps failed; what was done stays");
+        let what = format!("{n} steps failed; the completed ones were not undone");
         output::overall(failures, n, what)
     }
 }

@@ -83,7 +83,7 @@ pub struct Connected {
 pub enum ConnectOutcome {
     /// Connected.
     Connected,
-    /// Connected already.
+    /// Already connected.
     AlreadyConnected,
     /// Disconnected.
     Disconnected,
@@ -167,7 +167,7 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
         ENDPOINTS.join(", ")
     );
     Err(match names::closest(text, ENDPOINTS.into_iter()) {
-        Some(close) => format!("did you mean {close}? Else {known}"),
+        Some(close) => format!("did you mean {close}? Otherwise {known}"),
         None => known,
     })
 }
@@ -321,7 +321,7 @@ pub(super) fn file_of(
     let file = places.file_to_connect(asked.client, asked.is_for_project);
     file.ok_or_else(|| {
         let what = format!(
-            "nothing was changed: {} has no file for a project",
+            "nothing was changed: {} has no project file",
             asked.client.name()
         );
         left_alone(what, "leave out --project")

@@ -130,7 +130,7 @@ impl Conversion<'_> {
 }
 
 fn not_a_variable(key: &str) -> String {
-    format!("its `{key}` has something that is not the name of an environment variable")
+    format!("its `{key}` contains something that is not the name of an environment variable")
 }
 
 /// A text, a number or a switch as text.

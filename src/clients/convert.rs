@@ -187,7 +187,7 @@ impl Conversion<'_> {
                 let path = inside.get("path").and_then(as_text);
                 (path.unwrap_or_default(), args.unwrap_or_default())
             }
-            _ => return Err("its `command` is not a text".to_owned()),
+            _ => return Err("its `command` is not a string".to_owned()),
         };
         if command.trim().is_empty() {
             return Err("its `command` is empty".to_owned());
@@ -200,7 +200,7 @@ impl Conversion<'_> {
         let mut args = Vec::new();
         let mut names_file = false;
         for arg in &program.args {
-            let arg = as_text(arg).ok_or("its `args` have something other than texts")?;
+            let arg = as_text(arg).ok_or("its `args` contain something other than strings")?;
             let arg = self.parts(&arg, false)?;
             names_file |= self
                 .project
@@ -337,7 +337,7 @@ pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
     };
     let url = work.text(&url, true)?;
     if !url.starts_with("http://") && !url.starts_with("https://") && !url.starts_with("${") {
-        return Err("its address is none of HTTP".to_owned());
+        return Err("its address is not an HTTP URL".to_owned());
     }
     work.entry.insert("url".to_owned(), json!(url));
     let is_either = work.client.0.transport != EntryTransport::Said;

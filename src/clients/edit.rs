@@ -50,7 +50,7 @@ fn map_in<'a>(
     Err(FileFault::new(if path.is_empty() {
         "its top level is not an object".to_owned()
     } else {
-        format!("`{path}` in it is {found} and no map of servers")
+        format!("its `{path}` is {found}, not a map of servers")
     }))
 }
 

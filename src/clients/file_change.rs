@@ -51,7 +51,7 @@ pub(super) enum ClientFileError {
     #[error("mcpproxy is not in")]
     NotThere,
     /// The client starts a process that leads to us.
-    #[error("it starts mcpproxy as a process, which needs no token, in")]
+    #[error("it needs no token, because it starts mcpproxy as a process in")]
     ByProcess,
 }
 

@@ -74,9 +74,7 @@ pub fn gather(
                 let repeated = in_file.repeated.iter().map(|key| RepeatedKey {
                     file: path.clone(),
                     key: key.clone(),
-                    next_step: format!(
-                        "where both are meant, give one of them another name in {path}"
-                    ),
+                    next_step: format!("to use both, give one of them another name in {path}"),
                 });
                 report.repeated.extend(repeated);
                 if is_named && in_file.servers.is_empty() {
@@ -185,7 +183,7 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>, Failu
                 config_file.display(),
                 in_words(&error)
             );
-            return Err(unusable(what, "check that the file may be read"));
+            return Err(unusable(what, "check that you can read the file"));
         }
     };
     config::written_entries(&text).map_err(|error| {

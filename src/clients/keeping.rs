@@ -41,7 +41,7 @@ pub fn to_keyring(
     let parts = parts.filter(|(list, _)| ["env", "headers"].contains(list));
     let (list, key) = parts.ok_or_else(|| {
         wrong(format!(
-            "nothing was moved: {place:?} is no variable and no header"
+            "nothing was moved: {place:?} is neither a variable nor a header"
         ))
     })?;
     let value = entry.get(list).and_then(|members| members.get(key));

@@ -38,13 +38,13 @@ impl LiteralSecret {
     pub fn step(&self, server: &str) -> String {
         let (name, place) = (&self.name, &self.place);
         let store = if self.is_stored {
-            "it is stored already; ".to_owned()
+            "it is already stored; ".to_owned()
         } else {
             format!("`mcpproxy secret set {name}`, then ")
         };
         if self.place == "args" {
             return format!(
-                "{store}give it to the server in a variable (`mcpproxy upstream patch {server} 'env.NAME=${{keyring:{name}}}'`), if it reads one: arguments can be read by all users of the machine, from the keyring or not"
+                "{store}give it to the server in a variable (`mcpproxy upstream patch {server} 'env.NAME=${{keyring:{name}}}'`), if it reads one: all users of the machine can read arguments, even those from the keyring"
             );
         }
         if self.key().is_none() {

@@ -20,7 +20,7 @@ pub struct NeededValue {
     pub kind: NeededKind,
     /// Its name.
     pub name: String,
-    /// The description in the client's file, or where the client has the value.
+    /// The description in the client's file, or where the client keeps the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// The file with the value.
@@ -78,13 +78,13 @@ impl NeededValue {
         match self.kind {
             NeededKind::Secret => match &self.not_given {
                 Some(stored) => format!(
-                    "{command}, or, if {stored:?} is meant, write ${{keyring:{stored}}} for ${{keyring:{}}} (`mcpproxy config path` names the file)",
+                    "{command}, or, if {stored:?} is meant, write ${{keyring:{stored}}} instead of ${{keyring:{}}} (`mcpproxy config path` names the file)",
                     self.kept_as
                 ),
                 None => command,
             },
             NeededKind::Variable => format!(
-                "set {} for the daemon, or {command} and write ${{keyring:{}}} for it",
+                "set {} for the daemon, or {command} and write ${{keyring:{}}} in its place",
                 self.name, self.kept_as
             ),
         }

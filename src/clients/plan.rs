@@ -228,7 +228,7 @@ impl Planning<'_> {
         if !is_taken(&wanted) {
             return (wanted, why);
         }
-        let why = format!("a server named {wanted:?} exists already");
+        let why = format!("a server named {wanted:?} already exists");
         let mut name = ServerName::made_of(wanted.as_str(), &format!("-{}", client.id()));
         let mut n = 1;
         while is_taken(&name) {

@@ -61,7 +61,7 @@ impl Reaching {
                     "failed to find mcpproxy's own program: {}",
                     in_words(&error)
                 ),
-                "start mcpproxy by its whole path",
+                "start mcpproxy by its full path",
             )
         })?;
         Ok(Self {
@@ -94,12 +94,13 @@ impl Reaching {
         }
         let Some(address) = &self.address else {
             let what = if self.is_running {
-                "nothing was connected: the daemon serves no HTTP, only its local socket"
+                "nothing was connected: the daemon does not serve HTTP, only its local socket"
             } else {
                 "nothing was connected: the configured `listen` has no fixed port for clients"
             };
             let hint = "Set `listen` to a port that is free, or connect with stdio.";
-            let step = "`mcpproxy doctor` shows why and a free port; or connect with --stdio";
+            let step =
+                "`mcpproxy doctor` shows the reason and a free port; or connect with --stdio";
             let failure = Failure::new(ErrorCode::ClientUnchanged, what, hint);
             return Err(failure.at_terminal(step));
         };

@@ -13,7 +13,7 @@ use crate::{storage, storage::private, text::moment};
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReplaceError {
     /// Somebody else wrote to it since it was read.
-    #[error("{} was changed meanwhile", .0.display())]
+    #[error("{} was changed in the meantime", .0.display())]
     ChangedMeanwhile(PathBuf),
     /// Somebody does not want it written to.
     #[error("{} is read-only", .0.display())]
@@ -34,7 +34,7 @@ impl ReplaceError {
     /// The reason where the file is named already.
     pub(super) fn of_it(&self) -> String {
         match self {
-            Self::ChangedMeanwhile(_) => "it was changed meanwhile".to_owned(),
+            Self::ChangedMeanwhile(_) => "it was changed in the meantime".to_owned(),
             Self::ReadOnly(_) => "it is read-only".to_owned(),
             Self::Io { .. } => self.to_string(),
         }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::failure::error_code::{ErrorCode, Failure};
 
-/// The servers that were found, and what was imported of them, or would be.
+/// The servers that were found, and which of them were or would be imported.
 #[derive(Serialize, JsonSchema)]
 pub struct ImportReport {
     /// The home folder below which clients' files were searched for.
@@ -220,7 +220,7 @@ impl FoundServer {
         };
         let blank = || {
             let blank = self.placeholders.first()?;
-            Some(format!("`{}` needs a value of yours", blank.place))
+            Some(format!("`{}` needs a value from you", blank.place))
         };
         self.warning.clone().or_else(lacks).or_else(blank)
     }

@@ -186,7 +186,7 @@ fn of_list(
             })
             .collect()),
         _ => Err(FileFault::new(format!(
-            "`{}` must have servers by name",
+            "`{}` must be a list or a map of servers",
             path.join(".")
         ))),
     }

@@ -93,7 +93,7 @@ impl RunningScript {
         let line = match self.lines.next().await {
             Ok(Some(Line::Text(line))) => line,
             Ok(Some(Line::TooLarge(_))) => {
-                let why = "the script wrote more at once than allowed";
+                let why = "the script wrote more at once than is allowed";
                 return ScriptEvent::Ended(broken(why.to_owned()).into());
             }
             Ok(None) | Err(_) => {

@@ -48,7 +48,7 @@ impl ScriptCode {
         match self {
             Self::SyntaxError => (
                 "SYNTAX_ERROR",
-                "Correct the script: plain JavaScript, no types, no modules.",
+                "Correct the script: use plain JavaScript, without types and modules.",
             ),
             Self::RuntimeError => (
                 "RUNTIME_ERROR",
@@ -67,7 +67,7 @@ impl ScriptCode {
             ),
             Self::SerializationError => (
                 "SERIALIZATION_ERROR",
-                "Return plain data, not too deep: objects, arrays, texts, numbers.",
+                "Return plain data without deep nesting: objects, arrays, strings, numbers.",
             ),
             Self::EngineFailed => ("ENGINE_FAILED", "Keep less in memory at once."),
         }

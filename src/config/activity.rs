@@ -27,7 +27,7 @@ impl ActivitySettings {
     }
 }
 
-/// What the activity log keeps of what was sent or answered.
+/// How much of a call's arguments or result the activity log keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

@@ -103,13 +103,13 @@ impl Fault {
         let shown = redacted(&word.shown, TextKind::Word);
         match self {
             Self::Ours(option) => format!(
-                "must not have {option:?} in it: the container is named, marked and attached to by mcpproxy"
+                "must not contain {option:?}: mcpproxy itself names, marks and attaches to the container"
             ),
             Self::Bare => format!(
-                "has the word {shown:?} where an option of `docker run` must stand: it would take the place of the image"
+                "has {shown:?} where an option of `docker run` is expected: it would be taken for the image"
             ),
             Self::NoValue => format!(
-                "ends with the option {shown:?} without its value: the image would be taken for that"
+                "ends with the option {shown:?} without its value: the image would be taken for the value"
             ),
         }
     }
@@ -208,10 +208,10 @@ mod tests {
             (&["-lmcpproxy.child=1"], "-l mcpproxy."),
             (&["--label-file", "/x"], "--label-file"),
             (&["evil/image"], "\"evil/image\""),
-            (&["--read-only", "evil/image"], "place of the image"),
-            (&["--read-only", ""], "place of the image"),
-            (&["--"], "place of the image"),
-            (&["-"], "place of the image"),
+            (&["--read-only", "evil/image"], "taken for the image"),
+            (&["--read-only", ""], "taken for the image"),
+            (&["--"], "taken for the image"),
+            (&["-"], "taken for the image"),
             (&["-v"], "without its value"),
             (&["--memory"], "without its value"),
         ] {

@@ -113,10 +113,10 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
         ParseErrorKind::UnterminatedObject => "this `{` is never closed",
         ParseErrorKind::UnterminatedArray => "this `[` is never closed",
         ParseErrorKind::UnterminatedCommentBlock => "this comment is never closed",
-        ParseErrorKind::CommentsNotAllowed => "a comment cannot be here",
-        ParseErrorKind::TrailingCommasNotAllowed => "the comma before this is one too many",
+        ParseErrorKind::CommentsNotAllowed => "a comment is not allowed here",
+        ParseErrorKind::TrailingCommasNotAllowed => "there is an extra comma before this",
         ParseErrorKind::SingleQuotedStringsNotAllowed => {
-            "a text needs double quotes, not single ones"
+            "a string needs double quotes, not single ones"
         }
         ParseErrorKind::MultipleRootJsonValues => "more text follows the end",
         ParseErrorKind::NestingDepthExceeded => "it is nested too deeply",
@@ -132,9 +132,9 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
             "this is not a decimal number such as 1, -2 or 0.5"
         }
         ParseErrorKind::String(ParseStringErrorKind::UnterminatedStringLiteral) => {
-            "this text has no closing quote"
+            "this string has no closing quote"
         }
-        ParseErrorKind::String(_) => "a text has a wrong `\\`; a backslash itself is `\\\\`",
+        ParseErrorKind::String(_) => "a string has a wrong `\\`; a backslash itself is `\\\\`",
         ParseErrorKind::UnexpectedCloseBrace
         | ParseErrorKind::UnexpectedCloseBracket
         | ParseErrorKind::UnexpectedColon
@@ -143,8 +143,8 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
         | ParseErrorKind::UnexpectedTokenInObject
         | ParseErrorKind::UnexpectedWord => match rest.chars().next() {
             // The word itself may be a secret.
-            Some(c) if c.is_alphabetic() => "a text needs double quotes",
-            Some(c) => return format!("`{c}` cannot be here"),
+            Some(c) if c.is_alphabetic() => "a string needs double quotes",
+            Some(c) => return format!("`{c}` is not allowed here"),
             None => "it ends before it is complete",
         },
     };
@@ -404,7 +404,7 @@ mod tests {
     fn a_syntax_error_has_its_place() {
         check(
             "{\n  \"a\": 1,,\n}",
-            "line 2, column 10: `,` cannot be here",
+            "line 2, column 10: `,` is not allowed here",
         );
         check(
             "{\"a\" 1}",
@@ -412,7 +412,7 @@ mod tests {
         );
         check(
             "{\"a\": 'x'}",
-            "line 1, column 7: a text needs double quotes, not single ones",
+            "line 1, column 7: a string needs double quotes, not single ones",
         );
         check(
             "{a: 1}",
@@ -423,20 +423,20 @@ mod tests {
             "line 2, column 1: the configuration must be an object",
         );
         for (text, words) in [
-            ("{\"a\": }", "`}` cannot be here"),
+            ("{\"a\": }", "`}` is not allowed here"),
             ("{\"a\": 1 \"b\": 2}", "a comma is missing before this"),
             ("{\"a\": 1}}", "more text follows the end"),
-            ("{\"a\": ghp_x}", "a text needs double quotes"),
+            ("{\"a\": ghp_x}", "a string needs double quotes"),
             (
                 "{\"a\": 0x1F}",
                 "this is not a decimal number such as 1, -2 or 0.5",
             ),
             ("{\"a\": .5}", "a digit is missing in this number"),
             ("{\"a\": -}", "a digit is missing in this number"),
-            ("{\"a\": \"b", "this text has no closing quote"),
+            ("{\"a\": \"b", "this string has no closing quote"),
             (
                 "{\"a\": \"\\q\"}",
-                "a text has a wrong `\\`; a backslash itself is `\\\\`",
+                "a string has a wrong `\\`; a backslash itself is `\\\\`",
             ),
             ("{\"a\": [1", "this `[` is never closed"),
             ("{", "this `{` is never closed"),
@@ -448,10 +448,10 @@ mod tests {
         let strict = |text: &str| strict_json(text).map_err(|mistake| mistake.to_string());
         assert_eq!(strict("{\"a\": [1, 2]}"), Ok(()));
         for (text, words) in [
-            ("// a", "line 1, column 1: a comment cannot be here"),
+            ("// a", "line 1, column 1: a comment is not allowed here"),
             (
                 "[1,]",
-                "line 1, column 3: the comma before this is one too many",
+                "line 1, column 3: there is an extra comma before this",
             ),
         ] {
             assert_eq!(strict(text), Err(words.to_owned()));

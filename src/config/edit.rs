@@ -67,7 +67,7 @@ pub enum EditError {
     #[error("nothing was changed: the configuration file has a mistake: {0}")]
     Unreadable(ConfigError),
     /// The name to add is taken.
-    #[error("nothing was added: there is a server {0:?} already")]
+    #[error("nothing was added: a server {0:?} already exists")]
     ServerExists(String),
     /// The server to change is not there.
     #[error("no server {0:?} is configured")]

@@ -134,10 +134,10 @@ struct Stored {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The disk said no, or the file is not one of ours.
-    #[error("the file of the tokens cannot be used: {}", storage::in_words(.0))]
+    #[error("the token file cannot be used: {}", storage::in_words(.0))]
     Io(#[from] io::Error),
     /// There is one of this name.
-    #[error("no token was issued: there is a token {0:?} already")]
+    #[error("no token was issued: a token {0:?} already exists")]
     Exists(String),
     /// There is none of this name.
     #[error("there is no token {0:?}")]
@@ -185,7 +185,7 @@ impl IssuedTokens {
                 return Err(TokenError::Exists(token.name));
             }
             if tokens.len() >= MOST_TOKENS {
-                let why = format!("there are {MOST_TOKENS} already; revoke those that nobody uses");
+                let why = format!("there are already {MOST_TOKENS}; revoke unused ones");
                 return Err(TokenError::Wrong(why));
             }
             tokens.push(token);

@@ -13,19 +13,19 @@ pub enum NotUndone {
     #[error("there is no change {0} in the history")]
     Unknown(u64),
     /// It was undone before.
-    #[error("change {0} is undone already")]
+    #[error("change {0} is already undone")]
     Already(u64),
     /// It took a secret away.
     #[error("change {0} replaced or removed a secret, and the history keeps no secrets")]
     Secret(u64),
     /// It made the file.
-    #[error("change {0} made the configuration, and mcpproxy needs one")]
+    #[error("change {0} created the configuration, and mcpproxy needs one")]
     Begin(u64),
     /// Nobody saw the text before it, or it was too long.
     #[error("change {0} cannot be undone: the former value is not known")]
     NotKept(u64),
     /// It revoked a token, of which nothing is kept.
-    #[error("change {id} revoked the token {name:?}, and a revoked token cannot come back")]
+    #[error("change {id} revoked the token {name:?}, and a revoked token cannot be restored")]
     Revoked {
         /// The change.
         id: u64,
@@ -33,7 +33,7 @@ pub enum NotUndone {
         name: String,
     },
     /// It took approvals back, which a person gives only to what they see.
-    #[error("change {id} took back approvals of {server}, which only a new review gives")]
+    #[error("change {id} withdrew approvals of {server}, which only a new review can give")]
     Withdrawn {
         /// The change.
         id: u64,
@@ -41,7 +41,7 @@ pub enum NotUndone {
         server: String,
     },
     /// A later change is about the same.
-    #[error("`{path}` was changed again after change {id}, and that has to be undone first")]
+    #[error("`{path}` was changed again after change {id}; undo the later change first")]
     ChangedSince {
         /// The change.
         id: u64,

@@ -265,7 +265,10 @@ fn check_shape(key: &str, value: &Value) -> Result<(), BadPatch> {
         _ if is_map || OBJECTS.contains(&key) => Err(wrong(key, "must be an object")),
         _ if LISTS.contains(&key) => Err(wrong(key, "must be a list")),
         value if is_scalar(value) => Ok(()),
-        _ => Err(wrong(key, "must be one value, no object and no array")),
+        _ => Err(wrong(
+            key,
+            "must be a single value, not an object or an array",
+        )),
     }
 }
 

@@ -55,7 +55,7 @@ pub struct RequestedPlaces {
 
 /// There is nothing to start from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no home folder is known: say where things are with --config and --data-dir")]
+#[error("no home folder is known: use --config and --data-dir")]
 pub struct NoHome;
 
 /// The platform's folders for us.

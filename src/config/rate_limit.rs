@@ -55,7 +55,7 @@ impl TryFrom<Scalar> for Rate {
 
     fn try_from(written: Scalar) -> Result<Self, Self::Error> {
         let (count, unit) = rate(&written.into()).ok_or(
-            "must be a number of requests a minute, at least 1, or a text such as \"10/s\", \"600/m\" or \"1000/h\"",
+            "must be a number of requests a minute, at least 1, or a string such as \"10/s\", \"600/m\" or \"1000/h\"",
         )?;
         Ok(Self(count, unit))
     }

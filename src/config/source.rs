@@ -360,7 +360,7 @@ impl Source {
         {
             // It does not come back when that entry goes.
             self.demo.end();
-            tracing::info!("the demo server ended: an entry of its name is configured");
+            tracing::info!("the demo server ended: an entry with its name is configured");
         }
         let us = self.whereabouts.address(&settings.listen);
         refuse_ourselves(&mut settings, &us);

@@ -35,7 +35,7 @@ fn problem(found: &globset::ErrorKind) -> String {
         ErrorKind::UnopenedAlternates => "its `}` has no `{`".to_owned(),
         ErrorKind::UnclosedAlternates => "its `{` has no `}`".to_owned(),
         ErrorKind::DanglingEscape => "nothing follows its last `\\`".to_owned(),
-        _ => "it is too long or too deep".to_owned(),
+        _ => "it is too long or nested too deeply".to_owned(),
     }
 }
 

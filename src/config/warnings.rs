@@ -70,7 +70,7 @@ fn matches_nothing(pattern: &NamePattern, servers: &[&str], built_in: &[&str]) -
     } else if let Some(close) = closest_tool(written, built_in) {
         format!("did you mean {close:?}?")
     } else {
-        "what a server offers is called \"SERVER__NAME\"".to_owned()
+        "a server's tools and prompts are named \"SERVER__NAME\"".to_owned()
     };
     Some(format!(
         "names {written:?}, which nothing can match; {hint}"
@@ -119,8 +119,9 @@ fn shuts_out_operator(acl: &Acl, servers: &[&str]) -> bool {
 /// anybody can send.
 fn impossible_values(settings: &Settings) -> Vec<Warning> {
     let pattern = |key: &str, value: &str| {
-        let what =
-            || format!("names {value:?}, but patterns match nothing: write each name in full");
+        let what = || {
+            format!("names {value:?}, but patterns are not supported here: write each name in full")
+        };
         value.contains('*').then(|| Warning::of_key(key, what()))
     };
     let hosts = settings.trusted_hosts.iter().filter_map(|host| {
@@ -130,7 +131,7 @@ fn impossible_values(settings: &Settings) -> Vec<Warning> {
         let (_, behind) = host.split_once("://").unwrap_or(("", host));
         let name = behind.split('/').next().unwrap_or_default();
         (name != host).then(|| {
-            let what = format!("names {host:?}, which is no host; write {name:?}");
+            let what = format!("names {host:?}, which is not a host; write {name:?}");
             Warning::of_key("trusted_hosts", what)
         })
     });
@@ -147,7 +148,7 @@ fn impossible_values(settings: &Settings) -> Vec<Warning> {
             return Some(warning);
         }
         (origin != meant).then(|| {
-            let what = format!("names {origin:?}, which is no origin; write {meant:?}");
+            let what = format!("names {origin:?}, which is not an origin; write {meant:?}");
             Warning::of_key("trusted_origins", what)
         })
     });
@@ -177,13 +178,13 @@ mod tests {
             ..Settings::default()
         };
         let expected = [
-            "`trusted_hosts` names \"http://h.example/mcp\", which is no host; write \"h.example\"",
-            "`trusted_hosts` names \"*.h\", but patterns match nothing: write each name in full",
+            "`trusted_hosts` names \"http://h.example/mcp\", which is not a host; write \"h.example\"",
+            "`trusted_hosts` names \"*.h\", but patterns are not supported here: write each name in full",
             "`trusted_origins` has \"null\", which any web page can send: leave it out",
-            "`trusted_origins` names \"o.example\", which is no origin; write \"https://o.example\"",
-            "`trusted_origins` names \"https://o/p\", which is no origin; write \"https://o\"",
-            "`trusted_origins` names \"*\", but patterns match nothing: write each name in full",
-            "`trusted_origins` names \"https://*.o\", but patterns match nothing: write each name in full",
+            "`trusted_origins` names \"o.example\", which is not an origin; write \"https://o.example\"",
+            "`trusted_origins` names \"https://o/p\", which is not an origin; write \"https://o\"",
+            "`trusted_origins` names \"*\", but patterns are not supported here: write each name in full",
+            "`trusted_origins` names \"https://*.o\", but patterns are not supported here: write each name in full",
         ];
         let warnings = impossible_values(&settings);
         assert_eq!(

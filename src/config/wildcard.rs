@@ -189,7 +189,7 @@ impl NamePattern {
             Some((server, rest))
         });
         if parts.is_some_and(|(server, name)| server.is_empty() || name.is_empty()) {
-            return Err("names a server or a tool of no characters".to_owned());
+            return Err("has an empty server or tool name".to_owned());
         }
         if let Some((server, name)) = parts
             && let Some(rest) = name.strip_prefix('_')
@@ -394,14 +394,12 @@ fn check(pattern: &str) -> Result<(), String> {
     }
     if pattern.starts_with('!') {
         return Err(
-            "begins with \"!\": there are no exceptions in a pattern; write a rule before this one"
+            "begins with \"!\": a pattern cannot make exceptions; write a rule before this one"
                 .to_owned(),
         );
     }
     match pattern.chars().find(|c| SPECIAL_ELSEWHERE.contains(c)) {
-        Some(special) => Err(format!(
-            "has {special:?} in it; `*` is the only character that stands for others"
-        )),
+        Some(special) => Err(format!("contains {special:?}; `*` is the only wildcard")),
         None => Ok(()),
     }
 }

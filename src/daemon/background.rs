@@ -35,7 +35,7 @@ pub(super) async fn sweep(ledger: ChildLedger) {
             }
         }
         Err(error) => {
-            tracing::warn!(%error, "looking for processes of an earlier daemon was cut short");
+            tracing::warn!(%error, "search for processes of an earlier daemon ended early");
         }
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn check(settings: &Settings, lines: &RefusalLines, request: &Request
         }
         Verdict::Twice(name) => {
             if let Some(times) = lines.twice.due() {
-                tracing::info!(header = %name, times, "request refused: it has a header twice");
+                tracing::info!(header = %name, times, "request refused: a header appears twice");
             }
             twice(&name)
         }

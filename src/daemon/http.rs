@@ -188,7 +188,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         ended = &mut serving => ended,
         () = connection.last_answer().cancelled() => {
             if connection.over().is_cancelled() {
-                tracing::debug!("a connection had no request and was closed: it was silent for too long, or gave way to another");
+                tracing::debug!("connection without a request closed: it was idle for too long, or another one needed its place");
                 return;
             }
             serving.as_mut().graceful_shutdown();
@@ -227,7 +227,7 @@ async fn turn_away(mut io: impl AsyncRead + AsyncWrite + Unpin, place: OwnedSema
         tokio::io::copy(&mut io, &mut tokio::io::sink()).await
     };
     if let Ok(Err(error)) = timeout(TURNING_AWAY, answered).await {
-        tracing::debug!(%error, "a client that was turned away did not listen");
+        tracing::debug!(%error, "a refused client did not read the answer");
     }
     drop(place);
 }

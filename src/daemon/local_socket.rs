@@ -95,12 +95,12 @@ impl LocalSocket {
             Ok(listener) => {
                 *self.listener.lock() = Arc::new(listener);
                 if let Some(times) = due {
-                    tracing::warn!(%data_dir, times, "the socket of the command line was removed while the daemon runs; it is made again, and so are the lock, the address and the key of sessions. What else was in the data folder is only kept again as it changes: restart the daemon if the folder was emptied");
+                    tracing::warn!(%data_dir, times, "the local socket was removed while the daemon runs; mcpproxy made it again, with the lock, the address and the key of sessions. It writes other files again when they change: restart the daemon if the data folder was emptied");
                 }
             }
             Err(error) => {
                 if let Some(times) = due {
-                    tracing::warn!(%data_dir, %error, times, "the socket of the command line was removed while the daemon runs and cannot be made again");
+                    tracing::warn!(%data_dir, %error, times, "the local socket was removed while the daemon runs, and cannot be made again");
                 }
             }
         }

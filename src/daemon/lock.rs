@@ -89,7 +89,7 @@ impl DataLock {
         let until = location.ends_after_idle_seconds.map(Duration::from_secs);
         let until = until.map(|time| {
             let time = duration::show(time);
-            format!("in the background for `mcpproxy stdio` until {time} after its last client")
+            format!("in the background for `mcpproxy stdio` until {time} after its last client disconnects")
         });
         let log = location.log_file.as_ref();
         let log = log.map(|log| format!("its log is {}", log.display()));

@@ -152,7 +152,7 @@ impl RunningDaemon {
             if let Err(error) = client.await {
                 tracing::error!(%error, "serving the client ended with a fault");
             }
-            "the client has left"
+            "the client has disconnected"
         };
         shutdown::until(left, self, signals).await
     }
@@ -171,7 +171,7 @@ pub fn start_logging(options: &ServeOptions) -> Result<(), ServeError> {
     logging::start(level, options.log_format, file).map_err(|error| match error {
         logging::LoggingError::BadLevel(_) => ServeError::usage(
             error.to_string(),
-            "correct --log-level, or $MCPPROXY_LOG where it is not given",
+            "correct --log-level, or $MCPPROXY_LOG if you gave no --log-level",
         ),
         logging::LoggingError::File {
             ref path,
@@ -215,7 +215,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     })?;
     let lock = DataLock::take(&data_dir)?;
     if let Err(error) = options.places.note_data_folder(&data_dir) {
-        tracing::warn!(%error, "after a change of `data_dir` commands may not find this daemon");
+        tracing::warn!(%error, "after a change of `data_dir`, commands may not find this daemon");
     }
     // The local socket first: who sees the address answer may count on it.
     let local = local_socket::bind_locally(&data_dir)?;
@@ -270,7 +270,7 @@ fn lock_file(file: &Path, is_named: bool) -> Result<Lock, ServeError> {
         };
         ServeError::failed(what, step)
     })?;
-    tracing::info!(file = %file.display(), tools = lock.len(), "only what the lock file has is accepted");
+    tracing::info!(file = %file.display(), tools = lock.len(), "only definitions in the lock file are accepted");
     Ok(lock)
 }
 
@@ -314,7 +314,10 @@ async fn not_bound(listen: Listen, error: &NotBound) -> ServeError {
     };
     if let Some(taken) = taken {
         let address = error.address;
-        let what = format!("failed to listen on {address}: it is taken{}", taken.by);
+        let what = format!(
+            "failed to listen on {address}: the address is in use{}",
+            taken.by
+        );
         let step = taken.step(&format!("`--listen {}`", taken.free));
         return ServeError::failed(what, step);
     }

@@ -318,7 +318,7 @@ fn session_key(
         return Ok((SealingKey::of(secret), None));
     }
     let kept = KeptKey::of_folder(data_dir, KEY_FILE).map_err(|error| {
-        ServeError::in_folder("the key of session ids cannot be kept", data_dir, &error)
+        ServeError::in_folder("the key of session ids cannot be saved", data_dir, &error)
     })?;
     Ok((kept.key(), Some(kept)))
 }
@@ -326,7 +326,7 @@ fn session_key(
 /// The key of operators that counts where the settings have none.
 fn api_key(data_dir: &Path) -> Result<KeptKey, ServeError> {
     KeptKey::of_folder(data_dir, API_KEY_FILE)
-        .map_err(|error| ServeError::in_folder("the API key cannot be kept", data_dir, &error))
+        .map_err(|error| ServeError::in_folder("the API key cannot be saved", data_dir, &error))
 }
 
 /// The table of sessions, with what is kept of them in this data folder.
@@ -436,7 +436,7 @@ async fn join_all(tasks: &mut JoinSet<()>) {
         if let Err(error) = ended
             && error.is_panic()
         {
-            tracing::error!(%error, "a task of the daemon ended with a fault");
+            tracing::error!(%error, "a task of the daemon failed");
         }
     }
 }

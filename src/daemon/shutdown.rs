@@ -20,8 +20,11 @@ impl Signals {
     pub fn hear() -> Result<Self, ServeError> {
         let heard = signals::Signals::new();
         heard.map(Self).map_err(|error| {
-            let what = format!("signals cannot be heard: {}", in_words(&error));
-            ServeError::failed(what, "look at what this system allows the process to do")
+            let what = format!("cannot receive signals: {}", in_words(&error));
+            ServeError::failed(
+                what,
+                "check the limits that the system sets for this process",
+            )
         })
     }
 
@@ -43,7 +46,7 @@ pub(super) async fn until(
     let watchdog = watchdog(&running);
     tokio::select! {
         () = signals.next() => {
-            tracing::info!("stopping: calls in flight may finish; a second signal stops at once");
+            tracing::info!("stopping: waits for running calls; a second signal stops at once");
         }
         why = over => tracing::info!("stopping: {why}"),
         () = lost.cancelled() => tracing::error!("stopping: {LOST}"),
@@ -101,7 +104,7 @@ fn tell_service_manager(stage: Stage) {
     };
     // Not started by systemd: nobody listens, and nothing is wrong.
     if let Err(error) = sd_notify::notify(states) {
-        tracing::debug!(%error, "the service manager could not be told");
+        tracing::debug!(%error, "the service manager could not be notified");
     }
 }
 

@@ -12,7 +12,7 @@ pub enum DaemonError {
     #[error("the daemon is not running{}", .0.as_ref().map_or(String::new(), |why| format!(", and {why}")))]
     NotRunning(Option<String>),
     /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
-    #[error("no daemon runs with {}: the one of the data folder {} uses {served}", requested.display(), data_dir.display())]
+    #[error("no daemon runs with {}: the daemon of the data folder {} uses {served}", requested.display(), data_dir.display())]
     OtherConfiguration {
         /// Its data folder.
         data_dir: PathBuf,
@@ -69,7 +69,7 @@ pub enum DaemonError {
         reason: String,
     },
     /// Its answer is not what this version knows.
-    #[error("the daemon's answer to {request} is not understood: {reason}")]
+    #[error("the daemon's answer to {request} could not be understood: {reason}")]
     BadAnswer {
         /// Method and path.
         request: String,

@@ -48,7 +48,7 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
                 DoctorFinding::warn(
                     CLIENT,
                     format!("the file of {} cannot be read: {error}", client.name()),
-                    "correct it; the client may not read it either",
+                    "correct it; the client may be unable to read it, too",
                 )
                 .at(file.path.display()),
             ),

@@ -61,7 +61,7 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
     let written = storage::write_atomically(&probe, &[0; PAGE]);
     if let Err(error) = written.and_then(|()| storage::remove(&probe)) {
         let what = format!(
-            "the data folder cannot be written: {}",
+            "the data folder cannot be written to: {}",
             storage::in_words(&error)
         );
         return Some(

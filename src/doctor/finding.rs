@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DoctorSeverity {
-    /// In order.
+    /// Nothing is wrong.
     Ok,
     /// A warning.
     Warn,

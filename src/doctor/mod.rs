@@ -89,7 +89,7 @@ pub async fn examine(
     let status = match daemon {
         SeenDaemon::Runs { status, .. } => Some(&**status),
         SeenDaemon::Absent => {
-            findings.push(DoctorFinding::ok("daemon", "none runs"));
+            findings.push(DoctorFinding::ok("daemon", "not running"));
             None
         }
         SeenDaemon::Unusable(error, fix) => {

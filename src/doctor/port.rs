@@ -46,7 +46,7 @@ pub(super) async fn check(
         return Some(DoctorFinding::ok(PORT, "the daemon listens").at(place));
     }
     if status.is_some_and(|status| status.location.local_only) {
-        let what = "the daemon listens nowhere: `serve --stdio` needs --http for that";
+        let what = "the daemon does not listen: `serve --stdio` needs --http for that";
         return Some(DoctorFinding::ok(PORT, what));
     }
     let listen = listen?;

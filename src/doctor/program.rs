@@ -63,7 +63,7 @@ fn on_path(own: &Path, folders: &[PathBuf]) -> DoctorFinding {
 
 fn daemon(status: &StatusReport) -> DoctorFinding {
     match version_note(&status.version) {
-        None => DoctorFinding::ok("daemon", format!("runs, process {}", status.pid)),
+        None => DoctorFinding::ok("daemon", format!("running, process {}", status.pid)),
         Some(note) => DoctorFinding::warn(
             "daemon",
             note,

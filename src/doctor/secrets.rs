@@ -51,7 +51,11 @@ fn finding(
     if wanted > 0 {
         DoctorFinding::fail(SECRETS, what, fix)
     } else {
-        DoctorFinding::warn(SECRETS, format!("no server needs any, but {what}"), fix)
+        DoctorFinding::warn(
+            SECRETS,
+            format!("no server needs a secret, but {what}"),
+            fix,
+        )
     }
 }
 

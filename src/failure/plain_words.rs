@@ -19,8 +19,8 @@ const OF_VALUES: [(&str, &str); 4] = [
 
 /// What libraries call a kind of value, and what people do. The beginnings of longer ones come last.
 const KINDS: [(&str, &str); 12] = [
-    ("a string", "a text"),
-    ("string ", "the text "),
+    ("a string", "a string"),
+    ("string ", "the string "),
     ("a sequence", "a list"),
     ("sequence", "a list"),
     ("a map", "an object"),
@@ -138,8 +138,8 @@ fn kind(name: &str) -> String {
 /// What the parser of scripts says, for people.
 pub fn script_mistake(text: &str) -> String {
     match text.split_once("unexpected token in expression: ") {
-        Some((_, "''")) => return "the script ends too early".to_owned(),
-        Some((_, token)) => return format!("{token} cannot be here"),
+        Some((_, "''")) => return "the script is incomplete".to_owned(),
+        Some((_, token)) => return format!("unexpected {token}"),
         None => (),
     }
     let missing = text.strip_prefix("expecting ");
@@ -209,12 +209,12 @@ mod tests {
             _object: Option<std::collections::BTreeMap<String, u8>>,
         }
         for (body, expected) in [
-            (r#"{"text":5}"#, "`text` must be a text, not the number 5"),
-            (r#"{"text":[1]}"#, "`text` must be a text, not a list"),
-            (r#"{"text":{}}"#, "`text` must be a text, not an object"),
+            (r#"{"text":5}"#, "`text` must be a string, not the number 5"),
+            (r#"{"text":[1]}"#, "`text` must be a string, not a list"),
+            (r#"{"text":{}}"#, "`text` must be a string, not an object"),
             (
                 r#"{"list":"x"}"#,
-                "`list` must be a list, not the text \"x\"",
+                "`list` must be a list, not the string \"x\"",
             ),
             (
                 r#"{"list":[1,true]}"#,

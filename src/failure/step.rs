@@ -41,7 +41,7 @@ pub enum NextStep {
     ShowServer,
     /// List its tools, or all tools where no server is named.
     ShowTools,
-    /// Call the tool again as this.
+    /// Call the tool again with this call type.
     CallAs {
         /// The call type: `read`, `write` or `destructive`.
         variant: Box<str>,
@@ -167,7 +167,7 @@ impl NextStep {
             Self::ShowTool { tool } => {
                 let thing = format!("{name}:{tool}");
                 let thing = as_argument(&thing);
-                format!("`mcpproxy tools show {thing}` shows what it takes")
+                format!("`mcpproxy tools show {thing}` shows its arguments")
             }
             Self::ShowServers => "`mcpproxy upstream list` shows the configured servers".to_owned(),
             Self::ShowProfiles => "`mcpproxy config get profiles` lists them".to_owned(),
@@ -224,7 +224,7 @@ impl NextStep {
             }
             Self::ShowTool { tool } => {
                 let tool = encoded(tool);
-                format!("GET /api/v1/tools/show?name={server}:{tool} shows what it takes.")
+                format!("GET /api/v1/tools/show?name={server}:{tool} shows its arguments.")
             }
             Self::ShowServers => "GET /api/v1/servers lists the servers.".to_owned(),
             Self::ShowProfiles => "GET /api/v1/config shows the profiles.".to_owned(),

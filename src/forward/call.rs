@@ -463,7 +463,7 @@ fn withdrawn_in(arrived: &Incoming) -> Option<Id> {
 
 /// A result that asks more than anybody can answer.
 fn asks_too_much(server: &ServerName) -> Failure {
-    let error = format!("the server {server:?} asks too much at once");
+    let error = format!("the server {server:?} asks too many questions at once");
     let hint =
         "It may have run. Check before you repeat it; tell the user that the server is at fault.";
     Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)

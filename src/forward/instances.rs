@@ -128,7 +128,7 @@ pub(super) async fn meet(
         && !upstream.status().settled
         && let Err(failure) = upstream.wake().await
     {
-        tracing::debug!(%server, %failure, "what the server lists for one client is not known");
+        tracing::debug!(%server, %failure, "the server's lists for one client are unknown");
     }
     chosen.unwrap_or(base).read_announced().await;
 }

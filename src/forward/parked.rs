@@ -96,7 +96,7 @@ pub(super) struct RetryKey {
 
 /// Why a call was not parked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many calls already wait for answers of clients")]
+#[error("too many calls are already waiting for answers from clients")]
 pub(super) struct TooManyParked;
 
 impl ParkedCalls {

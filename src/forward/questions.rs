@@ -40,7 +40,7 @@ pub(super) fn route(
     if bridge::may_ask(method) {
         Ok(QuestionRoute::Result)
     } else {
-        refused("no client can be asked during such a request")
+        refused("clients cannot be asked during such a request")
     }
 }
 

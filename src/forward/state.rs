@@ -144,7 +144,7 @@ impl CallState {
             }
             (phase, CallEvent::Question(question, Ok(QuestionRoute::Result))) => (
                 phase,
-                refused(question, "a call may not ask its client that often"),
+                refused(question, "a call may not ask its client so often"),
             ),
             (phase, CallEvent::Reply(id, outcome)) => {
                 let phase = match phase {
@@ -169,10 +169,10 @@ impl CallState {
             (_, CallEvent::Resumed { .. }) if has_round => (Parked, CallAction::Park),
             (_, CallEvent::Resumed { .. }) => (Running, CallAction::RefuseMissing),
             (_, CallEvent::InputRequired(_)) if !has_round => {
-                return CallAction::Fail("it keeps asking");
+                return CallAction::Fail("it keeps asking questions");
             }
             (_, CallEvent::InputRequired(questions)) if questions.requests.len() > MAX_REQUESTS => {
-                return CallAction::Fail("it asks too much at once");
+                return CallAction::Fail("it asks too many questions at once");
             }
             (_, CallEvent::InputRequired(questions)) => {
                 self.budget.begin_live();

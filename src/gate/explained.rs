@@ -104,7 +104,7 @@ impl Rules<'_> {
                 .to_owned(),
         };
         let error = if is_known && known.is_empty() {
-            format!("the server {server:?} has no tools, and so no {tool:?}")
+            format!("the server {server:?} has no tools at all")
         } else if is_known {
             format!("the server {server:?} has no tool {tool:?}")
         } else {

@@ -54,7 +54,7 @@ pub(super) const HINT: &str =
 
 /// The same where no approval helps.
 const LOCKED_HINT: &str =
-    "Nothing ran. Tell the user that the lock file lacks it; continue without it.";
+    "Nothing ran. Tell the user that it is not in the lock file; continue without it.";
 
 fn code(reason: HoldReason) -> ErrorCode {
     match reason {

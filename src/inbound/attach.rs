@@ -39,7 +39,9 @@ impl Inbound {
         self.0.tasks.spawn(async move {
             match connection.await {
                 Ok(connection) => inbound.serve_bridge(view, caller, connection).await,
-                Err(error) => tracing::debug!(%error, "a bridge left before it was attached"),
+                Err(error) => {
+                    tracing::debug!(%error, "a bridge disconnected before it was attached")
+                }
             }
             drop(present);
         });

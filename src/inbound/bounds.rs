@@ -23,7 +23,7 @@ pub(super) fn cost_of_subscription(uri: &str) -> usize {
 /// Nothing more can be kept for any client.
 pub(super) fn no_memory() -> RpcError {
     let text = "memory for requests is full";
-    overloaded(text, "Try again in a few seconds, with less.")
+    overloaded(text, "Try again in a few seconds, with a smaller request.")
 }
 
 /// Something is refused because there is too much of it already.

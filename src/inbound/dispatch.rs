@@ -181,7 +181,7 @@ impl ServedClient {
             Some(session)
                 if session.kind == SessionKind::Conversation && wire::is_modern(params) =>
             {
-                let why = "revisions without handshake are not spoken over HTTP+SSE";
+                let why = "HTTP+SSE does not support revisions without a handshake";
                 return Work::refused(Some(&request.id), &RpcError::invalid_request(why));
             }
             _ => (),
@@ -255,7 +255,10 @@ impl ServedClient {
         let session = self.session.as_ref().map(|session| session.client.key());
         let access = &self.inbound.0.access;
         let wait = access.count_request(&self.caller, session).err()?;
-        tracing::debug!(caller = self.caller.subject(), "a request was one too many");
+        tracing::debug!(
+            caller = self.caller.subject(),
+            "request refused: rate limit exceeded"
+        );
         let router = &self.inbound.0.router;
         router.note_too_often(&self.caller, &request.method);
         let answer = Answer::one_too_many(&request.id, &request.method, wait);
@@ -451,7 +454,7 @@ impl Work {
 /// The error for a batch in a revision that has none.
 pub(super) fn no_batches_in(revision: Revision) -> RpcError {
     RpcError::invalid_request(format!(
-        "revision {revision} has no batches; send each message in a request of its own"
+        "revision {revision} has no batches; send each message in its own request"
     ))
 }
 

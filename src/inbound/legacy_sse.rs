@@ -139,7 +139,7 @@ enum Part {
 }
 
 fn too_many(request: &Request) -> Bytes {
-    let text = format!("{MAX_IN_FLIGHT} requests of this session are in flight already");
+    let text = format!("{MAX_IN_FLIGHT} requests of this session are already running");
     let error = bounds::overloaded(
         text,
         "Nothing ran. Wait for an answer before you send more.",

@@ -231,7 +231,7 @@ impl Listeners {
     ) -> Result<Slot, RpcError> {
         let mut table = self.0.lock();
         if table.streams.len() >= MAX_STREAMS {
-            let text = format!("{MAX_STREAMS} streams of news are open already");
+            let text = format!("{MAX_STREAMS} notification streams are already open");
             return Err(bounds::overloaded(
                 text,
                 "Close one before opening another.",
@@ -383,7 +383,7 @@ fn met(
 fn ended(id: &Id) -> Bytes {
     let params = Raw::author(&serde_json::json!({
         "requestId": id.to_raw(),
-        "reason": "mcpproxy is ending",
+        "reason": "mcpproxy is stopping",
     }));
     let params = tagged(&id.to_raw(), Some(&params));
     notification_frame(method::CANCELLED, Some(&params))

@@ -205,7 +205,7 @@ pub(super) fn check_revision(headers: &HeaderMap, first: Option<&Message>) -> Re
 fn no_revision(named: &str, first: Option<&Message>) -> Response {
     let known: Vec<&str> = Revision::all().map(Revision::as_str).collect();
     let error = format!(
-        "MCP-Protocol-Version {named:?} is no revision of MCP; send one of {}",
+        "MCP-Protocol-Version {named:?} is not a revision of MCP; send one of {}",
         known.join(", ")
     );
     let (id, error) = (first.and_then(id_of), RpcError::invalid_request(error));

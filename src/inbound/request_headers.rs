@@ -79,7 +79,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcEr
         None => Ok(None),
         Some(Ok(value)) => Ok(Some(value)),
         Some(Err(_)) => Err(wrong(&format!(
-            "{name} has characters that no header may have"
+            "{name} contains characters that are not allowed in a header"
         ))),
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         );
         check(
             &[NAMED, ("mcp-param-region", "größe"), NUMBER],
-            "mcp-param-region has",
+            "mcp-param-region contains",
         );
         check(&[NAMED, REGION, ("mcp-param-n", "8")], "mcp-param-n is");
         check(

@@ -68,7 +68,7 @@ async fn write_request(
         tokio::select! {
             biased;
             () = stream.given_up(closing) => {
-                tracing::debug!("a request was withdrawn: its client lost the stream and did not come back");
+                tracing::debug!("a request was withdrawn: its client lost the stream and did not reconnect");
                 break None;
             }
             frame = with_room() => stream.push(frame),

@@ -61,8 +61,7 @@ impl Inbound {
                     .await
             }
             Unframed::One(Message::Response(_)) => {
-                let why =
-                    "this revision takes no answers as messages; send them in \"inputResponses\"";
+                let why = "this revision does not accept answers as messages; send them in \"inputResponses\"";
                 refused(None, &RpcError::invalid_request(why))
             }
         }

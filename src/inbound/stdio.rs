@@ -65,7 +65,7 @@ impl Inbound {
         let mut writing = pin!(lines::write(frames, output));
         tokio::select! {
             written = &mut writing => {
-                tracing::debug!(?written, "a client reads no more");
+                tracing::debug!(?written, "a client stopped reading");
             }
             () = talking => {
                 // What is queued goes out, if the client still reads.
@@ -122,7 +122,7 @@ impl Conversation {
                     Ok(Some(line)) => self.take(line).await,
                     Ok(None) => return End::Input,
                     Err(error) => {
-                        tracing::debug!(%error, "a client's input broke off");
+                        tracing::debug!(%error, "a client's input ended unexpectedly");
                         return End::Input;
                     }
                 },

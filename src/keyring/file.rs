@@ -64,7 +64,7 @@ impl SecretsFile {
             Ok(_) => (),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(self.damaged("it is no text"));
+                return Err(self.damaged("it is not text"));
             }
             Err(error) => return Err(self.failed("read", &error)),
         }
@@ -76,7 +76,7 @@ impl SecretsFile {
         if written.version != VERSION {
             let version = written.version;
             return Err(self.damaged(&format!(
-                "it is of version {version}, which is of another mcpproxy"
+                "it has version {version}, which this mcpproxy does not know"
             )));
         }
         let secrets = written.secrets.into_iter();
@@ -129,7 +129,7 @@ impl SecretsFile {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::Error(error)) => return Err(error),
                 Err(TryLockError::WouldBlock) if begun.elapsed() > LOCK_DEADLINE => {
-                    return Err(io::Error::other("another process is writing it"));
+                    return Err(io::Error::other("another process is writing to it"));
                 }
                 Err(TryLockError::WouldBlock) => thread::sleep(LOCK_RETRY),
             }

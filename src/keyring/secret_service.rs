@@ -256,7 +256,7 @@ impl Session {
         let (_, _, value, _): PassedSecret = passed.await?;
         // The error would have the bytes in it.
         let text = String::from_utf8(value);
-        let text = text.map_err(|_| refused("give a secret", "it is no text"))?;
+        let text = text.map_err(|_| refused("give a secret", "it is not text"))?;
         Ok(Secret::new(text))
     }
 
@@ -274,7 +274,7 @@ impl Session {
             .call(ROOT, SERVICE_FACE, "ReadAlias", &"default")
             .await?;
         if collection.as_str() == NOTHING {
-            let why = "it has no default keyring; the desktop's password program makes one";
+            let why = "it has no default keyring; the desktop's password manager can create one";
             return Err(KeyringError::Absent(why.to_owned()));
         }
         Ok(collection)
@@ -321,7 +321,8 @@ impl Session {
         // The number of a window to stand before: none.
         let () = self.call(&prompt, PROMPT_FACE, "Prompt", &"").await?;
         let ended = completed.next().await;
-        let ended = ended.ok_or_else(|| refused("show its dialog", "the bus is gone"))?;
+        let ended = ended
+            .ok_or_else(|| refused("show its dialog", "the session bus closed the connection"))?;
         let ended = ended.and_then(|signal| read(&signal));
         let (is_dismissed, _): (bool, OwnedVariant) = ended.map_err(failed)?;
         if is_dismissed {
@@ -349,7 +350,7 @@ fn fault(doing: &str, error: &Error) -> KeyringError {
         LOCKED => KeyringError::Locked,
         name if SILENT.contains(&name) => KeyringError::Silent,
         name if ABSENT.iter().any(|absent| name.starts_with(absent)) => {
-            KeyringError::Absent("none answers on the session bus".to_owned())
+            KeyringError::Absent("nothing answers on the session bus".to_owned())
         }
         _ => refused(doing, &error.to_string()),
     }

@@ -64,7 +64,7 @@ impl Fetching {
         let read = Limited::new(body, self.largest).collect().await;
         let body = read.map_err(|_| {
             LinkError::Broken(format!(
-                "its answer broke off or has more than {} bytes",
+                "its answer ended early or has more than {} bytes",
                 self.largest
             ))
         })?;

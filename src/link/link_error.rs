@@ -11,7 +11,7 @@ pub enum TlsMistake {
     #[error("it does not speak TLS")]
     PlainHttp,
     /// No authority that is trusted issued it.
-    #[error("its certificate is not trusted: its issuer is unknown here")]
+    #[error("its certificate is not trusted: its issuer is unknown")]
     UnknownIssuer,
     /// Another authority of the same name signed it.
     #[error("its certificate is not trusted: another issuer of the same name signed it")]
@@ -32,7 +32,7 @@ pub enum TlsMistake {
     #[error("it refused the TLS connection")]
     Refused,
     /// They have no version or cipher in common.
-    #[error("TLS failed: it offers none that mcpproxy can use")]
+    #[error("TLS failed: it offers no version that mcpproxy supports")]
     Incompatible,
 }
 

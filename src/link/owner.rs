@@ -120,7 +120,7 @@ pub enum Unattributed {
     #[error("no client has used this connection")]
     Nobody,
     /// It has none any more.
-    #[error("several clients have used this connection, and it does not say whom it concerns")]
+    #[error("several clients have used this connection, and the message names none of them")]
     Several,
     /// The owner waits for nothing.
     #[error("its client has no call in flight")]

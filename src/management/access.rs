@@ -279,7 +279,7 @@ fn imagined(
     }
     let roles = if roles.is_empty() {
         roles_of_tokens(subject, settings)
-            .map_err(|error| wrong(error, "Name the roles that are meant with --role."))?
+            .map_err(|error| wrong(error, "Name the roles with --role."))?
     } else {
         roles.to_vec()
     };

@@ -20,7 +20,7 @@ impl<B: Backing> Management<B> {
         let found = self.read_activity(move |reader| reader.record(id)).await?;
         found.ok_or_else(|| {
             let error = format!("there is no activity record {id}");
-            let failure = Failure::new(ErrorCode::UnknownRecord, error, "Name one that is kept.");
+            let failure = Failure::new(ErrorCode::UnknownRecord, error, "Name an existing record.");
             failure.with_step(NextStep::ShowRecords)
         })
     }
@@ -44,8 +44,8 @@ fn failed(error: &UnreadableActivity) -> Failure {
             query.next_step(),
         ),
         UnreadableActivity::File(_) => {
-            let hint = "See whether the disk is full; if not, a restart of the daemon sets a damaged file aside.";
-            let step = "see whether the disk is full; if not, `mcpproxy restart` sets a damaged file aside";
+            let hint = "Check whether the disk is full; if not, restart the daemon: it then sets a damaged file aside.";
+            let step = "check whether the disk is full; if not, `mcpproxy restart` sets a damaged file aside";
             Failure::new(ErrorCode::Internal, error.to_string(), hint).at_terminal(step)
         }
     }

@@ -25,9 +25,7 @@ fn hint(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::ConfigUnusable => {
             "Nothing was changed. Ask the user to look at the configuration file."
         }
-        ErrorCode::ServerExists => {
-            "Choose another name. The operation \"list\" shows which servers there are."
-        }
+        ErrorCode::ServerExists => "Choose another name. The operation \"list\" names the servers.",
         ErrorCode::UnknownServer => "Use the operation \"list\" to see the servers.",
         ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost | ErrorCode::TimedOut => {
             "Check its state with the operation \"list\"; tell the user if it stays down."

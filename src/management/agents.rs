@@ -226,11 +226,11 @@ impl AgentRequest<'_> {
             .is_none()
         {
             let mut error =
-                format!("no log was read: {name} is a remote server, which keeps its own");
+                format!("no log was read: {name} is a remote server and keeps its own log");
             let mut hint = "Ask the user to read it where that server runs.";
             if self.now.settings().broken_entry(name).is_some() {
                 error = format!("{name} has written no log: its entry cannot be used");
-                hint = "See what it lacks with the operation \"list\".";
+                hint = "See the reason with the operation \"list\".";
             }
             return Err(Failure::new(ErrorCode::NoLog, error, hint).of_server(name));
         }

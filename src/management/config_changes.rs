@@ -75,7 +75,7 @@ pub enum EditPath {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UndoRequest {
-    /// The number of the change in the history; by default the latest that is not undone.
+    /// The number of the change in the history; by default the latest that has not been undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
     /// Whether to show the change and write nothing.
@@ -99,7 +99,7 @@ pub struct ConfigChange {
     /// The change that it undoes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<u64>,
-    /// The mark of the text that was changed, for a later request.
+    /// The mark of the file before the change; a later request can repeat it as `seen`.
     pub seen: String,
 }
 
@@ -182,7 +182,7 @@ impl<B: Backing> Management<B> {
         if patch.changes.is_empty() || patch.changes.len() > MOST_EDITS {
             let error =
                 format!("nothing was changed: `changes` must have 1 to {MOST_EDITS} values");
-            let hint = "GET /api/v1/openapi.json says what this request takes.";
+            let hint = "GET /api/v1/openapi.json describes this request.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         }
         if let Some(edit) = patch.changes.iter().find(|edit| !edit.is_clear()) {

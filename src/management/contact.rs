@@ -32,7 +32,7 @@ impl Management {
         let contact = async move { management.contact_now(&server, patience, &turns).await };
         tokio::spawn(contact).await.unwrap_or_else(|_| {
             let hint = "Try again.";
-            let failure = Failure::new(ErrorCode::Internal, "the attempt was cut short", hint);
+            let failure = Failure::new(ErrorCode::Internal, "the attempt was interrupted", hint);
             Err(failure.of_server(name))
         })
     }

@@ -28,7 +28,7 @@ impl<B: Backing> Management<B> {
         let Some(Ok(demo)) = demo.map(|_| self.server(DEMO)).filter(|_| !is_named()) else {
             return Ok(());
         };
-        let error = "nothing was added: the demo server runs already".to_owned();
+        let error = "nothing was added: the demo server is already running".to_owned();
         let exists = |hint| Failure::new(ErrorCode::ServerExists, error, hint).of_server(name);
         Err(match demo.demo {
             Some(DemoOrigin::Request) => exists("Choose another name, or remove it first.")

@@ -68,7 +68,7 @@ impl Management {
         self.record_login(name, "logout", ended.as_ref().err());
         ended.map_err(|error| {
             let error = format!("failed to log out of {name:?}: {error}");
-            let hint = "Check that the data folder may be written, then try again.";
+            let hint = "Check that mcpproxy can write to the data folder, then try again.";
             Failure::new(ErrorCode::Internal, error, hint).of_server(name)
         })?;
         Ok(ServerChange::of(self.server(name)?, &["logged_out"]))
@@ -176,7 +176,7 @@ impl Management {
 
 fn nothing_to_log_in_to(name: &str, why: &str) -> Failure {
     let error = format!("nothing was changed: {name} needs no login: {why}");
-    let hint = "Its entry says how it is reached.";
+    let hint = "Its entry shows how mcpproxy reaches it.";
     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
     failure.with_step(NextStep::ShowServer).of_server(name)
 }

@@ -136,7 +136,7 @@ impl Management {
         }
         match known.find(|name| *name == wanted) {
             Some(_) => NextStep::act(
-                "call it from an AI client with more abilities, such as sampling or elicitation: the server offers it only there",
+                "call it from an AI client with more abilities, such as sampling or elicitation: the server offers it only to those",
             ),
             None => NextStep::ShowTools,
         }

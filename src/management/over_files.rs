@@ -55,7 +55,7 @@ pub struct ConfigReport {
     /// The missing variables, if nothing else makes the whole file unusable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_variables: Vec<String>,
-    /// The mistakes that stop a daemon from starting, or from doing what is meant.
+    /// The mistakes that keep a daemon from starting or from working as intended.
     #[serde(default)]
     pub faults: Vec<String>,
     /// The servers whose entries cannot be used.
@@ -104,7 +104,7 @@ impl ConfigReport {
             self.error = None;
             let missing = std::mem::take(&mut self.missing_variables);
             self.warnings.push(Warning::new(format!(
-                "the file refers to {}, not set here; the running daemon has it and uses the file",
+                "the file refers to {}, which is not set here; the running daemon has it and uses the file",
                 missing.join(", ")
             )));
         }
@@ -356,7 +356,7 @@ fn unusable(error: &LoadError) -> Failure {
     }
     let failure = as_it_stands(error.to_string());
     if error.missing_variables().next().is_some() {
-        return failure.at_terminal("set the variable for this command, too, as it is for the daemon; `mcpproxy config check` shows whether anything else is wrong");
+        return failure.at_terminal("set the variable for this command, as for the daemon; `mcpproxy config check` shows whether anything else is wrong");
     }
     failure
 }

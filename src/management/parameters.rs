@@ -12,7 +12,7 @@ const DEEPEST: usize = 6;
 /// A parameter of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShownParameter {
-    /// The name; that of an inner one has a path, such as `filter.since` or `items[].id`.
+    /// The name; for an inner parameter its path, such as `filter.since` or `items[].id`.
     pub name: String,
     /// The type or types, such as `string`; absent if the definition has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -195,7 +195,7 @@ pub(super) struct SentPatch {
 pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch, Failure> {
     let sent = read_entry(patch);
     if sent.readable.is_empty() && sent.problem.is_none() {
-        return Err(wrong(name, "no key to change was named"));
+        return Err(wrong(name, "no key was given to change"));
     }
     Ok(sent)
 }

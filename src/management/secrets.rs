@@ -72,7 +72,7 @@ impl Management<OverFiles> {
         let keyring = self.keyring()?;
         let store = keyring.add(name, value);
         let Some(store) = store.map_err(|error| undone(&error, "stored", name))? else {
-            let error = format!("nothing was stored: there is a secret {name:?} already");
+            let error = format!("nothing was stored: a secret {name:?} already exists");
             let hint = "Choose another name, or leave out \"new\" to replace it.";
             let failure = Failure::new(ErrorCode::SecretExists, error, hint);
             return Err(
@@ -93,7 +93,7 @@ impl Management<OverFiles> {
         let removed = keyring.remove(name);
         if !removed.map_err(|error| undone(&error, "removed", name))? {
             let error = format!("nothing was removed: there is no secret {name:?}");
-            let failure = Failure::new(ErrorCode::UnknownSecret, error, "Name one that there is.");
+            let failure = Failure::new(ErrorCode::UnknownSecret, error, "Name an existing secret.");
             return Err(failure.with_step(NextStep::ShowSecrets));
         }
         Ok(SecretRow {

@@ -79,7 +79,7 @@ pub struct ServerRow {
     /// Why a start takes long, such as a download.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The last line of its stderr, while `detail` is there.
+    /// The last line of its stderr, while `detail` is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_output: Option<String>,
     /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
@@ -123,7 +123,7 @@ pub struct ServerDetails {
     pub server: ServerRow,
     /// The entry as the file has it, with secrets as `***`, even if it cannot be used.
     pub entry: Option<Value>,
-    /// The file of its stderr; null for a remote server.
+    /// The file with its stderr; null for a remote server.
     #[serde(default)]
     pub log_file: Option<PathBuf>,
     /// The number of calls in flight.

@@ -28,7 +28,7 @@ pub struct ShownFinding {
     pub place_in_words: String,
     /// The text, escaped.
     pub excerpt: String,
-    /// The part of the excerpt that the rule found; absent if it is the whole.
+    /// The part of the excerpt that the rule found; absent if it is the whole excerpt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marked: Option<MarkedPart>,
     /// The tool (`server:tool`) or server that a name resembles, in lower case.

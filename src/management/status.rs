@@ -78,8 +78,9 @@ pub struct StatusReport {
 /// What to tell the user of a daemon of this version, unless it is ours.
 pub fn version_note(theirs: &str) -> Option<String> {
     let ours = env!("CARGO_PKG_VERSION");
-    (theirs != ours)
-        .then(|| format!("this is mcpproxy {ours}, the daemon runs {theirs}: `mcpproxy restart`"))
+    (theirs != ours).then(|| {
+        format!("this is mcpproxy {ours}, the daemon is mcpproxy {theirs}: `mcpproxy restart`")
+    })
 }
 
 /// That a key of the configuration has a new value, which does not count yet.

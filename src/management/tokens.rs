@@ -70,7 +70,7 @@ pub struct NewlyIssued {
     /// Whether `text` has MCPPROXY-HOST in place of the name of this machine, because mcpproxy listens on all addresses.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_host: bool,
-    /// A text to send with the token.
+    /// The text to send with the token.
     pub text: String,
 }
 
@@ -97,7 +97,7 @@ pub struct TokenRow {
     pub expires: Option<String>,
     /// Whether it has expired.
     pub expired: bool,
-    /// When it was last used, to a few seconds.
+    /// When it was last used, to within a few seconds.
     pub last_used: Option<String>,
 }
 
@@ -390,7 +390,7 @@ fn letter(token: &IssuedToken, text: &str, url: &str) -> String {
         None => url.to_owned(),
     };
     let what = match token.calls {
-        AllowedCalls::Read => "It can read, and change nothing.",
+        AllowedCalls::Read => "It can read, but not change anything.",
         AllowedCalls::Write => "It can read and change, but not delete.",
         AllowedCalls::All => "It can do everything that its servers offer.",
     };
@@ -447,7 +447,7 @@ fn failed(data_dir: &Path, error: &TokenError) -> Failure {
             "choose another name, or revoke that one first: `mcpproxy token revoke {name}`"
         )),
         TokenError::Unknown(name) => {
-            let failure = failure(ErrorCode::UnknownToken, "Name one that there is.");
+            let failure = failure(ErrorCode::UnknownToken, "Name an existing token.");
             let known = IssuedTokens::read(data_dir).unwrap_or_default();
             match names::closest(name, known.iter().map(|token| &*token.name)) {
                 Some(close) => {

@@ -264,7 +264,6 @@ impl DefinitionChange {
             "parameters"
         };
         let names = self.worded();
-        let are = if self.names.len() == 1 { "is" } else { "are" };
         match self.kind {
             ChangeKind::NoLongerDestructive => "No longer declares itself destructive.".to_owned(),
             ChangeKind::NowDestructive => "Now declares itself destructive.".to_owned(),
@@ -274,7 +273,7 @@ impl DefinitionChange {
             ChangeKind::NewRequiredParameters => format!("New required {parameters} {names}."),
             ChangeKind::NewParameters => format!("New {parameters} {names}."),
             ChangeKind::NowRequired => format!("Now required: {parameters} {names}."),
-            ChangeKind::RemovedParameters => format!("Gone {are} {parameters} {names}."),
+            ChangeKind::RemovedParameters => format!("Removed {parameters} {names}."),
             ChangeKind::ChangedParameters => format!("Changed {parameters} {names}."),
             ChangeKind::InputSchema => "Other parts of its input schema changed.".to_owned(),
             ChangeKind::Description => format!("{} in its description.", self.new_characters()),
@@ -286,7 +285,7 @@ impl DefinitionChange {
 
     fn new_characters(&self) -> String {
         match self.characters {
-            None | Some(0) => "Nothing new, less".to_owned(),
+            None | Some(0) => "Text removed, nothing new".to_owned(),
             Some(1) => "1 new character".to_owned(),
             Some(several) => format!("{several} new characters"),
         }
@@ -319,7 +318,7 @@ mod tests {
         assert_eq!(
             worded(before, now),
             "No longer declares itself destructive. Now declares that it only reads. New required parameter `token`. \
-             New parameter `more`. Now required: parameter `id`. Gone is parameter `old`. Changed parameter `k`. \
+             New parameter `more`. Now required: parameter `id`. Removed parameter `old`. Changed parameter `k`. \
              4 new characters in its description. No findings."
         );
         let kinds = what_matters(before, now, &[]).changes;
@@ -341,7 +340,7 @@ mod tests {
             (
                 r#","description":"Reads a note.""#,
                 r#","description":"Reads.""#,
-                "Nothing new, less in its description. Nothing else changed, no findings.",
+                "Text removed, nothing new in its description. Nothing else changed, no findings.",
             ),
             (
                 r#","inputSchema":{"type":"object"}"#,

@@ -18,7 +18,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {
     tokio::task::spawn_blocking(work).await.map_err(|fault| {
-        let error = format!("it ended with a fault: {fault}");
+        let error = format!("it failed: {fault}");
         Failure::new(ErrorCode::Internal, error, "Try again.")
     })
 }
@@ -39,7 +39,7 @@ impl<B: Backing> Management<B> {
         match self.config_error() {
             None => Ok(()),
             Some(error) => {
-                let hint = "The change is in the file; correct the file's other mistake to put it in force.";
+                let hint = "The change is in the file; it takes effect when you correct the file's other mistake.";
                 Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
             }
         }
@@ -130,7 +130,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         WriteError::Contested(_) => failure(ErrorCode::Overloaded, "Try again."),
         WriteError::Locked(_) => failure(
             ErrorCode::ConfigUnusable,
-            "Check that the file and its folder may be written, then try again.",
+            "Check that mcpproxy can write to the file and its folder, then try again.",
         ),
         WriteError::Io { file, reason, .. } => Failure::new(
             ErrorCode::ConfigUnusable,

@@ -94,7 +94,7 @@ pub enum SpawnError {
         file: PathBuf,
     },
     /// There is none, because of something that a shell would have taken away.
-    #[error("no program {command:?}: no shell removes {what}")]
+    #[error("no program {command:?}: mcpproxy uses no shell, which would remove {what}")]
     NoShell {
         /// The command as configured.
         command: String,
@@ -227,7 +227,7 @@ impl SpawnError {
             Self::NoShell { step, .. } => step,
             Self::IsFolder { .. } => "write the program's path into `command`",
             Self::NotExecutable { .. } => {
-                "make it executable (chmod +x), or run it by an interpreter in `command`"
+                "make it executable (chmod +x), or put its interpreter into `command`"
             }
             Self::NoFolder { .. } => "create the folder, or correct `cwd`",
             Self::Refused { .. } => "check that the file is a program for this machine",

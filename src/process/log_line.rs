@@ -27,7 +27,7 @@ pub(super) fn stamp(lines: &mut [String], read: SystemTime) {
 
 /// What stands in a log between the lines that a server wrote, because the disk was too slow for some.
 pub(super) fn gap_notice(dropped: u64) -> String {
-    format!("… {dropped} lines are missing here: the disk was too slow")
+    format!("… {dropped} lines are missing: the disk was too slow")
 }
 
 /// What a server wrote in a line of its log; nothing where the line is ours. Logs of former versions have no moments.

@@ -145,7 +145,7 @@ async fn ask() -> Option<OsString> {
     if path.is_none() {
         tracing::warn!(
             shell = %shell.display(),
-            "the login shell did not print its PATH; the daemon's own is used"
+            "the login shell did not print its PATH; mcpproxy uses the daemon's PATH"
         );
     }
     path

@@ -62,7 +62,7 @@ impl ChildLedger {
                 process_table::signal(process, Signal::Terminate);
             }
             if !processes.is_empty() {
-                tracing::warn!(server = %entry.server, processes = processes.len(), "stopping processes of a dead daemon");
+                tracing::warn!(server = %entry.server, processes = processes.len(), "stopping processes of an earlier daemon");
                 *swept.entry(entry.server.clone()).or_default() += 1;
             }
         }
@@ -80,7 +80,7 @@ impl ChildLedger {
                     ledger::remove(&entry.path);
                 }
                 Err(reason) => {
-                    tracing::warn!(server = %entry.server, %reason, "the container that a dead daemon left could not be removed; the next start of the daemon tries again");
+                    tracing::warn!(server = %entry.server, %reason, "a container of an earlier daemon could not be removed; the next start of the daemon tries again");
                 }
             }
         }

@@ -66,7 +66,7 @@ impl Router {
         match woken {
             Ok(()) => decide(),
             Err(failure) => {
-                tracing::debug!(server, %failure, "what is held of a sleeping server could not be compared again");
+                tracing::debug!(server, %failure, "held definitions of a sleeping server could not be compared again");
                 Err(held)
             }
         }

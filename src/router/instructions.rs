@@ -98,7 +98,7 @@ fn search(permits: impl Fn(&str) -> bool) -> String {
             others_denied(&calls)
         ),
         calls => format!(
-            "{step} Call a tool that you know by its name, server:tool, with {}: that as \"name\" and the arguments in \"args\".",
+            "{step} If you know a tool's name, server:tool, call it with {}: the name in \"name\" and the arguments in \"args\".",
             calls.join(" or ")
         ),
     };
@@ -122,7 +122,7 @@ fn others_denied(calls: &[&str]) -> &'static str {
     if calls.len() == CALL_TOOLS.len() {
         ""
     } else {
-        " Other values of call_with are not for you."
+        " You cannot use other values of call_with."
     }
 }
 

@@ -341,7 +341,7 @@ fn task_in(context: &CallContext, params: Option<&Raw>, result: &Raw) -> Option<
 /// Another's task is as unknown as one that never was.
 fn unknown(id: &str) -> RpcError {
     RpcError::invalid_params(format!(
-        "Unknown task: {id:?}. Nothing ran; it is over, or not of this client. Use the id of another."
+        "Unknown task: {id:?}. Nothing ran: the task has ended, or belongs to another client. Use another id."
     ))
 }
 

@@ -40,7 +40,7 @@ pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
         _ if error.get_ref().is_some() => "replace it with one that is yours alone".to_owned(),
         io::ErrorKind::PermissionDenied => allow(place)?,
         io::ErrorKind::Unsupported => return None,
-        _ => format!("check that {} may be written", place.display()),
+        _ => format!("check that {} is writable", place.display()),
     })
 }
 

@@ -106,11 +106,11 @@ impl CountedCall<'_> {
 /// A number that is read when the text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
-    /// Client sessions that are open.
+    /// Open client sessions.
     Sessions,
-    /// Tools that are known.
+    /// Known tools.
     Tools,
-    /// Tools that may be called.
+    /// Callable tools.
     CallableTools,
     /// Seconds since the start.
     Uptime,
@@ -132,12 +132,12 @@ impl Figure {
 
     fn name_and_help(self) -> (&'static str, &'static str) {
         match self {
-            Self::Sessions => ("mcpproxy_sessions", "Client sessions that are open"),
-            Self::Tools => ("mcpproxy_tools", "Tools that are known"),
-            Self::CallableTools => ("mcpproxy_callable_tools", "Tools that may be called"),
+            Self::Sessions => ("mcpproxy_sessions", "Open client sessions"),
+            Self::Tools => ("mcpproxy_tools", "Known tools"),
+            Self::CallableTools => ("mcpproxy_callable_tools", "Callable tools"),
             Self::Uptime => (
                 "mcpproxy_uptime_seconds",
-                "Seconds since the daemon was started",
+                "Seconds since the start of the daemon",
             ),
             Self::Records => (
                 "mcpproxy_activity_records",
@@ -145,7 +145,7 @@ impl Figure {
             ),
             Self::NotKept => (
                 "mcpproxy_activity_records_not_kept",
-                "Records of this run that the activity log has not kept",
+                "Records of this run that are missing from the activity log",
             ),
         }
     }
@@ -163,26 +163,26 @@ impl Default for Metrics {
         let calls = Family::default();
         registry.register(
             "mcpproxy_calls",
-            "Calls that ended, by server, tool, method and outcome; server and tool are empty where none was found or it is built in",
+            "Ended calls by server, tool, method and outcome; server and tool are empty for unknown and built-in tools",
             calls.clone(),
         );
         let durations = Family::new_with_constructor(make_histogram as fn() -> Histogram);
         registry.register_with_unit(
             "mcpproxy_call_duration",
-            "How long calls took, by server",
+            "Duration of calls by server",
             Unit::Seconds,
             durations.clone(),
         );
         let refusals = Family::default();
         registry.register(
             "mcpproxy_refusals",
-            "Requests that were refused before they were a call, by code",
+            "Requests refused before they became calls, by code",
             refusals.clone(),
         );
         let events = Family::default();
         registry.register(
             "mcpproxy_server_events",
-            "What happened to servers: ready, failed, lost, asleep, held",
+            "Events of servers: ready, failed, lost, asleep, held",
             events.clone(),
         );
         let servers = Family::default();

@@ -116,7 +116,7 @@ fn bridged_capabilities(capabilities: &Raw) -> Raw {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitResult {
     /// It is of a kind that the client was not promised to know.
-    #[error("a result of the kind {0:?}, which nobody asked for")]
+    #[error("a result of the type {0:?}, which was not requested")]
     Unpromised(String),
     /// It breaks the protocol.
     #[error("a result that is not an object")]

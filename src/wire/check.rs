@@ -9,7 +9,7 @@ const DEEPEST: usize = 512;
 /// Why text that is JSON must not be sent on to servers, whose readers it may end.
 pub(super) fn why_unreadable(text: &[u8]) -> Option<&'static str> {
     why_too_deep(text).or_else(|| {
-        let why = "has an escape of half a character (a lone surrogate, such as \\ud800)";
+        let why = "contains an escape of half a character (a lone surrogate, such as \\ud800)";
         has_lone_surrogate(text).then_some(why)
     })
 }

@@ -426,8 +426,7 @@ mod tests {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         // The message itself is a level.
         let too_deep = Some("the message nests deeper than 512 levels");
-        let why =
-            "the message has an escape of half a character (a lone surrogate, such as \\ud800)";
+        let why = "the message contains an escape of half a character (a lone surrogate, such as \\ud800)";
         let half = Some(why);
         for (params, expected) in [
             (nested(1), None),

@@ -21,7 +21,7 @@ pub const UNKNOWN_STATE: &str = "\"requestState\" is unknown, used, expired, or 
 
 /// The same of answers that come without one.
 pub const UNREQUESTED: &str =
-    "\"inputResponses\" answers nothing that was asked. Send the request again without it.";
+    "\"inputResponses\" answers no open question. Send the request again without it.";
 
 /// Whether params hold answers.
 pub fn has_responses(params: Option<&Raw>) -> bool {

@@ -159,7 +159,7 @@ impl Raw {
         check::is_deeper_than(&self.text, levels)
     }
 
-    /// Whether a string in it has an escape of half a character, which most readers of JSON refuse.
+    /// Whether a string in it contains an escape of half a character, which most readers of JSON refuse.
     pub fn has_lone_surrogate(&self) -> bool {
         check::has_lone_surrogate(&self.text)
     }

@@ -84,7 +84,7 @@ impl RpcError {
         Self::new(
             Self::METHOD_NOT_FOUND,
             format!(
-                "Method not found: {method}. Nothing ran; this endpoint's capabilities say what it has."
+                "Method not found: {method}. Nothing ran; the capabilities of this endpoint list what it supports."
             ),
         )
     }

@@ -62,7 +62,7 @@ impl ExportActivity {
             };
             CommandFailure::failed(why)
                 .undone("nothing was written")
-                .next("name a file that can be written, or none for stdout")
+                .next("name a writable file, or none for stdout")
         };
         let mut page = source.page(query.clone()).await?;
         let made = target.as_ref().map(|file| {
@@ -80,7 +80,7 @@ impl ExportActivity {
                     let mistake = CommandFailure::usage(format!("{file} is a folder"));
                     return mistake.undone("nothing was written").next("name a file");
                 }
-                let mistake = CommandFailure::usage(format!("{file} exists already"));
+                let mistake = CommandFailure::usage(format!("{file} already exists"));
                 let mistake = mistake.undone("nothing was written");
                 return mistake.next("name another file, or replace it with --force");
             }

@@ -194,7 +194,7 @@ impl ConnectCommand {
         }
         let any_done = done.iter().any(|(_, outcome)| outcome.is_ok());
         if !answers && !self.undo && any_done {
-            out.warning("mcpproxy does not have its port: `mcpproxy doctor`");
+            out.warning("mcpproxy cannot be reached at its port: `mcpproxy doctor`");
         }
         self.conclude(done, &reaching, out)
     }

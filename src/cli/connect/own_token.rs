@@ -51,7 +51,7 @@ pub(super) async fn own_token(
         out.done(&format!("restored {file}{}", revoked.unwrap_or_default()));
     } else if let Some(token) = token {
         out.done(&format!(
-            "{name} shows the token {token:?} now, in {file}; undo: `mcpproxy connect {id} --token --undo`"
+            "{name} now sends the token {token:?}, stored in {file}; undo: `mcpproxy connect {id} --token --undo`"
         ));
         if storage::is_open_to_others(Path::new(&file)) {
             out.warning(&format!("other users can read it: `chmod 600 {file}`"));

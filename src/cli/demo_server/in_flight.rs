@@ -29,7 +29,7 @@ impl DemoCalls {
         }
         if !ids.insert(id.to_string()) {
             return Err(DemoError::invalid(
-                "a request of this id is in flight already",
+                "a request with this id is already in flight",
             ));
         }
         Ok(())

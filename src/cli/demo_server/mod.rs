@@ -114,7 +114,7 @@ impl Server {
     fn serve_batch(self: &Arc<Self>, batch: Vec<Value>) -> io::Result<()> {
         let has_batches = *self.revision() == Some(REVISION_WITH_BATCHES);
         if batch.is_empty() || !has_batches {
-            let refusal = DemoError::invalid("an array of messages is not served here");
+            let refusal = DemoError::invalid("an array of messages is not accepted here");
             return send(&refusal.reply(&Value::Null));
         }
         let mut answers = Vec::new();

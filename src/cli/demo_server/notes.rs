@@ -18,7 +18,7 @@ impl Notes {
         let mut notes = self.lock();
         if notes.len() >= MOST_NOTES && !notes.contains_key(title) {
             return Err(format!(
-                "there are {MOST_NOTES} notes already; delete one first"
+                "there are already {MOST_NOTES} notes; delete one first"
             ));
         }
         Ok(match notes.insert(title.to_owned(), text.to_owned()) {
@@ -36,7 +36,7 @@ impl Notes {
             .map(|(title, text)| format!("{title}: {text}"))
             .collect();
         if found.is_empty() {
-            "There are no such notes.".to_owned()
+            "No notes match.".to_owned()
         } else {
             found.join("\n")
         }

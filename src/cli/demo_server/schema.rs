@@ -25,7 +25,9 @@ pub(super) fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<()
             } else {
                 known.join(", ")
             };
-            return Err(format!("there is no argument {name:?}; known are: {known}"));
+            return Err(format!(
+                "there is no argument {name:?}; known arguments: {known}"
+            ));
         };
         check_value(property, value)
             .map_err(|wanted| format!("the argument {name:?} must be {wanted}"))?;
@@ -109,7 +111,7 @@ mod tests {
             ),
             (
                 json!({ "text": "a", "x": 1 }),
-                "there is no argument \"x\"; known are: text, count, sum",
+                "there is no argument \"x\"; known arguments: text, count, sum",
             ),
         ] {
             let got = check(arguments);

@@ -83,7 +83,7 @@ pub(super) struct ImportCommand {
 
 /// What to do where an entry has a placeholder.
 const GIVE_VALUE: &str =
-    "write your value in its place, or import at a terminal, which asks for it";
+    "replace it with your value, or import in a terminal, where mcpproxy asks for it";
 
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {

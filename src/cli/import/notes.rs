@@ -120,7 +120,7 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
             "--secrets keyring stores it"
         };
         out.note(&format!(
-            "{name}: `{place}` is a secret in plain text: {step}"
+            "{name}: `{place}` contains a secret in plain text: {step}"
         ));
     }
     if !server.left_behind.is_empty() {

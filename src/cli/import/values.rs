@@ -45,7 +45,7 @@ pub(in crate::cli) fn keep_secrets(
     let stored = files.secrets()?;
     let Some(store) = stored.store else {
         let why = stored.fault.unwrap_or_default();
-        out.warning(&format!("{secrets} not stored elsewhere: {why}"));
+        out.warning(&format!("{secrets} will be stored in plain text: {why}"));
         return Ok(());
     };
     if asks && !out.agrees(&format!("Store {secrets} in {store}?")) {

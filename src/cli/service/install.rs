@@ -26,7 +26,7 @@ use crate::{
     storage,
 };
 
-/// Run the daemon at every login, and now
+/// Run the daemon now and at every login
 ///
 /// Writes and starts a systemd user unit or a launchd agent that runs `mcpproxy serve` with these options. To change options, or after the
 /// program has moved, run the command again. The files contain no secrets; put variables into the file that the command names at the end.
@@ -174,7 +174,7 @@ impl InstallService {
                 let all = Step::begin(kind, &report.file, StartNow::Now);
                 let start = all.last().map(Step::to_string).unwrap_or_default();
                 report.next_steps.push(format!(
-                    "another daemon (process {pid}) has the data folder, so the service was not started: `mcpproxy stop`, then `{start}`"
+                    "another daemon (process {pid}) uses the data folder, so the service was not started: `mcpproxy stop`, then `{start}`"
                 ));
                 StartNow::No
             }
@@ -195,7 +195,7 @@ impl InstallService {
         report.state = ServiceState::ask(kind).await;
         if report.started && report.state.running == Some(false) {
             let state = report.state.state.clone().unwrap_or_default();
-            let what = format!("the service was installed, but does not run: {state}");
+            let what = format!("the service was installed, but is not running: {state}");
             return Err(CommandFailure::failed(what).next(LOOK));
         }
         Ok(())
@@ -269,7 +269,7 @@ pub(super) fn logs(kind: ServiceKind, definition: &ServiceDefinition) -> String 
         ServiceKind::Launchd => {
             let folder = &definition.log_folder;
             format!(
-                "mcpproxy logs --follow, and {folder}/service.log for what goes wrong before that"
+                "mcpproxy logs --follow, and {folder}/service.log for errors before logging begins"
             )
         }
     }
@@ -294,7 +294,7 @@ fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) 
     }
     if kind == ServiceKind::Systemd && places::lingers() == Some(false) {
         hints.push(
-            "it ends with your last login session; for one that stays: loginctl enable-linger"
+            "it ends with your last login session; to keep it running: loginctl enable-linger"
                 .to_owned(),
         );
     }

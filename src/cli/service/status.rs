@@ -18,7 +18,7 @@ use crate::cli::{
     output::{self, Output},
 };
 
-/// Show whether the service is installed and runs
+/// Show whether the service is installed and running
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ServiceStatus {
     #[command(flatten)]
@@ -92,14 +92,14 @@ impl ServiceReport {
         if !Path::new(&installed.program).is_file() {
             let program = &installed.program;
             self.warnings.push(format!(
-                "the program {program} is gone; `mcpproxy service install` names this one"
+                "the program {program} no longer exists; `mcpproxy service install` writes the path of this one"
             ));
         }
         let meant = location.files()?;
         if meant.config_file() != there.config_file() {
             let meant = meant.config_file().display();
             self.warnings.push(format!(
-                "the service uses another configuration than {meant}, which this command uses"
+                "the service uses a different configuration; this command uses {meant}"
             ));
         }
         self.program = Some(installed.program);

@@ -19,9 +19,9 @@ use crate::cli::{
     output::{self, Output},
 };
 
-/// Stop the service, and remove the files of `install`
+/// Stop the service and remove the files that `install` wrote
 ///
-/// The configuration, the data folder, and files that `install` did not write stay, such as your own settings next to the unit.
+/// Keeps the configuration, the data folder, and files that `install` did not write, such as your own settings next to the unit.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct UninstallService {
     /// Print the steps, and change nothing

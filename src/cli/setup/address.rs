@@ -19,7 +19,8 @@ pub(super) fn chosen_address(
         .parse()
         .map_err(|bad: BadListen| CommandFailure::usage(bad.what()).next(BadListen::STEP))?;
     if listen.port() == 0 {
-        let what = "port 0 changes at every start, and clients' files need one address";
+        let what =
+            "port 0 means a different port at every start, but clients' files need a fixed address";
         return Err(CommandFailure::usage(what).next("name a port that is free, such as 8081"));
     }
     if !listen.is_loopback() {
@@ -44,7 +45,7 @@ pub(super) fn check_address(
     let url = location.and_then(|location| location.url.as_deref());
     let at = url.unwrap_or("its local socket only");
     Err(CommandFailure::failed(format!(
-        "the daemon runs at {at} already, and a new address needs a restart"
+        "the daemon is already running at {at}; a new address needs a restart"
     ))
     .undone("nothing was set up")
     .next(format!(
@@ -72,7 +73,7 @@ mod tests {
         check(None, Some(8081), Ok(Some("127.0.0.1:8081")));
         check(Some("localhost:8081"), None, Ok(Some("localhost:8081")));
         check(Some("8081"), None, Err("is not an address"));
-        check(None, Some(0), Err("port 0 changes"));
+        check(None, Some(0), Err("port 0 means"));
         check(Some("0.0.0.0:8081"), None, Err("other machines can reach"));
     }
 

@@ -54,7 +54,7 @@ pub(super) fn configure(
     let is_written = (report.config_created || listen.is_some())
         && files.rewrite_text(|text| with_address(text, listen))?;
     if let Some(listen) = listen.filter(|_| is_written) {
-        out.note(&format!("\"listen\" is {listen} in {} now", file.display()));
+        out.note(&format!("\"listen\" is now {listen} in {}", file.display()));
     }
     // Whatever refers to secrets is looked at when it is used.
     let settings = files.supposed_settings()?.settings;
@@ -76,7 +76,7 @@ fn with_address(text: &str, listen: Option<Listen>) -> Result<String, EditError>
 }
 
 fn summary(file: &Path, is_new: bool, servers: usize) -> String {
-    let did = if is_new { "made" } else { "is there" };
+    let did = if is_new { "created" } else { "exists" };
     let has = match servers {
         0 => "no server yet".to_owned(),
         n => output::count(n, "server"),

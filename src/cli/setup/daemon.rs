@@ -34,7 +34,7 @@ impl SetupCommand {
             }
         }
         if let Some(daemon) = running {
-            return reachable(files, daemon, ("running", "runs already"), report, out).await;
+            return reachable(files, daemon, ("running", "already running"), report, out).await;
         }
         if is_service {
             out.note("the service manager did not start it; it runs in the background for now");

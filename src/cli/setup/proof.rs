@@ -49,7 +49,7 @@ pub(super) async fn call(
         .as_ref()
         .and_then(|location| location.listen.first().copied());
     let Some(address) = address else {
-        say_step(5, "call: none, the daemon serves no HTTP", out);
+        say_step(5, "call: none, the daemon does not serve HTTP", out);
         return Ok(());
     };
     let token = std::env::var("MCPPROXY_TOKEN")
@@ -119,7 +119,7 @@ async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
     let answer = String::from_utf8_lossy(&answer);
     let (head, body) = answer
         .split_once("\r\n\r\n")
-        .ok_or("the answer is not understood")?;
+        .ok_or("the answer could not be understood")?;
     let line = head.lines().next().unwrap_or_default();
     if !line.contains(" 200") {
         return Err(format!("the answer is {line:?}"));

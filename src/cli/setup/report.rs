@@ -135,7 +135,7 @@ impl SetupReport {
         }
         if waiting > 0 {
             self.next_steps.push(format!(
-                "{waiting} servers are still starting, the first time up to 5 min: `mcpproxy upstream list`"
+                "{waiting} servers are still starting; the first start can take up to 5 min: `mcpproxy upstream list`"
             ));
         }
     }
@@ -146,7 +146,7 @@ impl SetupReport {
         if offered > 0 {
             let them = output::count(offered, "server");
             self.next_steps.push(format!(
-                "import {them} of your clients: `mcpproxy setup --import all`, or choose with `mcpproxy import`"
+                "import {them} from your clients: `mcpproxy setup --import all`, or choose with `mcpproxy import`"
             ));
         }
     }

@@ -50,7 +50,7 @@ pub(in crate::cli) struct AddServer {
     /// The URL of a remote server
     #[arg(long)]
     url: Option<String>,
-    /// The command and its arguments, after `--`; no shell splits them
+    /// The command and its arguments, after `--`; no shell is used
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// A variable for the command's environment; may be repeated

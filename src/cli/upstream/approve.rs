@@ -42,7 +42,7 @@ pub(in crate::cli) struct ApproveServer {
     /// The fingerprint that `upstream inspect` printed
     #[arg(long, value_name = "SEEN", value_parser = fingerprint)]
     seen: Option<String>,
-    /// Approve even dangerous or never listed definitions
+    /// Approve definitions even if dangerous or never listed
     #[arg(long)]
     yes: bool,
 }
@@ -85,11 +85,11 @@ impl ApproveServer {
                 return output::json(&output::as_json(&change)?);
             }
             let why = if shown.inspected {
-                "it holds nothing"
+                "nothing is held"
             } else {
                 "its tools are not known yet"
             };
-            out.note(&format!("nothing of {} to approve: {why}", self.name));
+            out.note(&format!("nothing to approve for {}: {why}", self.name));
             return Ok(());
         }
         if self.seen.is_none() {

@@ -30,7 +30,7 @@ use crate::{
 pub(in crate::cli) struct InspectServer {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// Connect a quarantined server to list its tools; calls none
+    /// Connect to a quarantined server to list its tools; call none
     #[arg(long)]
     connect: bool,
 }
@@ -137,20 +137,24 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
         return output::exactly("an agent added this server; its whole entry is new");
     }
     output::exactly(&format!(
-        "an agent changed this entry; the server is quarantined for {} until you approve it",
+        "an agent changed this entry; the server is quarantined because of {} until you approve it",
         visible(&review.held_for.join(", "))
     ))?;
     if !review.changes.is_empty() {
         output::exactly("trusted (-) and now (+):")?;
     }
     for change in &review.changes {
-        let held = if change.holds { " (held for it)" } else { "" };
+        let held = if change.holds {
+            " (quarantined for this)"
+        } else {
+            ""
+        };
         foreign("  ", &format!("{}{held}", change.place))?;
         let is_redacted_twice = change.was == change.is;
         foreign("    - ", change.was.as_deref().unwrap_or_default())?;
         foreign("    + ", change.is.as_deref().unwrap_or_default())?;
         if is_redacted_twice {
-            output::exactly("    (another masked value)")?;
+            output::exactly("    (a different value, also masked)")?;
         }
     }
     Ok(())
@@ -251,7 +255,7 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), Comma
     output::exactly(&head)?;
     if let Some(at) = &thing.approved_at {
         let by = thing.approved_by.as_deref().map_or_else(
-            || "accepted as the server is trusted".to_owned(),
+            || "accepted because the server is trusted".to_owned(),
             |by| format!("approved by {}", visible(by)),
         );
         output::exactly(&format!("  {by}, {at}"))?;
@@ -268,7 +272,7 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), Comma
         if !is_quarantined {
             return Ok(());
         }
-        output::exactly("  all of it, as it is now:")?;
+        output::exactly("  the whole current definition:")?;
     }
     print_definition(thing)
 }
@@ -323,7 +327,7 @@ fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
             .replace("\\u{3C}", "<")
             .replace("\\u{3E}", ">");
         let taken_for = finding.like.as_ref();
-        let taken_for = taken_for.map_or_else(String::new, |name| format!(", taken for {name}"));
+        let taken_for = taken_for.map_or_else(String::new, |name| format!(", resembles {name}"));
         let line = format!(
             "  {gravity}: {of}{}{place}: {excerpt}{taken_for}",
             finding.meaning
@@ -348,7 +352,7 @@ fn next_step(inspection: &Inspection) -> String {
             Some(_) => "and the server could not be listed: correct the entry, then ",
         };
         return format!(
-            "an agent wrote this entry, {contact}`{}` lists its tools. To approve it without a look at them: `{}`",
+            "an agent wrote this entry, {contact}`{}` lists its tools. To approve it without looking at them: `{}`",
             command("inspect", name, "", "--connect"),
             approve("")
         );
@@ -403,7 +407,7 @@ fn locked_step(inspection: &Inspection, file: &Path, is_quarantined: bool) -> St
         ""
     };
     let step = inspection.lock_step.as_deref().unwrap_or_default();
-    format!("nothing can be approved here, as the lock file {file} decides: {step}{lift}")
+    format!("nothing can be approved here, because the lock file {file} decides: {step}{lift}")
 }
 
 /// What of it is named to approve what is held: few names that a shell leaves alone, or everything.

@@ -32,7 +32,7 @@ use crate::{
 pub(in crate::cli) struct WriteLock {
     /// The file, such as mcp.lock.json
     file: Option<PathBuf>,
-    /// Replace the file, even if it has other tools or is no lock file
+    /// Replace the file, whatever it contains
     #[arg(long, requires = "file")]
     force: bool,
 }
@@ -70,7 +70,7 @@ impl WriteLock {
         out.done(&format!("wrote {}: {summary}", file.display()));
         for (what, tools) in [
             ("no longer in it", &changes.lost),
-            ("with another fingerprint than before", &changes.changed),
+            ("with a different fingerprint than before", &changes.changed),
         ] {
             if !tools.is_empty() {
                 out.note(&format!("{what}: {}", named(tools)));
@@ -132,7 +132,7 @@ fn replaced(file: &Path, text: &str) -> Result<LockChanges, CommandFailure> {
         })
     };
     let there = parse(&there, &shown.to_string())?;
-    Ok(there.changes_to(&parse(text, "the answer of the daemon")?))
+    Ok(there.changes_to(&parse(text, "the daemon's answer")?))
 }
 
 fn would_lose(file: &Path, lost: &[String]) -> CommandFailure {

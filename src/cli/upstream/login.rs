@@ -147,7 +147,7 @@ impl LogOut {
             if change.changed.is_empty() {
                 out.note(&format!("nothing was changed: not logged in to {name}"));
             } else {
-                out.done(&format!("logged out of {name}; its tokens are deleted"));
+                out.done(&format!("logged out of {name}; its tokens were deleted"));
             }
             Ok(())
         })

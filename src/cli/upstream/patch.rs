@@ -19,7 +19,7 @@ use crate::{
 /// Change keys of a server's entry
 ///
 /// `env`, `headers`, `isolation`, `oauth` and `tool_acl` are merged, everything else is replaced; null removes a key. `***` keeps the stored
-/// value. Comments stay.
+/// value. Comments are kept.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PatchServer {
     /// The server's name, as `upstream list` shows it
@@ -56,7 +56,7 @@ impl PatchServer {
         let mut change: ServerChange = sending.await?;
         if change.changed.is_empty() {
             out.note(&format!(
-                "nothing was changed: {} has that already",
+                "nothing was changed: {} already has these values",
                 self.name
             ));
         } else {

@@ -33,7 +33,7 @@ impl ShowServer {
 fn not_in_file(origin: DemoOrigin) -> String {
     let came = match origin {
         DemoOrigin::CommandLine => "`mcpproxy serve --demo` adds it",
-        DemoOrigin::Request => "it was started on the page, or over REST",
+        DemoOrigin::Request => "it was started in the web UI or over REST",
     };
     format!("no, the bundled demo server: {came}")
 }

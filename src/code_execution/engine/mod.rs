@@ -152,9 +152,10 @@ impl Running<'_> {
             Err(caught) => caught,
         };
         let failure = match caught {
-            CaughtError::Error(Error::InvalidString(_)) => {
-                ScriptFailure::new(ScriptCode::SyntaxError, "the script has a character U+0000")
-            }
+            CaughtError::Error(Error::InvalidString(_)) => ScriptFailure::new(
+                ScriptCode::SyntaxError,
+                "the script contains the character U+0000",
+            ),
             caught => self.failure_of(caught),
         };
         if failure.code != ScriptCode::SyntaxError {

@@ -69,7 +69,7 @@ fn of_exception(exception: &Exception<'_>, source: &ScriptSource, is_stop: bool)
     };
     let end = place.position.and_then(|found| source.end_before(found));
     if let (ScriptCode::SyntaxError, Some(end)) = (code, end) {
-        return ScriptFailure::new(code, "the script ends too early").at(end);
+        return ScriptFailure::new(code, "the script is incomplete").at(end);
     }
     let message = match (name.is_empty(), message.is_empty()) {
         _ if code == ScriptCode::SyntaxError => script_mistake(&message),
@@ -90,7 +90,7 @@ fn is_of_parser(trace: &str) -> bool {
 fn of_value(value: &Value<'_>) -> ScriptFailure {
     if value.is_null() {
         // What the engine throws where it has no memory for an error.
-        let why = "the memory of the script has run out, or it threw null itself";
+        let why = "the script ran out of memory, or threw null";
         return ScriptFailure::new(ScriptCode::OutOfMemory, why);
     }
     let written = value
@@ -133,7 +133,7 @@ pub(super) fn json<'js>(
     let written = written.ok_or_else(|| unwritten("the value is a function or a symbol"))?;
     let text = written
         .to_string()
-        .map_err(|_| unwritten("the value has a text that is not Unicode"))?;
+        .map_err(|_| unwritten("the value contains a text that is not Unicode"))?;
     if text.len() > limits::VALUE {
         let why = format!(
             "the value has {} bytes as JSON, but may have {}",
@@ -148,7 +148,7 @@ pub(super) fn json<'js>(
     }
     if value.has_lone_surrogate() {
         return Err(unwritten(
-            "the value has a text with half a character; toWellFormed() replaces it",
+            "the value contains a text with half a character; toWellFormed() replaces it",
         ));
     }
     RawValue::from_string(text).map_err(|error| unwritten(&format!("no JSON: {error}")))

@@ -69,11 +69,11 @@
                 return failure('SERIALIZATION_ERROR', `"${name}" cannot be written as JSON: ${shown(error)}`);
             }
             if (json === null) {
-                return failure('INVALID_ARGS', `"${name}" is no plain data: JSON cannot represent a part of it, such as a function, a Map, NaN, or a promise without await`);
+                return failure('INVALID_ARGS', `"${name}" is not plain data: JSON cannot represent a part of it, such as a function, a Map, NaN, or a promise without await`);
             } else if (json !== undefined) {
                 members += `${members && ','}${stringify(name)}:${json}`;
             } else if (value !== undefined) {
-                return failure('INVALID_ARGS', `"${name}" is no data`);
+                return failure('INVALID_ARGS', `"${name}" is not data`);
             }
         }
         return `{${members}}`;
@@ -152,7 +152,7 @@
         const names = keys(known);
         for (let i = 0; i < names.length; i += 1) {
             if (names[i] !== 'max_parallel') {
-                return wrong(`"${names[i]}" is unknown in the options; the only one is "max_parallel"`);
+                return wrong(`"${names[i]}" is not a known option; the only one is "max_parallel"`);
             }
         }
         const parallel = known.max_parallel ?? PARALLEL;

@@ -152,7 +152,7 @@ fn a_call_that_is_no_data_is_no_other_ones_business() {
                 call_tools(calls).map(a => a.value?.n ?? a.error.message)";
     gives(
         code,
-        r#"["the call is not an object {server, tool, args}",1,"\"args\" is no data"]"#,
+        r#"["the call is not an object {server, tool, args}",1,"\"args\" is not data"]"#,
     );
 }
 
@@ -170,7 +170,7 @@ fn arguments_of_which_json_would_lose_a_part_are_not_sent() {
     ] {
         let host = Echo::default();
         let answer = run_in(&host, code).expect(code);
-        assert!(format!("{answer:?}").contains("no plain data"), "{code}");
+        assert!(format!("{answer:?}").contains("not plain data"), "{code}");
         let asked = host.batches.lock().expect("one thread").concat();
         assert_eq!(asked, "", "{code}");
     }
@@ -182,7 +182,7 @@ fn what_is_no_call_is_an_answer_that_says_so() {
         (
             "call_tool('a', 'b', () => 1)",
             "INVALID_ARGS",
-            "\"args\" is no data",
+            "\"args\" is not data",
         ),
         (
             "call_tool('a', 'b', {}, {})",
@@ -219,7 +219,7 @@ fn what_is_no_call_is_an_answer_that_says_so() {
         (
             "call_tools([], {maxParallel: 1})",
             "INVALID_ARGS",
-            "\"maxParallel\" is unknown in the options",
+            "\"maxParallel\" is not a known option",
         ),
         (
             "call_tools([], {max_parallel: 0})",
@@ -271,11 +271,11 @@ fn logs_are_lines_of_text() {
 #[test]
 fn failures_say_what_and_where() {
     use ScriptCode::{OutputLimitExceeded, RuntimeError, SerializationError, SyntaxError};
-    fails("let a = ;", SyntaxError, "';' cannot be here", Some((1, 9)));
+    fails("let a = ;", SyntaxError, "unexpected ';'", Some((1, 9)));
     fails(
         "let a = 1;\nreturn a +;",
         SyntaxError,
-        "';' cannot be here",
+        "unexpected ';'",
         Some((2, 11)),
     );
     fails(
@@ -407,7 +407,7 @@ fn a_script_that_is_stopped_names_the_last_line_that_the_engine_knows() {
 #[test]
 fn a_script_that_ends_too_early_is_wrong_at_its_own_end() {
     for (code, end) in [("return 1 +", (1, 11)), ("1\nif (", (2, 5))] {
-        fails(code, ScriptCode::SyntaxError, "ends too early", Some(end));
+        fails(code, ScriptCode::SyntaxError, "is incomplete", Some(end));
     }
 }
 

@@ -36,7 +36,7 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) headers: Pairs<String, Word>,
     /// A file of certificates to trust, in addition to the system's.
     pub(in crate::config) ca_file: Option<Text>,
-    /// A file with the client certificate of mcpproxy and its key.
+    /// A file with mcpproxy's client certificate and its key.
     pub(in crate::config) client_cert: Option<Text>,
     /// The transport. By default stdio for a command, http for a url, auto for a url that ends in /sse.
     #[serde(rename = "type")]
@@ -80,8 +80,8 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) disabled_tools: Globs,
     /// Whether a tool whose definition changed is held until you approve it (hold), or usable at once (allow).
     pub(in crate::config) tool_changes: ToolChanges,
-    /// Whether agents can use new tools of this server at once (allow), or only after you approve them (hold). By default as `new_tools` of
-    /// the top level.
+    /// Whether agents can use new tools of this server at once (allow), or only after you approve them (hold). By default, the top-level
+    /// `new_tools` applies.
     pub(in crate::config) new_tools: Option<NewTools>,
     /// Call types of tools. They override the tool's words and annotations, except destructiveHint: true.
     pub(in crate::config) tool_acl: ToolAcl,
@@ -144,7 +144,7 @@ pub(in crate::config) enum RawRoot {
 #[derive(Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(in crate::config) struct NamedRoot {
-    /// A folder as file:// URI.
+    /// A folder as a file:// URI.
     pub(in crate::config) uri: Text,
     /// A name to display.
     pub(in crate::config) name: Option<Text>,
@@ -161,10 +161,10 @@ pub(in crate::config) struct RawOAuth {
     /// The scopes to request. Default: those that the server names.
     pub(in crate::config) scopes: Vec<Word>,
     /// The URI to which the browser returns. Default: a free port of 127.0.0.1. A loopback address without a port gets a free one. With any
-    /// other host, paste the URL at which the browser ends into `upstream login`.
+    /// other host, paste the browser's final URL into `upstream login`.
     pub(in crate::config) redirect_uri: Option<Text>,
-    /// More parameters that the authorization server needs, such as `audience`. mcpproxy adds them to the browser's URL and to requests for
-    /// tokens.
+    /// Additional parameters that the authorization server needs, such as `audience`. mcpproxy adds them to the browser's URL and to
+    /// requests for tokens.
     pub(in crate::config) extra_params: Pairs<String, Word>,
 }
 
@@ -178,7 +178,7 @@ pub(in crate::config) struct RawIsolation {
     pub(in crate::config) image: Option<Text>,
     /// The value of docker run --network: none, bridge, …
     pub(in crate::config) network_mode: Option<Text>,
-    /// More arguments of docker run, such as -v for folders of this machine.
+    /// Additional arguments for docker run, such as -v for folders on this machine.
     pub(in crate::config) extra_args: Option<Vec<Word>>,
     /// The folder inside the container.
     pub(in crate::config) working_dir: Option<Text>,

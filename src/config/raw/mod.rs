@@ -96,7 +96,7 @@ pub(super) struct File {
     /// Smaller sets of servers and tools, by name: /mcp/p/NAME shows only these.
     #[schemars(with = "BTreeMap<String, Profile>")]
     pub(super) profiles: BTreeMap<ProfileName, Profile>,
-    /// How many requests one caller may send; without this key, any number.
+    /// How many requests each caller may send; without this key, any number.
     pub(super) rate_limit: Option<RateLimit>,
     /// Whether agents may run scripts with `code_execution`.
     pub(super) enable_code_execution: bool,
@@ -116,9 +116,9 @@ pub(super) struct File {
     pub(super) otlp_endpoint: Option<OtlpEndpoint>,
     /// How strictly mcpproxy checks the call type that an agent declares.
     pub(super) intent_declaration: RawIntent,
-    /// More host names that clients may use (values of Host).
+    /// Additional host names that clients may use (values of Host).
     pub(super) trusted_hosts: Vec<Word>,
-    /// More origins whose web pages may send requests (values of Origin).
+    /// Additional origins whose web pages may send requests (values of Origin).
     pub(super) trusted_origins: Vec<Word>,
     /// Which environment variables stdio servers get.
     pub(super) environment: RawEnvironment,
@@ -131,16 +131,16 @@ pub(super) struct File {
 #[serde(default)]
 #[schemars(inline)]
 pub(super) struct RawActivity {
-    /// Age from which mcpproxy removes records.
+    /// Age at which mcpproxy removes records.
     pub(super) max_age: Span<7_776_000_000, 60_000>,
     /// How many records mcpproxy keeps; with 0, none on disk.
     pub(super) max_records: WholeNumber<0, 10_000_000, 100_000>,
     /// Approximate maximum size of the file, in megabytes.
     pub(super) max_size_mb: WholeNumber<8, 100_000, 256>,
-    /// What mcpproxy keeps of the arguments of calls.
+    /// How much of each call's arguments mcpproxy keeps.
     #[schemars(extend("default" = "redacted"))]
     pub(super) arguments: Option<Kept>,
-    /// What mcpproxy keeps of the results of calls.
+    /// How much of each call's result mcpproxy keeps.
     #[schemars(extend("default" = "off"))]
     pub(super) results: Option<Kept>,
 }
@@ -158,7 +158,7 @@ pub(super) struct RawIntent {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawEnvironment {
-    /// Which of the daemon's variables stdio servers get: a safe list (safe), all, none, or names and globs besides the safe list.
+    /// Which of the daemon's variables stdio servers get: a safe list (safe), all, none, or names and globs in addition to the safe list.
     #[schemars(extend("default" = "safe"))]
     pub(super) inherit: Option<RawInherit>,
     /// Variables that all stdio servers get.
@@ -200,7 +200,7 @@ pub(super) struct RawDefaults {
     pub(super) default_images: Pairs<String, Word>,
     /// The value of docker run --network: none, bridge, …
     pub(super) network_mode: Option<Text>,
-    /// More arguments of docker run, before those of the entry.
+    /// Additional arguments for docker run, before those of the entry.
     pub(super) extra_args: Vec<Word>,
     /// The value of docker run --memory.
     pub(super) memory_limit: Option<Text>,

@@ -181,7 +181,7 @@ fn isolate(
     }
     if stdio.cwd.take().is_some() {
         stdio.shown_cwd = None;
-        let what = "has no effect on a server in a container, which sees no folder of this machine; the folder within the container is `isolation.working_dir`";
+        let what = "has no effect on a server in a container, which cannot see this machine's folders; the folder within the container is `isolation.working_dir`";
         warnings.push(Warning::of_key("cwd", what));
     }
     check_variables(stdio)?;
@@ -213,7 +213,7 @@ fn check_variables(stdio: &Stdio) -> Result<(), ConfigFinding> {
     match names.find(|name| !is_name_for_containers(name)) {
         None => Ok(()),
         Some(name) => {
-            let problem = "cannot be passed to a container: only letters, digits and `_`, and no digit first, are in names there";
+            let problem = "cannot be passed to a container: names there consist of letters, digits and `_`, and do not begin with a digit";
             Err(ConfigFinding::new(
                 format!("env.{}", name.escape_debug()),
                 problem,

@@ -294,7 +294,7 @@ fn read_server<'d>(
     let first = taken_by_lower_case.entry(written_name.to_lowercase());
     if let std::collections::hash_map::Entry::Occupied(first) = first {
         return Err(broken(&format!(
-            "another entry has the same name, {:?}, in upper or lower case",
+            "another entry has the same name, {:?}, ignoring case",
             first.get()
         )));
     }

@@ -50,7 +50,7 @@ impl Settings {
         let is_small = (1..SHORTEST_RESPONSE).contains(&limit);
         if is_small {
             let what =
-                format!("is {limit}; mcpproxy uses the least, {SHORTEST_RESPONSE} (0: no limit)");
+                format!("is {limit}; mcpproxy uses the minimum, {SHORTEST_RESPONSE} (0: no limit)");
             warnings.push(Warning::of_key("tool_response_limit", what));
         }
         let key = session_keys(file.session_key.as_ref(), surroundings.lookup);

@@ -146,8 +146,8 @@ fn visible_secrets(args: &[Text]) -> Option<Warning> {
     }
     let what = match (&references[..], is_literal) {
         ([], false) => return None,
-        ([], true) => "have a secret in them".to_owned(),
-        (names, _) => format!("get the secret of {}", names.join(", ")),
+        ([], true) => "contain a secret".to_owned(),
+        (names, _) => format!("contain the secret of {}", names.join(", ")),
     };
     let what = format!(
         "{what}, which every user of this machine can read (`ps`); use `env` if the server can"
@@ -183,7 +183,7 @@ fn remote(
     let mut names = headers.iter().map(|(name, _)| name);
     let is_authorized = names.any(|name| name.eq_ignore_ascii_case("authorization"));
     if is_authorized && !oauth.is_empty() {
-        let what = "has no effect beside an `Authorization` header in `headers`";
+        let what = "has no effect with an `Authorization` header in `headers`";
         warnings.push(Warning::of_key("oauth", what));
     }
     let path = |file: &Option<Text>| Some(surroundings.path(&file.as_ref()?.value));
@@ -215,7 +215,11 @@ fn headers(written: Pairs<String, Word>) -> Result<Vec<(String, Secret)>, Config
                 return bad("is not allowed: mcpproxy sets it for each request");
             }
             Ok(_) if HeaderValue::from_str(&text.0.value).is_ok() => (),
-            Ok(_) => return bad("has a character that no header can have, such as a line break"),
+            Ok(_) => {
+                return bad(
+                    "contains a character that is not allowed in a header, such as a line break",
+                );
+            }
             Err(_) => return bad("is not the name of a header"),
         }
         let mut before = headers.iter();
@@ -312,7 +316,7 @@ fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, ConfigFinding> {
     }
     let scopes = values(raw.scopes);
     if is_filled && !scopes.iter().all(|scope| is_scope(scope)) {
-        let problem = "has an invalid scope; write each as its own text";
+        let problem = "has an invalid scope; write each as a separate string";
         return Err(ConfigFinding::new("oauth.scopes", problem));
     }
     let redirect_uri = raw.redirect_uri.map(|uri| uri.value);

@@ -164,7 +164,7 @@ impl TryFrom<RawRule> for AclRule {
         ];
         if let Some((key, _)) = empty.iter().find(|(_, is_empty)| *is_empty) {
             return Err(format!(
-                "has empty `{key}`: write [\"*\"] for all, or leave it out"
+                "has an empty `{key}`: write [\"*\"] for all, or leave it out"
             ));
         }
         let names_other_things = raw.prompts.is_some() || raw.resources.is_some();

@@ -227,11 +227,11 @@ impl TryFrom<RawForwarded> for Forwarded {
         let header = raw.header.map_or(default.header, |header| header.0);
         let groups_header = raw.groups_header.map(|header| header.0);
         if groups_header.as_ref() == Some(&header) {
-            return Err("names one header for users and groups");
+            return Err("names the same header for users and groups");
         }
         let proxies = raw.trusted_proxies;
         if proxies.as_ref().is_some_and(Vec::is_empty) {
-            return Err("has empty `trusted_proxies`, so every user would be refused");
+            return Err("has an empty `trusted_proxies`, so every user would be refused");
         }
         Ok(Self {
             header,
@@ -247,7 +247,7 @@ fn token(text: String) -> Result<String, String> {
     if text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(text);
     }
-    Err("is not a token: clients could not send it; letters, digits and marks of ASCII are allowed, and no blanks".to_owned())
+    Err("is not a token: clients could not send it; only ASCII letters, digits and punctuation are allowed, no spaces".to_owned())
 }
 
 fn header(name: String) -> Result<HeaderName, String> {
@@ -293,7 +293,7 @@ fn network(text: &str) -> Result<IpNet, String> {
     }
     match text.parse::<IpNet>() {
         Ok(network) if network.prefix_len() == 0 => {
-            Err("is every address; name those of the proxies".to_owned())
+            Err("matches every address; name those of the proxies".to_owned())
         }
         Ok(network) if network.trunc() != network => Err(format!(
             "has bits beyond its prefix; {} is the network",

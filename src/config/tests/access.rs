@@ -176,11 +176,11 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"header": "x", "groups_header": "X"}}"#,
-            "one header for users and groups",
+            "the same header for users and groups",
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": ["0.0.0.0/0"]}}"#,
-            "is every address",
+            "matches every address",
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": ["10.0.0.1/8"]}}"#,
@@ -222,7 +222,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "tools": ["a[b]"]}]}}"#,
-            "`*` is the only character",
+            "`*` is the only wildcard",
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "subjects": [""]}]}}"#,
@@ -399,11 +399,11 @@ fn all_mistakes_are_named_each_with_its_place() {
         "line 7, column 7: `serverAuth.bearer.tokens[1]` is not a token",
         "line 9, column 19: `serverAuth.forwarded.header` is not the name",
         "line 9, column 56: `serverAuth.forwarded.trusted_proxies[0]` is neither",
-        "line 9, column 65: `serverAuth.forwarded.trusted_proxies[1]` is every address",
+        "line 9, column 65: `serverAuth.forwarded.trusted_proxies[1]` matches every address",
         "line 10, column 5: `serverAuth.acl` has no `default`",
         "line 12, column 9: `serverAuth.acl.rules[0]` has no `policy`",
         "line 12, column 10: `serverAuth.acl.rules[0].tool` is unknown",
-        "line 12, column 35: `serverAuth.acl.rules[0].tools[0]` has '['",
+        "line 12, column 35: `serverAuth.acl.rules[0].tools[0]` contains '['",
         "line 12, column 43: `serverAuth.acl.rules[0].tools[1]` must be a string",
         "line 13, column 10: `serverAuth.acl.rules[1].policy` must be",
         "line 16, column 5: `serverAuth.acls` is unknown; did you mean `acl`?",

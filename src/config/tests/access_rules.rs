@@ -39,7 +39,7 @@ fn rules_that_can_match_nothing_are_named() {
         [
             "`serverAuth.bearer.tokens[0]` is a token of fewer than 16 characters, which can be guessed",
             "`serverAuth.acl.rules[0]` names the server \"gihtub\", which is not configured",
-            "`serverAuth.acl.rules[0]` names \"own\", which nothing can match; what a server offers is called \"SERVER__NAME\"",
+            "`serverAuth.acl.rules[0]` names \"own\", which nothing can match; a server's tools and prompts are named \"SERVER__NAME\"",
             "`profiles.p` names the server \"u\", which is not configured",
             "`profiles.p` names the server \"t\", which is not configured",
         ]
@@ -59,7 +59,7 @@ fn a_rule_that_can_do_nothing_is_named_with_what_was_meant() {
     for (rule, expected) in [
         (
             r#""tools": ["delete_note"]"#,
-            Some("is called \"SERVER__NAME\""),
+            Some("are named \"SERVER__NAME\""),
         ),
         (
             r#""tools": ["notes/delete_note"]"#,

@@ -254,7 +254,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"url": "http://h", "headers": {"A": "x\ny"}}"#,
-        "`headers.A` has a character that no header can have, such as a line break",
+        "`headers.A` contains a character that is not allowed in a header, such as a line break",
     );
     for name in [
         "Content-Length",

@@ -105,15 +105,15 @@ fn what_cannot_be_isolated_as_asked_disables_the_entry() {
         ),
         (
             r#"{"command": "x", "isolation": {"enabled": true, "image": "i", "extra_args": ["--name=x"]}}"#,
-            "`isolation.extra_args` must not have \"--name\" in it",
+            "`isolation.extra_args` must not contain \"--name\"",
         ),
         (
             r#"{"command": "x", "isolation": {"image": "i", "extra_args": ["-dit"]}}"#,
-            "`isolation.extra_args` must not have \"-dit\" in it",
+            "`isolation.extra_args` must not contain \"-dit\"",
         ),
         (
             r#"{"command": "x", "isolation": {"image": "i", "extra_args": ["evil/image"]}}"#,
-            "would take the place of the image",
+            "would be taken for the image",
         ),
         (
             r#"{"command": "x", "isolation": {"image": "i"}, "env": {"*": "1"}}"#,

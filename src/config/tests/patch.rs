@@ -332,7 +332,10 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     );
     check(json!({ "args": { "0": "x" } }), "`args` must be a list");
     check(json!({ "args_json": "{}" }), "`args` must be a list");
-    check(json!({ "command": ["x"] }), "`command` must be one value");
+    check(
+        json!({ "command": ["x"] }),
+        "`command` must be a single value",
+    );
     check(
         json!({ "isolation": true }),
         "`isolation` must be an object",

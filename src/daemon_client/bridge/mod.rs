@@ -80,7 +80,7 @@ pub enum Unserved {
     #[error("{IS_OURSELVES}: this client was started by the daemon itself")]
     StartedByDaemon,
     /// There was no daemon at any time, as [`BridgeHost::fail`] has said.
-    #[error("no daemon was there")]
+    #[error("no daemon was running")]
     NoDaemon,
 }
 
@@ -246,7 +246,7 @@ impl<H: BridgeHost> Bridge<H> {
             reached = self.reach() => reached?,
             () = left => {
                 return Err(NoDaemon::from(UnstartedDaemon {
-                    why: "the client has left".to_owned(),
+                    why: "the client has disconnected".to_owned(),
                     step: "start it again".to_owned(),
                     code: ErrorCode::Internal,
                 }));

@@ -279,7 +279,7 @@ pub(super) fn unreachable(request: &ClientRequest, absent: &NoDaemon) -> Bytes {
             "Nothing ran. Tell the user to correct --token or $MCPPROXY_TOKEN in this client's entry for mcpproxy."
         }
         ErrorCode::ServerMisconfigured => {
-            "Nothing ran. Tell the user to remove that server: it would call itself without end."
+            "Nothing ran. Tell the user to remove that server: it would call itself endlessly."
         }
         _ => {
             "Nothing ran. Tell the user to correct --endpoint in this client's entry for mcpproxy."

@@ -121,6 +121,6 @@ fn telling(session: &Arc<LegacySession>) -> Notifier {
 }
 
 fn too_many() -> Raw {
-    let error = format!("the session is subscribed to {MAX_SUBSCRIPTIONS} resources already");
+    let error = format!("the session is already subscribed to {MAX_SUBSCRIPTIONS} resources");
     bounds::overloaded(error, "End other subscriptions first.").to_raw()
 }

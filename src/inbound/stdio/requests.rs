@@ -167,7 +167,7 @@ impl Requests {
     async fn listen(&mut self, id: &Id, answering: Answering, receiver: ClientReceiver) {
         while self.streams.try_join_next().is_some() {}
         if self.streams.len() >= STREAMS {
-            let why = format!("{STREAMS} streams of news are open on this connection already");
+            let why = format!("{STREAMS} notification streams are already open on this connection");
             let error = RpcError::new(RpcError::INTERNAL, why);
             return self.refuse(Some(id), &error).await;
         }
@@ -207,7 +207,7 @@ async fn join_all(requests: &mut JoinSet<()>) {
 /// A request whose task ended with a panic, which is in the log already.
 fn fault<T: Default>(error: &JoinError) -> T {
     if error.is_panic() {
-        tracing::error!(%error, "a request ended with a fault");
+        tracing::error!(%error, "a request failed");
     }
     T::default()
 }

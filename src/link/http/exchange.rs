@@ -58,7 +58,7 @@ impl HttpExchange {
                 // Such a server has nobody to ask, and there is no way to answer it.
                 Ok(Incoming::Question(_)) if self.pull.is_stateless() => {
                     tracing::debug!(
-                        "a question of the server was passed over: its revision has none"
+                        "a question of the server was ignored: its revision has no such questions"
                     );
                 }
                 message => break message,

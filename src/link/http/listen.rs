@@ -84,9 +84,7 @@ impl HttpShared {
             Ok(Message::Notification(notice)) => self.notice(notice),
             Ok(Message::Request(question)) => self.in_flight.news().post(News::Question(question)),
             Ok(Message::Response(_)) => {
-                tracing::debug!(
-                    "an answer came over the stream of notifications; it is passed over"
-                );
+                tracing::debug!("an answer on the notification stream was ignored");
             }
             Err(error) => {
                 let why = self.server.excerpt(error.to_string().as_bytes());

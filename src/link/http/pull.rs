@@ -128,7 +128,7 @@ impl Pull {
 
     fn answer(&mut self, answer: Answer) -> Result<Incoming, LinkError> {
         if !answers(&answer, &self.id) {
-            return Err(self.broken("it answers another request's id".to_owned()));
+            return Err(self.broken("its answer has the id of another request".to_owned()));
         }
         if let State::Reading(Reply::Events(events)) =
             std::mem::replace(&mut self.state, State::Over)
@@ -149,7 +149,7 @@ impl Pull {
         loop {
             match &mut self.state {
                 State::Over => {
-                    return Err(LinkError::Broken("the body held no answer".to_owned()));
+                    return Err(LinkError::Broken("the body contained no answer".to_owned()));
                 }
                 State::Read(frame) => {
                     let frame = std::mem::take(frame);

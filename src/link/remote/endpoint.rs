@@ -86,8 +86,9 @@ impl Endpoint {
             if is_set_for_each_request(&known) {
                 return Err(bad("mcpproxy sets it for each request"));
             }
-            let mut value = HeaderValue::from_str(value.reveal())
-                .map_err(|_| bad("its value has characters that no header can carry"))?;
+            let mut value = HeaderValue::from_str(value.reveal()).map_err(|_| {
+                bad("its value contains characters that are not allowed in a header")
+            })?;
             value.set_sensitive(true);
             headers.append(known, value);
         }

@@ -126,7 +126,7 @@ impl HttpRefusal {
 fn redirected(target: &HeaderValue) -> String {
     let target = target.to_str().ok().and_then(|t| t.parse::<Uri>().ok());
     let Some(target) = target else {
-        return "it redirects, which is not followed".to_owned();
+        return "it redirects, and mcpproxy does not follow redirects".to_owned();
     };
     let origin = match (target.scheme_str(), target.host(), target.port()) {
         (Some(scheme), Some(host), Some(port)) => format!("{scheme}://{host}:{port}"),
@@ -134,7 +134,7 @@ fn redirected(target: &HeaderValue) -> String {
         _ => String::new(),
     };
     format!(
-        "it redirects to {origin}{}, which is not followed",
+        "it redirects to {origin}{}, and mcpproxy does not follow redirects",
         target.path()
     )
 }

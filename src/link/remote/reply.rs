@@ -246,7 +246,7 @@ pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
         link = error.source();
         if let Some(system) = error.downcast_ref::<io::Error>() {
             match (system.kind(), system.get_ref()) {
-                (ErrorKind::UnexpectedEof, _) => return "its answer broke off".to_owned(),
+                (ErrorKind::UnexpectedEof, _) => return "its answer ended early".to_owned(),
                 (
                     ErrorKind::ConnectionReset
                     | ErrorKind::ConnectionAborted
@@ -342,7 +342,7 @@ mod tests {
     fn the_cause_of_a_failed_connection_is_in_words() {
         for (kind, words) in [
             (ErrorKind::ConnectionReset, "it closed the connection"),
-            (ErrorKind::UnexpectedEof, "its answer broke off"),
+            (ErrorKind::UnexpectedEof, "its answer ended early"),
             (ErrorKind::PermissionDenied, "permission denied"),
         ] {
             let wrapped = io::Error::other(io::Error::from(kind));

@@ -22,7 +22,7 @@ pub(super) fn why(error: &(dyn Error + 'static), server: &Uri, address: &Uri) ->
         }
         Some(ErrorKind::TimedOut) => format!("no answer from {at} within 10 s"),
         Some(ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => {
-            format!("no way to {at} (unreachable)")
+            format!("cannot reach {at}")
         }
         Some(ErrorKind::NotFound) if server == address => {
             let host = address.host().unwrap_or_default();

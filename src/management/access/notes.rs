@@ -130,7 +130,7 @@ pub(super) fn hidden_by(
     if limited.is_some_and(|servers| !servers.iter().any(|one| one == server)) {
         let subject = &question.subject;
         return Some(format!(
-            "the token of {subject} is not for the server {server:?}"
+            "the token of {subject} gives no access to the server {server:?}"
         ));
     }
     let of_token = token.and_then(|token| token.profile.as_ref());

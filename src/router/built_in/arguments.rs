@@ -103,7 +103,7 @@ pub(super) fn string(arguments: &Raw, key: &str) -> Result<Option<String>, Strin
 /// Why a value is no text: it is something else, or it has half of a character in it, which JSON can spell and nothing can be.
 fn no_text(key: &str, json: &str) -> String {
     if json.starts_with('"') {
-        return format!("\"{key}\" has half of a character (a lone \\uD800 to \\uDFFF) in it");
+        return format!("\"{key}\" contains half of a character (a lone \\uD800 to \\uDFFF)");
     }
     format!("\"{key}\" is not a string")
 }

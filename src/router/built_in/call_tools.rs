@@ -109,7 +109,7 @@ fn define(variant: Variant, title: &str, description: &str, annotations: &Value)
             "properties": {
                 "name": { "type": "string", "description": "The tool as server:tool, the \"name\" of a result of retrieve_tools" },
                 "args": { "type": "object", "description": "The tool's arguments, as in its inputSchema" },
-                "args_json": { "type": "string", "description": "The same as JSON text, in place of args" },
+                "args_json": { "type": "string", "description": "The arguments as JSON text, instead of args" },
                 "intent": {
                     "type": "object",
                     "description": "What the call is for, for the audit trail",

@@ -98,7 +98,7 @@ fn define(settings: &Settings) -> Value {
                 "args_json": as_json("args"),
                 "env": map("Variables of the process"),
                 "env_json": as_json("env"),
-                "cwd": text("The folder that it starts in"),
+                "cwd": text("The folder in which it starts"),
                 "url": text("The address of a remote server"),
                 "headers": map("Headers for a remote server"),
                 "headers_json": as_json("headers"),

@@ -153,7 +153,7 @@ impl LargeResults {
             reading: order.reading,
         };
         if !self.keep(&key, kept, caller, Instant::now()) {
-            self.note_uncut("it is larger than what is kept of one caller, or memory is short");
+            self.note_uncut("it is larger than the limit for one caller, or memory is short");
             return None;
         }
         tracing::debug!(chars, bytes, "the text of a result was cut");

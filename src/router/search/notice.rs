@@ -17,10 +17,10 @@ pub(super) const NO_WORDS: &str =
 
 /// The notice where the caller has no server.
 pub(super) const NO_SERVERS: &str =
-    "No server can be used: none is configured, or none is for you.";
+    "No server can be used: none is configured, or you have access to none.";
 
 /// The notice where phrases had to be taken as words.
-pub(super) const NO_PHRASE: &str = "No tool has the exact phrase; these have its words.";
+pub(super) const NO_PHRASE: &str = "No tool contains the exact phrase; these contain its words.";
 
 /// The notice for a query that is larger than the limits.
 pub(super) fn too_long() -> String {

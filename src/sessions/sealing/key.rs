@@ -63,7 +63,7 @@ impl KeptKey {
                 fs::rename(&file, &aside)?;
                 tracing::warn!(
                     file = %aside.display(),
-                    "damaged key set aside, new one made; what the old one sealed is lost"
+                    "damaged key set aside, new one made; sessions of the old key are lost"
                 );
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => (),

@@ -71,7 +71,7 @@ impl SessionRecordsTask {
                 let (records, writer) = (self.records.clone(), self.writer.clone());
                 let writing = move || writer.lock().carry_out(commands, &records);
                 if let Err(error) = tokio::task::spawn_blocking(writing).await {
-                    tracing::warn!(%error, "keeping sessions was cut short");
+                    tracing::warn!(%error, "saving sessions was interrupted");
                 }
                 if later.is_empty() {
                     break;

@@ -91,7 +91,7 @@ pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
         Err(error) => {
             tracing::error!(
                 %server, %error, file = %path.display(),
-                "the record of what was approved cannot be read; every tool of the server is held until it can be, after a restart"
+                "the record of approvals cannot be read; all tools of the server are held until it is readable and the daemon restarts"
             );
             return Ledger::unread();
         }

@@ -52,7 +52,7 @@ pub enum LockError {
     #[error("{0}")]
     Unreadable(String),
     /// It is of another version.
-    #[error("its version is {0}, and this program knows {VERSION}")]
+    #[error("its version is {0}, but this program reads version {VERSION}")]
     Version(u32),
     /// A fingerprint is none.
     #[error("{server}:{tool} has no valid fingerprint")]
@@ -165,7 +165,7 @@ impl Lock {
         let by = self
             .reviewers()
             .map_or_else(String::new, |by| format!(" ({by})"));
-        format!("only an entry in {file} approves it, which its reviewers{by} write")
+        format!("only its reviewers{by} can approve it, with an entry in {file}")
     }
 
     /// The text of a lock file with those entries whose servers are meant, each as it is.

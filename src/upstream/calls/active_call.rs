@@ -160,7 +160,7 @@ impl Drop for ActiveCall {
             if self.is_answered {
                 self.link.news().post(News::Question(question));
             } else {
-                let why = "the call that it belongs to is over";
+                let why = "its call has ended";
                 let why = bridge::refused_question(&question.method, why);
                 self.link.refuse(question.id, &why);
             }

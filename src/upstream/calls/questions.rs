@@ -78,7 +78,7 @@ impl UpstreamShared {
     /// The server has shown, by this method, that it has to be divided among its clients.
     pub(in crate::upstream) fn divide(&self, method: &str) {
         if self.is_divisible() && self.habits.note_asks() {
-            tracing::info!(server = %self.name, method, "server now gets a connection per client");
+            tracing::info!(server = %self.name, method, "server gets a connection per client from now on");
             // If its queue is full, a later start finds it out anew.
             let _ = self.commands.try_send(Command::NoteHabits);
         }

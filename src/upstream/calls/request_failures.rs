@@ -124,7 +124,7 @@ impl Upstream {
                     "the server {name:?} needs more permissions for this: {}",
                     self.missing_scopes().join(", ")
                 ),
-                "Nothing ran. Ask the user to log in again and grant them; other tools of it may work.".to_owned(),
+                "Nothing ran. Ask the user to log in again and grant them; its other tools may work.".to_owned(),
             ),
             LinkError::Status {
                 status: status @ (401 | 403),
@@ -143,7 +143,7 @@ impl Upstream {
             } => (
                 ErrorCode::Overloaded,
                 format!(
-                    "the server {name:?} takes no more requests for now (HTTP 429)"
+                    "the server {name:?} accepts no more requests for now (HTTP 429)"
                 ),
                 try_again(*retry_after),
             ),

@@ -139,7 +139,7 @@ impl Subscriptions {
         let mut table = self.lock();
         if table.by_topic.len() >= MAX_TOPICS && !table.by_topic.contains_key(&topic) {
             let error =
-                format!("{MAX_TOPICS} resources and tasks of the server are subscribed to already");
+                format!("the server already has {MAX_TOPICS} subscriptions to resources and tasks");
             return Err(Failure::new(
                 ErrorCode::Overloaded,
                 error,

@@ -81,7 +81,7 @@ fn sign_of(method: &'static str, answer: Result<Outcome, LinkError>) -> SignOfLi
             if code == Some(RpcError::INTERNAL) {
                 SignOfLife::Pong
             } else {
-                failed(&"it does not speak the revision any more that it spoke")
+                failed(&"it no longer speaks the revision that it spoke before")
             }
         }
         // Whatever comes back to a ping, readable or not, comes from somebody alive.

@@ -189,7 +189,7 @@ impl Listener {
                     match result {
                         Ok(_) => self.catch_up(&mut missing),
                         Err(error) => {
-                            tracing::debug!(%error, "changes of the server are not heard of");
+                            tracing::debug!(%error, "no notifications of the server's changes arrive");
                             if !error.is_final() {
                                 retry = Some(Instant::now() + pause);
                                 pause = (pause * 2).min(MAX_RETRY);

@@ -67,7 +67,7 @@ impl fmt::Display for ListError {
             ListProblem::Cut(limit) => {
                 write!(
                     f,
-                    "{method} was cut after {limit}: the server lists more, or has no end"
+                    "{method} was cut after {limit}: the list is longer, or endless"
                 )
             }
             ListProblem::Slow => write!(f, "no answer to {method} within {} s", LISTING.as_secs()),
@@ -78,10 +78,7 @@ impl fmt::Display for ListError {
                 )
             }
             ListProblem::NoList(key) => {
-                write!(
-                    f,
-                    "the answer to {method} has something else than a list under {key:?}"
-                )
+                write!(f, "the answer to {method} has no list under {key:?}")
             }
         }
     }

@@ -41,7 +41,7 @@ impl Worker {
         let telling = async move {
             let params = Raw::author(&serde_json::json!({ "level": level.as_str() }));
             if let Err(error) = answered(&link, method::SET_LEVEL, &params).await {
-                tracing::debug!(%server, ?error, "the server could not be told which log lines are wanted");
+                tracing::debug!(%server, ?error, "the log level of the server could not be set");
             }
             // Calls wait for it once, whatever came of it.
             connection.log_level.store(Some(Arc::new(level)));

@@ -121,7 +121,7 @@ impl Worker {
         let ours = (!asks_nobody).then(|| self.shared.own_answer(&question));
         let outcome = match ours.flatten() {
             _ if asks_nobody => {
-                let why = "the server's revision of the protocol has no requests of servers";
+                let why = "the server's protocol revision does not allow requests from servers";
                 known(Outcome::Error(RpcError::invalid_request(why).to_raw()))
             }
             Some(outcome) => known(outcome),
@@ -136,7 +136,7 @@ impl Worker {
             },
         };
         if self.life.answering.len() >= ANSWERS {
-            tracing::debug!(server = %self.entry.name, "a question of the server was passed over: too many wait for their answers");
+            tracing::debug!(server = %self.entry.name, "a question of the server was ignored: too many are waiting for answers");
             return;
         }
         let answering = deliver(connected.open.link.clone(), question.id, outcome);

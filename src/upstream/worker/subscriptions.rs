@@ -133,12 +133,12 @@ fn not_offered(topic: &NewsTopic) -> NotSubscribed {
     let (code, error, hint) = match topic {
         NewsTopic::Resource(uri) => (
             ErrorCode::UnknownResource,
-            format!("the server does not tell of updates of {uri:?}"),
+            format!("the server does not report updates of {uri:?}"),
             "Read the resource when its contents are needed.",
         ),
         NewsTopic::Task(id) => (
             ErrorCode::InvalidArguments,
-            format!("the server does not tell of states of the task {id:?}"),
+            format!("the server does not report the state of the task {id:?}"),
             "Ask for its state with tasks/get.",
         ),
     };
@@ -156,6 +156,6 @@ pub(super) async fn answered(link: &Link, method: &str, params: &Raw) -> Result<
 }
 
 fn failed(code: ErrorCode, why: &str) -> NotSubscribed {
-    let error = format!("the server could not be subscribed to: {why}");
+    let error = format!("the server did not accept the subscription: {why}");
     NotSubscribed::Failed(Failure::new(code, error, "Try again later."))
 }

@@ -49,7 +49,7 @@ impl Worker {
         match &sign {
             SignOfLife::Pong => self.life.ping_habit = PingHabit::Answers,
             SignOfLife::List if self.life.ping_habit != PingHabit::Ignores => {
-                tracing::debug!(server = %self.entry.name, "the server does not know pings; it is asked for its lists instead");
+                tracing::debug!(server = %self.entry.name, "the server does not support ping; mcpproxy requests its lists instead");
                 self.life.ping_habit = PingHabit::Ignores;
             }
             _ => (),

@@ -44,11 +44,11 @@ async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
     assert_eq!(found.len(), 2, "what came after it: {found:?}");
     let (code, shown, _) = daemon.home().cli(&["status"]).await;
     assert_eq!(code, 0);
-    has!(shown, "the records begin again at");
+    has!(shown, "a new log begins at");
     let log = daemon.log();
     let said = log.matches("activity log was removed").count();
     assert_eq!(said, 1, "{log}");
-    has!(log, "the socket of the command line was removed");
+    has!(log, "the local socket was removed");
     until!(by_which_it_is_found() == before);
     let (ended, said) = daemon.spawn_rival().await;
     assert!(

@@ -116,17 +116,17 @@ fn a_port_that_is_chosen_is_written_down_and_served() {
         .says(&["is taken", "mcpproxy setup --port"]);
     let port = http::free_address().port();
     with(port).ended(0).says(&[
-        &format!("\"listen\" is 127.0.0.1:{port} in"),
+        &format!("\"listen\" is now 127.0.0.1:{port} in"),
         &format!("http://127.0.0.1:{port}"),
         "5/5 call",
     ]);
     let written = begun.0.written();
     has!(written, "// mine");
-    with(port).ended(0).says(&["3/5 daemon runs already"]);
+    with(port).ended(0).says(&["3/5 daemon already running"]);
     // Another one would be in force at the next start only.
     with(taken)
         .ended(1)
-        .says(&["the daemon runs at", "mcpproxy stop"])
+        .says(&["the daemon is already running at", "mcpproxy stop"])
         .does_not_say(&["1/5"]);
     assert_eq!(begun.0.written(), written);
 }
@@ -141,7 +141,7 @@ fn where_the_usual_port_is_taken_clients_get_a_free_one() {
     begun
         .setup(&["--yes", "--import", "none"])
         .ended(0)
-        .says(&["127.0.0.1:8080 is taken", "\"listen\" is 127.0.0.1:"]);
+        .says(&["127.0.0.1:8080 is taken", "\"listen\" is now 127.0.0.1:"]);
     let written = begun.0.written();
     let mut words = written.split('"').skip_while(|word| *word != "listen");
     let listen = words.nth(2).unwrap_or("127.0.0.1:8080");

@@ -149,7 +149,7 @@ async fn an_authorization_server_that_is_down_costs_no_login() {
 #[track_caller]
 fn check_trouble(text: &Value, why: &str) {
     has!(text, why);
-    has!(text, "renewed again in ");
+    has!(text, "next attempt in ");
 }
 
 #[tokio::test]
@@ -171,10 +171,10 @@ async fn a_server_that_refuses_every_token_does_not_cause_renewal_upon_renewal()
     server.change(|habits| habits.takes_tokens = false);
     let failed = client.call("up__echo", "{}").await.failure();
     assert_eq!(failed["code"], "server_unavailable", "{failed}");
-    check_trouble(&failed["error"], "just issued");
+    check_trouble(&failed["error"], "newly issued");
     let shown = row(&daemon, "up").await;
     assert_eq!(shown["state"], "Error", "{shown}");
-    check_trouble(&shown["last_error"], "just issued");
+    check_trouble(&shown["last_error"], "newly issued");
     has!(shown["next_step"], "keeps trying");
     for _ in 0..6 {
         client.call("up__echo", "{}").await.failure();

@@ -167,7 +167,7 @@ async fn a_state_that_nobody_gave_and_answers_to_nothing_start_no_call() {
             r#""inputResponses":{},"requestState":"mcpproxy-0""#,
             unknown,
         ),
-        (answers.as_str(), "answers nothing that was asked"),
+        (answers.as_str(), "answers no open question"),
     ];
     daemon.wait_for_tool("up__form").await;
     for (path, call) in ways {

@@ -157,7 +157,7 @@ test("a profile is made by ticking servers, and has an address", async () => {
   await page.getByRole("button", { name: "New profile" }).click();
   await form.getByLabel("Name").fill("desk");
   await form.getByRole("button", { name: "Save profile" }).click();
-  assert.equal(await form.getByLabel("Name").evaluate((field) => field.validationMessage), "Nothing was saved: a profile has the name desk already.");
+  assert.equal(await form.getByLabel("Name").evaluate((field) => field.validationMessage), "Nothing was saved: a profile named desk already exists.");
   assert.deepEqual((await here.rest("GET", "/config")).settings.profiles, { desk: { servers: ["bookings"] } });
   // One without servers has all of them.
   await form.getByLabel("Name").fill("whole");

@@ -172,10 +172,10 @@ test("an edit shows its difference before it is saved, and keeps secrets", async
   assert.equal(await page.getByLabel("Value of API_TOKEN").inputValue(), "***");
   await page.getByRole("button", { name: "Remove LOG" }).click();
   await page.getByText(/^Timing, working folder/).click();
-  await page.getByLabel(/^Call limit without progress/).fill("soon");
+  await page.getByLabel(/^Call timeout without progress/).fill("soon");
   await page.getByRole("button", { name: "Show the change" }).click();
   await page.getByText("Enter a duration such as 30s").waitFor();
-  await page.getByLabel(/^Call limit without progress/).fill("30s");
+  await page.getByLabel(/^Call timeout without progress/).fill("30s");
   await page.getByRole("button", { name: "Show the change" }).click();
   const diff = page.getByRole("table", { name: "The entry before and after" });
   await diff.getByText("call_tool_timeout").waitFor();

@@ -80,7 +80,7 @@ test("from nothing: found servers are taken over and a client is connected, on t
   assert.deepEqual(await names(), []);
   // Undone again, they are here and in the file; that is said.
   await page.getByRole("button", { name: /^Undo change/ }).first().click();
-  await page.locator("#toast", { hasText: /Cursor also starts these servers: move them under Clients$/ }).waitFor();
+  await page.locator("#toast", { hasText: /Cursor also starts these servers: move them on the Clients page$/ }).waitFor();
   await go("/ui/clients");
   await page.getByText("The client also starts 2 servers itself").waitFor();
   await here.rest("POST", "/clients/cursor/disconnect", {});
@@ -272,7 +272,7 @@ test("requiring tokens names the clients that would be refused, and gives each a
   const { page, go, title, close } = who;
   await go("/ui/access");
   await page.getByRole("button", { name: "Require tokens…" }).click();
-  await page.getByText("mcpproxy would refuse Cursor, which has no token. In the last 7 days ci-runner called without a token; over HTTP, mcpproxy would refuse it.").waitFor();
+  await page.getByText("mcpproxy would refuse Cursor, which has no token. In the last 7 days, ci-runner called without a token; over HTTP, mcpproxy would refuse it.").waitFor();
   await isSoundEverywhere(who, "requiring tokens", "access-first");
   await go("/ui/clients");
   await page.locator("tr[data-key='client cursor']").getByText("Never called").waitFor();
@@ -280,7 +280,7 @@ test("requiring tokens names the clients that would be refused, and gives each a
   await page.getByRole("button", { name: "Require tokens…" }).click();
   const question = page.getByRole("group", { name: "Require tokens?" });
   await question.getByText("mcpproxy would refuse Cursor, which has no token.").waitFor();
-  assert.ok(await question.getByLabel("Write a new token into the file of each").isChecked());
+  assert.ok(await question.getByLabel("Write a new token into each client’s file").isChecked());
   await question.getByRole("button", { name: "Require tokens" }).click();
   await page.locator("#toast", { hasText: "Tokens are required; restart Cursor" }).waitFor();
   const token = /"Authorization": "(Bearer mcpp_[\w-]+)"/.exec(here.read(".cursor/mcp.json"))?.[1];
@@ -304,7 +304,7 @@ test("requiring tokens names the clients that would be refused, and gives each a
   // A client that is disconnected needs its token no more.
   await page.getByRole("button", { name: "Disconnect Cursor" }).click();
   const leaving = page.getByRole("group", { name: "Disconnect Cursor?" });
-  await leaving.getByText("The client’s own token is revoked.").waitFor();
+  await leaving.getByText("mcpproxy revokes the client’s own token.").waitFor();
   await leaving.getByRole("button", { name: "Disconnect Cursor" }).click();
   await page.locator("#toast", { hasText: "Disconnected Cursor" }).waitFor();
   assert.equal(await status(another), 401);
@@ -324,7 +324,7 @@ test("a connected client's own servers are moved here in one step, and put back 
   await row.getByText("The client also starts 2 servers itself: rooms, my notes.").waitFor();
   await isSoundEverywhere(who, "clients with servers of their own", "clients-own");
   await page.getByRole("button", { name: "Move 2 servers of Cursor" }).click();
-  await page.getByRole("group", { name: "Move servers of Cursor?" }).getByRole("button", { name: "Move 2 servers" }).click();
+  await page.getByRole("group", { name: "Move servers from Cursor?" }).getByRole("button", { name: "Move 2 servers" }).click();
   await page.locator("#toast", { hasText: "Moved 2 servers to mcpproxy. Restart Cursor." }).waitFor();
   const names = (await here.rest("GET", "/servers")).servers.map((one) => one.name);
   assert.deepEqual(names.sort(), ["my-notes", "rooms"]);

@@ -33,7 +33,7 @@ test("a record says what the gate decided, where the time went, and that the log
   assert.equal(await fact(who.page, "Checks", "Access rule"), "allowed by rule 2");
   assert.equal(await fact(who.page, "Checks", "Quarantine"), "not quarantined");
   assert.match(await fact(who.page, "Checks", "Definition"), /^as approved, [0-9a-f]{4} [0-9a-f]{4}$/);
-  assert.equal(await fact(who.page, "Checks", "Call type"), "read, as the tool needs");
+  assert.equal(await fact(who.page, "Checks", "Call type"), "read, as the tool requires");
   const time = who.page.getByRole("region", { name: "Time", exact: true });
   assert.match(await time.innerText(), /checks[^]*wait[^]*bookings[^]*answer/);
   assert.equal(await time.locator("rect").count(), 4);
@@ -65,7 +65,7 @@ test("a server says when it was awake and how long its starts took", async () =>
   });
   const who = await visitor(here);
   await who.go("/ui/servers/bookings");
-  await who.page.getByRole("img", { name: /^Last 24 hours: ran once, .* in all, and still runs; no failed start or lost connection$/ }).waitFor();
+  await who.page.getByRole("img", { name: /^Last 24 hours: ran once, .* in all, and is still running; no failed start or lost connection$/ }).waitFor();
   const start = who.page.locator("tr", { hasText: "5 tools. Up " });
   assert.match(await start.innerText(), /\d (ms|s)/);
   await who.go("/ui/servers/broken");

@@ -15,7 +15,7 @@ const GONE = [/ERR_/, /Failed to load resource/];
 const written = (name) => JSON.parse(here.text().replace(/^\/\/.*\n/, "")).mcpServers[name];
 const timing = async (page) => {
   await page.getByText(/^Timing, working folder/).click();
-  return page.getByLabel(/^Call limit without progress/);
+  return page.getByLabel(/^Call timeout without progress/);
 };
 
 test("what was typed outlives a new start of the daemon without its logins, and is saved after a new login in another tab", async () => {
@@ -81,7 +81,7 @@ test("an entry that is changed elsewhere while it is edited is compared as it is
   await silent.fill("44s");
   await page.getByRole("button", { name: "Remove LOG" }).click();
   await here.rest("PATCH", "/servers/other", { env: { OTHER: "1" }, init_timeout: "20s", call_tool_timeout: "33s" });
-  await page.getByText(/^Something else changed the entry: .*env\.OTHER/).waitFor();
+  await page.getByText(/^The entry was changed elsewhere: .*env\.OTHER/).waitFor();
   await page.getByText(/You changed call_tool_timeout, too/).waitFor();
   assert.match(await page.getByRole("region", { name: "The changed entry" }).innerText(), /"OTHER": "\*\*\*"/);
   await isSound(who, "changed meanwhile");
@@ -98,7 +98,7 @@ test("an entry that is changed elsewhere while it is edited is compared as it is
   await page.getByRole("button", { name: "Update the form" }).click();
   assert.ok(await page.evaluate(() => document.querySelector("main form").contains(document.activeElement)));
   assert.equal(await page.getByLabel("Value of OTHER").inputValue(), "***");
-  assert.equal(await page.getByLabel(/^Call limit without progress/).inputValue(), "44s");
+  assert.equal(await page.getByLabel(/^Call timeout without progress/).inputValue(), "44s");
   assert.equal(await page.getByLabel("Value of LOG").count(), 0);
   await page.getByRole("button", { name: "Show the change" }).click();
   await page.getByRole("button", { name: "Save 2 changes" }).click();
@@ -155,7 +155,7 @@ test("notices of one kind stand beside each other, and take nothing from what fo
   await page.getByRole("textbox", { name: "Name" }).fill("carla");
   await page.getByRole("textbox", { name: "Caller", exact: true }).fill("anna");
   await page.getByRole("button", { name: "Require tokens…" }).click();
-  await page.getByText("Require a token of every client?").waitFor();
+  await page.getByText("Require a token from every client?").waitFor();
   await stays("after a question");
   await page.getByRole("button", { name: "Not now" }).click();
   await page.getByRole("button", { name: "Require tokens…" }).waitFor();

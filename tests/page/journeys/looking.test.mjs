@@ -20,7 +20,7 @@ test("the overview says of each server how it is, why, and what to do", async ()
   assert.doesNotMatch(await page.locator("main").innerText(), /mcpproxy (?:upstream|secret)|Disconnected|Authenticating/);
   assert.match(await row("clipper").innerText(), /Quarantined.*Next: review it/s);
   assert.match(await row("crm").innerText(), /Disabled.*Enable/s);
-  assert.match(await row("bookings").innerText(), /Runs; no calls in the last hour|Asleep/);
+  assert.match(await row("bookings").innerText(), /Running; no calls in the last hour|Asleep/);
   assert.equal(await page.locator("#waiting").innerText().then((text) => text[0]), "2");
   await page.getByRole("link", { name: /^Need you/ }).click();
   await page.waitForURL(/state=you/);

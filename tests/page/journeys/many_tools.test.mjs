@@ -45,8 +45,8 @@ test("a search without words is listed nowhere", async () => {
   const who = await visitor(here);
   for (const place of ["/ui/tools", "/ui/tools?q=number"]) {
     await who.go(place);
-    await who.page.getByRole("heading", { name: "Recent searches of agents" }).waitFor();
-    assert.equal(await who.page.locator("section", { hasText: "Recent searches of agents" }).last().locator("li").count(), 1, place);
+    await who.page.getByRole("heading", { name: "Recent searches by agents" }).waitFor();
+    assert.equal(await who.page.locator("section", { hasText: "Recent searches by agents" }).last().locator("li").count(), 1, place);
     await isSound(who, place);
   }
   await who.close();

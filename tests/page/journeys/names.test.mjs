@@ -137,7 +137,7 @@ test("calls within a script stand in the order in which they were made", async (
   await agentCalls(here, "code_execution", { code: "call_tool('named', 'wide', {}); call_tool('named', 'refuses', {}); 1" });
   const { records } = await here.rest("GET", "/activity?kind=call&tool=code_execution&limit=1");
   await go(`/ui/activity/${records[0].id}`);
-  const inside = page.locator("section", { has: page.getByRole("heading", { name: "Calls that it made" }) }).locator("li a");
+  const inside = page.locator("section", { has: page.getByRole("heading", { name: "Calls made by this call" }) }).locator("li a");
   assert.deepEqual((await inside.allInnerTexts()).map((text) => text.split(",")[0].trim()), ["named:wide", "named:refuses"]);
   await close();
 });

@@ -35,7 +35,7 @@ test("of a server at an address nothing is said to be started", async () => {
   await eventually("its tool", async () => (await here.rest("GET", "/tools?server=open")).total === 1);
   await go("/ui/review/held");
   await page.getByRole("button", { name: "Approve held" }).waitFor();
-  await page.getByText("the arguments of calls go to its URL, with its headers, and clients can use its 1 tool.").waitFor();
+  await page.getByText("call arguments are sent to its URL, with its headers, and clients can use its 1 tool.").waitFor();
   assert.doesNotMatch(await page.locator("main").innerText(), /user’s rights|is started|Starting/);
   // Nobody logged in to it.
   await go("/ui/servers/open");

@@ -24,7 +24,7 @@ test("new tools of all servers wait once that is chosen in the review, and one s
   const { page, go, close } = who;
   await go("/ui/review");
   await isSound(who, "trust of all servers");
-  const all = page.getByRole("group", { name: "New tools of all servers" });
+  const all = page.getByRole("group", { name: "New tools from all servers" });
   assert.ok(await all.getByRole("radio", { name: /^Accept new tools/ }).isChecked());
   await all.getByRole("radio", { name: /^Hold new tools/ }).check();
   await eventually("the setting", () => here.text().includes("\"new_tools\": \"hold\""));
@@ -42,7 +42,7 @@ test("new tools of all servers wait once that is chosen in the review, and one s
   await go("/ui/review/shop");
   await page.getByRole("button", { name: "Approve this definition" }).click();
   await eventually("the approval", async () => (await held("shop")).length === 0);
-  await page.getByRole("group", { name: "New tools of all servers" }).getByRole("radio", { name: /^Accept new tools/ }).check();
+  await page.getByRole("group", { name: "New tools from all servers" }).getByRole("radio", { name: /^Accept new tools/ }).check();
   await eventually("the setting to be gone", async () => (await here.rest("GET", "/config")).settings.new_tools === undefined);
   await close();
 });

@@ -128,7 +128,7 @@ test("a failed call says why, a masked secret is marked and found, and the call 
   const detail = page.getByRole("complementary", { name: "bookings:fail" });
   await detail.getByText("The booking system says no.").first().waitFor();
   await isSound(who, "a failed call");
-  await detail.getByRole("link", { name: "Show the calls around it" }).click();
+  await detail.getByRole("link", { name: "Show surrounding calls" }).click();
   await page.getByRole("heading", { level: 1, name: /claude-code/ }).waitFor();
   const verbs = await page.locator(".story .verb").allInnerTexts();
   assert.deepEqual(verbs.slice(0, 4).map((verb) => verb.trim()), ["searched", "found", "called", "answered"]);

@@ -73,13 +73,13 @@ export function access(_, frame) {
   function requiring() {
     const isOn = list.required();
     const out = shutOut().map((one) => one.title);
-    const seen = without.length ? ` In the last 7 days ${some(without, 5)} called without a token; over HTTP, mcpproxy would refuse ${without.length === 1 ? "it" : "them"}.` : "";
-    const names = `${out.length ? `mcpproxy would refuse ${some(out, 5)}, which ${out.length === 1 ? "has" : "have"} no token.` : seen ? "" : "mcpproxy would refuse no known client."}${seen}`;
+    const seen = without.length ? ` In the last 7 days, ${some(without, 5)} called without a token; over HTTP, mcpproxy would refuse ${without.length === 1 ? "it" : "them"}.` : "";
+    const names = `${out.length ? `mcpproxy would refuse ${some(out, 5)}, which ${out.length === 1 ? "has" : "have"} no token.` : seen ? "" : "mcpproxy would not refuse any known client."}${seen}`;
     if (isOn) {
       return section("Clients without a token", null, h("p", "mcpproxy refuses clients without a token. Clients that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
     }
     const question = h("div.confirm", { role: "group", "aria-label": "Require tokens?" },
-      h("div", h("b", "Require a token of every client?"), h("br"), h("span.soft", names, out.length ? h("label.own", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; frame.paint(); } } }), " Write a new token into the file of each") : null, list.count() || (keepsIn && out.length) ? "" : " There are no tokens yet, so no client could connect over HTTP.")),
+      h("div", h("b", "Require a token from every client?"), h("br"), h("span.soft", names, out.length ? h("label.own", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; frame.paint(); } } }), " Write a new token into each client’s file") : null, list.count() || (keepsIn && out.length) ? "" : " There are no tokens yet, so no client could connect over HTTP.")),
       button("Not now", () => { asking = false; frame.paint(); }, "btn", { "data-safe": "" }),
       button("Require tokens", require, "btn primary"));
     return section("Clients without a token", null,
@@ -92,7 +92,7 @@ export function access(_, frame) {
   /** A rule as a sentence. */
   function inWords(rule) {
     const who = [all(rule.subjects) ?? (rule.roles?.length ? "callers" : ""), rule.roles?.length ? ` with the role ${some(rule.roles, 4)}` : ""].join("");
-    const what = rule.tools?.length ? h("code", said(some(rule.tools, 6))) : "everything";
+    const what = rule.tools?.length ? h("code", said(some(rule.tools, 6))) : rule.policy === "deny" ? "anything" : "everything";
     const more = [rule.prompts ? "prompts " + some(rule.prompts, 3) : null, rule.resources ? "resources " + some(rule.resources, 3) : null].filter(Boolean);
     return [said(who || (rule.policy === "deny" ? "No caller" : "Every caller")), rule.policy === "deny" && who ? " may not use " : " may use ", what, more.length ? said(`, ${more.join(", ")}`) : null];
   }
@@ -173,7 +173,7 @@ export function access(_, frame) {
       const called = isNew ? given.value.trim() : name;
       if (!called) return given.focus();
       if (isNew && Object.hasOwn(file.settings.profiles ?? {}, called)) {
-        given.setCustomValidity(`Nothing was saved: a profile has the name ${called} already.`);
+        given.setCustomValidity(`Nothing was saved: a profile named ${called} already exists.`);
         return given.reportValidity();
       }
       const tools = document.getElementById("profile-tools").value.split("\n").map((line) => line.trim()).filter(Boolean);

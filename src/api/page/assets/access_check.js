@@ -35,6 +35,6 @@ export function because({ allowed, decided_by: by, rule, reason, kind, step, sub
   const verdict = allowed ? "allowed" : "denied";
   if (rule !== undefined) return `${verdict} by rule ${rule + 1}`;
   if (by === "default") return `${verdict} by the default: no rule matches`;
-  if (by === "token") return `the token of ${subject} does not allow it; create a token with wider limits in Access`;
+  if (by === "token") return `the token of ${subject} does not allow this; create a token with wider limits in Access`;
   return kind === "built_in" && step?.do === "show_tools" ? "name the tool as SERVER:TOOL, such as github:get_issue" : reason;
 }

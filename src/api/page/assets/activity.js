@@ -167,7 +167,7 @@ export function activity(id, first, frame) {
     };
     const pick = ({ target: { value } }) => change({ client: "", caller: "", ...(value ? { [value.split(" ")[0]]: value.slice(value.indexOf(" ") + 1) } : {}) });
     return h("label", h("span.sr", "Caller"), h("select", { "data-key": `caller ${asked.client} ${asked.caller} ${clients.size} ${callers.size}`, on: { change: pick } },
-      h("option", { value: "" }, "all callers"), group("client", "Programs", clients), group("caller", "Callers", callers)));
+      h("option", { value: "" }, "all callers"), group("client", "Clients", clients), group("caller", "Callers", callers)));
   }
 
   function filters(rows) {
@@ -197,7 +197,7 @@ export function activity(id, first, frame) {
         h("section.behind", { "aria-labelledby": "rows-h", "data-calls": "" }, h("h2.sr", { id: "rows-h" }, "Calls"),
           waits ? h("button.newrows", { type: "button", on: { click: () => { take(); frame.paint(); } } }, icon("up"), ` Show ${count(waits, "new row")} `, h("kbd.phone-no", ".")) : null,
           failure ? refused() : rows.length ? list(rows) : nothing(),
-          next === null ? null : h("p.bar.sec", button("Show older", older), h("span.dim.small", "shown since ", at(records[records.length - 1]?.time ?? new Date().toISOString())))),
+          next === null ? null : h("p.bar.sec", button("Show older", older), h("span.dim.small", "showing records since ", at(records[records.length - 1]?.time ?? new Date().toISOString())))),
         drawn ? drawn.render() : null),
     ];
   }
@@ -215,7 +215,7 @@ export function activity(id, first, frame) {
 
   function nothing() {
     const isFiltered = KEYS.some((key) => asked[key]);
-    if (isFiltered) return h("div.empty", h("b", "No match."), next === null ? "The log has no such record." : "Older records are not searched yet: press “Show older”.", h("p.acts", button("Show everything", () => frame.visit("/ui/activity"))));
+    if (isFiltered) return h("div.empty", h("b", "No match."), next === null ? "The log has no such record." : "Older records have not been searched yet: press “Show older”.", h("p.acts", button("Show everything", () => frame.visit("/ui/activity"))));
     return h("div.empty", h("b", "No calls yet."), "Connect a client to ", live.status?.url ? h("code", live.status.url) : "mcpproxy", "; its calls appear here live.", h("p.acts", go("Connect a client", "/ui/clients")));
   }
 

@@ -140,7 +140,7 @@ export function add(frame) {
     if (one.error) return h("span.bad", capital(one.error));
     if (one.outcome === "same") return h("span.dim", "same as ", said(one.name ?? ""));
     if (!canCome(one)) return h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : capital(one.reason ?? "cannot be used"));
-    if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning), "; ", again())] : h("span.dim", "not contacted before you add it");
+    if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning), "; ", again())] : h("span.dim", "not contacted until you add it");
     const it = checks.get(one.name);
     if (!it) return null;
     if (it.found) return [state("ready", "Found"), it.file === one.command ? null : h("div.sub", h("code", said(it.file)))];
@@ -172,7 +172,7 @@ export function add(frame) {
     const n = picked().length;
     const hasSecret = picked().some((one) => one.literal_secrets?.length || (one.placeholders ?? []).some(isSecret));
     return h("section.sec", { "aria-labelledby": "found-h" },
-      h("header", h("h2", { id: "found-h" }, `${count(found.servers.length, "server")} found`), h("p", "nothing is started yet")),
+      h("header", h("h2", { id: "found-h" }, `${count(found.servers.length, "server")} found`), h("p", "nothing has been started yet")),
       table("fold", [["Add", "", true], ["Name"], ["Command or URL"], ["Missing"], ["Check"]], [found.servers.map(line)]),
       found.servers.length === 1 && (called || canCome(found.servers[0])) ? naming(found.servers[0]) : null,
       h(open().length > FEW ? "div.decide" : "div.bar.sec", open().length > 1 && !it.doing ? boxes.all() : null,
@@ -204,7 +204,7 @@ export function add(frame) {
   }
 
   const knownServers = () => h("section.sec", { id: "known", "aria-labelledby": "kn-h" },
-    h("header", h("h2", { id: "kn-h" }, "Known servers"), h("p", "from a list in mcpproxy; nothing is downloaded before you add one")),
+    h("header", h("h2", { id: "kn-h" }, "Known servers"), h("p", "a list built into mcpproxy; nothing is downloaded until you add one")),
     h("ul.known", KNOWN.map((one) => h("li", h("h3", one[0]), button("Choose", () => known(one), "btn small", { "aria-label": `Choose ${one[0]}` }), h("p", `${one[1]}. Needs: ${one[2]}.`)))));
 
   function render() {
@@ -216,5 +216,5 @@ export function add(frame) {
     ];
   }
 
-  return { title: "Add a server", tab: "servers", waiting: "Looking at your clients…", load: () => Promise.all([others.load(), knowVault()]), refresh: others.refresh, render, leave: () => { clearTimeout(timer); asking?.abort(); } };
+  return { title: "Add a server", tab: "servers", waiting: "Reading your clients’ files…", load: () => Promise.all([others.load(), knowVault()]), refresh: others.refresh, render, leave: () => { clearTimeout(timer); asking?.abort(); } };
 }

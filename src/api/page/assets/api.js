@@ -35,10 +35,10 @@ export class Failure extends Error {
 /** What the daemon says to a request without a login is for programs with a key. */
 const SIGNED_OUT = { error: "You are logged out.", code: "unauthorized", hint: "Run `mcpproxy ui` to log in again (`mcpproxy ui --print` prints the link), then try again. This page keeps what you typed." };
 
-const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: "This page tries again every few seconds. Run `mcpproxy status` to see whether the daemon runs." };
+const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: "This page tries again every few seconds. Run `mcpproxy status` to see whether the daemon is running." };
 
 /** Of a request that may have changed something: it is not sent again by itself. */
-const UNSURE = { ...GONE, error: "The daemon does not answer, so the result is not known.", hint: "Check what was done before you try again. Run `mcpproxy status` to see whether the daemon runs." };
+const UNSURE = { ...GONE, error: "The daemon does not answer, so the result is not known.", hint: "Check what was done before you try again. Run `mcpproxy status` to see whether the daemon is running." };
 
 /** Limit: milliseconds that a question may take which does not say otherwise. */
 const PATIENCE = 30_000;
@@ -72,7 +72,7 @@ async function answered(response, parsed = JSON.parse) {
   }
   if (response.ok && told !== undefined) return told;
   if (response.status === 401) throw new Failure(401, SIGNED_OUT);
-  const said = told && typeof told.error === "string" ? told : { error: `The daemon answered with HTTP ${response.status} and no reason.`, code: "", hint: "The daemon’s log may have the reason: run `mcpproxy logs`." };
+  const said = told && typeof told.error === "string" ? told : { error: `The daemon answered with HTTP ${response.status} and gave no reason.`, code: "", hint: "The daemon’s log may give the reason: run `mcpproxy logs`." };
   throw new Failure(response.status, said);
 }
 
@@ -140,6 +140,6 @@ export async function undoChanges(ids) {
   const back = [];
   for (const id of ids) back.push(...((await post("config/undo", { id })).put_back ?? []));
   const left = back.find((one) => one.error);
-  if (left) throw new Failure(200, { error: `The change is undone, but ${left.file} was left unchanged: ${left.error}`, code: "client_unchanged" });
+  if (left) throw new Failure(200, { error: `The change was undone, but ${left.file} was left unchanged: ${left.error}`, code: "client_unchanged" });
   return back;
 }

@@ -164,7 +164,7 @@ async function heard(how) {
   const notices = document.getElementById("notices");
   if (how === "lost") {
     const since = live.heard ? [" shows the state at ", timeOf(live.heard), " and"] : null;
-    if (!shown?.failure?.isGone) fill(notices, note("work", ["The daemon does not answer. This page", since, " tries again every 4 s. Run ", h("code", "mcpproxy status"), " to see whether the daemon runs."]));
+    if (!shown?.failure?.isGone) fill(notices, note("work", ["The daemon does not answer. This page", since, " tries again every 4 s. Run ", h("code", "mcpproxy status"), " to see whether the daemon is running."]));
     // What was well at that moment may not be now.
     return paint();
   }

@@ -132,8 +132,8 @@ export function clients(frame) {
     const next = (...words) => h("div.sub", "Next: ", words);
     if (isRefused(one)) return [state("err", "Refused"), ["The client’s file has no token.", next("give the client a token")]];
     const starts = ownOf(one).map((server) => server.written_name);
-    const twice = starts.length ? [`The client also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " to mcpproxy, which starts each once for all clients")] : null;
-    if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["The client’s file names mcpproxy, but the client has not connected yet.", next("restart the client, because it reads the file only at start")]];
+    const twice = starts.length ? [`The client also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " to mcpproxy, which starts each server once for all clients")] : null;
+    if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["The client’s file names mcpproxy, but the client has not connected yet.", next("restart the client; it reads the file only when it starts")]];
     if (isSeen(one)) return [state("ready", "Connected"), "The client connects, but this file does not name mcpproxy."];
     if (one.error) return [state("err", "Not connected"), [h("span.bad", "mcpproxy cannot use the client’s file: ", sentence(one.error)), next("correct the file, then look again")]];
     return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `The client’s file has ${count(starts.length, "server")}`, twiceOf(one).length ? `; mcpproxy also has ${some(twiceOf(one).map((server) => server.written_name), 3)}, so ${twiceOf(one).length === 1 ? "it starts" : "they start"} twice` : "") : null];
@@ -149,7 +149,7 @@ export function clients(frame) {
     const verb = one.connected ? "disconnect" : "connect";
     const press = isBusy ? h("span.wait", { role: "status" }, "Looking…")
       : looking?.client === one.client ? null
-      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : (one.connected ? ownOf : twiceOf)(one).length ? button(`Move ${count(ownOf(one).length, "server")}`, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `Move ${count(ownOf(one).length, "server")} of ${one.title}` }) : null, " ", one.error && !one.connected ? button("Look again", () => act(one.client, load), "btn small", { "aria-label": `Look again: ${one.title}` }) : button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
+      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : (one.connected ? ownOf : twiceOf)(one).length ? button(`Move ${count(ownOf(one).length, "server")}`, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `Move ${count(ownOf(one).length, "server")} from ${one.title}` }) : null, " ", one.error && !one.connected ? button("Look again", () => act(one.client, load), "btn small", { "aria-label": `Look again: ${one.title}` }) : button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
     const rows = [row(`client ${one.client}`, [
       head("grow", said(one.title)),
       cell("", is),
@@ -166,9 +166,9 @@ export function clients(frame) {
   function moving(one) {
     const servers = ownOf(one);
     const keep = button("Keep them", () => { looking = null; frame.paint(); });
-    const line = (server) => h("li", h("b", said(server.written_name)), " ", h("code", said(server.starts)), " ", h("span.dim", server.outcome === "same" ? ["mcpproxy has it already, as ", said(server.name)] : "mcpproxy imports it"));
-    return h("div.confirm", { role: "group", "aria-label": `Move servers of ${one.title}?` },
-      h("div", h("b", `Remove ${count(servers.length, "server")} from ${short(one.file)}?`), h("br"), h("span.soft", "mcpproxy then starts each once for all clients. mcpproxy keeps a backup of the file; Undo puts the servers back.")),
+    const line = (server) => h("li", h("b", said(server.written_name)), " ", h("code", said(server.starts)), " ", h("span.dim", server.outcome === "same" ? ["mcpproxy already has it, as ", said(server.name)] : "mcpproxy imports it"));
+    return h("div.confirm", { role: "group", "aria-label": `Move servers from ${one.title}?` },
+      h("div", h("b", `Remove ${count(servers.length, "server")} from ${short(one.file)}?`), h("br"), h("span.soft", "mcpproxy then starts each server once for all clients. mcpproxy keeps a backup of the file; Undo puts the servers back.")),
       keep, button(`Move ${count(servers.length, "server")}`, () => move(one), "btn primary", { "data-write": "" }), h("ul.whole.small", servers.map(line)));
   }
 
@@ -181,7 +181,7 @@ export function clients(frame) {
     const line = (text) => [h(kinds[text[0]] ?? "span", said(text)), kinds[text[0]] ? null : "\n"];
     const diff = h("pre.code", { tabindex: "0", role: "region", "aria-label": `Changes to the file of ${title}` }, (change.diff ?? []).map(line));
     return h("div.confirm", { role: "group", "aria-label": `${verbing} ${title}?` },
-      h("div", h("b", `${change.is_found ? "Change" : "Create"} ${short(change.file)}?`), h("br"), h("span.soft", `${change.is_found && verb === "connect" ? "mcpproxy keeps a backup next to the file. " : ""}Secrets are masked on this page.${showsToken ? " The client’s own token is revoked." : ""}`)), keep, sure, h("div.whole", diff));
+      h("div", h("b", `${change.is_found ? "Change" : "Create"} ${short(change.file)}?`), h("br"), h("span.soft", `${change.is_found && verb === "connect" ? "mcpproxy keeps a backup next to the file. " : ""}Secrets are masked on this page.${showsToken ? " mcpproxy revokes the client’s own token." : ""}`)), keep, sure, h("div.whole", diff));
   }
 
   /** Programs that called and are none of the clients whose file is here. */
@@ -189,7 +189,7 @@ export function clients(frame) {
 
   function groups(shown) {
     const other = (program) => row(`program ${program.name}`, [
-      head("grow", said(program.name)), cell("", state("ready", "Connected")), cell("full", h("span.dim", "The client’s file is on another machine, or mcpproxy does not know it"), present([program])),
+      head("grow", said(program.name)), cell("", state("ready", "Connected")), cell("full", h("span.dim", "The client’s file is on another machine or unknown to mcpproxy"), present([program])),
       cell("act full", go("Show its calls", `/ui/activity?client=${part(program.name)}`, "btn small")), labelled("r", "calls, 30 d", number(program.calls)), program.last ? labelled("r", "last call", ago(program.last)) : cell("r dim hide", "–"),
     ]);
     const of = (title, rows) => (rows.length ? [h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "6" }, title)), rows] : null);

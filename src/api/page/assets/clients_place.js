@@ -8,7 +8,7 @@ import { count } from "./words.js";
 
 /** Where clients can connect, and what each address is for. */
 const ADDRESSES = [
-  ["", "the tools that the setting “Tools at /mcp” names"],
+  ["", "the tools chosen by the setting “Tools at /mcp”"],
   ["/call", "a few tools that find and call all others"],
   ["/all", "every tool in one list"],
   ["/code", "a tool that runs scripts, which call the others"],

@@ -69,7 +69,7 @@ function called({ variant, gate }) {
   const needed = gate?.call_with;
   if (!needed) return `declared as ${variant}`;
   if (!variant) return needed;
-  return needed === variant ? `${variant}, as the tool needs` : `declared as ${variant}; the tool needs ${needed}`;
+  return needed === variant ? `${variant}, as the tool requires` : `declared as ${variant}; the tool needs ${needed}`;
 }
 
 /** Where the time went, if a server had to do with it. */

@@ -158,7 +158,7 @@ export function edit(name, frame) {
 
   function whatChanges(entry) {
     const keys = Object.keys(patchOf(now, after(entry)));
-    return keys.length ? `Changed: ${keys.join(", ")}. You see the difference before it is saved.` : "You have changed nothing yet.";
+    return keys.length ? `Changed: ${keys.join(", ")}. You will see the difference before it is saved.` : "You have changed nothing yet.";
   }
 
   function buttons() {
@@ -174,7 +174,7 @@ export function edit(name, frame) {
     const { value, fault } = written(area.value);
     if (fault) return { fault };
     const [[called, entry], ...others] = entriesIn(value);
-    if (others.length) return { fault: ["This text has several servers. Enter one of them, or ", h("a.u", { href: "/ui/add" }, "paste all"), "."] };
+    if (others.length) return { fault: ["This text contains several servers. Enter one of them, or ", h("a.u", { href: "/ui/add" }, "paste all"), "."] };
     return isMap(entry) ? { value: entry, called } : { fault: "An entry must be a JSON object: {…}" };
   }
 
@@ -261,7 +261,7 @@ export function edit(name, frame) {
     }
     const text = (value) => write(value, 2);
     const save = button(`Save ${count(Object.keys(keys).length, "change")}`, () => saveChange(keys, next), "btn primary");
-    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `to ${name} in ${file}; values shown as *** stay`)), diffTable(between(text(now), text(next)), "Now", "After saving", "The entry before and after saving")));
+    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `to ${name} in ${file}; values shown as *** are kept`)), diffTable(between(text(now), text(next)), "Now", "After saving", "The entry before and after saving")));
     const isFocused = acts.contains(document.activeElement);
     fill(acts, save, button("Back", () => { fill(review); buttons(); }));
     // It was changed elsewhere while it is read: the place on the page stays, and so does the focus.
@@ -293,7 +293,7 @@ export function edit(name, frame) {
   function render() {
     const title = isNew ? "Add a server" : `Edit ${name}`;
     const trail = isNew ? crumbs(["Servers", "/ui/"], ["new", "/ui/add"], "by hand") : crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "edit");
-    const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry is in ", h("code", said(file)), "; comments and order stay.")));
+    const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry is in ", h("code", said(file)), "; comments and order are kept.")));
     if (isDemo) {
       const why = `The bundled demo server is not in ${file}. An entry with its name replaces it.`;
       return [h("div.title", h("div", trail, h("h1", title))), empty(`${name} has no entry.`, why, go("Back", `/ui/servers/${part(name)}`))];
@@ -308,7 +308,7 @@ export function edit(name, frame) {
 
 /** What came of trying a server. */
 function outcomeOf({ works, tools, reason, step, log = [] }) {
-  if (works) return note("done", [h("b", `The server works: ${count(tools, "tool")}.`), " Nothing is saved yet."]);
+  if (works) return note("done", [h("b", `The server works: ${count(tools, "tool")}.`), " Nothing has been saved yet."]);
   const next = step?.do === "log_in" ? "add it, then log in" : step?.how && sentence(step.how);
   return [note("err", [h("b", capital(reason ?? "The server does not work"), "."), " Nothing was saved.", next ? [" Next: ", next, "."] : null]), log.length ? textBox(log.join("\n"), "Log of the trial") : null];
 }

@@ -116,7 +116,7 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
 function storing(what, isPlain, turn) {
   return isPlain
     ? h("p.hint", `${what}; saving writes it into the entry in plain text. `, button(`Store it in ${vault()}`, turn, "link"))
-    : h("p.hint", `${what}; saving stores it in ${vault()}, and a reference in the entry. `, button("Keep it in the entry", turn, "link"));
+    : h("p.hint", `${what}; saving stores it in ${vault()} and writes a reference into the entry. `, button("Keep it in the entry", turn, "link"));
 }
 
 /** The secret of an OAuth client, which is one whatever it looks like. */
@@ -138,8 +138,8 @@ function clientSecret(given, { serverName, takenSecrets, headers, changed }) {
 
 const MORE = [
   ["idle_timeout", "Sleeps when unused for", ["adaptive", "never"]],
-  ["init_timeout", "Time to connect", []],
-  ["call_tool_timeout", "Call limit without progress", []],
+  ["init_timeout", "Connection timeout", []],
+  ["call_tool_timeout", "Call timeout without progress", []],
 ];
 
 /** `name` is that of the entry that is edited, or null; `takenSecrets` are names of secrets that are stored or referred to; `changed` hears of every change. */

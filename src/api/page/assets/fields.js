@@ -59,7 +59,7 @@ function single(control, about, parse) {
 
 function parsed(text) {
   const { value, fault } = written(text);
-  return fault ? { fault: `${fault} Write texts in double quotes.` } : { value };
+  return fault ? { fault: `${fault} Put text in double quotes.` } : { value };
 }
 
 const option = (value, word) => h("option", { value }, said(word));
@@ -191,7 +191,7 @@ export function objectFields(schema, given, root, depth) {
   const without = all.length - names.length;
   const fields = names.map((name) => [name, fieldFor(schema.properties[name], { name, required: required.has(name) }, given?.[name], root, depth)]);
   return {
-    nodes: [fields.map(([, field]) => field.node), without > 0 ? h("p.hint.field", `${without.toLocaleString("en-US")} more have no field here. Enter them as JSON.`) : null],
+    nodes: [fields.map(([, field]) => field.node), without > 0 ? h("p.hint.field", `${without.toLocaleString("en-US")} more parameters have no field here. Enter them as JSON.`) : null],
     isEmpty: names.length === 0,
     read() {
       const value = {};

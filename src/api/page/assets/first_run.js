@@ -34,7 +34,7 @@ export function firstRun(frame, calls) {
 
   function firstCall() {
     const [call] = calls.rows();
-    if (!call) return h("p.wait", icon("s-work", true), "Waiting for the first call of a client. It will appear here.");
+    if (!call) return h("p.wait", icon("s-work", true), "Waiting for the first call from a client. It will appear here.");
     return h("p", icon("s-ready"), " ", h("a", { href: `/ui/activity/${call.id}` }, h("code", said(thing(call)))), ` by ${asker(call) || "a client"}, ${took(call.duration_us)}`);
   }
 
@@ -61,12 +61,12 @@ export function firstRun(frame, calls) {
       const n = others.open.length;
       return [
         h("div.hero", h("h1", "mcpproxy is running and has no servers yet"),
-          h("p.soft", "Add each server once, connect each client once. Agents then search all tools through one address instead of loading every definition.")),
+          h("p.soft", "Add each server once and connect each client once. Agents then search all tools through one address instead of loading every definition.")),
         h("h2.sec", h("span.n", "1"), "Add servers in one of three ways"),
         h("div.ways",
           way("w1", "Import", waiting(), n ? go(`Choose from ${count(n, "server")}`, "/ui/add#import", "btn primary") : go("Look again", "/ui/add#import"), "mcpproxy import"),
           way("w2", "Add or paste", "Paste text from a README, choose a known server, or fill in a form.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
-          way("w3", "Try the demo", "A bundled server with harmless tools. It downloads nothing, changes no file of yours, and ends with the daemon.", it.doing ? h("span.wait", { role: "status" }, it.doing) : button("Start the demo", demo), "mcpproxy serve --demo")),
+          way("w3", "Try the demo", "A bundled server with harmless tools. It downloads nothing, changes none of your files, and ends with the daemon.", it.doing ? h("span.wait", { role: "status" }, it.doing) : button("Start the demo", demo), "mcpproxy serve --demo")),
         it.failure ? failed(it.failure) : null,
         steps(),
       ];

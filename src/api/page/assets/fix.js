@@ -84,7 +84,7 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
     wanted.secret && wanted.change ? shown : null,
     // Another command is looked for when its field is left.
     args ? h("div", { "data-kept": "", id: "fix-there" }, commandCheck(field, () => ({ command: field.value.trim(), cwd: entry.cwd, path: entry.env?.PATH })).node) : null,
-    h("p.hint", { id: "fix-hint" }, wanted.hint ?? (wanted.change ? [`mcpproxy stores it in ${vault()} as `, h("code", said(wanted.secret)), " and writes a reference into the entry."] : `mcpproxy stores it in ${vault()}. The entry has a reference to it already.`)));
+    h("p.hint", { id: "fix-hint" }, wanted.hint ?? (wanted.change ? [`mcpproxy stores it in ${vault()} as `, h("code", said(wanted.secret)), " and writes a reference into the entry."] : `mcpproxy stores it in ${vault()}. The entry already has a reference to it.`)));
 }
 
 /** Steps after which a program was there, ran, and ended. */

@@ -62,7 +62,7 @@ export function history(frame, changed) {
     const names = entry.changes.filter(({ path: [where, , key], after }) => where === "mcpServers" && !key && after === undefined).map(({ path }) => path[1]);
     const found = names.length ? (await ask("import").catch(() => null))?.servers ?? [] : [];
     const clients = [...new Set(found.filter((one) => one.outcome === "same" && names.includes(one.name)).map((one) => TITLES[one.client] ?? one.client))];
-    return clients.length ? `. ${some(clients, 3)} also ${clients.length === 1 ? "starts" : "start"} these servers: move them under Clients` : "";
+    return clients.length ? `. ${some(clients, 3)} also ${clients.length === 1 ? "starts" : "start"} these servers: move them on the Clients page` : "";
   }
 
   const value = (path, one) => (one === undefined || one === null ? h("span.dim", "–") : h("code", said(text(path, one)).map((piece) => (typeof piece === "string" && piece.length > 120 ? `${piece.slice(0, 120)}…` : piece))));

@@ -69,7 +69,7 @@ export function imports(frame, done = () => {}) {
       if (came.length) toast(out.length ? [`Moved ${count(came.length - left.length, "server")} to mcpproxy`, left.length ? `, imported ${left.length} more. ` : ". ", [...next].map(([verb, all]) => `${verb} ${all.map((client) => TITLES[client] ?? client).join(", ")}.`).join(" ")] : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
       await done();
       const stays = moved.find((one) => one.error);
-      if (stays) throw new Failure(200, { error: `The servers are imported, but also still in the file of ${TITLES[stays.client] ?? stays.client}: ${stays.error}`, code: "client_unchanged" });
+      if (stays) throw new Failure(200, { error: `The servers were imported, but are still in the file of ${TITLES[stays.client] ?? stays.client}: ${stays.error}`, code: "client_unchanged" });
     });
   }
 
@@ -121,7 +121,7 @@ export function imports(frame, done = () => {}) {
     if (one.outcome === "new") parts.push("new");
     else if (one.outcome === "renamed") parts.push("new; ", sentence(one.reason ?? "renamed"));
     else if (one.outcome === "same" && taken?.has(one.name)) parts.push(state("ready", "imported"), " as ", h("a.u", { href: `/ui/servers/${part(one.name)}` }, said(one.name)));
-    else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? ["; there with different ", said(one.differing.join(", "))] : null));
+    else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? [", but with different ", said(one.differing.join(", "))] : null));
     else parts.push(h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : "cannot be used", one.reason ? [": ", sentence(one.reason)] : null));
     if (one.disabled) parts.push(", stays disabled");
     if (one.quarantined) parts.push(", stays quarantined");
@@ -131,7 +131,7 @@ export function imports(frame, done = () => {}) {
       const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";
       parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), canCome(one) ? "; enter it on the server’s page" : null));
     }
-    if (one.literal_secrets?.length) parts.push(h("div.sub", h("code", said(one.literal_secrets.join(", "))), " has a secret in plain text"));
+    if (one.literal_secrets?.length) parts.push(h("div.sub", "Secrets in plain text: ", h("code", said(one.literal_secrets.join(", ")))));
     if (one.left_behind?.length) parts.push(h("div.sub", "Not imported: ", said(one.left_behind.join(", "))));
     return parts;
   }
@@ -148,7 +148,7 @@ export function imports(frame, done = () => {}) {
     }
     const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} in ` : "looked in ", h("code", said(found.home)));
     if (!found.servers.length) {
-      return box(where, faults, outcome(), h("div.empty", h("b", "Nothing to import."), "The files of your clients have no servers besides mcpproxy. To import from another file, paste its content above."));
+      return box(where, faults, outcome(), h("div.empty", h("b", "Nothing to import."), "Your clients’ files have no servers besides mcpproxy. To import from another file, paste its content above."));
     }
     const n = picked().length;
     const stored = picked().some((one) => one.literal_secrets?.length) ? offer.stored() : null;

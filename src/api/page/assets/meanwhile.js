@@ -12,7 +12,7 @@ const NAMED = 6;
 export const removed = (name) => note("err", [h("b", "The server ", said(name), " was removed while you edited it."), " You cannot save the entry any more. This page keeps what you typed."], go("Servers", "/ui/", "btn small"));
 
 /** Its entry is there, and cannot be used. */
-export const unusable = (row) => note("err", [h("b", "Something else changed the entry, which now has a mistake. "), capital(row.last_error ?? ""), ". This page keeps what you typed."]);
+export const unusable = (row) => note("err", [h("b", "The entry was changed elsewhere and now has a mistake. "), capital(row.last_error ?? ""), ". This page keeps what you typed."]);
 
 /** Its entry is another than `before`: `mine` is what was typed, as a patch of that one; `take` brings the change into the form. */
 export function changed(before, now, mine, take) {
@@ -20,7 +20,7 @@ export function changed(before, now, mine, take) {
   const both = changedKeys(mine).filter((key) => theirs.includes(key));
   const keys = (list) => h("code", said(some(list, NAMED)));
   return note("warn", [
-    h("b", "Something else changed the entry: "), keys(theirs), ". This page keeps what you typed; saving writes only the keys that you changed.",
+    h("b", "The entry was changed elsewhere: "), keys(theirs), ". This page keeps what you typed; saving writes only the keys that you changed.",
     both.length ? [" You changed ", keys(both), ", too; saving writes your values."] : null,
   ], button("Update the form", take, "btn small"));
 }

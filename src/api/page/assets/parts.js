@@ -109,8 +109,8 @@ export function stepWords({ step, next_step: told }) {
     case "log_in": return "log in; your browser opens its page";
     case "review": case "enable": case "restart": case "remove": return `${step.do} it`;
     case "wait": return "wait: mcpproxy keeps trying";
-    case "find_type": return "check the path of its URL, or edit it and set Transport to “detected automatically”";
-    case "allow_longer_calls": return "check whether the call ran, then let its calls take longer";
+    case "find_type": return "check the path of its URL, or edit the server and set Transport to “detected automatically”";
+    case "allow_longer_calls": return "check whether the call ran, then allow longer calls";
     case "fix_entry": return step.how ?? "correct its entry";
     default: return told;
   }

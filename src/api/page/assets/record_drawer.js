@@ -21,7 +21,7 @@ export async function recordDrawer(id, close) {
 
 /** The same where there is no such record. */
 export const noRecord = (failure, close) => ({
-  render: () => h("aside.drawer.open", { "aria-label": "Detail", "data-key": "no record" }, wrong(failure), h("p.hint", "mcpproxy removes old records; the settings “Keep records for” and “Maximum records” say when."), h("p.acts", go("All activity", close))),
+  render: () => h("aside.drawer.open", { "aria-label": "Detail", "data-key": "no record" }, wrong(failure), h("p.hint", "mcpproxy removes old records; the settings “Keep records for” and “Maximum records” determine when."), h("p.acts", go("All activity", close))),
 });
 
 function drawer(record, others, isThere, close) {
@@ -48,9 +48,9 @@ function drawer(record, others, isThere, close) {
       ["Times", record.times],
       ["Server", record.server && (isThere ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : [said(record.server), ", which is not configured"])],
     ]),
-    h("p.acts.sec", again(record), record.kind === "call" && record.caller ? go("Show the calls around it", `/ui/activity/session/${record.id}`, "btn small") : null),
+    h("p.acts.sec", again(record), record.kind === "call" && record.caller ? go("Show surrounding calls", `/ui/activity/session/${record.id}`, "btn small") : null),
     gateSection(record), timeSection(record), argumentsSection(record), toldSection(record),
-    others.length ? h("section.sec", h("header", h("h3", record.parent ? "Other calls of the same script" : "Calls that it made")), feed(others)) : null);
+    others.length ? h("section.sec", h("header", h("h3", record.parent ? "Other calls of the same script" : "Calls made by this call")), feed(others)) : null);
 }
 
 /** How much was asked and answered. Of what we answered ourselves no size is known. */
@@ -66,7 +66,7 @@ export function step(record) {
   const name = record.server && part(record.server);
   if (!name) return null;
   if (["tool_held", "tool_changed", "server_quarantined"].includes(record.code)) return go("Review", `/ui/review/${name}`, "btn small");
-  if (record.step?.do === "allow_longer_calls") return go("Let its calls take longer", `/ui/servers/${name}/edit`, "btn small");
+  if (record.step?.do === "allow_longer_calls") return go("Allow longer calls", `/ui/servers/${name}/edit`, "btn small");
   if (record.step?.do === "read_log") return go("Open log", `/ui/servers/${name}#log`, "btn small");
   if (record.code === "login_required") return go("Log in", `/ui/servers/${name}/login`, "btn small");
   return go("Open server", `/ui/servers/${name}`, "btn small");

@@ -154,7 +154,7 @@ export function review(wanted, frame) {
     const rows = waiting.some((one) => one.name === name) ? waiting : [shown.server, ...waiting];
     const line = (one) => h("li", { "data-row": "", "data-key": one.name }, h("a", { href: `/ui/review/${part(one.name)}`, "aria-current": one.name === name ? "true" : undefined },
       h("b", said(one.name)), one.quarantined ? state("held", "quarantined") : one.held ? state("held", `${one.held} held`) : state("ready", "nothing held"),
-      h("span.small", one.quarantined ? `${one.transport ?? "broken"}, ${one.tools ? count(one.tools, "tool") : "no tools known"}` : "of a trusted server")));
+      h("span.small", one.quarantined ? `${one.transport ?? "broken"}, ${one.tools ? count(one.tools, "tool") : "no tools known"}` : "trusted server")));
     return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)), decidedList(decided, undo));
   }
 
@@ -226,7 +226,7 @@ export function review(wanted, frame) {
       return h("div.sec", confirm(`Remove ${name}?`, "Deletes its entry, its log and its login.", `Remove ${name}`, removeIt, back));
     }
     const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button(`Disable ${name}`, () => disable()), button("Decide later", () => keepBlocked())];
-    const starts = `Once approved, ${risk(shown.server)}, and clients can use ${shown.inspected ? `its ${count(tools, "tool")}` : "all tools that it lists"}.`;
+    const starts = `Once you approve it, ${risk(shown.server)}, and clients can use ${shown.inspected ? `its ${count(tools, "tool")}` : "all tools that it lists"}.`;
     const mustAsk = dangerous || !shown.inspected;
     if (asked === "all") {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing its tools";
@@ -260,7 +260,7 @@ export function review(wanted, frame) {
       return [confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "Clients then get it at once, and models read its text.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later"), off ? h("p.acts", off) : null];
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
-    return h("div.decide", h("p.small.dim", thing.fingerprint ? ["You approve the definition with the fingerprint ", h("code", print(thing)), ". mcpproxy holds the next change again."] : "mcpproxy holds the next change again."),
+    return h("div.decide", h("p.small.dim", thing.fingerprint ? ["You approve the definition with the fingerprint ", h("code", print(thing)), ". mcpproxy will hold the next change, too."] : "mcpproxy will hold the next change, too."),
       off, button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
@@ -270,7 +270,7 @@ export function review(wanted, frame) {
     const [says] = of("instructions");
     return [
       says ? section("Its instructions", h("p", "text for agents"), instructions(says, isSaid)) : null,
-      offers("Tools", h("p", "as the server describes them, with invisible characters named"), of("tool"), isSaid),
+      offers("Tools", h("p", "as the server describes them, with invisible characters made visible"), of("tool"), isSaid),
       offers("Prompts", null, of("prompt"), isSaid),
       offers("Resources", null, of("resource"), isSaid),
       offers("Resource templates", null, of("template"), isSaid),

@@ -42,12 +42,12 @@ const isRemote = ({ transport }) => Boolean(transport && transport !== "stdio");
 export const contacts = (server) => (isRemote(server) ? "connects to" : "starts");
 
 /** What approving a server lets it have, within a sentence. */
-export const risk = (server) => (isRemote(server) ? "the arguments of calls go to its URL, with its headers" : "the server runs with the rights of your user");
+export const risk = (server) => (isRemote(server) ? "call arguments are sent to its URL, with its headers" : "the server runs with the rights of your user");
 
 /** What a person can do where a lock file says what is accepted, as the command line says it. */
 export function locked({ lock_file: file, lock_step: step, server }) {
   if (!file) return null;
-  return note("held", [h("b", "Nothing can be approved here. "), capital(step ?? ""), ".", server.quarantined ? [" To end its quarantine, set in its entry ", h("code", "\"quarantined\": false"), "."] : null]);
+  return note("held", [h("b", "Nothing can be approved here. "), capital(step ?? ""), ".", server.quarantined ? [" To end the quarantine, set ", h("code", "\"quarantined\": false"), " in its entry."] : null]);
 }
 
 /** What agents changed of an entry, and what it is held for. */

@@ -110,7 +110,7 @@ export function search(first, frame) {
 
   function render() {
     const title = h("div.title", h("div", h("h1", asked.q ? "An agent’s search" : "Tools"),
-      h("p.sub", asked.q ? ["The answer of ", h("code", "retrieve_tools"), " to these words, in the same order, with the reasons for the order."] : `${count(known.length, "tool")} of ${count(servers.length, "server")}. Search for a task to see the tools that an agent would find.`)));
+      h("p.sub", asked.q ? ["The answer from ", h("code", "retrieve_tools"), " to these words, in the same order, with the reasons for the order."] : `${count(known.length, "tool")} of ${count(servers.length, "server")}. Search for a task to see the tools that an agent would find.`)));
     if (failure) return [title, settings(), refused()];
     return [title, settings(), h("div.cols.wide", found ? ranking() : whole.render(), aside())];
   }
@@ -200,7 +200,7 @@ export function search(first, frame) {
 
   function asks() {
     if (!lately.length) return null;
-    return h("section.sec", { "aria-labelledby": "lately-h" }, h("header", h("h2", { id: "lately-h" }, "Recent searches of agents")),
+    return h("section.sec", { "aria-labelledby": "lately-h" }, h("header", h("h2", { id: "lately-h" }, "Recent searches by agents")),
       h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", record.found === 0 ? h("span.bad", "finds nothing now ") : null, h("span.dim", said(asker(record)), ", ", at(record.time))))));
   }
 

@@ -79,7 +79,7 @@ export function server(name, frame, first) {
   /** The daemon knows whether there was a login to forget. */
   const logOut = () => act("Logging out…", async () => {
     const { changed } = await verb("logout");
-    toast(changed.length ? `Logged out of ${name}: its login tokens are deleted` : `You were not logged in to ${name}, so nothing was changed`);
+    toast(changed.length ? `Logged out of ${name}: its login tokens were deleted` : `You were not logged in to ${name}, so nothing was changed`);
   });
 
   function actions(one, fix) {
@@ -202,7 +202,7 @@ export function server(name, frame, first) {
     const parts = [[sorted.filter((tool) => tool.callable).length, "on"], [of(["tool_disabled"]), "off"], [of(["tool_held", "tool_changed"]), "held"]].filter(([n]) => n).map(([n, word]) => `${number(n)} ${word}`).join(", ");
     const several = parts && sorted.length > 1 && details.entry && !details.server.demo ? h("a.end.small", { href: query("/ui/tools", { server: name }) }, "Choose several") : null;
     const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, several ? "link small" : "end link small");
-    const aside = [h("p", parts, shown.length < sorted.length ? `${parts && "; "}${shown.length} of ${sorted.length} shown, those with most calls first` : ""), several, sorted.length > FEW ? all : null];
+    const aside = [h("p", parts, shown.length < sorted.length ? `${parts && "; "}${shown.length} of ${sorted.length} shown, those with the most calls first` : ""), several, sorted.length > FEW ? all : null];
     const listed = new Set(sorted.map(own));
     const unlisted = calls.tools.filter((one) => !listed.has(one.tool)).map((one) => `${one.tool} (${count(one.calls, "call")})`);
     return section("Tools", aside, table("fold", [["Tool"], ["Type"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"], ["For agents"]], [shown.map(line)]),
@@ -223,9 +223,9 @@ export function server(name, frame, first) {
           ["Own address", live.status?.url ? [h("code", `${live.status.url}/server/${part(name)}`), " ", copying("copy", `${live.status.url}/server/${part(name)}`, "link small")] : undefined],
           ["Started", entry.start === "eager" ? "with the daemon" : "when it is needed"],
           ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "after 1 to 5 min without use" : ["after ", said(spelt(entry.idle_timeout)), " without use"]],
-          ["Shared by", one.instances === undefined ? "all clients" : `not by all clients; ${count(one.instances, "instance runs", "instances run")}`],
-          ["Time to connect", said(spelt(entry.init_timeout))],
-          ["Call limit", [said(spelt(entry.call_tool_timeout)), " without progress"]],
+          ["Shared by", one.instances === undefined ? "all clients" : `not all clients; ${count(one.instances, "instance runs", "instances run")}`],
+          ["Connection timeout", said(spelt(entry.init_timeout))],
+          ["Call timeout", [said(spelt(entry.call_tool_timeout)), " without progress"]],
           ["Changed tools", entry.tool_changes === "allow" ? "accepted unreviewed" : "held until approved"],
           ["New tools", { hold: "held until approved", allow: "usable at once" }[entry.new_tools] ?? "as for all servers"],
           ["Log file", details.log_file ? h("code", said(details.log_file)) : undefined],

@@ -50,11 +50,11 @@ export function settings(query, frame) {
         h("div.acts", notifying(frame.paint),
           file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
           go("JSON Schema", "/api/v1/config/schema"), go("Access", "/ui/access"))),
-      isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; without comments, with masked secrets"), json(file.settings, "The configuration file", "code short")) : null,
+      isFile && file ? section("File", h("p", h("code", said(file.config_file)), "; comments left out, secrets masked"), json(file.settings, "The configuration file", "code short")) : null,
       // What the daemon says of a file that it did not load stands above.
       unreadable ? null : status.warnings.map((warning) => warned(warning, file, mend)),
       it.failure ? failed(it.failure) : null,
-      file ? values() : status.config_error ? empty("No setting can be changed until the file is correct.", "mcpproxy uses the last good settings until then.") : failed(unreadable),
+      file ? values() : status.config_error ? empty("No setting can be changed until the file is corrected.", "mcpproxy uses the last good settings until then.") : failed(unreadable),
       past.render(),
       checkUp.render(),
       daemon(),
@@ -83,7 +83,7 @@ export function settings(query, frame) {
     };
     const find = h("input.filter", { type: "search", "aria-label": "Find a setting", placeholder: "Find a setting, such as limit or listen", value: filter, on: { input: (event) => { filter = event.target.value; frame.paint(); } } });
     return h("form", { "aria-label": "Settings", on: { submit: (event) => { event.preventDefault(); save(); } } },
-      h("div.bar", find, h("span.seg", { role: "group", "aria-label": "Which" }, part("", "All"), part("own", "In the file", rows.filter((one) => one.isSet).length), part("unsaved", "Unsaved", edits.size)), h("span.dim.small", "of ", h("code", said(file.config_file)), file.exists ? "" : ", which does not exist yet")),
+      h("div.bar", find, h("span.seg", { role: "group", "aria-label": "Which" }, part("", "All"), part("own", "In the file", rows.filter((one) => one.isSet).length), part("unsaved", "Unsaved", edits.size)), h("span.dim.small", "in ", h("code", said(file.config_file)), file.exists ? "" : ", which does not exist yet")),
       table("fold", [["Setting"], ["Value"], ["Default"], ["From"], ["Takes effect", "r"]], groups.map(body)),
       groups.some(([, keys]) => keys.some(fits)) ? null : h("div.empty", h("b", "No match."), h("p.acts", button("All settings", () => { [filter, only] = ["", ""]; frame.paint(); }))),
       unsaved());

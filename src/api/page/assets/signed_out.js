@@ -17,6 +17,6 @@ export function signedOut() {
 
 /** The same above what somebody has typed, which stays. */
 export const signedOutNote = () => note("err", [
-  h("b", "You are logged out."), " This page keeps what you typed. Run ", h("code", "mcpproxy ui"), " on the machine where mcpproxy runs to log in again (",
+  h("b", "You are logged out."), " This page keeps what you typed. To log in again, run ", h("code", "mcpproxy ui"), " on the machine where mcpproxy runs (",
   h("code", "mcpproxy ui --print"), " prints the link), then continue here.",
 ]);

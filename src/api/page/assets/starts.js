@@ -63,7 +63,7 @@ function drawing(stretches, failed, isReady, now) {
   const ends = failed.reduce((sum, record) => sum + (record.times ?? 1), 0);
   const fails = failed.slice(0, 200).map((record) => svg("rect.fail", { x: Math.min(998, x(Date.parse(record.time))), y: 8, width: 2, height: 22 }));
   const sum = stretches.reduce((all, [from, to]) => all + to - Math.max(from, now - DAY), 0);
-  const times = stretches.length === 0 ? "did not run" : `ran ${stretches.length === 1 ? "once" : `${stretches.length} times`}, ${span(sum / 1000)} in all${isReady ? ", and still runs" : ""}`;
+  const times = stretches.length === 0 ? "did not run" : `ran ${stretches.length === 1 ? "once" : `${stretches.length} times`}, ${span(sum / 1000)} in all${isReady ? ", and is still running" : ""}`;
   const label = `Last 24 hours: ${times}; ${ends ? count(ends, "failed start or lost connection", "failed starts or lost connections") : "no failed start or lost connection"}`;
   const hour = (back) => {
     const date = new Date(now - back * 3_600_000);

@@ -70,10 +70,10 @@ export function stories(frame) {
   }
 
   const render = () => [
-    h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversations"), h("h1", "Conversations"), h("p.sub", "The calls of each client, with a new conversation after a pause of 30 min. The newest are first."))),
+    h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversations"), h("h1", "Conversations"), h("p.sub", "Each client’s calls, newest conversation first. A pause of 30 min begins a new conversation."))),
     found.length ? table("fold.two", [["Client"], ["Since"], ["Lasted", "r"], ["Searched", "r"], ["Called", "r"], ["Failed", "r"], ["Refused", "r"], ["Tokens", "r"]], [found.map(line)])
-      : empty("No calls yet.", "Each conversation of a client with its tools is listed here.", go("Connect a client", "/ui/clients")),
-    next === null ? null : h("p.bar.sec", button("Show older", async () => { await read(next); frame.paint(); }), h("span.dim.small", "shown since ", at(records.at(-1).time))),
+      : empty("No calls yet.", "Each client’s conversations with its tools are listed here.", go("Connect a client", "/ui/clients")),
+    next === null ? null : h("p.bar.sec", button("Show older", async () => { await read(next); frame.paint(); }), h("span.dim.small", "showing calls since ", at(records.at(-1).time))),
   ];
 
   return { title: "Conversations", tab: "activity", waiting: "Reading the calls…", load: () => read(), render };
@@ -166,8 +166,8 @@ export function story(id, first, frame) {
     const tab = (word, which, some) => ({ word, n: n(some), href: href(which), current: only === which });
     const list = query("/ui/activity", middle.client ? { client: asker(middle) } : { caller: middle.caller });
     return [
-      h("div.title", h("div", crumbs(["Activity", "/ui/activity"], ["Conversations", "/ui/activity/session"], "one"), h("h1", said(asker(middle) || "A client"), ", since ", at(steps[0]?.time ?? middle.time)),
-        h("p.sub", middle.caller ? ["Calls of ", h("code", said(middle.caller)), ", without a pause of more than 30 min."] : "Calls without a pause of more than 30 min.")), h("div.acts", go("Show as a list", list))),
+      h("div.title", h("div", crumbs(["Activity", "/ui/activity"], ["Conversations", "/ui/activity/session"], "conversation"), h("h1", said(asker(middle) || "A client"), ", since ", at(steps[0]?.time ?? middle.time)),
+        h("p.sub", middle.caller ? ["Calls by ", h("code", said(middle.caller)), ", with no pause longer than 30 min."] : "Calls with no pause longer than 30 min.")), h("div.acts", go("Show as a list", list))),
       strip([["Searched", count(searches.length, "time")], ["Called", n(calls)], ["Failed", n(calls.filter(isFailed))], ["Refused", n(calls.filter(isRefused))], ["Answers", `${bytes(answers(steps))} ≈ ${short(tokens(answers(steps)))} tokens`]]),
       segments("Filter", [tab("All", "", steps), tab("Failed or refused", "bad", steps.filter(isBad)), tab("Secrets masked", "masked", steps.filter((one) => one.masked))]),
       h("p.hint", "mcpproxy does not see the messages between the user and the agent."),
@@ -175,5 +175,5 @@ export function story(id, first, frame) {
     ];
   }
 
-  return { title: "Conversation", tab: "activity", waiting: "Reading the calls…", load, render, ways: (failure) => (failure.status === 404 ? { text: "mcpproxy removes old records; the settings “Keep records for” and “Maximum records” say when.", links: [go("All conversations", "/ui/activity/session")] } : null), navigate: (now) => { only = now.get("only") ?? ""; } };
+  return { title: "Conversation", tab: "activity", waiting: "Reading the calls…", load, render, ways: (failure) => (failure.status === 404 ? { text: "mcpproxy removes old records; the settings “Keep records for” and “Maximum records” determine when.", links: [go("All conversations", "/ui/activity/session")] } : null), navigate: (now) => { only = now.get("only") ?? ""; } };
 }

@@ -57,7 +57,7 @@ export function tokens(frame) {
       cell("act full", revoking === token.name ? null : button("Revoke", () => { revoking = token.name; frame.paint(); }, "btn small", { "aria-label": `Revoke ${token.name}` })),
     ])];
     if (revoking === token.name) {
-      const ask = confirm(`Revoke ${token.name}?`, "mcpproxy refuses its clients within a second, also in open sessions. You cannot undo this.", `Revoke ${token.name}`, () => revoke(token.name), () => { revoking = null; frame.paint(); });
+      const ask = confirm(`Revoke ${token.name}?`, "mcpproxy refuses its clients within a second, even in open sessions. You cannot undo this.", `Revoke ${token.name}`, () => revoke(token.name), () => { revoking = null; frame.paint(); });
       rows.push(h("tr.open", { role: "row", "data-key": `revoke ${token.name}` }, h("td.full", { role: "cell", colspan: "6" }, ask)));
     }
     return rows;
@@ -139,7 +139,7 @@ export function tokens(frame) {
 
   function render() {
     const columns = [["Caller"], ["Calls"], ["Servers"], ["Expires", "r"], ["Last call", "r"], ["Action", "", true]];
-    const inFile = list.in_file.length ? h("p.hint", `The configuration file has tokens of ${list.in_file.join(", ")}.`) : null;
+    const inFile = list.in_file.length ? h("p.hint", `The configuration file contains tokens for ${list.in_file.join(", ")}.`) : null;
     return [
       it.failure ? failed(it.failure) : null,
       shownOnce(),

@@ -211,7 +211,7 @@ export function tool(name, frame, first) {
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),
     ]);
     return h("section.sec", { "aria-labelledby": "h-h" },
-      h("header", h("h2", { id: "h-h" }, "History"), h("p", `${last}in 24 hours ${counted(all.calls, sums)} ${all.calls === 1 ? "call" : "calls"}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`), h("a.end.small", { href: query("/ui/activity", { tool: known.name }) }, "All calls of this tool")),
+      h("header", h("h2", { id: "h-h" }, "History"), h("p", `${last}${counted(all.calls, sums)} ${all.calls === 1 ? "call" : "calls"} in 24 hours, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`), h("a.end.small", { href: query("/ui/activity", { tool: known.name }) }, "All calls of this tool")),
       recordedAs(calls.records[0]),
       rows.length
         ? table("fold.two", [["Time"], ["Caller"], ["Outcome"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)])

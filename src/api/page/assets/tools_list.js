@@ -15,7 +15,7 @@ const STEP = 200;
 const DAYS = 30;
 
 const TYPES = [["", "any type"], ["read", "read"], ["write", "write"], ["destructive", "destructive"]];
-const STATES = [["", "any state"], ["offered", "offered"], ["hidden", "hidden"], ["held", "held"], ["out", "of a disabled or quarantined server"]];
+const STATES = [["", "any state"], ["offered", "offered"], ["hidden", "hidden"], ["held", "held"], ["out", "server disabled or quarantined"]];
 
 /** In which of the states a tool is. */
 function stateOf(tool) {
@@ -100,7 +100,7 @@ export function toolsList(frame, asked, change) {
       h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), others.length ? h("span.small.dim", `${number(others.length)} more ${others.length === 1 ? "is" : "are"} hidden from agents, below.`) : null),
       filters(), several(),
       it.failure ? failed(it.failure) : null,
-      rows.length ? null : empty("No tool fits these filters.", "", go("All tools", "/ui/tools")),
+      rows.length ? null : empty("No tool matches these filters.", "", go("All tools", "/ui/tools")),
       lines(offered.slice(0, most)),
       rest.length ? [h("h2.sec", `${count(others.length, "tool")} hidden from agents`), lines(rest)] : null,
       more > 0 ? h("p.sec", button(`Show ${number(step)} more`, () => { most += STEP; frame.paint(); }), h("span.small.dim", ` ${number(most)} of ${number(rows.length)} are shown.`)) : null);

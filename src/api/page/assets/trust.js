@@ -15,7 +15,7 @@ function choice(legend, name, choices, now, choose) {
 /** Of one server. */
 export function trust(server, entry, act) {
   const set = (key, value) => act("Saving…", () => patch(`servers/${part(server)}`, { [key]: value }));
-  return section("Trust", h("p", "of this server; saved at once"), h("div.cols.even",
+  return section("Trust", h("p", "for this server; saved at once"), h("div.cols.even",
     choice("Changed tools", "changed-tools", CHANGES, entry.tool_changes ?? "hold", (value) => set("tool_changes", value === "hold" ? null : value)),
     choice("New tools", "new-tools", [["", "Treat new tools as for all servers", ["(", h("a.u", { href: "/ui/review" }, "set in Review"), ")"]], ...NEW], entry.new_tools ?? "", (value) => set("new_tools", value || null))));
 }
@@ -23,7 +23,7 @@ export function trust(server, entry, act) {
 /** Of all servers; `settings` are those of the file. */
 export function trustOfAll(settings, act) {
   const save = (value) => act("Saving…", () => patch("config", { changes: [{ path: ["new_tools"], value: value === "allow" ? null : value }] }));
-  return section("Trust of all servers", h("p", "a server’s own page can override it"),
-    choice("New tools of all servers", "all-new-tools", NEW, settings.new_tools ?? "allow", save),
+  return section("Trust for all servers", h("p", "a server’s own page can override it"),
+    choice("New tools from all servers", "all-new-tools", NEW, settings.new_tools ?? "allow", save),
     h("p.hint", "mcpproxy holds changed tools, unless the page of their server says otherwise."));
 }

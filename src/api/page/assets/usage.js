@@ -54,7 +54,7 @@ export function usage(first, frame) {
       const height = Math.round((64 * calls) / top);
       return calls ? svg("rect", { class: kind, x: Math.round(i * width), y: 64 - height, width: Math.max(1, Math.round(width) - 4), height }) : null;
     };
-    const word = n === 24 && asked.days === "1" ? "an hour" : "a day";
+    const word = n === 24 && asked.days === "1" ? "per hour" : "per day";
     const chart = svg("svg.days", { viewBox: "0 0 1000 64", preserveAspectRatio: "none", role: "img", "aria-label": `Calls ${word}: ${number(top)} at most` },
       sums.stretches.map(([calls, failed], i) => [bar(calls, i, ""), bar(failed, i, "x")]));
     return [h("header.bar", h("h2", { id: "d-h" }, `Calls ${word}`), h("span.small.dim", "red: errors")), chart, h("p.axis", { "aria-hidden": "true" }, h("span", asked.days === "1" ? "24 h ago" : `${asked.days} days ago`), h("span", "now"))];

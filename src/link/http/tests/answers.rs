@@ -178,9 +178,9 @@ async fn what_is_no_answer_to_this_request_is_unusable() {
     .await;
     let client = Client::opened(&server.url).await;
     for (tool, word) in [
-        ("foreign-json", "another request's id"),
-        ("foreign-sse", "another request's id"),
-        ("no-id", "another request's id"),
+        ("foreign-json", "the id of another request"),
+        ("foreign-sse", "the id of another request"),
+        ("no-id", "the id of another request"),
         ("accepted", "empty"),
         ("blank", "empty"),
         ("page", "text/html"),

@@ -85,7 +85,7 @@ async fn a_redirect_is_told_and_not_followed() {
         }) => {
             assert_eq!(
                 text,
-                "it redirects to https://example.com:8443/new, which is not followed"
+                "it redirects to https://example.com:8443/new, and mcpproxy does not follow redirects"
             );
         }
         other => panic!("{other:?}"),

@@ -122,7 +122,7 @@ pub(super) fn write_refusal(code: &str, message: &str, hint: &str) -> Vec<u8> {
 /// Where the results of a batch are too large with this one of so many bytes.
 pub(super) fn write_too_large(size: usize) -> Vec<u8> {
     let message = format!(
-        "the call ran, but its result of {size} bytes exceeds the {} MiB for the results of a batch",
+        "the call ran, but with its result of {size} bytes the batch exceeds {} MiB",
         limits::RESULTS >> 20
     );
     let hint = "Ask for less at a time; check before you repeat it.";

@@ -76,7 +76,7 @@ impl<'a> Conversation<'a> {
     fn log(&mut self, line: String) -> Result<(), ScriptFailure> {
         self.logged += line.len() + 1;
         if self.logged > limits::CONSOLE {
-            let why = "the script logged more than is kept";
+            let why = "the script logged more than mcpproxy keeps";
             return Err(ScriptFailure::new(ScriptCode::OutputLimitExceeded, why));
         }
         self.logs.push(line);
@@ -87,7 +87,10 @@ impl<'a> Conversation<'a> {
     async fn make(&mut self, batch: &CallBatch) -> Result<Vec<u8>, ScriptFailure> {
         let count = batch.requests.len();
         if count > limits::BATCH {
-            let why = format!("{count} calls at once; {} are allowed", limits::BATCH);
+            let why = format!(
+                "{count} calls at once; at most {} are allowed",
+                limits::BATCH
+            );
             return Err(ScriptFailure::new(ScriptCode::RuntimeError, why).at(batch.at.clone()));
         }
         let most = self.request.max_tool_calls;

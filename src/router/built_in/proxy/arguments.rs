@@ -233,7 +233,8 @@ mod tests {
         let asked = format!(r#"{{"action":"call","type":"tool","path":"p","args":{text}}}"#);
         check(&asked, Err("\"args\" nests deeper than 512 levels"));
         let half = r#"{"action":"call","type":"tool","path":"p","args":"{\"a\":\"\\ud800\"}"}"#;
-        let why = "\"args\" has an escape of half a character (a lone surrogate, such as \\ud800)";
+        let why =
+            "\"args\" contains an escape of half a character (a lone surrogate, such as \\ud800)";
         check(half, Err(why));
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn expanded(template: &str, args: &Raw) -> Result<String, String> {
         if !used.remove(&*name) {
             let name: String = name.chars().take(64).collect();
             return Err(format!(
-                "args.{name} is no variable of {template:?}, or appears twice"
+                "args.{name} is not a variable of {template:?}, or appears twice"
             ));
         }
     }
@@ -193,12 +193,12 @@ mod tests {
         check(
             "x:{a}",
             r#"{"a":1,"b":2}"#,
-            Err("args.b is no variable of \"x:{a}\", or appears twice"),
+            Err("args.b is not a variable of \"x:{a}\", or appears twice"),
         );
         check(
             "x:{a}",
             r#"{"a":1,"a":2}"#,
-            Err("args.a is no variable of \"x:{a}\", or appears twice"),
+            Err("args.a is not a variable of \"x:{a}\", or appears twice"),
         );
         let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(40 << 10));
         let too_long = "\"args\" make a URI of more than 65536 bytes";
