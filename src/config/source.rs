@@ -18,6 +18,7 @@ use super::{
     listen::Listen,
     ourselves::{Whereabouts, refuse_ourselves},
     places::Places,
+    raw::AFTER_RESTART,
     references::Surroundings,
     resolve::{keyring_place, parse, parse_with_secrets},
     settings::{DemoOrigin, RoutingMode, Settings},
@@ -162,10 +163,7 @@ pub(super) struct Source {
     pub(super) whereabouts: Whereabouts,
 }
 
-/// Keys whose new values count after a restart: those of [`Fixed`].
-pub(super) const AFTER_RESTART: [&str; 4] = ["listen", "data_dir", "lock_file", "session_key"];
-
-/// What is decided once, at start.
+/// The settings of [`AFTER_RESTART`].
 #[derive(PartialEq)]
 pub(super) struct Fixed {
     listen: Listen,

@@ -32,7 +32,7 @@ use super::{
     edit::EditError,
     file::read_text,
     not_undone::NotUndone,
-    source::AFTER_RESTART,
+    raw::AFTER_RESTART,
 };
 use crate::runtime::sync::Guarded;
 

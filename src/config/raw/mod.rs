@@ -232,12 +232,21 @@ pub(super) fn file_keys() -> &'static [&'static str] {
     &KEYS
 }
 
+/// Keys whose new values take effect after a restart of the daemon. The schema marks them with `x-after-restart`.
+pub(super) const AFTER_RESTART: [&str; 4] = ["listen", "data_dir", "lock_file", "session_key"];
+
 /// The JSON Schema of the file, for editors and for `config schema`.
 pub fn schema() -> &'static str {
     static SCHEMA: LazyLock<String> = LazyLock::new(|| {
         let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(simplify));
-        let schema = settings.into_generator().into_root_schema_for::<File>();
-        format!("{:#}\n", schema.to_value())
+        let mut schema = settings
+            .into_generator()
+            .into_root_schema_for::<File>()
+            .to_value();
+        for key in AFTER_RESTART {
+            schema["properties"][key]["x-after-restart"] = json!(true);
+        }
+        format!("{schema:#}\n")
     });
     &SCHEMA
 }
@@ -280,7 +289,7 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::{entry_keys, file_keys, schema};
+    use super::{AFTER_RESTART, entry_keys, file_keys, schema};
 
     /// Every key that is read, of the top level and of servers.
     fn all_keys() -> impl Iterator<Item = &'static str> {
@@ -369,5 +378,18 @@ mod tests {
             .filter(|key| !words.contains(key.as_str()))
             .collect();
         assert!(missing.is_empty(), "no page names {missing:?}");
+    }
+
+    #[test]
+    fn descriptions_name_the_keys_that_wait_for_a_restart() {
+        let schema: Value = serde_json::from_str(schema()).expect("good JSON");
+        let properties = schema["properties"].as_object().expect("an object");
+        for (key, property) in properties {
+            let says_so = property["description"]
+                .as_str()
+                .is_some_and(|text| text.contains("after a restart"));
+            assert_eq!(says_so, AFTER_RESTART.contains(&key.as_str()), "{key}");
+            assert_eq!(property.get("x-after-restart").is_some(), says_so, "{key}");
+        }
     }
 }

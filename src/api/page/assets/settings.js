@@ -260,7 +260,7 @@ function keysOf(schema, settings, path = "", rows = []) {
     const isSet = value !== undefined && value !== null;
     const written = (one) => (one === undefined ? undefined : typeof one === "string" ? one : JSON.stringify(one));
     const meaning = of.description ?? "";
-    rows.push({ key: name, schema: of, isSet, value: isSet ? written(value) : "", default: written(of.default), meaning, waits: /after a restart/.test(meaning) });
+    rows.push({ key: name, schema: of, isSet, value: isSet ? written(value) : "", default: written(of.default), meaning, waits: of["x-after-restart"] === true });
   }
   return rows;
 }
