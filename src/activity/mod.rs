@@ -15,7 +15,6 @@ mod export;
 mod failures;
 mod figures;
 mod figures_cell;
-mod flood;
 mod known_calls;
 mod line;
 mod open_call;
@@ -69,7 +68,6 @@ pub use self::{
 use self::{
     event::{ActivityEvent, EventKind, MOST_THINGS, ServerNews},
     figures::RunningFigures,
-    flood::RefusalFlood,
     queue::{ActivityQueue, Alarm},
     store::ActivityStore,
 };
@@ -77,7 +75,11 @@ use crate::{
     config::{Kept, Settings},
     failure::error_code::ErrorCode,
     runtime::sync::Guarded,
-    telemetry::{metrics::Metrics, spans::Spans},
+    telemetry::{
+        log_throttle::{COUNTED_APART, LogThrottles},
+        metrics::Metrics,
+        spans::Spans,
+    },
     text::moment,
     wire::Raw,
 };
@@ -119,7 +121,7 @@ struct Shared {
     something: Notify,
     much: Notify,
     /// Callers who ask too often.
-    hasty: RefusalFlood,
+    hasty: LogThrottles,
     /// The file, where it is open.
     store: Guarded<Option<Arc<ActivityStore>>>,
     status: Guarded<ActivityStatus>,
@@ -167,7 +169,7 @@ impl Activity {
             queue: Guarded::default(),
             something: Notify::new(),
             much: Notify::new(),
-            hasty: RefusalFlood::default(),
+            hasty: LogThrottles::default(),
             store: Guarded::default(),
             status: Guarded::default(),
             figures: Guarded::new(FiguresSince::now()),
@@ -230,16 +232,20 @@ impl Activity {
         })));
     }
 
-    /// Notes a request of a caller who asks too often: one record a minute for each.
+    /// Notes a request of a caller who asks too often: one record a minute for each, and one for all who are not counted apart.
     pub fn note_too_often(&self, caller: &Arc<str>, method: &str) {
-        let Some((caller, times)) = self.0.hasty.due(caller) else {
+        let Some((whose, times)) = self.0.hasty.due(caller) else {
             return;
         };
+        let mut error = "too many requests in a short time".to_owned();
+        if whose.is_none() {
+            error += &format!(", from several callers: only {COUNTED_APART} are counted apart");
+        }
         self.note_refusal(RefusedNotice {
-            caller,
+            caller: whose.map(|_| caller.clone()),
             method: Some(method.into()),
             code: Some(ErrorCode::RateLimited),
-            error: "too many requests in a short time".to_owned(),
+            error,
             times: Some(times),
             ..RefusedNotice::default()
         });

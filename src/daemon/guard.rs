@@ -15,7 +15,7 @@ use crate::{
         error_code::{ErrorCode, Failure},
         shown_failure::shown_failure,
     },
-    telemetry::log_throttle::LogThrottle,
+    telemetry::log_throttle::{LogThrottle, LogThrottles},
     text::cut::beginning,
 };
 
@@ -35,7 +35,7 @@ static ONCE: [HeaderName; 8] = [
 /// How headers begin that repeat an argument of a tool (revision 2026-07-28, server/tools, "x-mcp-header").
 const ARGUMENT: &str = "mcp-param-";
 
-/// Bytes of a header that a log line shows.
+/// Bytes of a header that is repeated.
 const SHOWN: usize = 128;
 
 /// What becomes of a request.
@@ -51,8 +51,8 @@ pub(super) enum Passed {
 /// Bounds the lines about refused requests, for each reason.
 #[derive(Default)]
 pub(super) struct RefusalLines {
-    host: LogThrottle,
-    origin: LogThrottle,
+    /// For each host and origin.
+    untrusted: LogThrottles,
     twice: LogThrottle,
     /// It does not say whose it is, or nobody knows them.
     pub(super) unknown: LogThrottle,
@@ -64,20 +64,17 @@ pub(super) fn check(settings: &Settings, lines: &RefusalLines, request: &Request
     Passed::Answered(match verdict {
         Verdict::Pass => return Passed::In,
         Verdict::Refuse(what) => {
-            let limit = if what == header::HOST {
-                &lines.host
-            } else {
-                &lines.origin
-            };
-            if let Some(times) = limit.due() {
+            let values = values_of(request.headers(), &what);
+            let rejected = beginning(&values, SHOWN);
+            if let Some((_, times)) = lines.untrusted.due(rejected) {
                 tracing::info!(
                     path = beginning(request.uri().path(), SHOWN),
-                    rejected = beginning(&values_of(request.headers(), &what), SHOWN),
+                    rejected,
                     times,
                     "request refused: its {what} is not trusted"
                 );
             }
-            refusal(&what)
+            refusal(&what, rejected)
         }
         Verdict::Twice(name) => {
             if let Some(times) = lines.twice.due() {
@@ -182,9 +179,15 @@ fn values_of(headers: &HeaderMap, name: &HeaderName) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-fn refusal(what: &HeaderName) -> Response {
-    let hint = format!("Nothing ran. The user can add it to trusted_{what}s; the log names it.");
-    let why = format!("the {what} of this request is not trusted");
+fn refusal(what: &HeaderName, rejected: &str) -> Response {
+    let why = format!("the {what} {rejected:?} is not trusted");
+    let hint = match rejected {
+        // Every page can claim it.
+        "null" => "Nothing ran. Serve the page over HTTP, so that it has an origin.".to_owned(),
+        _ => format!(
+            "Nothing ran. To trust it, the user adds it to trusted_{what}s in the configuration file."
+        ),
+    };
     error(StatusCode::FORBIDDEN, ErrorCode::AccessDenied, &why, &hint)
 }
 

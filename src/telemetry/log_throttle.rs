@@ -1,7 +1,10 @@
 //! Bounds how often one thing is logged that somebody else can cause as often as they like: the first time is a line, and after that
 //! one line a minute at most, which says how often it was.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use crate::runtime::sync::Guarded;
 
@@ -39,6 +42,29 @@ impl LogThrottle {
     }
 }
 
+/// Limit: those who are counted apart. The others are counted together.
+pub const COUNTED_APART: usize = 256;
+
+/// The same for each of those who cause it.
+#[derive(Debug, Default)]
+pub struct LogThrottles {
+    apart: Guarded<HashMap<Box<str>, LogThrottle>>,
+    together: LogThrottle,
+}
+
+impl LogThrottles {
+    /// This one caused it. If it is time for a line: whose it is, nothing for those who are counted together, and how often it happened.
+    pub fn due<'c>(&self, cause: &'c str) -> Option<(Option<&'c str>, u64)> {
+        let mut apart = self.apart.lock();
+        let (whose, limit) = if apart.contains_key(cause) || apart.len() < COUNTED_APART {
+            (Some(cause), &*apart.entry(cause.into()).or_default())
+        } else {
+            (None, &self.together)
+        };
+        Some((whose, limit.due()?))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +77,18 @@ mod tests {
             .collect();
         assert_eq!(lines, [1, 60, 60]);
         assert_eq!(limit.due_at(start + Duration::from_hours(9)), Some(30));
+    }
+
+    #[test]
+    fn a_flood_is_a_line_for_each_cause_and_one_for_all_beyond_the_limit() {
+        let throttles = LogThrottles::default();
+        let mut due = Vec::new();
+        let callers: Vec<String> = (0..COUNTED_APART + 10).map(|n| n.to_string()).collect();
+        for caller in &callers {
+            due.extend((0..3).filter_map(|_| throttles.due(caller)));
+        }
+        assert_eq!(due.len(), COUNTED_APART + 1);
+        assert_eq!(due[0], (Some("0"), 1));
+        assert_eq!(due[COUNTED_APART], (None, 1));
     }
 }
