@@ -21,6 +21,7 @@ pub(super) fn check_keys(
     aliases: &[&str],
 ) -> Result<(), String> {
     let (mut seen, mut wrong): (u64, Vec<String>) = (0, Vec::new());
+    let mut lists_known = false;
     for member in object.members() {
         if wrong.len() == MOST_NAMED {
             break;
@@ -32,7 +33,9 @@ pub(super) fn check_keys(
         let Some(i) = all.position(|key| member.is(object.as_bytes(), key)) else {
             // A key that is no text is none that we know.
             let key = member.name(object.as_bytes()).unwrap_or_default();
-            wrong.push(unknown(&key, place, known));
+            let close = names::closest(&key, known.iter().map(AsRef::as_ref));
+            lists_known |= close.is_none();
+            wrong.push(unknown(&key, place, close));
             continue;
         };
         let bit = 1 << i;
@@ -43,10 +46,14 @@ pub(super) fn check_keys(
         seen |= bit;
     }
     if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(wrong.join(", and "))
+        return Ok(());
     }
+    let mut wrong = wrong.join(", and ");
+    if lists_known {
+        let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+        wrong.extend(["; known: ", &known.join(", ")]);
+    }
+    Err(wrong)
 }
 
 /// Arguments that name something of a server, or a server, and how many bytes the name has at most.
@@ -79,8 +86,7 @@ fn is_longer(value: &Raw, most: usize) -> bool {
         && (is(value.string()) || value.elements().any(|one| may_be(&one) && is(one.string())))
 }
 
-fn unknown(key: &str, place: &str, known: &[impl AsRef<str>]) -> String {
-    let close = names::closest(key, known.iter().map(AsRef::as_ref));
+fn unknown(key: &str, place: &str, close: Option<&str>) -> String {
     let close = close.map(|close| format!("; did you mean \"{close}\"?"));
     let shown = beginning(key, SHOWN);
     format!(
@@ -264,14 +270,14 @@ mod tests {
         check(r#"{"args":1,"n\u0061me":null}"#, Ok(()));
         let near = "\"nam\" is unknown here; did you mean \"name\"?";
         check(r#"{"args":1,"nam":1}"#, Err(near));
-        check(r#"{"day":1}"#, Err("\"day\" is unknown here"));
-        let both = "\"day\" is unknown here, and \"nam\" is unknown here; did you mean \"name\"?";
+        check(r#"{"day":1}"#, Err("\"day\" is unknown here; known: name"));
+        let both = "\"day\" is unknown here, and \"nam\" is unknown here; did you mean \"name\"?; known: name";
         check(r#"{"day":1,"nam":1}"#, Err(both));
         check(r#"{"args":1,"args":1}"#, Err("\"args\" is here twice"));
         let hidden = r#"{"name":1,"n\u0061me":1}"#;
         check(hidden, Err("\"name\" is here twice"));
         let long = format!(r#"{{"{}":1}}"#, "ä".repeat(1000));
-        let shown = format!("\"{}\" is unknown here", "ä".repeat(32));
+        let shown = format!("\"{}\" is unknown here; known: name", "ä".repeat(32));
         check(&long, Err(&shown));
     }
 

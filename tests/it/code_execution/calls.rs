@@ -169,9 +169,9 @@ async fn a_call_with_wrong_arguments_is_never_sent() {
                  .map(({code, message}) => [code, message])";
     let expected = [
         "\"Args\" is unknown in the call; did you mean \"args\"?",
-        "\"day\" is unknown in the call",
+        "\"day\" is unknown in the call; known: server, tool, args, args_json",
         "\"args\" is null",
-        "\"foo\" is unknown in the call",
+        "\"foo\" is unknown in the call; known: server, tool, args, args_json",
         "\"args\" and \"arguments\" are both given; give one",
         "\"args_json\" is not a string; an object goes into \"args\"",
         "\"args\" is null",

@@ -249,8 +249,9 @@ mod tests {
         check(r#","args":{},"arguments":{"day":1.0}"#, Err(both));
         let near = "\"Args\" is unknown in the call; did you mean \"args\"?";
         check(r#","Args":{"day":1.0}"#, Err(near));
-        check(r#","day":"D""#, Err("\"day\" is unknown in the call"));
-        let beside = "\"foo\" is unknown in the call";
+        let listed = "\"day\" is unknown in the call; known: server, tool, args, args_json";
+        check(r#","day":"D""#, Err(listed));
+        let beside = "\"foo\" is unknown in the call; known: server, tool, args, args_json";
         check(r#","args":{},"foo":1"#, Err(beside));
         check(r#","tool":"save""#, Err("\"tool\" is in the call twice"));
         let deep = format!(r#","args":{{"a":{}1{}}}"#, "[".repeat(128), "]".repeat(128));
