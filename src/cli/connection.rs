@@ -125,6 +125,13 @@ pub(super) async fn open_soon(
     }
 }
 
+/// The process of the daemon that has the data folder, where that serves another file than the one that was named.
+pub(super) async fn other_daemon(files: &Management<OverFiles>) -> Option<u32> {
+    let daemon = DaemonClient::connect(files.data_dir()).await.ok()?;
+    let pid = daemon.status_report()?.pid;
+    of_file(files, daemon).is_err().then_some(pid)
+}
+
 /// The daemon, unless a file was named that is not the one that it serves.
 fn of_file(
     files: &Management<OverFiles>,

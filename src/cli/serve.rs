@@ -7,6 +7,7 @@ use clap::Args;
 use super::{
     background::{self, Background, Starter},
     carried::{CarriedOptions, LineFormat},
+    connection,
     failure::CommandFailure,
     location::Location,
     output::{self, Output},
@@ -24,7 +25,7 @@ use crate::{
 
 /// Run the daemon in the foreground
 ///
-/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C ends the daemon; calls in flight get 10 s to finish.
+/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C stops the daemon; running calls get 10 s to finish.
 #[derive(Debug, Args)]
 pub(super) struct ServeCommand {
     #[command(flatten)]
@@ -99,12 +100,22 @@ impl ServeCommand {
             })?;
         platform::outlive_file_limit(&runtime);
         let served = runtime.block_on(serve(way, options));
+        let other = match &served {
+            Err(error) if error.is_taken() => runtime.block_on(connection::other_daemon(&files)),
+            _ => None,
+        };
         // The daemon has ended what it began; a system call that hangs must not keep the process.
         runtime.shutdown_background();
         served.map_err(|error| {
             let code = error.exit_code();
             let failure = CommandFailure::with_code(error.to_string(), code);
-            let failure = failure.next(error.next_step());
+            let failure = match other {
+                // `mcpproxy stop` with these options would look for another daemon.
+                Some(pid) => failure.next(format!(
+                    "name another folder with --data-dir, or stop that daemon first: `kill {pid}`"
+                )),
+                None => failure.next(error.next_step()),
+            };
             if let Some(terminal) = terminal.flatten().filter(platform::is_former_stderr) {
                 output::say_failure_on(terminal, &failure);
             }
