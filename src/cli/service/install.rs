@@ -59,6 +59,9 @@ struct InstallReport {
     logs: String,
     /// What is left for the person to do.
     next_steps: Vec<String>,
+    /// That no service manager can be told, if none can.
+    #[serde(skip)]
+    unmanaged: Option<CommandFailure>,
 }
 
 impl InstallService {
@@ -155,10 +158,11 @@ impl InstallService {
         let state = ServiceState::ask(kind).await;
         if let Some(reason) = &state.unknown {
             let all = Step::begin(kind, &report.file, self.wanted_start());
-            report.next_steps.push(format!(
-                "not enabled: no service manager here ({reason}); in a session that has one, run: {}",
-                typed(&all)
-            ));
+            let what = format!("no service manager here ({reason})");
+            let step = format!("in a session that has one: `{}`", typed(&all));
+            let left = format!("not enabled: {what}; {step}");
+            report.next_steps.push(left);
+            report.unmanaged = Some(CommandFailure::failed(what).next(step));
             if other.is_none() && !self.no_start {
                 let step = "without a service, `mcpproxy start` runs the daemon until you log out";
                 report.next_steps.push(step.to_owned());
@@ -208,19 +212,23 @@ pub(super) const LOOK: &str = "`journalctl --user --unit mcpproxy -n 20` says wh
 #[cfg(target_os = "macos")]
 pub(super) const LOOK: &str = "`mcpproxy logs` says why";
 
-/// Installs the service with the usual options, and starts it. Whether the daemon was started, and what is left for the person to do.
+/// Installs the service with the usual options, and starts it. Whether the daemon was started, what is left for the person to do, and why
+/// no service manager can be told, if none can.
 pub(in crate::cli) async fn install(
     files: &Management<OverFiles>,
-) -> Result<(bool, Vec<String>), CommandFailure> {
+) -> Result<(bool, Vec<String>, Option<CommandFailure>), CommandFailure> {
     let usual = InstallService {
         options: CarriedOptions::default(),
         dry_run: false,
         no_start: false,
         manager: ServiceChoice { manager: None },
     };
+    if let Err(failure) = ServiceFile::of(&usual.manager) {
+        return Ok((false, vec![failure.in_words()], Some(failure)));
+    }
     let (report, _) = usual.install(files).await?;
     let is_started = report.started || report.state.running == Some(true);
-    Ok((is_started, report.next_steps))
+    Ok((is_started, report.next_steps, report.unmanaged))
 }
 
 /// The daemon that serves this data folder, whoever started it.

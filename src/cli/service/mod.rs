@@ -50,7 +50,7 @@ impl ServiceCommand {
 
 /// Restarts the daemon of this process as a service, if it is one. Whether it is.
 pub(super) async fn restart(pid: u32) -> Result<bool, CommandFailure> {
-    let Ok(kind) = places::present() else {
+    let Some(kind) = places::present() else {
         return Ok(false);
     };
     if ServiceState::ask(kind).await.pid != Some(pid) {
@@ -99,10 +99,10 @@ enum Found {
 
 impl ServiceFile {
     fn of(choice: &ServiceChoice) -> Result<Self, CommandFailure> {
-        let kind = match choice.manager {
-            Some(kind) => kind,
-            None => places::present().map_err(CommandFailure::failed)?,
-        };
+        let kind = choice.manager.or_else(places::present).ok_or_else(|| {
+            CommandFailure::failed("neither systemd nor launchd is on this machine")
+                .next("have its service manager run `mcpproxy serve`")
+        })?;
         let path = places::file(kind).map_err(CommandFailure::failed)?;
         Ok(Self { kind, path })
     }

@@ -16,16 +16,15 @@ pub(super) enum ServiceKind {
     Launchd,
 }
 
-/// The service manager of this machine, or why there is none.
-pub(super) fn present() -> Result<ServiceKind, String> {
+/// The service manager of this machine, if there is one.
+pub(super) fn present() -> Option<ServiceKind> {
     let path = env::var_os("PATH").unwrap_or_default();
     if cfg!(target_os = "macos") {
-        Ok(ServiceKind::Launchd)
-    } else if env::split_paths(&path).any(|folder| folder.join("systemctl").is_file()) {
-        Ok(ServiceKind::Systemd)
-    } else {
-        Err("neither systemd nor launchd is on this machine; have its own service manager run `mcpproxy serve`".to_owned())
+        return Some(ServiceKind::Launchd);
     }
+    let mut folders = env::split_paths(&path);
+    let is_systemd = folders.any(|folder| folder.join("systemctl").is_file());
+    is_systemd.then_some(ServiceKind::Systemd)
 }
 
 /// Where the file of our service belongs.

@@ -25,8 +25,12 @@ impl SetupCommand {
         let is_service = self.service || asks && out.asks("Start mcpproxy at every login?");
         if is_service {
             out.progress("installing the service");
-            let (is_started, left) = service::install(files).await?;
-            report.next_steps.extend(left);
+            let (is_started, left, unmanaged) = service::install(files).await?;
+            // People read why none can be told at the end.
+            if unmanaged.is_none() || out.is_json() {
+                report.next_steps.extend(left);
+            }
+            report.no_service = unmanaged;
             if is_started {
                 let daemon = connection::open_soon(files, out).await?;
                 let how = ("service", "runs as a service, at every login");
@@ -36,7 +40,7 @@ impl SetupCommand {
         if let Some(daemon) = running {
             return reachable(files, daemon, ("running", "already running"), report, out).await;
         }
-        if is_service {
+        if is_service && report.no_service.is_none() {
             out.note("the service manager did not start it; it runs in the background for now");
         }
         let daemon = start::start(files, &[], out).await?;

@@ -107,10 +107,14 @@ impl SetupCommand {
         })?;
         report.finish(began.elapsed());
         if out.is_json() {
-            return output::json(&output::as_json(&report)?);
+            output::json(&output::as_json(&report)?)?;
+        } else {
+            report.say_end(out);
         }
-        report.say_end(out);
-        Ok(())
+        match report.no_service {
+            Some(failure) => Err(failure.undone("the service was not enabled").shown()),
+            None => Ok(()),
+        }
     }
 
     async fn steps(

@@ -4,7 +4,10 @@ use std::{path::Path, time::Duration};
 
 use serde::Serialize;
 
-use super::super::output::{self, Output};
+use super::super::{
+    failure::CommandFailure,
+    output::{self, Output},
+};
 use crate::{
     clients::{Client, Connected, MovedServers},
     gate::Standing,
@@ -36,6 +39,9 @@ pub(super) struct SetupReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     offered: Option<usize>,
     pub(super) daemon: Option<DaemonRow>,
+    /// Why it does not run as a service, which was wanted.
+    #[serde(skip)]
+    pub(super) no_service: Option<CommandFailure>,
     servers: Vec<ServerSummary>,
     /// How many tools are known.
     tools: usize,
