@@ -102,20 +102,20 @@ impl CommandFailure {
         #[derive(Serialize)]
         struct Shown<'a> {
             error: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            code: Option<&'a str>,
+            code: &'a str,
             #[serde(skip_serializing_if = "Option::is_none")]
             hint: Option<&'a str>,
             exit_code: u8,
         }
         let of_exit = match self.exit_code {
-            USAGE => Some(ErrorCode::InvalidArguments),
-            NOT_REACHABLE => Some(ErrorCode::DaemonUnreachable),
-            _ => None,
+            USAGE => ErrorCode::InvalidArguments,
+            NOT_REACHABLE => ErrorCode::DaemonUnreachable,
+            REFUSED => ErrorCode::NotConfirmed,
+            _ => ErrorCode::CommandFailed,
         };
         let shown = Shown {
             error: &self.in_words(),
-            code: self.code.or(of_exit).map(ErrorCode::as_str),
+            code: self.code.unwrap_or(of_exit).as_str(),
             hint: self.next_step.as_deref(),
             exit_code: self.exit_code,
         };

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
+    failure::error_code::ErrorCode,
     management::{ServerChange, ServerDetails, ToolList, ToolRow},
     router,
     text::names,
@@ -152,6 +153,7 @@ pub(super) async fn known_tool(
         format!("; did you mean {server}:{name}?")
     });
     let failure = CommandFailure::failed(format!("{server} has no tool {tool:?}{meant}"));
+    let failure = failure.of_code(Some(ErrorCode::UnknownTool));
     Err(failure.next(format!("`mcpproxy tools list {server}` shows its tools")))
 }
 

@@ -124,6 +124,10 @@ codes! {
     ShuttingDown = ("shutting_down", 503, 1, RPC_INTERNAL),
     /// Only a daemon could do it, and none answers.
     DaemonUnreachable = ("daemon_unreachable", 503, 3, RPC_INTERNAL),
+    /// A command needs your confirmation.
+    NotConfirmed = ("not_confirmed", 403, 4, RPC_INTERNAL),
+    /// A command failed at its terminal.
+    CommandFailed = ("command_failed", 500, 1, RPC_INTERNAL),
     /// A fault of mcpproxy.
     Internal = ("internal", 500, 1, RPC_INTERNAL),
 }
