@@ -234,7 +234,7 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
     for entry in &report.broken {
         let step = match entry.step() {
             NextStep::FixEntry { how: None } => "`mcpproxy config edit`".to_owned(),
-            step => step.at_terminal(&entry.name),
+            _ => entry.step_at_terminal(),
         };
         if steps.len() < STEPS && !steps.contains(&step) {
             steps.push(step);

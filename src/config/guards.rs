@@ -123,12 +123,11 @@ pub(super) fn is_misspelt_guard(finding: &ConfigFinding, entry: &Map<String, Val
 }
 
 /// What is said of an entry in which a key that guards it appears twice, or one inside of it: which of the two was meant nobody can tell.
-pub(super) fn repeated_guard(repeated: &[String]) -> Option<String> {
+pub(super) fn repeated_guard(repeated: &[String]) -> Option<ConfigFinding> {
     let guards = |path: &&String| GUARDS.contains(&path.split(['.', '[']).next().unwrap_or(path));
     let twice = repeated.iter().find(guards)?;
-    Some(format!(
-        "`{twice}` appears twice, and the server would be guarded by the last one only; remove one"
-    ))
+    let problem = "appears twice, and only the last one would count; remove one";
+    Some(ConfigFinding::new(twice, problem))
 }
 
 /// Whether a guard with this value keeps nothing from being used.

@@ -170,10 +170,23 @@ impl BrokenEntry {
         findings.any(|finding| finding.missing_variable().is_some())
     }
 
-    /// What the operator does about it.
+    /// What the operator does about it first.
     pub fn step(&self) -> NextStep {
         let mut steps = self.findings.iter().filter_map(ConfigFinding::step);
         steps.next().unwrap_or(NextStep::FixEntry { how: None })
+    }
+
+    /// The same at a terminal, where all missing secrets can be stored at once.
+    pub fn step_at_terminal(&self) -> String {
+        let steps = self.findings.iter().filter_map(ConfigFinding::step);
+        let secrets = steps.filter(|step| matches!(step, NextStep::SetSecret { .. }));
+        let mut secrets: Vec<String> = secrets.map(|step| step.at_terminal(&self.name)).collect();
+        if secrets.is_empty() {
+            return self.step().at_terminal(&self.name);
+        }
+        secrets.sort();
+        secrets.dedup();
+        secrets.join(", ")
     }
 }
 

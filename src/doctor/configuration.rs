@@ -35,7 +35,7 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         findings.push(fail(fault, report.fix()));
     }
     for broken in &report.broken {
-        let fix = broken.step().at_terminal(&broken.name);
+        let fix = broken.step_at_terminal();
         findings.push(fail(&broken.reason, &fix).at(&broken.name));
     }
     if let Some(error) = status.and_then(|status| status.config_error.as_ref())

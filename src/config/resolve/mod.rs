@@ -246,7 +246,7 @@ fn read_servers(document: &Document<'_>, context: &Context<'_>, settings: &mut S
     for (index, (written, value)) in entries.enumerate() {
         let read = read_server(written, value, context, &mut taken);
         let read = match guards::repeated_guard(&written.repeated) {
-            Some(why) => read.and(Err(BrokenEntry::new(why))),
+            Some(twice) => read.and(Err(BrokenEntry::of(vec![twice]))),
             None => read,
         };
         match read {

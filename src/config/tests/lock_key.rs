@@ -154,8 +154,13 @@ fn a_guard_that_stands_twice_or_says_nothing_disables_its_entry() {
     ] {
         check_fault(entry, expected);
     }
-    let array = r#"{"mcpServers": [{"name": "s", "command": "x", "enabled_tools": [], "enabled_tools": ["*"]}]}"#;
-    assert_eq!(read(array).broken.len(), 1);
+    let array = "{\"mcpServers\": [{\"name\": \"s\", \"command\": \"x\", \"enabled_tools\": [],\n  \"enabled_tools\": [\"*\"]}]}";
+    let [broken] = &read(array).broken[..] else {
+        panic!("its entry is disabled");
+    };
+    let reason = broken.clone().with_places().reason;
+    let place = "line 2, column 3: `enabled_tools` appears twice";
+    assert!(reason.starts_with(place), "{reason}");
     let harmless = r#"{"mcpServers": {"s": {"command": "x", "args": [], "args": ["y"]}}}"#;
     assert!(read(harmless).broken.is_empty());
 }

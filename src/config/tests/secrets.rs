@@ -82,18 +82,21 @@ fn a_secret_may_stand_in_any_string_and_is_redacted_and_no_new_value_replaces_a_
 
 #[test]
 fn what_is_missing_is_named_with_the_next_step_and_breaks_its_server_only() {
-    let text = r#"{"mcpServers": {"s": {"command": "x", "env": {"T": "${keyring:a/b}"}}, "t": {"command": "y"}}}"#;
+    let text = r#"{"mcpServers": {"s": {"command": "x", "env": {"T": "${keyring:a/b}", "U": "${keyring:c}"}}, "t": {"command": "y"}}}"#;
     let settings = read(text, &[]).expect("good JSON");
     assert!(settings.lacks_secrets);
-    assert_eq!(settings.broken[0].reason, "`env.T` needs the secret a/b");
+    let reason = "`env.T` needs the secret a/b; `env.U` needs the secret c";
+    assert_eq!(settings.broken[0].reason, reason);
     let step = NextStep::SetSecret {
         name: "a/b".to_owned(),
     };
     assert_eq!(settings.broken[0].step(), step);
+    let steps = "`mcpproxy secret set a/b`, `mcpproxy secret set c`";
+    assert_eq!(settings.broken[0].step_at_terminal(), steps);
     assert!(settings.servers.contains_key("t"));
     let error = read(r#"{"api_key": "${keyring:k}"}"#, &[]).expect_err("it is missing");
     assert!(error.contains("`api_key` needs the secret k"), "{error}");
-    let settings = read(text, &[("a/b", "value")]).expect("good JSON");
+    let settings = read(text, &[("a/b", "value"), ("c", "value")]).expect("good JSON");
     assert!(!settings.lacks_secrets && settings.broken.is_empty());
 }
 
