@@ -100,8 +100,8 @@ const NAMES = [
   { name: "refuses", description: "Answers with a protocol error.", annotations: { readOnlyHint: true }, inputSchema: object({}) },
 ];
 
-// What it says stands in every part of what it lists.
-const WORDY = [{
+// What it says stands in every part of what it lists; one of its tools cannot be read.
+const WORDY = [{ name: "unread", inputSchema: true }, {
   name: "weather", title: "TITLE-T", description: "The weather of a city.", annotations: { title: "HINT-T", readOnlyHint: true }, _meta: { x: "META-T" },
   inputSchema: { ...object({ city: { type: "string", title: "PTITLE-T", default: "DEFAULT-T", enum: ["ENUM-T", SCRIPT] }, r: { $ref: "#/$defs/R" } }), title: "SCHEMA-T", $defs: { R: { description: "DEFS-T" } } },
   outputSchema: { type: "object", properties: { w: { description: "OUT-T" } } },

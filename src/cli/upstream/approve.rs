@@ -217,7 +217,8 @@ impl ApproveServer {
         /// Names in the note.
         const NAMED: usize = 8;
 
-        let things = shown.things.iter().filter(|thing| self.means(thing));
+        let things = shown.things.iter();
+        let things = things.filter(|thing| self.means(thing) && !thing.is_unreadable());
         let named = |thing: &InspectedThing| match &*thing.name {
             // A server's instructions have no name.
             "" => thing.kind.clone(),

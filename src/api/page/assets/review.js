@@ -7,7 +7,7 @@ import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { acting, button, confirm, empty, facts, failed, go, noServer, note, section, serverState, state, toast, variant } from "./parts.js";
-import { changed, contacts, definition, entryFacts, found, headingOf, isHeld, keyOf, locked, print, risk } from "./review_parts.js";
+import { changed, contacts, definition, entryFacts, found, headingOf, isHeld, isReadable, keyOf, locked, print, risk } from "./review_parts.js";
 import { offerTools } from "./tool_switch.js";
 import { trust, trustOfAll } from "./trust.js";
 import { at, capital, count, said, sentence, when } from "./words.js";
@@ -181,7 +181,7 @@ export function review(wanted, frame) {
 
   /** A server that is held as a whole. */
   function whole() {
-    const tools = shown.things.filter((thing) => thing.kind === "tool");
+    const tools = shown.things.filter((thing) => thing.kind === "tool" && isReadable(thing));
     const findings = [...shown.entry_findings.map((finding) => ({ finding })), ...shown.things.flatMap((thing) => thing.findings.map((finding) => ({ finding, thing })))];
     return [
       facts(entryFacts(shown.entry, shown.things)),
@@ -287,9 +287,9 @@ export function review(wanted, frame) {
   function offers(title, aside, things, isSaid) {
     if (!things.length) return null;
     const detail = (thing) => h("details.offer", { "data-key": keyOf(thing), open: thing.findings.some(isHigh), on: unfolding(keyOf(thing)) },
-      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null, thing.changed_since ? h("span.dim", " changed since it was first seen ", when(thing.changed_since)) : null),
+      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), isReadable(thing) ? null : h("span.dim", " cannot be used: ", said(thing.explanation ?? "")), thing.findings.length ? [" ", found(thing.findings)] : null, thing.changed_since ? h("span.dim", " changed since it was first seen ", when(thing.changed_since)) : null),
       thing.findings.length && !isSaid ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
-      thing.kind === "tool" || thing.description ? h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")) : null,
+      (thing.kind === "tool" && isReadable(thing)) || thing.description ? h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")) : null,
       thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null,
       opened.has(keyOf(thing)) ? definition(thing) : null);
     const shownOf = unfolded.has(title) ? things : things.slice(0, FEW);

@@ -12,9 +12,12 @@ export function found(findings) {
   return dangerous ? state("err", count(dangerous, "dangerous finding")) : state("off", count(findings.length, "minor finding"));
 }
 
+/** Whether mcpproxy can read its definition: of others nothing can be approved or used. */
+export const isReadable = (thing) => thing.reason !== "unreadable";
+
 /** `3 prompts, 1 resource`, of what is no tool. */
 function others(things) {
-  const of = (kind, word) => [things.filter((thing) => thing.kind === kind).length, word];
+  const of = (kind, word) => [things.filter((thing) => thing.kind === kind && isReadable(thing)).length, word];
   const counted = [of("prompt", "prompt"), of("resource", "resource"), of("template", "resource template")].filter(([n]) => n).map(([n, word]) => count(n, word));
   return [...counted, things.some((thing) => thing.kind === "instructions") ? "instructions" : ""].filter(Boolean).join(", ");
 }
@@ -22,7 +25,7 @@ function others(things) {
 /** The entry, and how much its server offers. */
 export function entryFacts(entry, things) {
   if (!entry) return [];
-  const tools = things.filter((thing) => thing.kind === "tool");
+  const tools = things.filter((thing) => thing.kind === "tool" && isReadable(thing));
   const beside = others(things);
   const line = entry.url ?? [entry.command, entry.args ?? []].flat().join(" ");
   const named = (map) => Object.entries(map ?? {}).map(([key, value]) => `${key}=${value}`).join(", ");
