@@ -260,7 +260,7 @@ impl<'a> Rules<'a> {
             declared = variant.as_str(),
             needed = needed.as_str(),
             why,
-            "call refused: wrong call type"
+            "call made with wrong call type"
         );
         Ok(())
     }

@@ -198,7 +198,7 @@ impl SpawnError {
             | Self::NoProgram { .. }
             | Self::NoShell { .. }
             | Self::IsFolder { .. } => "its command was not found",
-            Self::NoContainerRuntime => "what runs its container was not found",
+            Self::NoContainerRuntime => "it needs Docker or Podman",
             Self::NotExecutable { .. } => "its command is not executable",
             Self::NoFolder { .. } => "the folder to start it in does not exist",
             Self::Refused { .. } => "the system refused to run its command",

@@ -2,7 +2,7 @@
 
 use crate::support::prelude::*;
 
-const WARNING: &str = "call refused: wrong call type";
+const WARNING: &str = "call made with wrong call type";
 
 /// A server whose tool is not as harmless as callers may claim here, and the daemon for it.
 async fn lenient() -> (Upstream, Builder) {
