@@ -31,10 +31,8 @@ impl<B: Backing> Management<B> {
         let error = "nothing was added: the demo server is already running".to_owned();
         let exists = |hint| Failure::new(ErrorCode::ServerExists, error, hint).of_server(name);
         Err(match demo.demo {
-            Some(DemoOrigin::Request) => exists("Choose another name, or remove it first.")
-                .at_terminal(
-                    "choose another name, or remove it first: `mcpproxy upstream remove demo`",
-                ),
+            Some(DemoOrigin::Request) => exists("Choose another name, or remove the demo server.")
+                .at_terminal("choose another name, or `mcpproxy upstream remove demo`"),
             _ => exists("Choose another name, or start the daemon without --demo."),
         })
     }
@@ -44,15 +42,15 @@ impl Management {
     /// Starts the demo server beside what the file says.
     pub async fn start_demo(&self) -> Result<ServerChange, Failure> {
         let program = own_program().map_err(|reason| {
-            let error = format!("the demo server cannot be found: {}", in_words(&reason));
-            Failure::new(ErrorCode::Internal, error, "Start the daemon again.")
+            let error = format!("the demo server was not started: {}", in_words(&reason));
+            Failure::new(ErrorCode::Internal, error, "Restart the daemon.")
         })?;
         if let Err(in_place) = self.0.keeper.start_demo(program).await {
             return Err(self.not_started(in_place));
         }
         let started = self.server(DEMO);
         self.0.note(OperatorChange {
-            detail: Some("the demo server, until the daemon ends; nothing is written".to_owned()),
+            detail: Some("the demo server, until the daemon stops; no file was changed".to_owned()),
             ..OperatorChange::by_operator("add", DEMO)
         });
         let started = started?;
@@ -71,12 +69,12 @@ impl Management {
                 return Failure::new(ErrorCode::Overloaded, error, "Try again in a moment.");
             };
             let error = format!("the demo server was not started: {error}");
-            let hint = "Correct the configuration, then start it again.";
+            let hint = "Correct the configuration file, then start the demo server again.";
             let failure = Failure::new(ErrorCode::ConfigUnusable, error, hint);
             return failure.with_step(NextStep::CheckConfig).of_server(DEMO);
         };
         let error = format!("the demo server was not started: there is a server {name:?} already");
-        let failure = Failure::new(ErrorCode::ServerExists, error, "Remove that one first.");
+        let failure = Failure::new(ErrorCode::ServerExists, error, "Remove that server first.");
         failure.with_step(NextStep::Remove).of_server(name)
     }
 }
@@ -105,8 +103,10 @@ impl<B: Backing> Management<B> {
         );
         let not_in_file = |hint| Failure::new(ErrorCode::NotInFile, error, hint).of_server(name);
         match origin {
-            DemoOrigin::CommandLine => not_in_file("To end it, start the daemon without --demo."),
-            DemoOrigin::Request => not_in_file("To end it, remove it.").with_step(NextStep::Remove),
+            DemoOrigin::CommandLine => not_in_file("To stop it, start the daemon without --demo."),
+            DemoOrigin::Request => {
+                not_in_file("To stop it, remove it.").with_step(NextStep::Remove)
+            }
         }
     }
 }
