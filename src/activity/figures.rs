@@ -74,7 +74,7 @@ impl FigurePeriod {
 pub struct ServerSums {
     /// The server; `other` for all beyond the first thousand pairs of server and tool.
     pub server: String,
-    /// Of all its calls, also those that a call of one of our own tools caused.
+    /// The sums of all its calls, including those that calls of built-in tools made.
     #[serde(flatten)]
     pub sums: CallSums,
     /// The calls and failures in each twelfth of the period, oldest first.
@@ -88,7 +88,7 @@ pub struct ToolSums {
     pub server: String,
     /// The server's own name for it.
     pub tool: String,
-    /// Of its calls.
+    /// The sums of its calls.
     #[serde(flatten)]
     pub sums: CallSums,
 }
@@ -98,9 +98,9 @@ pub struct ToolSums {
 pub struct CallFigures {
     /// The start of the counted time (RFC 3339).
     pub from: String,
-    /// Whether all calls since then are counted; not right after a start, nor if there are too many records.
+    /// Whether all calls since then are counted; false right after a start, or if there are too many records.
     pub complete: bool,
-    /// The sums of the selected calls; those that another call caused are counted only with a server.
+    /// The sums of the selected calls; calls that another call made are counted only if the request names a server.
     pub all: CallSums,
     /// The sums by server.
     pub servers: Vec<ServerSums>,

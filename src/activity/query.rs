@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The filter, as the parameters of an address say it; what is missing filters nothing.
+/// The filter of records; absent parameters filter nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct RecordQuery {

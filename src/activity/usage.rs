@@ -44,7 +44,7 @@ const RETRIEVE_TOOLS: &str = "retrieve_tools";
 /// Bytes of a token, about.
 const TOKEN: u64 = 4;
 
-/// Of what usage is wanted.
+/// The calls to sum up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UsageQuery {
@@ -60,7 +60,7 @@ pub struct UsageQuery {
 /// The sums of some calls.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UsageSums {
-    /// How many, and how they ended.
+    /// The number of calls, and how they ended.
     #[serde(flatten)]
     pub sums: CallSums,
     /// The size of the answers in bytes.
@@ -76,7 +76,7 @@ pub struct ToolUsage {
     pub server: String,
     /// The server's own name for it.
     pub tool: String,
-    /// Of its calls.
+    /// The sums of its calls.
     #[serde(flatten)]
     pub usage: UsageSums,
 }
@@ -86,7 +86,7 @@ pub struct ToolUsage {
 pub struct NamedUsage {
     /// The name of the server or caller.
     pub name: String,
-    /// Of the calls.
+    /// The sums of the calls.
     #[serde(flatten)]
     pub usage: UsageSums,
 }
@@ -99,7 +99,7 @@ pub struct ClientUsage {
     /// Its versions, the latest to call first; at most five.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<String>,
-    /// Of the calls.
+    /// The sums of the calls.
     #[serde(flatten)]
     pub usage: UsageSums,
 }
@@ -128,7 +128,7 @@ pub struct UsageReport {
     pub from: String,
     /// Whether there are records of all these days.
     pub complete: bool,
-    /// The sums of all calls; those that another call caused are counted only with `server`.
+    /// The sums of all calls; calls that another call made are counted only with `server`.
     pub all: Option<UsageSums>,
     /// The sums by tool, most used first.
     pub tools: Vec<ToolUsage>,

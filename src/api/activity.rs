@@ -107,7 +107,7 @@ async fn show<V: Verbs>(State(verbs): State<V>, id: Result<Path<u64>, PathReject
     ok(&verbs.management().activity_record(id).await?)
 }
 
-/// Of what figures are wanted.
+/// The calls to sum up.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct FigureQuery {
@@ -150,7 +150,7 @@ struct FormatQuery {
     format: Option<String>,
 }
 
-/// What can be said of an export.
+/// The format of an export.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "it is read in its two parts")]
 struct ExportQuery {

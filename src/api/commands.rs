@@ -29,7 +29,7 @@ pub(super) fn routes() -> Routes {
     )
 }
 
-/// What an entry would start.
+/// The command of an entry.
 #[derive(Deserialize, JsonSchema)]
 struct CommandQuery {
     /// The `command` of the entry, a name on `PATH` or a path. Variables such as `${HOME}` are resolved in all three parameters.
@@ -47,7 +47,7 @@ struct CommandQuery {
 struct FoundCommand {
     /// Whether the program was found.
     found: bool,
-    /// Whether mcpproxy searched for it; not if the command refers to a secret or to an unset variable.
+    /// Whether mcpproxy searched for it; false if the command refers to a secret or to an unset variable.
     judged: bool,
     /// The file that would run.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -27,7 +27,7 @@ use crate::{
     storage::in_words,
 };
 
-/// How much of a log is wanted.
+/// The part of a log to show.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LogsQuery {
@@ -44,7 +44,7 @@ fn usual() -> usize {
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "serverLogs",
-        "The last lines of a server's log, which has its stderr.",
+        "The last lines of a server's log, which contains its stderr.",
     );
     Routes::new().get(
         "/api/v1/servers/{name}/logs",

@@ -26,11 +26,11 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let link = About::new(
         "newLoginLink",
-        "Creates a link that logs one browser in to the web UI, once, within 2 minutes.",
+        "Creates a link that logs a browser in to the web UI; it works once, within 2 minutes.",
     );
     let log_out_of_page = About::new(
         "logOutOfPage",
-        "Ends the web UI's login whose cookie the request has.",
+        "Ends the login to the web UI whose cookie the request sends.",
     );
     Routes::new()
         .post(
@@ -60,8 +60,8 @@ async fn new_link(State(api): State<Api>) -> Answer {
     let Some(base) = api.0.location.page_base() else {
         return Err(FailureResponse(Failure::new(
             ErrorCode::PageNotServed,
-            "the page is not served: this daemon listens on its local socket only",
-            "Free the address that `listen` names, then `mcpproxy restart`.",
+            "there is no web UI: this daemon listens on its local socket only",
+            "Stop the program that uses the address in `listen`, then `mcpproxy restart`.",
         )));
     };
     let token = api.0.access.operators().new_link();
@@ -92,7 +92,7 @@ async fn log_out(
 fn no_random(error: &std::io::Error) -> FailureResponse {
     FailureResponse(Failure::new(
         ErrorCode::Internal,
-        format!("the login cannot be made: {}", in_words(error)),
+        format!("no login link was created: {}", in_words(error)),
         "Try again.",
     ))
 }
@@ -106,7 +106,7 @@ struct LoginQuery {
 const PAGE: &str = "/ui/";
 
 /// What a person reads whose link does not work.
-const NO_LOGIN: &str = "Not logged in: a link works once, within two minutes.\nRun `mcpproxy ui` on the daemon's machine for a new one.\n";
+const NO_LOGIN: &str = "Not logged in: this link was used already, or is older than 2 minutes.\nRun `mcpproxy ui` on the daemon's machine to log in.\n";
 
 /// A person's browser opens a link.
 async fn log_in(
@@ -136,7 +136,7 @@ async fn log_in(
         Ok(_) => text(StatusCode::UNAUTHORIZED, NO_LOGIN),
         Err(error) => {
             tracing::error!(%error, "no login to the web UI possible");
-            text(StatusCode::INTERNAL_SERVER_ERROR, "Try again.\n")
+            text(StatusCode::INTERNAL_SERVER_ERROR, "Login failed. Retry.\n")
         }
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn daemon_routes() -> Routes {
             contact_and_inspect,
             about(
                 "contactAndInspectServer",
-                "Reviews a server after contacting it, also one that an agent added, to read its lists.",
+                "Contacts a server to read its lists, even one that an agent added, then reviews it.",
             )
             .asks::<ShowQuery>()
             .gives::<Inspection>()
@@ -133,7 +133,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .post(
             "/api/v1/additions",
             add_several::<V>,
-            about("addServers", "Adds servers by one change of the file; one that may not be added leaves the others alone.")
+            about("addServers", "Adds servers by one change of the file; if one cannot be added, the others still are.")
                 .takes::<Additions>()
                 .gives::<Added>(),
         )
@@ -224,7 +224,7 @@ async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
     ok(&verbs.management().servers()?)
 }
 
-/// How long an answer may wait.
+/// The time to wait.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ShowQuery {
@@ -260,20 +260,20 @@ async fn add<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejectio
     ok(&verbs.management().add_server(&name, entry).await?)
 }
 
-/// Servers that are to be added.
+/// Servers to add.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Additions {
-    /// Of each the keys of its entry, and its name.
+    /// For each server, the keys of its entry, and `name`.
     servers: Vec<Map<String, Value>>,
 }
 
-/// What came of adding servers.
+/// The result of adding servers.
 #[derive(Serialize, JsonSchema)]
 struct Added {
-    /// The number of the change in the history, by which it is undone; none where nothing was written.
+    /// The number of the change in the history, for an undo; null if nothing was written.
     id: Option<u64>,
-    /// Of each server, in their order, why it was not added; null where it was.
+    /// For each server, in the order of the request, why it was not added; null if it was.
     errors: Vec<Option<String>>,
 }
 

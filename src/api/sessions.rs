@@ -35,7 +35,7 @@ struct SessionRow {
     endpoint: String,
     /// The caller.
     caller: String,
-    /// When it was opened or continued here (RFC 3339).
+    /// When it was opened, or continued by this daemon (RFC 3339).
     opened: String,
     /// When its client last sent a message (RFC 3339).
     last_seen: String,

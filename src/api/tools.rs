@@ -46,7 +46,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         )
 }
 
-/// Which tools are wanted.
+/// The tools to list.
 #[derive(Deserialize, JsonSchema)]
 struct ToolsQuery {
     /// Only the tools of this server.
@@ -135,7 +135,7 @@ async fn list_or_search<V: Verbs>(
     ok(&verbs.search(&caller, &search, detail).await?)
 }
 
-/// Which tool is wanted.
+/// The tool to show.
 #[derive(Deserialize, JsonSchema)]
 struct ShowQuery {
     /// The tool as `server:tool`, or by the name under which clients see it.

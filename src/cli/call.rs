@@ -26,12 +26,12 @@ use crate::{
 
 /// Call a tool
 ///
-/// The call type is the tool's own unless you name one; a type that is too mild is refused (exit code 4). The tool's text goes to
-/// stdout, its progress to stderr. Exits with code 1 if the tool reports an error.
+/// Without a call type, the tool's own is used. A type that allows less than the tool does, such as `read` for a tool that writes, is
+/// refused (exit code 4). The tool's text goes to stdout, its progress to stderr. Exits with code 1 if the tool reports an error.
 #[derive(Debug, Args)]
 #[command(override_usage = USAGE)]
 pub(super) struct CallCommand {
-    /// A call type if you name one, the tool, and its arguments
+    /// Optionally a call type, then the tool and its arguments
     #[arg(required = true, num_args = 1.., value_name = "SERVER:TOOL [JSON | KEY=VALUE…]")]
     words: Vec<String>,
     /// A JSON object; @FILE reads a file, - reads stdin

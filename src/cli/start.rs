@@ -27,7 +27,7 @@ pub(super) struct StartCommand {}
 
 /// Restart the daemon
 ///
-/// Calls in flight get 10 s to finish, and sessions continue. If the daemon is a service, its service manager restarts it. If not, the new
+/// Running calls get 10 s to finish, and sessions continue. If the daemon is a service, its service manager restarts it. If not, the new
 /// daemon runs in the background, with the `serve` options of the old one.
 #[derive(Debug, Args)]
 pub(super) struct RestartCommand {}

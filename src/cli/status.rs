@@ -32,7 +32,7 @@ pub(super) struct StatusCommand {
 /// What can be waited for.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum WaitFor {
-    /// A server that does not work, or that waits for your approval; a file that is not in force
+    /// A server that does not work or awaits your approval, or an unusable configuration file
     Attention,
 }
 

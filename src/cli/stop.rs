@@ -21,7 +21,7 @@ use crate::{
 
 /// Stop the daemon and its servers
 ///
-/// Waits until the daemon has ended; calls in flight get 10 s to finish. A client that uses `mcpproxy stdio` starts a new daemon with its next request.
+/// Waits until the daemon has stopped; running calls get 10 s to finish. A client that uses `mcpproxy stdio` starts a new daemon with its next request.
 #[derive(Debug, Args)]
 pub(super) struct StopCommand {}
 

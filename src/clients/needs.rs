@@ -26,7 +26,7 @@ pub struct NeededValue {
     /// The file with the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The name under which a secret is, or a variable's value could be, in the keyring: its server's own.
+    /// The name in the keyring under which the secret is stored, or the variable's value could be.
     #[serde(skip)]
     pub kept_as: String,
     /// A stored secret of the same name, which is not used because no entry refers to it.

@@ -34,7 +34,7 @@ pub struct ImportReport {
     /// The servers that were removed from clients' files, or would be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<MovedServers>,
-    /// The files that were named and have no server.
+    /// The named files that have no servers.
     #[serde(skip)]
     pub empty: Vec<String>,
 }
@@ -54,7 +54,7 @@ pub struct MovedServers {
     /// Why the file was not changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What to do about that in a terminal.
+    /// The next step in a terminal.
     #[serde(skip)]
     pub step: Option<String>,
 }
@@ -73,15 +73,15 @@ pub struct RepeatedKey {
 /// A file that could not be read.
 #[derive(Serialize, JsonSchema)]
 pub struct UnreadFile {
-    /// Which.
+    /// The path of the file.
     pub file: String,
-    /// Why.
+    /// Why it could not be read.
     pub error: String,
     /// The line, counted from 1.
     pub line: Option<usize>,
     /// The next step.
     pub next_step: String,
-    /// Whether it was named.
+    /// Whether the request named it.
     #[serde(skip)]
     pub is_named: bool,
 }

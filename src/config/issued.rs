@@ -27,7 +27,7 @@ const MOST_TOKENS: usize = 1_000;
 /// The largest file, in bytes.
 const LARGEST: u64 = 4 << 20;
 
-/// What tools a token may call, by the call type that the gate gives each.
+/// The tools that a token may call, by their call type.
 #[derive(
     Debug,
     Clone,
@@ -45,12 +45,12 @@ const LARGEST: u64 = 4 << 20;
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum AllowedCalls {
-    /// Reading, with prompts, resources and searches.
+    /// Tools that only read, prompts, resources and searches.
     #[default]
     Read,
-    /// Reading and writing.
+    /// Also tools that write.
     Write,
-    /// All calls, destructive ones included.
+    /// All tools, including destructive ones.
     All,
 }
 

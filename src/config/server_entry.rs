@@ -206,7 +206,7 @@ pub enum SessionScope {
     Workspace,
 }
 
-/// How a server is opened that may speak with and without a handshake.
+/// How mcpproxy opens a server that may speak both with and without a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -339,7 +339,7 @@ fn redacted<'a>(names: impl Iterator<Item = &'a String>) -> Value {
         .into()
 }
 
-/// How a server is reached, as listings say it.
+/// The transport of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

@@ -144,7 +144,7 @@ pub enum ToolClass {
     Destructive,
 }
 
-/// `tool_acl` of one server: a person's classification where annotations are missing.
+/// `tool_acl` of one server: your classification of its tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{names::as_argument, percent::encoded};
 
-/// Your next step. Without a name it concerns the server of the row or failure that has it.
+/// The next step. It concerns the server of its row or failure, unless it has a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum NextStep {

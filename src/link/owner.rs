@@ -123,7 +123,7 @@ pub enum Unattributed {
     #[error("several clients have used this connection, and the message names none of them")]
     Several,
     /// The owner waits for nothing.
-    #[error("its client has no call in flight")]
+    #[error("its client has no running call")]
     NoCall,
     /// The call that it belongs to reads too slowly.
     #[error("too many questions wait for an answer")]

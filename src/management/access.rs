@@ -27,7 +27,7 @@ use crate::{
     text::names::{self, BUILT_IN_TOOLS},
 };
 
-/// Who may use what.
+/// The caller and the item to check.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccessQuestion {

@@ -112,7 +112,7 @@ pub struct InspectedThing {
     /// The lines that changed since the approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// What matters of the change.
+    /// What matters in the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what_matters: Option<WhatMatters>,
     /// The whole definition as listed now, laid out as JSON.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{ConfigFinding, FindingKind, Settings};
 
-/// A value to which an entry refers and that is missing.
+/// A missing value to which an entry refers.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MissingValue {
     /// `secret`, or `variable` of the daemon's environment.

@@ -126,7 +126,7 @@ pub struct ServerDetails {
     /// The file with its stderr; null for a remote server.
     #[serde(default)]
     pub log_file: Option<PathBuf>,
-    /// The number of calls in flight.
+    /// The number of running calls.
     #[serde(default)]
     pub in_flight: usize,
     /// Whether mcpproxy has a login for it.

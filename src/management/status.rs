@@ -32,7 +32,7 @@ pub struct StatusReport {
     pub uptime_seconds: u64,
     /// The configuration file.
     pub config_file: PathBuf,
-    /// Where it is.
+    /// The folders, files and addresses of the daemon.
     #[serde(flatten)]
     pub location: DaemonLocation,
     /// What `/mcp` lists.
@@ -46,7 +46,7 @@ pub struct StatusReport {
     pub callable_tools: Option<usize>,
     /// The number of open sessions.
     pub sessions: usize,
-    /// The number of calls in flight, of all servers.
+    /// The number of running calls, of all servers.
     #[serde(default)]
     pub in_flight: usize,
     /// The daemon's memory in bytes, without its servers; absent if unknown.
@@ -94,7 +94,7 @@ pub fn restart_warning(key: &str) -> Warning {
 /// When the new value of a key counts that is read at the start.
 pub const COUNTS_AFTER_RESTART: &str = "takes effect after a restart of the daemon";
 
-/// Where a daemon is. It does not change while it runs.
+/// The folders, files and addresses of a daemon, which do not change while it runs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DaemonLocation {
     /// The data folder in use.

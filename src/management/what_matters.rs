@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 64;
 /// Names that stand in the sentence.
 const WORDED: usize = 4;
 
-/// What matters of a changed definition.
+/// What matters in a changed definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatMatters {
     /// The kinds of change: annotations first, then parameters, then texts.
@@ -36,7 +36,7 @@ pub struct DefinitionChange {
     pub characters: Option<usize>,
 }
 
-/// Which kind of change it is.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

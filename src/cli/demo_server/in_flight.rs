@@ -25,11 +25,11 @@ impl DemoCalls {
     pub(super) fn begin(&self, id: &Value) -> Result<(), DemoError> {
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         if ids.len() >= AT_ONCE {
-            return Err(DemoError::invalid("too many calls are in flight"));
+            return Err(DemoError::invalid("too many calls are running"));
         }
         if !ids.insert(id.to_string()) {
             return Err(DemoError::invalid(
-                "a request with this id is already in flight",
+                "a request with this id is already running",
             ));
         }
         Ok(())

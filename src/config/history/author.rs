@@ -19,7 +19,7 @@ pub struct ChangeAuthor {
     pub way: ChangeWay,
 }
 
-/// How somebody changes the configuration.
+/// How the configuration was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

@@ -66,7 +66,7 @@ pub struct HistoryEntry {
     pub id: u64,
     /// The time (RFC 3339).
     pub at: String,
-    /// Who, and how.
+    /// Who made it, and how.
     #[serde(flatten)]
     pub author: ChangeAuthor,
     /// The changed values; empty if only comments changed, or if the earlier text is unknown.
@@ -166,7 +166,7 @@ impl ChangeOf {
     }
 }
 
-/// What a change needs to count.
+/// What a change needs to take effect.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

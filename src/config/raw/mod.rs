@@ -149,7 +149,7 @@ pub(super) struct RawActivity {
 #[serde(default)]
 #[schemars(inline)]
 pub(super) struct RawIntent {
-    /// Whether mcpproxy refuses too mild a call type, such as a read of a destructive tool.
+    /// Whether mcpproxy refuses calls whose type allows less than the tool does, such as a read call of a destructive tool.
     #[schemars(extend("default" = true))]
     pub(super) strict_server_validation: Option<bool>,
 }

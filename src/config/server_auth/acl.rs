@@ -13,7 +13,7 @@ use crate::config::{
 /// The most rules: a decision may look at all of them.
 const MOST_RULES: usize = 1_000;
 
-/// Whether something may be had.
+/// Whether a rule allows or denies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

@@ -222,7 +222,7 @@ test("a search shows what a certain agent would get, and a hidden tool is in no 
   assert.ok((await found()).includes("bookings:create_booking"));
   await go("/ui/servers/bookings");
   await title("bookings");
-  assert.match(await page.locator("dl.strip").innerText(), /In flight\s+0\s/);
+  assert.match(await page.locator("dl.strip").innerText(), /Running calls\s+0\s/);
   await close();
   await here.end();
 });

@@ -35,7 +35,7 @@ export function gateSection(record) {
     ["Quarantine", verdict("quarantine", "not quarantined", "the server is quarantined")],
     ["Tool", record.tool === undefined ? undefined : verdict("switched", "enabled", "the server’s entry disables the tool")],
     ["Definition", record.tool === undefined ? undefined : verdict("definition", pinned(gate), record.code === "tool_changed" ? "the definition differs from the approved one" : "the definition is not approved")],
-    ["Call type", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "the declared call type is too mild") : undefined],
+    ["Call type", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "the tool does more than the declared call type allows") : undefined],
   ];
   // Facts leave out what has no verdict: it is named in one line.
   const rest = rows.filter(([, found]) => found === null).map(([word], i) => (i ? word.toLowerCase() : word));

@@ -193,7 +193,7 @@ export function overview(query, frame) {
         ["Failed", bad ? [h("a", { href: "/ui/activity?outcome=bad" }, number(bad)), share] : "0"],
         ["Refused", refused ? [h("a", { href: "/ui/activity?outcome=refused" }, number(refused)), refused === 1 ? " call" : " calls"] : "0"],
         ["Median", took(median)],
-        ["In flight", live.status?.in_flight ? number(live.status.in_flight) : undefined],
+        ["Running calls", live.status?.in_flight ? number(live.status.in_flight) : undefined],
         ["Clients", clients.length ? said(some(clients, 5)) : "none"],
       ])),
       h("section.sec", { "aria-labelledby": "feed-h" }, h("header", h("h2", { id: "feed-h" }, "Activity"), h("a.end.small", { href: "/ui/activity" }, "All")),

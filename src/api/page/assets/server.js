@@ -135,7 +135,7 @@ export function server(name, frame, first) {
         ["Tools", one.tools ? `${number(one.tools)}, ${one.quarantined ? "hidden until you approve the server" : one.held_tools ? `${one.held_tools} held` : "none held"}` : "none known"],
         ["Calls, 24 h", `${counted(all.calls, calls)}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`],
         ["Median / p95", all.median_us === undefined ? "–" : `${took(all.median_us)} / ${took(all.p95_us)}`],
-        ["In flight", `${number(details.in_flight)}${details.entry?.max_concurrent_requests ? ` of at most ${number(details.entry.max_concurrent_requests)}` : ""}`],
+        ["Running calls", `${number(details.in_flight)}${details.entry?.max_concurrent_requests ? ` of at most ${number(details.entry.max_concurrent_requests)}` : ""}`],
         ["Starts, 24 h", `${number(began)}${starts.next === null ? "" : " or more"}, ${number(ends)} failed`],
         ["Connections lost, 24 h", lost ? `${number(lost)}${starts.next === null ? "" : " or more"}` : undefined],
         ["Memory", details.memory_bytes === undefined ? undefined : bytes(details.memory_bytes)],

@@ -14,7 +14,7 @@ export const GROUPS = [
     ["enable_code_execution", "Run scripts"],
     ["code_execution_timeout_ms", "Time limit for a script", { unit: "ms" }],
     ["code_execution_max_tool_calls", "Maximum tool calls per script", { 0: "any number" }],
-    ["intent_declaration.strict_server_validation", "Refuse calls whose call type is too mild"],
+    ["intent_declaration.strict_server_validation", "Refuse calls whose type allows less than the tool does"],
     ["rate_limit.per_caller", "Requests per caller"],
     ["rate_limit.burst", "Requests per caller at once", { unit: "requests" }],
   ]],

@@ -176,7 +176,7 @@ export function settings(query, frame) {
       ["Log", status.log_file ? h("code", said(status.log_file)) : "the daemon’s stderr"],
       ["Version", `${status.version}, process ${status.pid}, up ${span(status.uptime_seconds)}`],
       ["Client sessions", `${number(status.sessions)} open`],
-      ["In flight", count(status.in_flight ?? 0, "call")],
+      ["Running calls", number(status.in_flight ?? 0)],
       ["Memory", status.memory_bytes === undefined ? undefined : `${bytes(status.memory_bytes)}, without the servers`],
       ["Activity log", activity ? `${count(activity.records ?? 0, "record")}, ${bytes(activity.size_bytes ?? 0)}${activity.not_kept ? `, ${number(activity.not_kept)} not recorded` : ""}` : undefined],
       ["This page", button("Log out", logOut, "link")],
