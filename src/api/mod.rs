@@ -82,22 +82,28 @@ const MAX_BODY: usize = 32 << 20;
 #[derive(Clone)]
 pub struct Api(Arc<ApiParts>);
 
-struct ApiParts {
-    management: Management,
-    router: Router,
-    access: Access,
-    calls: CallIds,
-    location: DaemonLocation,
+/// What an API is made of.
+pub struct ApiParts {
+    /// What operators can do.
+    pub management: Management,
+    /// What makes their calls.
+    pub router: Router,
+    /// Who may come in.
+    pub access: Access,
+    /// Numbers calls.
+    pub calls: CallIds,
+    /// Where the daemon is.
+    pub location: DaemonLocation,
     /// Where its files are.
-    places: Places,
+    pub places: Places,
     /// Where commands of servers are looked for.
-    login_path: LoginPath,
+    pub login_path: LoginPath,
     /// The children of this daemon.
-    ledger: ChildLedger,
+    pub ledger: ChildLedger,
     /// Counts client sessions.
-    count_sessions: Box<dyn Fn() -> usize + Send + Sync>,
+    pub count_sessions: Box<dyn Fn() -> usize + Send + Sync>,
     /// Lists so many of them, the one that sent something last first.
-    list_sessions: Box<dyn Fn(usize) -> Vec<OpenSession> + Send + Sync>,
+    pub list_sessions: Box<dyn Fn(usize) -> Vec<OpenSession> + Send + Sync>,
 }
 
 /// Where [`Api::health_routes`] answer.
@@ -127,26 +133,9 @@ pub fn is_operators(path: &str) -> bool {
 }
 
 impl Api {
-    /// An API over these parts. `count_sessions` counts client sessions, and `list_sessions` lists them.
-    pub fn new(
-        (management, router, access, calls): (Management, Router, Access, CallIds),
-        (location, places): (DaemonLocation, Places),
-        (login_path, ledger): (LoginPath, ChildLedger),
-        count_sessions: impl Fn() -> usize + Send + Sync + 'static,
-        list_sessions: impl Fn(usize) -> Vec<OpenSession> + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(ApiParts {
-            management,
-            router,
-            access,
-            calls,
-            location,
-            places,
-            login_path,
-            ledger,
-            count_sessions: Box::new(count_sessions),
-            list_sessions: Box::new(list_sessions),
-        }))
+    /// An API over these parts.
+    pub fn new(parts: ApiParts) -> Self {
+        Self(Arc::new(parts))
     }
 
     /// The routes.

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lock::{DataLock, LockState};
 use crate::{
-    runtime::sync::Guarded, sessions::sealing::KeptKey, storage,
+    management::DaemonLocation, runtime::sync::Guarded, sessions::sealing::KeptKey, storage,
     telemetry::log_throttle::LogThrottle,
 };
 
@@ -52,6 +52,11 @@ impl FolderFiles {
             lines: LogThrottle::default(),
             lost: CancellationToken::new(),
         }))
+    }
+
+    /// Writes down who serves, and where.
+    pub(super) fn note_address(&self, location: &DaemonLocation) {
+        self.0.lock.lock().note_address(location);
     }
 
     /// Cancelled when another daemon has the folder.

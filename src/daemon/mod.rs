@@ -4,7 +4,9 @@ mod auth_layer;
 mod background;
 mod client_io;
 mod connections;
+mod core;
 mod data_folder;
+mod faces;
 mod guard;
 mod http;
 mod local_socket;
@@ -16,6 +18,7 @@ mod serve_error;
 mod shared_file;
 mod shutdown;
 mod span_export;
+mod tasks;
 
 use std::{
     io,
@@ -30,9 +33,11 @@ use tokio::{
 };
 
 use self::{
+    core::{Core, CoreParts},
+    faces::BoundSockets,
     http::NotBound,
     lock::DataLock,
-    running::{DaemonParts, DaemonTasks},
+    tasks::DaemonTasks,
 };
 pub use self::{serve_error::ServeError, shutdown::Signals};
 pub use crate::telemetry::logging::LogFormat;
@@ -103,6 +108,8 @@ pub struct RunningDaemon {
     pub data_dir: PathBuf,
     idle_exit: Option<Duration>,
     tasks: DaemonTasks,
+    /// Outlives the tasks.
+    core: Core,
 }
 
 impl RunningDaemon {
@@ -123,7 +130,7 @@ impl RunningDaemon {
             |url| format!("connect clients to {url}; `mcpproxy ui` opens the web UI"),
         );
         tracing::info!(version = VERSION, "mcpproxy is ready: {place}");
-        let (presence, idle_exit) = (self.tasks.presence.clone(), self.idle_exit);
+        let (presence, idle_exit) = (self.core.inbound.presence().clone(), self.idle_exit);
         let idle = async move {
             match idle_exit {
                 Some(time) => presence.empty_for(time).await,
@@ -145,8 +152,8 @@ impl RunningDaemon {
             version = VERSION,
             "mcpproxy serves its client on stdin and stdout"
         );
-        let caller = self.tasks.access.standard_streams();
-        let inbound = &self.tasks.inbound;
+        let caller = self.core.access.standard_streams();
+        let inbound = &self.core.inbound;
         let client = inbound.host(View::Configured, caller, input, output);
         let left = async move {
             if let Err(error) = client.await {
@@ -219,34 +226,27 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     }
     // The local socket first: who sees the address answer may count on it.
     let local = local_socket::bind_locally(&data_dir)?;
-    let listeners = listen(&settings, &options).await?;
+    let tcp = listen(&settings, &options).await?;
     let idle_exit = options.idle_exit;
-    let (addresses, tasks) = running::begin(DaemonParts {
-        login_path: options.login_path,
-        script_program: options.script_program,
+    let background = DaemonLocation {
+        log_file: options.log_file,
+        local_only: options.tcp == Tcp::Never,
+        lock_file: settings.lock_file.clone(),
+        serve_options: options.arguments,
+        ends_after_idle_seconds: idle_exit.map(|time| time.as_secs()),
+        ..DaemonLocation::default()
+    };
+    let core = CoreParts {
         keeper,
         keeper_task,
-        data_dir: data_dir.clone(),
-        places: options.places,
-        lock,
-        listeners,
-        local,
-        background: DaemonLocation {
-            log_file: options.log_file,
-            local_only: options.tcp == Tcp::Never,
-            lock_file: settings.lock_file.clone(),
-            serve_options: options.arguments,
-            ends_after_idle_seconds: idle_exit.map(|time| time.as_secs()),
-            ..DaemonLocation::default()
-        },
-        lock_file,
-    })?;
-    Ok(RunningDaemon {
-        addresses,
         data_dir,
-        idle_exit,
-        tasks,
-    })
+        places: options.places,
+        login_path: options.login_path,
+        script_program: options.script_program,
+        lock,
+        lock_file,
+    };
+    running::begin(core, BoundSockets { tcp, local }, background, idle_exit)
 }
 
 /// Whether a daemon could start with this lock file.

@@ -41,7 +41,7 @@ pub(super) async fn until(
     running: RunningDaemon,
     mut signals: Signals,
 ) -> Result<(), ServeError> {
-    let lost = running.tasks.files.lost();
+    let lost = running.core.files.lost();
     tell_service_manager(Stage::Ready);
     let watchdog = watchdog(&running);
     tokio::select! {
@@ -53,7 +53,7 @@ pub(super) async fn until(
         () = watchdog => (),
     }
     tell_service_manager(Stage::Stopping);
-    let hurry = running.tasks.hurry.clone();
+    let hurry = running.tasks.ends.hurry.clone();
     let shutdown = running.shutdown();
     tokio::pin!(shutdown);
     tokio::select! {
