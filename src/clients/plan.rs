@@ -148,8 +148,8 @@ impl Planning<'_> {
             return Ok(());
         }
         let (name, renamed) = self.name(client, server, &carried.entry);
-        if let Some(why) = config::entry_fault(&name, &carried.entry, self.us) {
-            return Err(why);
+        if let Some(fault) = config::entry_fault(&name, &carried.entry, self.us) {
+            return Err(fault.text);
         }
         self.secrets.give(name.as_str(), &mut carried)?;
         self.known.extend(Known::of(name.as_str(), &carried.entry));

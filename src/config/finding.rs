@@ -64,6 +64,8 @@ pub struct ConfigFinding {
 pub enum FindingKind {
     /// The value cannot be used, for this reason.
     Value(String),
+    /// It is the URL of no server, for this reason.
+    Url(&'static str),
     /// The key means nothing.
     Unknown {
         /// The key that was probably meant.
@@ -170,6 +172,7 @@ impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(problem) => f.write_str(problem),
+            Self::Url(problem) => f.write_str(problem),
             Self::Unknown {
                 meant: Some(meant), ..
             } => write!(f, "is unknown; did you mean `{meant}`?"),

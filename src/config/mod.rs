@@ -93,7 +93,7 @@ pub use rate_limit::RateLimit;
 pub use raw::schema;
 pub use references::Surroundings;
 pub use references::{VariableLookup, with_secrets_renamed, with_variables};
-pub use resolve::{entry_fault, is_entry_key, is_set_for_each_request, parse};
+pub use resolve::{EntryFault, entry_fault, is_entry_key, is_set_for_each_request, parse};
 pub use review::{AgentTexts, ReviewedValue, ShownSettings, reviewed_entry, reviewed_values};
 pub use secret_uses::{secret_uses, secrets_of};
 pub use server_auth::{

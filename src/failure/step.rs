@@ -69,6 +69,8 @@ pub enum NextStep {
     CheckConfig,
     /// Correct the value; the schema describes every key.
     DescribeConfig,
+    /// Add the server with another URL.
+    GiveUrl,
     /// Correct its entry.
     FixEntry {
         /// What to correct; absent if the reason says it.
@@ -181,6 +183,7 @@ impl NextStep {
             Self::DescribeConfig => {
                 "correct that value; `mcpproxy config schema` describes every key".to_owned()
             }
+            Self::GiveUrl => "give another --url, such as https://example.com/mcp".to_owned(),
             Self::FixEntry { how: Some(how) } | Self::Act { how, .. } => how.clone(),
             Self::FixEntry { how: None } => "correct its entry: `mcpproxy config edit`".to_owned(),
             Self::Wait => "nothing to do: mcpproxy keeps trying".to_owned(),
@@ -233,7 +236,7 @@ impl NextStep {
             Self::ShowChanges => "GET /api/v1/config/history lists the changes.".to_owned(),
             Self::ShowRecords => "GET /api/v1/activity lists the records.".to_owned(),
             Self::CheckConfig => "GET /api/v1/config/check shows the mistake.".to_owned(),
-            Self::DescribeConfig => {
+            Self::DescribeConfig | Self::GiveUrl => {
                 "Correct that, then try again; GET /api/v1/config/schema describes every key."
                     .to_owned()
             }

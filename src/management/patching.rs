@@ -218,7 +218,12 @@ pub(super) fn read_new(
         Ok(patched) => (patched.after, None),
         Err(error) => (Map::new(), Some(error.to_string())),
     };
-    let fault = unreadable.or_else(|| entry_fault(name, &entry, us));
+    let fault = entry_fault(name, &entry, us).filter(|_| unreadable.is_none());
+    let step = match &fault {
+        Some(fault) if fault.is_of_url && sent.problem.is_none() => NextStep::GiveUrl,
+        _ => NextStep::DescribeConfig,
+    };
+    let fault = unreadable.or(fault.map(|fault| fault.text));
     let problems = problems(&sent, fault);
     if problems.is_empty() {
         return Ok(entry);
@@ -228,7 +233,7 @@ pub(super) fn read_new(
         name.as_str(),
         problems.join("; ")
     );
-    Err(incorrect(name.as_str(), error))
+    Err(incorrect(name.as_str(), error, step))
 }
 
 /// What a patch comes to over the text of the file.
@@ -331,7 +336,7 @@ fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<S
     let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
     let mut after = patched.after.clone();
     after.retain(|key, _| is_entry_key(key));
-    let fault = entry_fault(&parsed, &after, us);
+    let fault = entry_fault(&parsed, &after, us).map(|fault| fault.text);
     let was_broken =
         || !patched.before.is_empty() && entry_fault(&parsed, &patched.before, us).is_some();
     Ok(fault.filter(|_| !was_broken()))
@@ -371,14 +376,14 @@ fn check_waiting(text: &str) -> Result<(), Failure> {
 
 fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
     let error = format!("nothing was changed: the entry of {name:?}: {why}");
-    incorrect(name, error)
+    incorrect(name, error, NextStep::DescribeConfig)
 }
 
 /// Of an entry that cannot be used.
-fn incorrect(name: &str, error: String) -> Failure {
+fn incorrect(name: &str, error: String, step: NextStep) -> Failure {
     let hint = "Correct that, then try again.";
     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
-    failure.with_step(NextStep::DescribeConfig).of_server(name)
+    failure.with_step(step).of_server(name)
 }
 
 fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {

@@ -18,7 +18,6 @@ use super::super::{
 use crate::{
     clients::ImportReport,
     daemon_client::{self, AnswerDeadline},
-    failure::error_code::ErrorCode,
     management::ServerChange,
     process::is_command_line,
     storage::in_words,
@@ -104,7 +103,6 @@ impl AddServer {
             let failure = CommandFailure::usage("no name is given").undone("nothing was added");
             return Err(failure.next("`mcpproxy upstream add NAME -- COMMAND`"));
         };
-        let is_remote = self.url.is_some();
         let mut report = ImportReport::of_entry(&name, self.entry(out)?);
         import::fill_in(&files, &mut daemon, &mut report, is_checked, secrets, out).await?;
         let entry = import::only_entry(report)?;
@@ -113,13 +111,7 @@ impl AddServer {
         let body = Value::Object(body).to_string();
         let (path, deadline) = ("/api/v1/servers", AnswerDeadline::Daemon);
         let adding = daemon.request(Method::POST, path, body, deadline);
-        let mut change: ServerChange = adding.await.map_err(|error| {
-            let failure = CommandFailure::from(error);
-            if is_remote && failure.code == Some(ErrorCode::InvalidArguments) {
-                return failure.next("give another --url, such as https://example.com/mcp");
-            }
-            failure
-        })?;
+        let mut change: ServerChange = adding.await?;
         let seconds = is_checked.then_some(outcome::LONG_CONNECT_TIMEOUT);
         change.server = outcome::wait_for(&mut daemon, name.as_str(), seconds).await?;
         outcome::say(out, &daemon, "added", &change.server);

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     config::{
         document::tree,
-        finding::listed,
+        finding::{ConfigFinding, FindingKind, listed},
         ourselves::{BEHIND_ITSELF, LeadsTo, OurAddress},
         raw::entry_keys,
         references::{Surroundings, ValueLookup},
@@ -23,14 +23,25 @@ pub fn is_entry_key(key: &str) -> bool {
     entry_keys().contains(&key)
 }
 
+/// Why an entry cannot stand in a file.
+pub struct EntryFault {
+    /// In words.
+    pub text: String,
+    /// Whether another URL is all that it takes.
+    pub is_of_url: bool,
+}
+
 /// What is wrong with an entry before it stands in a file, but for its references, which only the daemon's environment resolves.
 pub fn entry_fault(
     name: &ServerName,
     entry: &Map<String, Value>,
     us: &OurAddress,
-) -> Option<String> {
+) -> Option<EntryFault> {
     if us.is_behind(&LeadsTo::of_written(entry)) {
-        return Some(format!("it {BEHIND_ITSELF}"));
+        return Some(EntryFault {
+            text: format!("it {BEHIND_ITSELF}"),
+            is_of_url: entry.contains_key("url"),
+        });
     }
     // Of what is held less is read; approved, it has to be right.
     let mut entry = entry.clone();
@@ -51,7 +62,12 @@ pub fn entry_fault(
         let text = Value::Object(entry.clone()).to_string();
         let written = tree(&text).ok().flatten()?;
         let read = read_entry(name, entry, &written, &context, Filling::WhereUsed);
-        read.err().map(|findings| listed(&findings))
+        let findings = read.err()?;
+        let is_of_url = |finding: &ConfigFinding| matches!(finding.kind, FindingKind::Url(_));
+        Some(EntryFault {
+            text: listed(&findings),
+            is_of_url: findings.iter().all(is_of_url),
+        })
     };
     if !has_references(&Value::Object(entry.clone())) {
         return fault(entry);

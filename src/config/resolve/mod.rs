@@ -20,7 +20,7 @@ use self::{
     settings::{check, read_mcp_timeout},
 };
 pub use self::{
-    entry_fault::{entry_fault, is_entry_key},
+    entry_fault::{EntryFault, entry_fault, is_entry_key},
     transport::is_set_for_each_request,
 };
 use super::{

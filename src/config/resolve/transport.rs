@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::settings::{values, variables};
 use crate::{
     config::{
-        finding::ConfigFinding,
+        finding::{ConfigFinding, FindingKind},
         keyring,
         oauth::OAuth,
         raw::{RawEntry, RawKind, RawOAuth},
@@ -175,7 +175,10 @@ fn remote(
     warnings: &mut Vec<Warning>,
 ) -> Result<Remote, ConfigFinding> {
     if is_filled {
-        check_url(&url.value).map_err(|problem| ConfigFinding::new("url", problem))?;
+        check_url(&url.value).map_err(|problem| ConfigFinding {
+            key: "url".to_owned(),
+            ..ConfigFinding::of(FindingKind::Url(problem))
+        })?;
     }
     let headers = headers(std::mem::take(&mut raw.headers))?;
     let (ca_file, client_cert) = (raw.ca_file.take(), raw.client_cert.take());

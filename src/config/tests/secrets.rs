@@ -138,7 +138,8 @@ fn a_reference_hides_no_fault_of_its_entry() {
     let name = ServerName::parse("s").expect("a name");
     let fault = |entry: Value| {
         let entry = entry.as_object().expect("an object");
-        entry_fault(&name, entry, &OurAddress::default()).unwrap_or_default()
+        let fault = entry_fault(&name, entry, &OurAddress::default());
+        fault.map_or_else(String::new, |fault| fault.text)
     };
     let env = json!({ "A": "${X}" });
     for (entry, expected) in [
