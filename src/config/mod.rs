@@ -90,7 +90,7 @@ pub use patch::{BadPatch, PatchedEntry, ServerPatch, differing};
 pub use places::{NoHome, Places, RequestedPlaces, SOCKET, Why};
 pub use profiles::Profile;
 pub use rate_limit::RateLimit;
-pub use raw::schema;
+pub use raw::{WrittenTransport, schema};
 pub use references::Surroundings;
 pub use references::{VariableLookup, with_secrets_renamed, with_variables};
 pub use resolve::{EntryFault, entry_fault, is_entry_key, is_set_for_each_request, parse};

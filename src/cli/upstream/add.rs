@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use clap::{Args, builder::PossibleValuesParser};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use http::Method;
 use serde_json::{Map, Value, json};
 
@@ -17,8 +20,9 @@ use super::super::{
 };
 use crate::{
     clients::ImportReport,
-    daemon_client::{self, AnswerDeadline},
-    management::ServerChange,
+    config::WrittenTransport,
+    daemon_client::{self, AnswerDeadline, DaemonClient},
+    management::{Management, OverFiles, ServerChange},
     process::is_command_line,
     storage::in_words,
     text::names::ServerName,
@@ -62,8 +66,8 @@ pub(in crate::cli) struct AddServer {
     #[arg(long, value_name = "NAME: VALUE", value_parser = header_pair, requires = "url", conflicts_with = "command")]
     header: Vec<(String, String)>,
     /// stdio, http, sse or auto; by default from the command or URL
-    #[arg(long = "type", value_name = "TYPE", hide_possible_values = true, value_parser = PossibleValuesParser::new(TYPES))]
-    kind: Option<String>,
+    #[arg(long = "type", value_name = "TYPE", hide_possible_values = true, value_parser = transport())]
+    kind: Option<WrittenTransport>,
     /// Quarantine the server until you approve it
     #[arg(long = "quarantined")]
     is_held: bool,
@@ -75,6 +79,7 @@ pub(in crate::cli) struct AddServer {
     check: bool,
 }
 
+/// The spellings that help and mistakes name.
 const TYPES: [&str; 5] = ["stdio", "http", "streamable-http", "sse", "auto"];
 
 const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS]...
@@ -84,30 +89,56 @@ const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS].
 impl AddServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let (is_checked, secrets) = (self.check, self.secrets);
-        let mut daemon = if is_checked {
+        let daemon = if self.check {
             connection::open_to_act(&files, out, "nothing was added").await?
         } else {
             connection::open_or_files(&files, out).await?
         };
-        if let Some(text) = &self.json {
-            let name = self.name.as_ref().map(ServerName::as_str);
-            let is_held = self.is_held;
-            let mut report = import::read_pasted(&files, &daemon, text, name)?;
-            let servers = report.servers.iter_mut();
-            servers.for_each(|server| server.disabled |= self.disabled);
-            import::fill_in(&files, &mut daemon, &mut report, is_checked, secrets, out).await?;
-            return import::add_pasted(daemon, report, is_held, out).await;
+        match &self.json {
+            Some(text) => self.add_pasted(text, &files, daemon, out).await,
+            None => self.add_typed(&files, daemon, out).await,
         }
+    }
+
+    async fn add_pasted(
+        &self,
+        text: &str,
+        files: &Management<OverFiles>,
+        mut daemon: DaemonClient,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        let name = self.name.as_ref().map(ServerName::as_str);
+        let mut report = import::read_pasted(files, &daemon, text, name)?;
+        for server in &mut report.servers {
+            server.disabled |= self.disabled;
+        }
+        import::fill_in(
+            files,
+            &mut daemon,
+            &mut report,
+            self.check,
+            self.secrets,
+            out,
+        )
+        .await?;
+        import::add_pasted(daemon, report, self.is_held, out).await
+    }
+
+    async fn add_typed(
+        self,
+        files: &Management<OverFiles>,
+        mut daemon: DaemonClient,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
         let Some(name) = self.name.clone() else {
             let failure = CommandFailure::usage("no name is given").undone("nothing was added");
             return Err(failure.next("`mcpproxy upstream add NAME -- COMMAND`"));
         };
-        let mut report = ImportReport::of_entry(&name, self.entry(out)?);
-        import::fill_in(&files, &mut daemon, &mut report, is_checked, secrets, out).await?;
-        let entry = import::only_entry(report)?;
+        let (is_checked, secrets) = (self.check, self.secrets);
+        let mut report = ImportReport::of_entry(&name, self.into_entry(out)?);
+        import::fill_in(files, &mut daemon, &mut report, is_checked, secrets, out).await?;
         let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
-        body.extend(entry);
+        body.extend(import::only_entry(report)?);
         let body = Value::Object(body).to_string();
         let (path, deadline) = ("/api/v1/servers", AnswerDeadline::Daemon);
         let adding = daemon.request(Method::POST, path, body, deadline);
@@ -126,53 +157,16 @@ impl AddServer {
     }
 
     /// The entry as it stands in the configuration; keys with their default value are left out.
-    fn entry(self, out: Output) -> Result<Map<String, Value>, CommandFailure> {
+    fn into_entry(self, out: Output) -> Result<Map<String, Value>, CommandFailure> {
         let mut entry = Map::new();
         if let Some(kind) = self.kind {
-            let is_stdio = kind == "stdio";
-            if is_stdio == self.url.is_some() {
-                let shape = if self.url.is_some() {
-                    "a URL"
-                } else {
-                    "a command"
-                };
-                return Err(CommandFailure::usage(format!(
-                    "--type {kind} cannot be used with {shape}"
-                ))
-                .undone("nothing was added")
-                .next("leave out --type: a command is stdio, and a URL is not"));
-            }
+            check_kind(kind, self.url.is_some())?;
             entry.insert("type".to_owned(), json!(kind));
         }
-        if let Some(url) = self.url {
-            entry.insert("url".to_owned(), json!(url));
-            insert_pairs(&mut entry, "headers", self.header);
-        } else {
-            let here = files_here(&self.command);
-            let mut words = self.command.into_iter();
-            let command = words.next().unwrap_or_default();
-            refuse_shell_line(&command)?;
-            entry.insert("command".to_owned(), json!(from_here(command)?));
-            let arguments: Vec<String> = words.collect();
-            if !arguments.is_empty() {
-                entry.insert("args".to_owned(), json!(arguments));
-            }
-            insert_pairs(&mut entry, "env", self.env);
-            if let Some(cwd) = self.cwd {
-                let cwd = if cwd.starts_with(['~', '$']) {
-                    cwd
-                } else {
-                    absolute(&cwd)?
-                };
-                entry.insert("cwd".to_owned(), json!(cwd));
-            } else if let Some(file) = here {
-                let cwd = absolute(".")?;
-                out.note(&format!(
-                    "it starts in {cwd}, where its file {file} is; --cwd changes that"
-                ));
-                entry.insert("cwd".to_owned(), json!(cwd));
-            }
-        }
+        entry.extend(match self.url {
+            Some(url) => remote_entry(&url, self.header),
+            None => stdio_entry(&self.command, self.env, self.cwd, out)?,
+        });
         if self.is_held {
             entry.insert("quarantined".to_owned(), json!(true));
         }
@@ -181,6 +175,70 @@ impl AddServer {
         }
         Ok(entry)
     }
+}
+
+/// Refuses a transport that the rest of the line contradicts.
+fn check_kind(kind: WrittenTransport, has_url: bool) -> Result<(), CommandFailure> {
+    let shape = match (kind == WrittenTransport::Stdio, has_url) {
+        (true, true) => "a URL",
+        (false, false) => "a command",
+        _ => return Ok(()),
+    };
+    let kind = json!(kind);
+    let kind = kind.as_str().unwrap_or_default();
+    let mistake = format!("--type {kind} cannot be used with {shape}");
+    let failure = CommandFailure::usage(mistake).undone("nothing was added");
+    Err(failure.next("leave out --type: a command is stdio, and a URL is not"))
+}
+
+fn remote_entry(url: &str, headers: Vec<(String, String)>) -> Map<String, Value> {
+    let mut entry = Map::from_iter([("url".to_owned(), json!(url))]);
+    insert_pairs(&mut entry, "headers", headers);
+    entry
+}
+
+fn stdio_entry(
+    line: &[String],
+    env: Vec<(String, String)>,
+    cwd: Option<String>,
+    out: Output,
+) -> Result<Map<String, Value>, CommandFailure> {
+    let command = line.first().map_or("", String::as_str);
+    refuse_shell_line(command)?;
+    let mut entry = Map::from_iter([("command".to_owned(), json!(from_here(command)?))]);
+    if let Some(arguments @ [_, ..]) = line.get(1..) {
+        entry.insert("args".to_owned(), json!(arguments));
+    }
+    insert_pairs(&mut entry, "env", env);
+    if let Some(cwd) = folder_of(line, cwd, out)? {
+        entry.insert("cwd".to_owned(), json!(cwd));
+    }
+    Ok(entry)
+}
+
+/// The folder that a command starts in: the given one, or this one if an argument is a file of it.
+fn folder_of(
+    line: &[String],
+    given: Option<String>,
+    out: Output,
+) -> Result<Option<String>, CommandFailure> {
+    match (given, find_file_here(line)) {
+        (Some(cwd), _) if cwd.starts_with(['~', '$']) => Ok(Some(cwd)),
+        (Some(cwd), _) => absolute(&cwd).map(Some),
+        (None, Some(file)) => {
+            let cwd = absolute(".")?;
+            out.note(&format!(
+                "it starts in {cwd}, where its file {file} is; --cwd changes that"
+            ));
+            Ok(Some(cwd))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// Reads `--type`.
+fn transport() -> impl TypedValueParser<Value = WrittenTransport> {
+    PossibleValuesParser::new(TYPES).try_map(|kind| serde_json::from_value(json!(kind)))
 }
 
 /// A command with its arguments in one word is what a shell would have taken apart.
@@ -193,14 +251,14 @@ fn refuse_shell_line(command: &str) -> Result<(), CommandFailure> {
     Err(failure.next(format!("write it without quotes: -- {command}")))
 }
 
-/// The first word of a command that is a file of this folder, and means nothing elsewhere.
-fn files_here(command: &[String]) -> Option<String> {
-    let arguments = command.iter().skip(1);
+/// The first argument that is a file of this folder, and means nothing elsewhere.
+fn find_file_here(line: &[String]) -> Option<&String> {
+    let mut arguments = line.iter().skip(1);
     let names_a_file = |word: &&String| {
         let path = Path::new(word);
         !word.starts_with('-') && path.is_relative() && path.is_file()
     };
-    arguments.into_iter().find(names_a_file).cloned()
+    arguments.find(names_a_file)
 }
 
 fn insert_pairs(entry: &mut Map<String, Value>, key: &str, pairs: Vec<(String, String)>) {
@@ -214,11 +272,11 @@ fn insert_pairs(entry: &mut Map<String, Value>, key: &str, pairs: Vec<(String, S
 }
 
 /// A command given relative to this folder must mean the same to the daemon, which runs elsewhere.
-fn from_here(command: String) -> Result<String, CommandFailure> {
+fn from_here(command: &str) -> Result<String, CommandFailure> {
     if command.starts_with("./") || command.starts_with("../") {
-        return absolute(&command);
+        return absolute(command);
     }
-    Ok(command)
+    Ok(command.to_owned())
 }
 
 fn absolute(path: &str) -> Result<String, CommandFailure> {

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::LazyLock};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     config::{
@@ -40,11 +40,11 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) client_cert: Option<Text>,
     /// The transport. By default stdio for a command, http for a url, auto for a url that ends in /sse.
     #[serde(rename = "type")]
-    pub(in crate::config) kind: Option<RawKind>,
+    pub(in crate::config) kind: Option<WrittenTransport>,
     /// Another spelling of type.
-    pub(in crate::config) protocol: Option<RawKind>,
+    pub(in crate::config) protocol: Option<WrittenTransport>,
     /// Another spelling of type.
-    pub(in crate::config) transport: Option<RawKind>,
+    pub(in crate::config) transport: Option<WrittenTransport>,
     /// Whether agents can use the server.
     #[schemars(extend("default" = true))]
     pub(in crate::config) enabled: Option<bool>,
@@ -118,10 +118,14 @@ pub(in crate::config) fn entry_keys() -> &'static [&'static str] {
 }
 
 /// Every spelling of `type`.
-#[derive(Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
-pub(in crate::config) enum RawKind {
+#[expect(
+    missing_docs,
+    reason = "the schema would have the words on each spelling"
+)]
+pub enum WrittenTransport {
     Stdio,
     Http,
     StreamableHttp,

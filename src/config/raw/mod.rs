@@ -9,7 +9,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::Recursiv
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub(super) use self::entry::{RawEntry, RawIsolation, RawKind, RawOAuth, RawRoot, entry_keys};
+pub use self::entry::WrittenTransport;
+pub(super) use self::entry::{RawEntry, RawIsolation, RawOAuth, RawRoot, entry_keys};
 use super::{
     activity::Kept,
     keyring::KeyringChoice,

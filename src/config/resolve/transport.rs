@@ -9,7 +9,7 @@ use crate::{
         finding::{ConfigFinding, FindingKind},
         keyring,
         oauth::OAuth,
-        raw::{RawEntry, RawKind, RawOAuth},
+        raw::{RawEntry, RawOAuth, WrittenTransport},
         references::{References, Surroundings, Text},
         server_entry::{Remote, RemoteKind, Stdio, Transport},
         values::{Pairs, Word},
@@ -35,9 +35,9 @@ pub(super) fn transport(
         ("transport", raw.transport),
     ];
     let kind = same(&kinds)?.map(|kind| match kind {
-        RawKind::Stdio => None,
-        RawKind::Sse => Some(RemoteKind::Sse),
-        RawKind::Auto => Some(RemoteKind::Auto),
+        WrittenTransport::Stdio => None,
+        WrittenTransport::Sse => Some(RemoteKind::Sse),
+        WrittenTransport::Auto => Some(RemoteKind::Auto),
         _ => Some(RemoteKind::Http),
     });
     match (kind, raw.command.take(), raw.url.take()) {
