@@ -1,5 +1,7 @@
 //! A call declared as reading, writing or destroying, held against the tool's hints.
 
+use serde::{Deserialize, Serialize};
+
 use super::classify::{Effect, effect};
 use crate::{
     catalog::Tool,
@@ -8,7 +10,8 @@ use crate::{
 };
 
 /// How a caller declares a call. A client can approve each separately.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Variant {
     /// It changes nothing.
     Read,

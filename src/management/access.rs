@@ -24,6 +24,7 @@ use crate::{
         error_code::{ErrorCode, Failure},
         step::NextStep,
     },
+    gate::Variant,
     text::names::{self, BUILT_IN_TOOLS},
 };
 
@@ -383,7 +384,7 @@ fn verdict(
     });
     let step = step.or_else(|| {
         let call_type = gated::call_variant(settings, lists, server, &question.name);
-        token.map(|token| notes::token_for(token, call_type))
+        token.map(|token| notes::token_for(token, call_type.map(Variant::as_str)))
     });
     let reason = match (&refusal, by_rules, rule, &rule_text) {
         (Some(refusal), ..) if is_guard => hidden.unwrap_or_else(|| refusal.error.clone()),

@@ -12,7 +12,7 @@ use crate::{
         error_code::{ErrorCode, Failure},
         step::NextStep,
     },
-    gate::Rules,
+    gate::{Rules, Variant},
     text::{
         names::{ServerName, as_argument},
         percent::encoded,
@@ -152,19 +152,15 @@ fn approve(server: &str, lists: &Snapshot) -> String {
     )
 }
 
-/// `read`, `write` or `destructive`: what a known tool is called with.
+/// What a known tool is called with.
 pub(super) fn call_variant(
     settings: &Settings,
     lists: &Snapshot,
     server: &str,
     tool: &str,
-) -> Option<&'static str> {
+) -> Option<Variant> {
     let known = lists.tool(server, tool)?;
-    Some(
-        Rules::new(settings, lists)
-            .call_with(server, known)
-            .as_str(),
-    )
+    Some(Rules::new(settings, lists).call_with(server, known))
 }
 
 /// How many of the known tools may be called.

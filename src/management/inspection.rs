@@ -22,10 +22,10 @@ use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
     config::{Author, Change, OPERATOR, ServerEntry, Settings},
     failure::error_code::{ErrorCode, Failure},
-    gate::{self, Standing},
+    gate::{self, Standing, Variant},
     text::secret::Secrets,
     trust::{
-        approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
+        approvals::{Approval, HoldReason, Pins, ThingKind, Which, export, now, utc},
         fingerprint::Fingerprint,
         scanner::{Finding, Scanner},
     },
@@ -68,7 +68,8 @@ pub struct Inspection {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InspectedThing {
     /// `tool`, `prompt`, `resource`, `template` or `instructions`.
-    pub kind: String,
+    #[schemars(with = "String")]
+    pub kind: ThingKind,
     /// The server's own name for it.
     pub name: String,
     /// Whether it is held.
@@ -79,7 +80,8 @@ pub struct InspectedThing {
     /// Why it is held: `changed`, `suspicious`, `unapproved`, `new`, `alike`, `too_many` or `not_locked`; or `unreadable`, which cannot be
     /// approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub reason: Option<ReviewReason>,
     /// The reason in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
@@ -88,7 +90,8 @@ pub struct InspectedThing {
     pub held_since: Option<String>,
     /// The call type of a tool: `read`, `write` or `destructive`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call_with: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub call_with: Option<Variant>,
     /// The server's description of it, or its instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -120,6 +123,17 @@ pub struct InspectedThing {
     pub definition: Option<String>,
 }
 
+/// Why nobody can have a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewReason {
+    /// It cannot be read, and so not be approved.
+    Unreadable,
+    /// It is held.
+    #[serde(untagged)]
+    Held(HoldReason),
+}
+
 /// What to approve of a server.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -140,13 +154,17 @@ pub struct ApprovalBody {
     pub by: Option<String>,
 }
 
-/// What `reason` is of a definition that cannot be read.
-const UNREADABLE: &str = "unreadable";
+impl Inspection {
+    /// How many definitions are held.
+    pub fn count_held(&self) -> usize {
+        self.things.iter().filter(|thing| thing.held).count()
+    }
+}
 
 impl InspectedThing {
     /// Whether its definition cannot be read, so that nobody can have it.
     pub fn is_unreadable(&self) -> bool {
-        self.reason.as_deref() == Some(UNREADABLE)
+        self.reason == Some(ReviewReason::Unreadable)
     }
 }
 
@@ -364,8 +382,7 @@ fn things(
         let definition = definitions.get(&(kind, &*name));
         let mut thing = thing(listed, secrets, pins, (kind, &name), definition, findings);
         if kind == ThingKind::Tool {
-            let call_with = call_variant(settings, lists, listed.server.as_str(), &name);
-            thing.call_with = call_with.map(str::to_owned);
+            thing.call_with = call_variant(settings, lists, listed.server.as_str(), &name);
             let entry = settings.servers.get(&listed.server);
             thing.disabled = entry.is_some_and(|entry| !entry.tools.allows(&name));
         }
@@ -392,9 +409,9 @@ fn unreadable<'a>(
     unreadable
         .take(UNREADABLE_SHOWN)
         .map(|(problem, name)| InspectedThing {
-            reason: Some(UNREADABLE.to_owned()),
+            reason: Some(ReviewReason::Unreadable),
             explanation: Some(secrets.redacted(&problem.why).into_owned()),
-            kind: problem.kind.as_str().to_owned(),
+            kind: problem.kind,
             name: name.to_owned(),
             ..InspectedThing::default()
         })
@@ -427,7 +444,7 @@ fn thing(
     let first = first.filter(|first| texts.is_some_and(|texts| texts != first.fingerprint));
     InspectedThing {
         held: hold.is_some(),
-        reason: hold.map(|hold| hold.reason.as_str().to_owned()),
+        reason: hold.map(|hold| ReviewReason::Held(hold.reason)),
         explanation: hold.map(|hold| hold.reason.explained(kind).to_owned()),
         held_since: since,
         description: definition.and_then(|definition| {
@@ -448,7 +465,7 @@ fn thing(
         diff,
         what_matters: matters,
         definition: definition.map(|definition| whole(secrets, definition)),
-        kind: kind.as_str().to_owned(),
+        kind,
         name: name.to_owned(),
         ..InspectedThing::default()
     }
@@ -456,17 +473,8 @@ fn thing(
 
 /// Every definition that a server lists, and what it says of itself.
 fn definitions(listed: &ServerCatalog) -> BTreeMap<(ThingKind, &str), Raw> {
-    let tools = listed.tools.iter();
-    let tools = tools.map(|one| ((ThingKind::Tool, &*one.name), &one.definition));
-    let prompts = listed.prompts.iter();
-    let prompts = prompts.map(|one| ((ThingKind::Prompt, &*one.name), &one.definition));
-    let resources = listed.resources.iter();
-    let resources = resources.map(|one| ((ThingKind::Resource, &*one.uri), &one.definition));
-    let templates = listed.templates.iter();
-    let templates =
-        templates.map(|one| ((ThingKind::Template, &*one.uri_template), &one.definition));
-    let all = tools.chain(prompts).chain(resources).chain(templates);
-    let all = all.map(|(key, definition)| (key, definition.clone()));
+    let all = listed.definitions();
+    let all = all.map(|one| ((one.kind, one.name), one.definition.clone()));
     let instructions = listed.listing.initialize.get("instructions");
     let instructions = instructions.map(|text| ((ThingKind::Instructions, ""), text));
     all.chain(instructions).collect()

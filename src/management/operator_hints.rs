@@ -147,7 +147,7 @@ impl Management {
         let tool = failure.tool.as_deref()?;
         let variant = call_variant(&settings, &self.lists(&settings), server, tool)?;
         Some(NextStep::CallAs {
-            variant: variant.to_string().into(),
+            variant: variant.as_str().into(),
             tool: tool.into(),
         })
     }

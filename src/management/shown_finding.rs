@@ -20,7 +20,8 @@ pub struct ShownFinding {
     #[serde(default)]
     pub why: String,
     /// `remark` (minor) or `hold` (dangerous).
-    pub severity: String,
+    #[schemars(with = "String")]
+    pub severity: Severity,
     /// The place, a JSON pointer into the definition.
     pub place: String,
     /// The place in words, such as `the description of parameter path`.
@@ -51,11 +52,7 @@ impl From<Finding> for ShownFinding {
             rule: finding.rule.to_owned(),
             meaning: scanner::in_words(finding.rule).to_owned(),
             why: scanner::why(finding.rule).to_owned(),
-            severity: match finding.severity {
-                Severity::Remark => "remark",
-                Severity::Hold => "hold",
-            }
-            .to_owned(),
+            severity: finding.severity,
             place_in_words: place_in_words(&finding.place),
             place: finding.place,
             excerpt: finding.excerpt,

@@ -161,7 +161,8 @@ fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> Tool
             .as_ref()
             .map(|failure| failure.code.as_str().to_owned()),
         reason: refusal.map(|failure| failure.error),
-        call_with: call_variant(settings, lists, server, &tool.name).map(str::to_owned),
+        call_with: call_variant(settings, lists, server, &tool.name)
+            .map(|variant| variant.as_str().to_owned()),
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::shown_finding::ShownFinding;
+use crate::trust::scanner::Severity;
 
 /// Limit: names that are given of one kind of change, and characters of each. The definition has all.
 const NAMES: usize = 20;
@@ -90,7 +91,8 @@ pub(super) fn what_matters(before: &str, now: &str, findings: &[ShownFinding]) -
 
 /// What the scanner says, and whether that was all that changed.
 fn found(findings: &[ShownFinding], is_alone: bool) -> String {
-    let dangerous = findings.iter().filter(|one| one.severity == "hold").count();
+    let severities = findings.iter().map(|one| one.severity);
+    let dangerous = severities.filter(|one| *one == Severity::Hold).count();
     let found = match (dangerous, findings.len()) {
         (0, 0) => "no findings".to_owned(),
         (0, 1) => "1 minor finding".to_owned(),

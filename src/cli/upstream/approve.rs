@@ -11,7 +11,7 @@ use super::{
         failure::CommandFailure,
         output::{self, Output},
     },
-    inspect::{found, looks_dangerous, print_server, print_things},
+    review::{count_findings, looks_dangerous, print_server, print_things},
 };
 use crate::{
     catalog::SEEN_LENGTH,
@@ -19,6 +19,7 @@ use crate::{
     failure::error_code::ErrorCode,
     management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
     text::names::as_argument,
+    trust::approvals::ThingKind,
 };
 
 /// Approve a quarantined server, or held tools
@@ -201,14 +202,17 @@ impl ApproveServer {
         let mut remarks = findings.filter(|of| !of.is_empty() && !looks_dangerous(of));
         match remarks.next() {
             None => String::new(),
-            Some(first) => format!(", {}", found(std::iter::once(first).chain(remarks))),
+            Some(first) => format!(
+                ", {}",
+                count_findings(std::iter::once(first).chain(remarks))
+            ),
         }
     }
 
     /// Whether it is to be approved.
     fn means(&self, thing: &InspectedThing) -> bool {
         let is_everything = self.things.is_empty() && !self.instructions;
-        let is_of_itself = self.instructions && thing.kind == "instructions";
+        let is_of_itself = self.instructions && thing.kind == ThingKind::Instructions;
         is_everything || is_of_itself || self.things.contains(&thing.name)
     }
 
@@ -221,7 +225,7 @@ impl ApproveServer {
         let things = things.filter(|thing| self.means(thing) && !thing.is_unreadable());
         let named = |thing: &InspectedThing| match &*thing.name {
             // A server's instructions have no name.
-            "" => thing.kind.clone(),
+            "" => thing.kind.as_str().to_owned(),
             name => visible(name),
         };
         let all: Vec<String> = things.map(named).collect();

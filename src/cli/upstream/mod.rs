@@ -10,6 +10,8 @@ mod login;
 mod logs;
 mod patch;
 mod rest_of_definition;
+mod review;
+mod review_step;
 mod show;
 
 use clap::Subcommand;

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::management::{InspectedThing, ShownParameter};
+use crate::{
+    management::{InspectedThing, ShownParameter},
+    trust::approvals::ThingKind,
+};
 
 /// A definition without its name, its description, and the shown words on its parameters. Nothing where nothing is left.
 pub(super) fn rest_of_definition(thing: &InspectedThing) -> Option<String> {
@@ -17,12 +20,10 @@ pub(super) fn rest_of_definition(thing: &InspectedThing) -> Option<String> {
     if laid_out.is_ok_and(|laid_out| laid_out != definition) {
         return Some(definition.to_owned());
     }
-    let name = if matches!(&*thing.kind, "tool" | "prompt") {
-        "name"
-    } else if thing.kind == "resource" {
-        "uri"
-    } else {
-        "uriTemplate"
+    let name = match thing.kind {
+        ThingKind::Resource => "uri",
+        ThingKind::Template => "uriTemplate",
+        ThingKind::Tool | ThingKind::Prompt | ThingKind::Instructions => "name",
     };
     take_text(&mut members, name, &thing.name);
     take_text(

@@ -82,7 +82,7 @@ fn also_needed(
         return None;
     }
     let variant = gated::call_variant(settings, lists, server, &question.name);
-    let mildest = variant.map(|variant| format!("call_tool_{variant}"));
+    let mildest = variant.map(|variant| format!("call_tool_{}", variant.as_str()));
     let first = CALL_TOOLS
         .iter()
         .position(|tool| mildest.as_deref() == Some(tool));

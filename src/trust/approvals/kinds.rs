@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::trust::fingerprint::Fingerprint;
 
 /// What a definition is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ThingKind {
     /// A tool.
+    #[default]
     Tool,
     /// A prompt.
     Prompt,

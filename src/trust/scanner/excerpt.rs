@@ -123,6 +123,22 @@ pub(super) fn push_escaped(escaped: &mut String, character: char) {
     }
 }
 
+/// An excerpt with its brackets as they are: they open no tag for a person.
+pub fn with_brackets(excerpt: &str) -> String {
+    const ESCAPES: [(&str, &str); 3] = [("u{3C}", "<"), ("u{3E}", ">"), ("\\", "\\\\")];
+
+    let (mut shown, mut rest) = (String::with_capacity(excerpt.len()), excerpt);
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        let mut escapes = ESCAPES.iter();
+        let known = escapes.find_map(|(escape, is)| Some((*is, escaped.strip_prefix(escape)?)));
+        let (is, after) = known.unwrap_or(("\\", escaped));
+        shown.push_str(plain);
+        shown.push_str(is);
+        rest = after;
+    }
+    shown + rest
+}
+
 fn escape(escaped: &mut String, character: char) {
     // Writing to a string does not fail.
     let _ = write!(escaped, "\\u{{{:X}}}", u32::from(character));
@@ -178,6 +194,17 @@ mod tests {
         check(orders, 29..46, Some("content of ~/.ssh/id_rsa"));
         let unbroken = format!("{0}ab{0}", "x".repeat(40));
         check(&unbroken, 40..42, Some("ab"));
+    }
+
+    #[test]
+    fn a_person_sees_brackets_and_what_only_looks_like_them_as_it_is() {
+        for (text, expected) in [
+            ("<b>", "<b>"),
+            ("\\u{3C}", "\\\\u{3C}"),
+            ("a\u{1b}\n\\", "a\\u{1B}\\n\\\\"),
+        ] {
+            assert_eq!(with_brackets(&excerpt(text, 0..text.len())), expected);
+        }
     }
 
     #[test]

@@ -43,18 +43,19 @@ mod words;
 
 use std::{borrow::Cow, ops::Range};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use self::{
-    findings::Findings,
-    passage::{Passage, PassageReader},
-    purpose::ToolPurpose,
-};
 pub use self::{
+    excerpt::with_brackets,
     neighbours::Neighbours,
     relations::Relations,
     worded_effect::WordedEffect,
     words::{in_words, why},
+};
+use self::{
+    findings::Findings,
+    passage::{Passage, PassageReader},
+    purpose::ToolPurpose,
 };
 use crate::{config::ServerEntry, text::secret::Secrets, trust::fingerprint, wire::Raw};
 
@@ -107,7 +108,7 @@ pub fn imitates(
 }
 
 /// What follows from a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// It is shown to people.

@@ -1,0 +1,249 @@
+//! What a review of a server shows on a terminal, for `upstream inspect` and `upstream approve`.
+
+use super::{
+    super::{
+        escapes::visible,
+        failure::CommandFailure,
+        output::{self, count},
+    },
+    list::state,
+    rest_of_definition::rest_of_definition,
+};
+use crate::{
+    management::{InspectedThing, Inspection, ShownFinding},
+    trust::{
+        approvals::ThingKind,
+        scanner::{self, Severity},
+    },
+};
+
+/// Shows how the server is, its entry, and what looks odd in that.
+pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure> {
+    let server = &inspection.server;
+    let tools = if inspection.inspected {
+        server.tools.unwrap_or_default().to_string()
+    } else {
+        "not known yet".to_owned()
+    };
+    let facts = [
+        ("name", server.name.clone()),
+        ("state", state(server)),
+        ("tools", tools),
+        ("held", inspection.count_held().to_string()),
+        ("fingerprint", inspection.seen.clone()),
+    ];
+    let error = server.last_error.clone().filter(|_| server.unusable);
+    output::facts(facts.into_iter().chain(error.map(|error| ("error", error))))?;
+    if let Some(entry) = &inspection.entry {
+        output::json(&output::as_json(entry)?)?;
+        print_entry_review(inspection)?;
+    }
+    print_findings("its entry ", &inspection.entry_findings)
+}
+
+/// Shows what agents changed of an entry, and what of it holds the server.
+fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
+    let is_quarantined = inspection.server.awaits_approval();
+    let Some(review) = &inspection.entry_review else {
+        if is_quarantined && inspection.awaits_contact {
+            output::exactly(
+                "an agent wrote this entry; its former state is not known, and secrets are masked here: read it in the file",
+            )?;
+        }
+        return Ok(());
+    };
+    if review.is_new {
+        return output::exactly("an agent added this server; its whole entry is new");
+    }
+    output::exactly(&format!(
+        "an agent changed this entry; the server is quarantined because of {} until you approve it",
+        visible(&review.held_for.join(", "))
+    ))?;
+    if !review.changes.is_empty() {
+        output::exactly("trusted (-) and now (+):")?;
+    }
+    for change in &review.changes {
+        let held = if change.holds {
+            " (quarantined for this)"
+        } else {
+            ""
+        };
+        print_foreign("  ", &format!("{}{held}", change.place))?;
+        let is_redacted_twice = change.was == change.is;
+        print_foreign("    - ", change.was.as_deref().unwrap_or_default())?;
+        print_foreign("    + ", change.is.as_deref().unwrap_or_default())?;
+        if is_redacted_twice {
+            output::exactly("    (a different value, also masked)")?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows what has to be decided: of a quarantined server everything, of others what is held or looks dangerous.
+pub(super) fn print_things(
+    inspection: &Inspection,
+    is_meant: impl Fn(&InspectedThing) -> bool,
+) -> Result<(), CommandFailure> {
+    let is_quarantined = inspection.server.awaits_approval();
+    inspection
+        .things
+        .iter()
+        .filter(|thing| {
+            let is_odd = thing.changed_since.is_some()
+                || !thing.findings.is_empty()
+                || thing.is_unreadable();
+            is_quarantined || thing.held || is_odd
+        })
+        .filter(|thing| is_meant(thing))
+        .try_for_each(|thing| print_thing(thing, is_quarantined))
+}
+
+/// `2 tools, 1 prompt, 1 looks dangerous`.
+pub(super) fn summarize(inspection: &Inspection) -> String {
+    let things = &inspection.things;
+    let listed = || things.iter().filter(|thing| !thing.is_unreadable());
+    let number = |kind: ThingKind| listed().filter(|thing| thing.kind == kind).count();
+    let kinds = [
+        (ThingKind::Prompt, "prompt"),
+        (ThingKind::Resource, "resource"),
+        (ThingKind::Template, "resource template"),
+    ];
+    let mut offered = count(number(ThingKind::Tool), "tool");
+    for (kind, word) in kinds {
+        if let number @ 1.. = number(kind) {
+            offered.push_str(", ");
+            offered.push_str(&count(number, word));
+        }
+    }
+    if number(ThingKind::Instructions) > 0 {
+        offered.push_str(", instructions");
+    }
+    let of_things = things.iter().map(|thing| &thing.findings);
+    format!(
+        "{offered}, {}",
+        count_findings(of_things.chain([&inspection.entry_findings]))
+    )
+}
+
+/// `1 looks dangerous, 2 have remarks`, of things with these findings.
+pub(super) fn count_findings<'f>(all: impl Iterator<Item = &'f Vec<ShownFinding>>) -> String {
+    let all = all.filter(|findings| !findings.is_empty());
+    let (dangerous, remarks): (Vec<_>, Vec<_>) = all.partition(|all| looks_dangerous(all));
+    let looks = match dangerous.len() {
+        0 => None,
+        1 => Some("1 looks dangerous".to_owned()),
+        several => Some(format!("{several} look dangerous")),
+    };
+    let has = match remarks.len() {
+        0 => None,
+        1 => Some("1 has a minor finding".to_owned()),
+        several => Some(format!("{several} have minor findings")),
+    };
+    let found: Vec<String> = looks.into_iter().chain(has).collect();
+    if found.is_empty() {
+        return "no findings".to_owned();
+    }
+    found.join(", ")
+}
+
+/// Whether the scanner would hold it.
+pub(super) fn looks_dangerous(findings: &[ShownFinding]) -> bool {
+    let mut severities = findings.iter().map(|finding| finding.severity);
+    severities.any(|severity| severity == Severity::Hold)
+}
+
+/// Shows a thing, all of it if nobody ever approved it or the server is held. All that a server wrote is escaped.
+fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), CommandFailure> {
+    // A server's instructions have no name.
+    let mut head = visible(format!("{} {}", thing.kind.as_str(), thing.name).trim_end());
+    if let Some(call_with) = thing.call_with {
+        let added = format!(" ({})", call_with.as_str());
+        head.push_str(&added);
+    }
+    head.push_str(match (thing.held, looks_dangerous(&thing.findings)) {
+        _ if thing.is_unreadable() => ": ",
+        (false, true) => ": looks dangerous",
+        (false, false) => "",
+        (true, _) => ": held, ",
+    });
+    head.push_str(thing.explanation.as_deref().unwrap_or_default());
+    output::exactly("")?;
+    output::exactly(&head)?;
+    if let Some(at) = &thing.approved_at {
+        let by = thing.approved_by.as_deref().map_or_else(
+            || "accepted because the server is trusted".to_owned(),
+            |by| format!("approved by {}", visible(by)),
+        );
+        output::exactly(&format!("  {by}, {at}"))?;
+    }
+    if let Some(since) = &thing.changed_since {
+        output::exactly(&format!("  minor: changed since {since}"))?;
+    }
+    print_findings("", &thing.findings)?;
+    if let Some(matters) = &thing.what_matters {
+        print_foreign("  what matters: ", &matters.sentence)?;
+    }
+    if let Some(diff) = &thing.diff {
+        print_foreign("  ", diff)?;
+        if !is_quarantined {
+            return Ok(());
+        }
+        output::exactly("  the whole current definition:")?;
+    }
+    print_definition(thing)
+}
+
+/// What a definition says, in words and then whatever else there is of it.
+fn print_definition(thing: &InspectedThing) -> Result<(), CommandFailure> {
+    print_foreign("  ", thing.description.as_deref().unwrap_or_default())?;
+    for parameter in &thing.parameters {
+        let needed = if parameter.required {
+            "required"
+        } else {
+            "optional"
+        };
+        let kind = if parameter.kind.is_empty() {
+            "any"
+        } else {
+            &parameter.kind
+        };
+        let line = format!("    {} ({kind}, {needed})", parameter.name);
+        output::exactly(visible(&line).trim_end())?;
+        print_foreign("      ", &parameter.description)?;
+    }
+    if thing.kind == ThingKind::Instructions && thing.description.is_some() {
+        return Ok(());
+    }
+    match rest_of_definition(thing) {
+        Some(rest) => print_foreign("  also: ", &rest),
+        None => Ok(()),
+    }
+}
+
+/// A stranger's text, line by line.
+fn print_foreign(before: &str, text: &str) -> Result<(), CommandFailure> {
+    let mut lines = text.lines();
+    lines.try_for_each(|line| output::exactly(&format!("{before}{}", visible(line))))
+}
+
+fn print_findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
+    for finding in findings {
+        let gravity = match finding.severity {
+            Severity::Hold => "dangerous",
+            Severity::Remark => "minor",
+        };
+        let place = match &*finding.place_in_words {
+            "" => String::new(),
+            place => format!(", in {place}"),
+        };
+        let excerpt = scanner::with_brackets(&finding.excerpt);
+        let taken_for = finding.like.as_ref();
+        let taken_for = taken_for.map_or_else(String::new, |name| format!(", resembles {name}"));
+        let line = format!(
+            "  {gravity}: {of}{}{place}: {excerpt}{taken_for}",
+            finding.meaning
+        );
+        output::exactly(&visible(&line))?;
+    }
+    Ok(())
+}

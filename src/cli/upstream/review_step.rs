@@ -1,0 +1,184 @@
+//! The step after a review of a server, and the command for it.
+
+use std::path::Path;
+
+use super::super::escapes::visible;
+use crate::{
+    management::{InspectedThing, Inspection},
+    text::names::as_argument,
+    trust::approvals::ThingKind,
+};
+
+/// What a person does after a look at a server.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ReviewStep<'a> {
+    /// What this lock file lets one do.
+    Locked(&'a Path),
+    /// Contact a server whose entry an agent wrote, or approve the entry as it is.
+    Contact,
+    /// Have a quarantined server connected, so that its tools are known.
+    Connect,
+    /// What helps a quarantined server that could not be listed, for this reason.
+    Mend(&'a str),
+    /// Approve a quarantined server.
+    ApproveServer,
+    /// Approve everything that is listed.
+    ApproveAll,
+    /// Approve what these arguments name.
+    ApproveThese(String),
+    /// Nothing.
+    Nothing,
+}
+
+impl<'a> ReviewStep<'a> {
+    pub(super) fn of(inspection: &'a Inspection) -> Self {
+        let is_quarantined = inspection.server.awaits_approval();
+        let has_held = inspection.count_held() > 0;
+        match (&inspection.lock_file, &inspection.contact_error) {
+            (Some(file), _) if is_quarantined || has_held => Self::Locked(file),
+            _ if inspection.awaits_contact => Self::Contact,
+            _ if is_quarantined && inspection.inspected => Self::ApproveServer,
+            (_, Some(why)) if is_quarantined => Self::Mend(why),
+            _ if is_quarantined => Self::Connect,
+            _ if has_held => Self::of_held(&inspection.things),
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Few names that a shell leaves alone, or everything.
+    fn of_held(things: &[InspectedThing]) -> Self {
+        /// Names in a hint.
+        const NAMED: usize = 3;
+
+        let held = things.iter().filter(|thing| thing.held);
+        let arguments: Option<Vec<String>> = held.map(argument_of).collect();
+        match arguments {
+            Some(arguments) if arguments.len() <= NAMED => Self::ApproveThese(arguments.join(" ")),
+            _ => Self::ApproveAll,
+        }
+    }
+
+    /// The step in words, after this inspection.
+    pub(super) fn in_words(&self, inspection: &Inspection) -> String {
+        let (name, seen) = (&inspection.server.name, &inspection.seen);
+        let approve = |what: &str| command("approve", name, what, &format!("--seen {seen}"));
+        let connect = || command("inspect", name, "", "--connect");
+        match self {
+            Self::Locked(file) => {
+                let file = file.display();
+                let step = inspection.lock_step.as_deref().unwrap_or_default();
+                let lift = if inspection.server.awaits_approval() {
+                    "; its quarantine ends with `\"quarantined\": false` in its entry"
+                } else {
+                    ""
+                };
+                format!(
+                    "nothing can be approved here, because the lock file {file} decides: {step}{lift}"
+                )
+            }
+            Self::Contact => {
+                let contact = match &inspection.contact_error {
+                    None => "so the server was not contacted; ",
+                    Some(_) => "and the server could not be listed: correct the entry, then ",
+                };
+                format!(
+                    "an agent wrote this entry, {contact}`{}` lists its tools. To approve it without looking at them: `{}`",
+                    connect(),
+                    approve("")
+                )
+            }
+            Self::Connect => format!("its tools are not known yet; `{}` lists them", connect()),
+            Self::Mend(why) => format!("its tools are not known: {}", visible(why)),
+            Self::ApproveServer => format!("`{}` approves exactly this", approve("")),
+            Self::ApproveAll => format!("`{}` approves everything it lists", approve("--all")),
+            Self::ApproveThese(what) => format!("`{}` approves exactly this", approve(what)),
+            Self::Nothing => "nothing is held".to_owned(),
+        }
+    }
+}
+
+/// What names a thing in a command; nothing where quotes do not help.
+fn argument_of(thing: &InspectedThing) -> Option<String> {
+    let name = &*thing.name;
+    let has_only = |more: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "._-/:".contains(c) || more.contains(c);
+        !name.is_empty() && !name.starts_with('-') && name.chars().all(fits)
+    };
+    if thing.kind == ThingKind::Instructions {
+        Some("--instructions".to_owned())
+    } else if has_only("") {
+        Some(name.to_owned())
+    } else {
+        // A shell takes these for itself, unless they are quoted.
+        has_only("{}+?&=#*,;@~").then(|| format!("'{name}'"))
+    }
+}
+
+/// A command about a server, which can be pasted whatever the server is called.
+fn command(verb: &str, name: &str, what: &str, options: &str) -> String {
+    let what = if what.is_empty() {
+        String::new()
+    } else {
+        format!(" {what}")
+    };
+    match as_argument(name) {
+        argument if argument == name => format!("mcpproxy upstream {verb} {name}{what} {options}"),
+        argument if what.starts_with(" --") => {
+            format!("mcpproxy upstream {verb}{what} {options} {argument}")
+        }
+        argument => format!("mcpproxy upstream {verb} {options} {argument}{what}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thing(name: &str) -> InspectedThing {
+        let thing =
+            serde_json::json!({ "kind": "tool", "name": name, "held": true, "findings": [] });
+        serde_json::from_value(thing).expect("a thing")
+    }
+
+    #[test]
+    fn a_hint_can_be_pasted_whatever_the_server_is_called() {
+        let check = |name: &str, what: &str, expected: &str| {
+            let line = command("approve", name, what, "--seen 1");
+            assert_eq!(line, format!("mcpproxy upstream approve {expected}"));
+        };
+        check("up", "", "up --seen 1");
+        check("up", "echo", "up echo --seen 1");
+        check("--help", "", "--seen 1 -- --help");
+        check("-o", "echo", "--seen 1 -- -o echo");
+        check("-o", "--all", "--all --seen 1 -- -o");
+    }
+
+    #[test]
+    fn a_hint_can_be_pasted() {
+        let check = |things: &[InspectedThing], expected: &str| {
+            let step = match expected {
+                "--all" => ReviewStep::ApproveAll,
+                named => ReviewStep::ApproveThese(named.to_owned()),
+            };
+            assert_eq!(ReviewStep::of_held(things), step);
+        };
+        for (names, expected) in [
+            (&["one"][..], "one"),
+            (&["one", "two", "file:///a.txt"], "one two file:///a.txt"),
+            (&["a", "b", "c", "d"], "--all"),
+            (&["a; rm -rf /"], "--all"),
+            (&["--all-of-it"], "--all"),
+            (&[""], "--all"),
+            (&["page://{n}", "b"], "'page://{n}' b"),
+            (&["it's"], "--all"),
+        ] {
+            let things: Vec<_> = names.iter().map(|name| thing(name)).collect();
+            check(&things, expected);
+        }
+        let itself = InspectedThing {
+            kind: ThingKind::Instructions,
+            ..thing("")
+        };
+        check(&[thing("a"), itself], "a --instructions");
+    }
+}
