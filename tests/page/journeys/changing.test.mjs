@@ -264,7 +264,7 @@ test("a secret is stored over no other: not of another server, of this form, nor
   // Somebody takes that name meanwhile: theirs stays, what was stored before it goes, and the next attempt has another.
   await here.rest("PUT", "/secrets/rooms-api-A-KEY-3", { value: "of-another" });
   await page.getByRole("button", { name: "Add server" }).click();
-  await page.getByText(/there is a secret .*rooms-api-A-KEY-3.* already/i).first().waitFor();
+  await page.getByText(/a secret .*rooms-api-A-KEY-3.* already exists/i).first().waitFor();
   assert.equal(stored()["rooms-api-KEY-2"], undefined);
   await page.getByRole("button", { name: "Add server" }).click();
   await page.waitForURL(/\/ui\/servers\/rooms-api$/);

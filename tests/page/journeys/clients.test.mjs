@@ -86,7 +86,7 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await here.rest("POST", "/clients/cursor/disconnect", {});
   await go("/ui/clients");
   await page.getByText(/; mcpproxy also has .*, so (it starts|they start) twice/).waitFor();
-  await page.getByRole("button", { name: "Move 2 servers of Cursor" }).waitFor();
+  await page.getByRole("button", { name: "Move 2 servers from Cursor" }).waitFor();
   for (const name of await names()) await here.rest("DELETE", `/servers/${name}`);
   await go("/ui/add");
   await page.getByRole("checkbox", { name: "my-notes" }).uncheck();
@@ -323,7 +323,7 @@ test("a connected client's own servers are moved here in one step, and put back 
   const row = page.locator("tr[data-key='client cursor']");
   await row.getByText("The client also starts 2 servers itself: rooms, my notes.").waitFor();
   await isSoundEverywhere(who, "clients with servers of their own", "clients-own");
-  await page.getByRole("button", { name: "Move 2 servers of Cursor" }).click();
+  await page.getByRole("button", { name: "Move 2 servers from Cursor" }).click();
   await page.getByRole("group", { name: "Move servers from Cursor?" }).getByRole("button", { name: "Move 2 servers" }).click();
   await page.locator("#toast", { hasText: "Moved 2 servers to mcpproxy. Restart Cursor." }).waitFor();
   const names = (await here.rest("GET", "/servers")).servers.map((one) => one.name);

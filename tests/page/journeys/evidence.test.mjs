@@ -107,7 +107,7 @@ test("a tool with 70,000 parameters is there at once, and all of it can be had",
   // A busy machine takes longer; without a bound it was most of a minute.
   assert.ok(performance.now() - began < 40_000, `${performance.now() - began} ms`);
   assert.ok(await page.locator("main *").count() < 5_000);
-  await page.getByText("69,900 more have no field here").waitFor();
+  await page.getByText("69,900 more parameters have no field here").waitFor();
   assert.equal(await page.getByLabel("f69999").count(), 1, "what is required has a field");
   await parameters.getByRole("button", { name: "Show 1,000 more" }).click();
   await parameters.getByText("The table shows the first 1,200 parameters").waitFor();

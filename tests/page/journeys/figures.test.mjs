@@ -32,7 +32,7 @@ test("the overview, the server and the tool say how many calls there were, and w
   const row = page.locator("tr", { has: page.getByRole("link", { name: "find_rooms" }) });
   assert.match(await row.innerText(), /1,040/);
   await go("/ui/tools/bookings:find_rooms");
-  await page.getByText("in 24 hours 1,040 calls, 0 failed").waitFor();
+  await page.getByText("1,040 calls in 24 hours, 0 failed").waitFor();
   await close();
 });
 

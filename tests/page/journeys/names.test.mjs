@@ -54,7 +54,7 @@ test("nothing is too long for its page", async () => {
 test("calls of a tool are found although records have its name masked, and the page says that it is", async () => {
   const { page, go, close } = await visitor(here);
   await go(`/ui/tools/${part(`named:${MASKED}`)}`);
-  await page.getByText("in 24 hours 2 calls").waitFor();
+  await page.getByText("2 calls in 24 hours").waitFor();
   await page.getByText("Records show its name masked or cut: sl/ash?a=***").waitFor();
   await page.getByRole("link", { name: "All calls of this tool" }).click();
   await page.waitForURL(/\/ui\/activity\?tool=/);

@@ -60,7 +60,7 @@ test("a lock file is named once, with what ends a quarantine under it", async ()
     await told.waitFor();
     const text = await told.innerText();
     assert.equal(text.split("tools.lock").length, 2, text);
-    assert.match(text, /Only an entry in .*tools\.lock approves it/);
+    assert.match(text, /Only its reviewers can approve it, with an entry in .*tools\.lock/);
     assert.equal(await told.getByText('"quarantined": false').count(), ends, name);
     await isSound(who, `${name} under a lock file`);
   }

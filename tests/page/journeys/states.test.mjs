@@ -9,7 +9,7 @@ test("with nothing configured the page says how to begin, and sees the first cal
   const { page, title, close } = who;
   await title("mcpproxy is running and has no servers yet");
   await isSoundEverywhere(who, "first run", "first-run");
-  await page.getByText("Waiting for the first call of a client.").waitFor();
+  await page.getByText("Waiting for the first call from a client.").waitFor();
   await agentCalls(here, "retrieve_tools", { query: "anything" });
   await page.getByText("by claude-code").waitFor();
   await page.getByRole("link", { name: "Add a server" }).click();
