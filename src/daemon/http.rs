@@ -21,7 +21,10 @@ use super::{
     response_body::ResponseBody,
 };
 use crate::{
-    access::Peer, config::Listen, runtime::memory_budget::MemoryBudget, storage,
+    access::Peer,
+    config::Listen,
+    runtime::{memory_budget::MemoryBudget, self_wakes::with_quiet},
+    storage,
     telemetry::log_throttle::LogThrottle,
 };
 
@@ -185,7 +188,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let mut serving = pin!(serving);
     let ended = tokio::select! {
         biased;
-        ended = &mut serving => ended,
+        ended = with_quiet(serving.as_mut()) => ended,
         () = connection.last_answer().cancelled() => {
             if connection.over().is_cancelled() {
                 tracing::debug!("connection without a request closed: it was idle for too long, or another one needed its place");

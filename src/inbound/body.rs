@@ -16,7 +16,10 @@ use super::{
     answer,
     dispatch::{MAX_MESSAGE, too_large},
 };
-use crate::{runtime::memory_budget::MemoryBudget, wire::RpcError};
+use crate::{
+    runtime::{memory_budget::MemoryBudget, self_wakes::quietly},
+    wire::RpcError,
+};
 
 /// Limit: bytes of a body.
 pub const LARGEST_BODY: u64 = MAX_MESSAGE as u64;
@@ -148,7 +151,12 @@ impl BodyDeadline {
 
     /// The next piece of a body.
     async fn next_data(&mut self, body: &mut Body) -> Result<Option<Bytes>, UnreadBody> {
-        let frame = match body.frame().now_or_never() {
+        let frame = quietly(|| body.frame().now_or_never());
+        if !body.is_end_stream() {
+            // Its connection is to read on.
+            tokio::task::yield_now().await;
+        }
+        let frame = match frame {
             Some(_) if self.0.is_some_and(|end| end <= Instant::now()) => {
                 return Err(UnreadBody::Late);
             }

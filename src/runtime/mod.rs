@@ -1,7 +1,8 @@
-//! What every task stands on: locks that survive a panic, long computations, a budget of memory, tables that each call looks into.
+//! What every task stands on: locks that survive a panic, wakes, long computations, a budget of memory, tables that each call looks into.
 
 pub mod long_work;
 pub mod memory_budget;
 pub mod quick_map;
+pub mod self_wakes;
 pub mod sync;
 pub mod text_index;

@@ -24,7 +24,10 @@ use hyper_util::client::legacy::connect::Connection as _;
 use tokio::{runtime::Handle, task::coop::unconstrained, time::Instant};
 
 use super::dial::Stream;
-use crate::{runtime::sync::Guarded, wire::MessageFrame};
+use crate::{
+    runtime::{self_wakes::quietly, sync::Guarded},
+    wire::MessageFrame,
+};
 
 /// A connection that is open, as far as is known.
 pub(super) struct Http1Connection {
@@ -247,15 +250,16 @@ impl Body for ServerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let body = self.get_mut();
-        // What comes, comes by driving.
+        // What comes, comes by driving, which goes on when somebody reads on.
         let mut nobody = Context::from_waker(Waker::noop());
-        let mut frame = Pin::new(&mut body.incoming).poll_frame(&mut nobody);
+        let mut next = |body: &mut Incoming| quietly(|| Pin::new(body).poll_frame(&mut nobody));
+        let mut frame = next(&mut body.incoming);
         if frame.is_pending()
             && let Some((connection, _)) = &mut body.over
         {
             // Only what is polled is read.
             connection.drive(context);
-            frame = Pin::new(&mut body.incoming).poll_frame(&mut nobody);
+            frame = next(&mut body.incoming);
         }
         if matches!(frame, Poll::Ready(None)) {
             body.release();
