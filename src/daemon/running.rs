@@ -34,8 +34,8 @@ pub(super) fn begin(
     let ends = Ends::default();
     let (core, core_tasks) = Core::open(parts, &ends)?;
     // No server may lead there.
-    let ports = addresses.iter().map(SocketAddr::port);
-    core.keeper.listens_at(ports.collect());
+    core.keeper
+        .listens_at(addresses.iter().map(SocketAddr::port).collect());
     let behind = core_tasks.spawn(&core, &ends);
     let api = open_api(&core, location.clone());
     let faces = faces::open(&core, &api, sockets, &ends.closing);
