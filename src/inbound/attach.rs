@@ -40,7 +40,7 @@ impl Inbound {
             match connection.await {
                 Ok(connection) => inbound.serve_bridge(view, caller, connection).await,
                 Err(error) => {
-                    tracing::debug!(%error, "a bridge disconnected before it was attached")
+                    tracing::debug!(%error, "a bridge disconnected before it was attached");
                 }
             }
             drop(present);
