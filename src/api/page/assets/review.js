@@ -287,7 +287,7 @@ export function review(wanted, frame) {
   function offers(title, aside, things, isSaid) {
     if (!things.length) return null;
     const detail = (thing) => h("details.offer", { "data-key": keyOf(thing), open: thing.findings.some(isHigh), on: unfolding(keyOf(thing)) },
-      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), isReadable(thing) ? null : h("span.dim", " cannot be used: ", said(thing.explanation ?? "")), thing.findings.length ? [" ", found(thing.findings)] : null, thing.changed_since ? h("span.dim", " changed since it was first seen ", when(thing.changed_since)) : null),
+      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), isReadable(thing) ? null : h("span.dim", said(thing.explanation ?? "")), thing.findings.length ? [" ", found(thing.findings)] : null, thing.changed_since ? h("span.dim", " changed since it was first seen ", when(thing.changed_since)) : null),
       thing.findings.length && !isSaid ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       (thing.kind === "tool" && isReadable(thing)) || thing.description ? h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")) : null,
       thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null,
