@@ -73,7 +73,7 @@ pub use fingerprint::fingerprint_as_written;
 pub use foreign::{json_with, json_without};
 pub use history::{
     ChangeAuthor, ChangeNote, ChangeOf, ChangeToUndo, ChangeWay, ChangedValue, GivenApprovals,
-    History, HistoryEntry, Needs, NotedApprovals, UndoTarget, text_mark,
+    History, HistoryEntry, Needs, NotedApprovals, TextMark, UndoTarget,
 };
 pub use isolation::{Isolation, Named};
 pub use issued::{AllowedCalls, IssuedToken, IssuedTokens, TokenError};

@@ -15,7 +15,7 @@ use crate::{
     config::{
         ChangeNote, ChangeOf, ChangeToUndo, ChangedValue, Document, EditError, EditedFile, History,
         HistoryEntry, IssuedTokens, Needs, NotUndone, SettingEdit, Surroundings, TextChange,
-        UndoTarget, WantedValue, Warning, judged, keys_of_path, text_mark, with_edits,
+        TextMark, UndoTarget, WantedValue, Warning, judged, keys_of_path, with_edits,
     },
     failure::{
         error_code::{ErrorCode, Failure},
@@ -137,7 +137,7 @@ impl TextChange for ShownChange {
             Wanted::Undo(history, meant) => history.undone(text, meant),
             Wanted::Patch(patch) => {
                 let seen = patch.seen.as_ref();
-                if seen.is_some_and(|seen| *seen != text_mark(text)) {
+                if seen.is_some_and(|seen| seen != TextMark::of(text).as_str()) {
                     return Err(EditError::Refused(Box::new(changed_meanwhile())));
                 }
                 let edits = patch.changes.iter().map(|edit| edit.over(text));
@@ -170,7 +170,7 @@ impl TextChange for ShownChange {
             warnings,
             id: None,
             undoes,
-            seen: text_mark(outcome.before.written()),
+            seen: TextMark::of(outcome.before.written()).as_str().to_owned(),
         });
         Ok(!self.dry_run)
     }

@@ -25,9 +25,6 @@ const VERSION: u32 = 2;
 /// Limit: bytes of a file that are read. An entry that an agent writes has 32 KiB.
 const LARGEST: u64 = 1 << 20;
 
-/// Limit: bytes that the history keeps with an approval.
-const LARGEST_NOTED: usize = 256 << 10;
-
 /// The changes that agents made to an entry.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryReview {
@@ -162,8 +159,7 @@ pub(super) fn forget(data_dir: &Path, name: &str) {
 /// What is kept of a server, as it is kept. Blocks.
 pub(super) fn kept_text(data_dir: &Path, name: &str) -> Option<String> {
     let kept = read(data_dir, name)?;
-    let text = serde_json::to_string(&kept).ok();
-    text.filter(|text| text.len() <= LARGEST_NOTED)
+    serde_json::to_string(&kept).ok()
 }
 
 /// Keeps that again, unless something newer is. What cannot be kept is missing from the review, which says so. Blocks.

@@ -27,8 +27,15 @@ pub struct GivenApprovals {
 }
 
 impl ChangeNote {
-    /// Notes which approvals the change gives or withdraws. `values` are keys after `approvals`, what was and what is.
+    /// Notes which approvals the change gives or withdraws, without what is too long. `values` are keys after `approvals`, what was and
+    /// what is.
     pub fn approves(&self, approvals: NotedApprovals, values: Vec<ChangedValue>) {
+        let is_kept = |text: &String| text.len() <= LARGEST_WAY_BACK;
+        let approvals = NotedApprovals {
+            withdrawal: approvals.withdrawal.filter(is_kept),
+            review: approvals.review.filter(is_kept),
+            ..approvals
+        };
         let values = values.into_iter().map(|mut value| {
             value.path.insert(0, APPROVALS.to_owned());
             value
@@ -63,14 +70,13 @@ impl StoredChange {
             return Err(NotUndone::Withdrawn { id, server });
         }
         let withdrawal = noted.withdrawal.clone();
-        let withdrawal = withdrawal.filter(|text| text.len() <= LARGEST_WAY_BACK);
         let values = self.entry.changes.iter();
         let values = values.filter(|value| self.is_approval(value)).cloned();
         Ok(GivenApprovals {
             withdrawal: withdrawal.ok_or(NotUndone::NotKept(id))?,
             review: noted.review.clone(),
             values: values.collect(),
-            is_of_file: self.is_of_file(),
+            is_of_file: self.text.is_some(),
             id,
             server,
         })

@@ -38,7 +38,7 @@ pub struct ChangedValue {
         deserialize_with = "present"
     )]
     pub after: Option<Value>,
-    /// Whether the value is masked or shortened.
+    /// Whether the value is masked, shortened or left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partly: bool,
 }

@@ -5,6 +5,7 @@ mod approval_changes;
 mod author;
 mod difference;
 mod store;
+mod text_mark;
 mod token_changes;
 mod undoing;
 
@@ -13,6 +14,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 use schemars::JsonSchema;
@@ -25,8 +27,12 @@ pub use self::{
     author::{ChangeAuthor, ChangeWay},
     difference::ChangedValue,
     store::NotedApprovals,
+    text_mark::TextMark,
 };
-use self::{difference::WayBack, store::StoredChange};
+use self::{
+    difference::WayBack,
+    store::{StoredChange, TextStep},
+};
 use super::{
     document::{self, Document, SERVERS},
     edit::EditError,
@@ -34,7 +40,7 @@ use super::{
     not_undone::NotUndone,
     raw::AFTER_RESTART,
 };
-use crate::runtime::sync::Guarded;
+use crate::{runtime::sync::Guarded, text::moment};
 
 /// Changes whose secrets are remembered while a daemon runs.
 const REMEMBERED: usize = 100;
@@ -205,11 +211,6 @@ impl Needs {
     }
 }
 
-/// What tells a text of the file from another.
-pub fn text_mark(text: &str) -> String {
-    blake3::hash(text.as_bytes()).to_hex().to_string()
-}
-
 impl History {
     /// Of changes that are noted in this data folder; without one they are not. `text` is what the configuration says.
     pub fn new(data_dir: Option<&Path>, text: Option<&str>) -> Self {
@@ -293,9 +294,9 @@ impl History {
         }
         // Nobody has looked since the last process that did.
         let stored = self.stored().unwrap_or_default();
-        let mut of_file = stored.iter().filter(|change| change.is_of_file());
+        let mut of_file = stored.iter().filter_map(|change| change.text.as_ref());
         let last = of_file.next_back();
-        if last.is_some_and(|last| last.after != text_mark(text)) {
+        if last.is_some_and(|last| last.after != TextMark::of(text)) {
             self.note(state, None, &found, Vec::new(), &by);
         }
         state.text = Some(text.to_owned());
@@ -313,27 +314,26 @@ impl History {
         let Some(file) = self.0.file.as_deref() else {
             return;
         };
-        let back = before.map(|before| (WayBack::between(before.written, after.written), before));
-        let back = back.filter(|(back, _)| back.len() <= LARGEST_WAY_BACK);
-        let is_secret = back
-            .as_ref()
-            .is_some_and(|(back, before)| back.has_secrets(before));
-        let back = back.map(|(back, _)| back);
-        let change = StoredChange {
-            before: before.map(|before| text_mark(before.written)),
-            after: text_mark(after.written),
-            back: back.clone().filter(|_| !is_secret),
-            ..StoredChange::now(by, Needs::of(&changes), changes)
+        let back = before.map(|before| WayBack::between(before.written, after.written));
+        let back = back.filter(|back| back.len() <= LARGEST_WAY_BACK);
+        let has_secrets = |(back, before): (&WayBack, _)| back.has_secrets(before);
+        let (stored, remembered) = if back.as_ref().zip(before).is_some_and(has_secrets) {
+            (None, back)
+        } else {
+            (back, None)
         };
-        let added = Self::append(file, change, by);
-        match added {
-            Ok(id) if is_secret => {
-                state.remembered.extend(back.map(|back| (id, back)));
+        let step = TextStep {
+            before: before.map(|before| TextMark::of(before.written)),
+            after: TextMark::of(after.written),
+            back: stored,
+        };
+        match Self::append(file, Some(step), changes, by) {
+            Ok(id) => {
+                state.remembered.extend(remembered.map(|back| (id, back)));
                 while state.remembered.len() > REMEMBERED {
                     state.remembered.pop_front();
                 }
             }
-            Ok(_) => (),
             Err(error) => {
                 tracing::warn!(%error, file = %file.display(), "configuration change not in the history");
             }
@@ -341,14 +341,28 @@ impl History {
     }
 
     /// Adds a change with what is known of it otherwise, and notes its number.
-    fn append(file: &Path, mut change: StoredChange, by: &ChangeOf) -> io::Result<u64> {
+    fn append(
+        file: &Path,
+        text: Option<TextStep>,
+        mut changes: Vec<ChangedValue>,
+        by: &ChangeOf,
+    ) -> io::Result<u64> {
         let mut noted = by.note.0.lock();
-        change.entry.undoes = noted.undoes;
-        if let Some((approvals, values)) = noted.approvals.clone() {
-            change.approvals = Some(approvals);
-            change.entry.changes.extend(values);
-        }
-        let added = store::append(file, change);
+        let (approvals, values) = noted.approvals.clone().unzip();
+        changes.extend(values.into_iter().flatten());
+        let added = store::append(file, |id| StoredChange {
+            entry: HistoryEntry {
+                id,
+                at: moment::utc(SystemTime::now()),
+                author: by.author.clone(),
+                needs: Needs::of(&changes),
+                changes,
+                undoes: noted.undoes,
+                undone_by: None,
+            },
+            text,
+            approvals,
+        });
         noted.id = added.as_ref().ok().copied();
         added
     }
@@ -356,10 +370,9 @@ impl History {
     /// Notes a change of something beside the file. Its number. Blocks.
     fn note_beside(&self, changes: Vec<ChangedValue>, by: &ChangeOf) -> Option<u64> {
         let file = self.0.file.as_deref()?;
-        let change = StoredChange::now(by, Needs::Nothing, changes);
         // Nobody notes another change meanwhile.
         let state = self.0.state.lock();
-        let added = Self::append(file, change, by);
+        let added = Self::append(file, None, changes, by);
         drop(state);
         added
             .inspect_err(|error| tracing::warn!(%error, "change not in the history"))
@@ -372,7 +385,8 @@ impl History {
         let state = self.0.state.lock();
         let mut remembered = state.remembered.iter();
         let remembered = remembered.find(|(known, _)| *known == change.entry.id);
-        let back = change.back.as_ref().or(remembered.map(|(_, back)| back));
+        let kept = change.text.as_ref().and_then(|text| text.back.as_ref());
+        let back = kept.or(remembered.map(|(_, back)| back));
         undoing::undo(text, change, back)
     }
 

@@ -32,7 +32,7 @@ impl StoredChange {
     /// The token that it issued. Nothing if it is no change of a token.
     pub(super) fn issued(&self) -> Result<Option<&ChangedValue>, NotUndone> {
         match &self.entry.changes[..] {
-            [change] if !self.is_of_file() => match &change.path[..] {
+            [change] if self.text.is_none() => match &change.path[..] {
                 [key, _] if key == TOKENS && change.after.is_some() => Ok(Some(change)),
                 [key, name] if key == TOKENS => Err(NotUndone::Revoked {
                     id: self.entry.id,

@@ -8,7 +8,7 @@ use super::{
     ChangedValue, changed_values,
     difference::WayBack,
     store::{Numbered, StoredChange},
-    text_mark,
+    text_mark::TextMark,
 };
 use crate::{
     config::{
@@ -47,17 +47,18 @@ pub(super) fn undo(
     change: &StoredChange,
     back: Option<&WayBack>,
 ) -> Result<String, EditError> {
-    if text_mark(text) == change.after
-        && let Some(before) = back.and_then(|back| back.from(text))
-        && Some(text_mark(&before)) == change.before
-        // A file that says nothing counts as lost: what it was begun with goes value by value.
-        && !says_nothing(Some(&before))
-    {
-        return Ok(before);
-    }
     let id = change.entry.id;
+    let step = change.text.as_ref().ok_or(NotUndone::NotKept(id))?;
+    let before = back.and_then(|back| back.from(text));
+    if step.after == TextMark::of(text)
+        && let Some(before) = &before
+        && step.before == Some(TextMark::of(before))
+        // A file that says nothing counts as lost: what it was begun with goes value by value.
+        && !says_nothing(Some(before))
+    {
+        return Ok(before.clone());
+    }
     if change.entry.changes.is_empty() {
-        let before = back.and_then(|back| back.from(text));
         let is_begin = before.is_some_and(|before| says_nothing(Some(&before)));
         let why = if is_begin {
             NotUndone::Begin(id)
@@ -71,9 +72,9 @@ pub(super) fn undo(
         if value.partly && value.before.is_some() {
             return Err(NotUndone::Secret(id).into());
         }
-        let edits = reversed(value).ok_or(NotUndone::NotKept(id))?;
+        let edit = reversed(value).ok_or(NotUndone::NotKept(id))?;
         let before = edited;
-        edited = edit_all(&before, &edits)?;
+        edited = edit_all(&before, &[edit])?;
         // Whatever is there now must be what the change left: then it is just the way back that differs.
         let found = changed_values(&document::read(&before)?, &document::read(&edited)?);
         let is_reverse = found.iter().all(|one| {
@@ -87,12 +88,13 @@ pub(super) fn undo(
     Ok(edited)
 }
 
-/// The edits that bring a value back.
-fn reversed(value: &ChangedValue) -> Option<Vec<Change>> {
+/// The edit that brings a value back; nothing where it was not kept.
+fn reversed(value: &ChangedValue) -> Option<Change> {
+    value.before.as_ref().or(value.after.as_ref())?;
     let mut path = value.path.clone();
-    let edit = if path.first().is_some_and(|key| key == SERVERS) {
+    if path.first().is_some_and(|key| key == SERVERS) {
         let server = path.get(1)?.clone();
-        match (path.split_off(2), value.before.clone()) {
+        Some(match (path.split_off(2), value.before.clone()) {
             (keys, Some(Value::Object(entry))) if keys.is_empty() => Change::AddServer {
                 name: ServerName::parse(&server).ok()?,
                 entry,
@@ -105,12 +107,11 @@ fn reversed(value: &ChangedValue) -> Option<Vec<Change>> {
                 value,
             },
             (path, None) => Change::RemoveKey { server, path },
-        }
+        })
     } else {
-        match value.before.clone() {
+        Some(match value.before.clone() {
             Some(value) => Change::SetSetting { path, value },
             None => Change::RemoveSetting { path },
-        }
-    };
-    Some(vec![edit])
+        })
+    }
 }
