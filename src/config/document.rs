@@ -1,6 +1,6 @@
 //! The text of a configuration file as JSON values: comments and trailing commas allowed, repeated keys noticed.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use jsonc_parser::{
     CollectOptions, ParseOptions, ParseStringErrorKind, ast, common::Ranged,
@@ -230,6 +230,12 @@ impl<'a> Document<'a> {
     /// The text as it is in the file.
     pub fn written(&self) -> &'a str {
         self.written
+    }
+
+    /// Where a range of what is written lies in the text.
+    pub(super) fn range_in_text(&self, written: &Range<usize>) -> Range<usize> {
+        let mark = self.written.len() - self.text.len();
+        written.start.saturating_sub(mark)..written.end.saturating_sub(mark)
     }
 
     /// The entries by name, or by number where they have none. Of two of one name the first counts.

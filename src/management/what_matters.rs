@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::shown_finding::ShownFinding;
-use crate::trust::scanner::Severity;
+use crate::{text::cut::common_ends, trust::scanner::Severity};
 
 /// Limit: names that are given of one kind of change, and characters of each. The definition has all.
 const NAMES: usize = 20;
@@ -248,13 +248,10 @@ impl DefinitionChange {
 
     /// What is new lies between what both begin and what both end with.
     fn of_text(kind: ChangeKind, was: &str, is: &str) -> Self {
-        let same = |(a, b): &(char, char)| a == b;
-        let begin = was.chars().zip(is.chars()).take_while(same).count();
-        let [was_rest, is_rest] = [was, is].map(|text| text.chars().count() - begin);
-        let end = was.chars().rev().zip(is.chars().rev());
-        let end = end.take(was_rest.min(is_rest)).take_while(same).count();
+        let (begin, end) = common_ends(was, is);
+        let new = is.get(begin..is.len() - end).unwrap_or_default();
         Self {
-            characters: Some(is_rest - end),
+            characters: Some(new.chars().count()),
             ..Self::of(kind)
         }
     }

@@ -1,18 +1,12 @@
-//! What differs between two texts of the configuration: by value, as it may be shown, and as bytes. Pure.
+//! The values that differ between two texts of the configuration, as they may be shown. Pure.
 
-use std::ops::Range;
-
-use jsonc_parser::{ast, common::Ranged};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    config::{
-        document::{self, Document, SERVERS},
-        shown_file::{shown_entry, shown_setting},
-    },
-    text::redact::{self, TextKind},
+use crate::config::{
+    document::{Document, SERVERS},
+    shown_file::{shown_entry, shown_setting},
 };
 
 /// Limit: bytes of a value that is kept; a larger one is left out.
@@ -148,126 +142,15 @@ fn members(pair: Option<Pair<'_>>) -> Option<Members<'_>> {
         .then_some((value, shown))
 }
 
-/// What turns a text back into the one before it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct WayBack {
-    /// Where the texts begin to differ, in bytes.
-    at: usize,
-    /// How many bytes go.
-    remove: usize,
-    /// What comes in their place.
-    insert: String,
-}
-
-impl WayBack {
-    /// From `after` to `before`.
-    pub(super) fn between(before: &str, after: &str) -> Self {
-        let same = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
-            let alike = pairs.take_while(|(one, other)| one == other);
-            alike.map(|(one, _)| one.len_utf8()).sum()
-        };
-        let at = same(&mut before.chars().zip(after.chars()));
-        let rest = |text: &str| text.get(at..).unwrap_or_default().to_owned();
-        let (old, new) = (rest(before), rest(after));
-        let end = same(&mut old.chars().rev().zip(new.chars().rev()));
-        Self {
-            at,
-            remove: new.len() - end,
-            insert: old.get(..old.len() - end).unwrap_or_default().to_owned(),
-        }
-    }
-
-    /// The text before; nothing where this is no way back from it.
-    pub(super) fn from(&self, after: &str) -> Option<String> {
-        let head = after.get(..self.at)?;
-        let tail = after.get(self.at.checked_add(self.remove)?..)?;
-        Some(format!("{head}{}{tail}", self.insert))
-    }
-
-    /// How much it brings back.
-    pub(super) fn len(&self) -> usize {
-        self.insert.len()
-    }
-
-    /// Whether what it brings back of `before` has a secret in it, or a part of one.
-    pub(super) fn has_secrets(&self, before: &Document<'_>) -> bool {
-        let range = self.at..self.at + self.insert.len();
-        if range.is_empty() {
-            return false;
-        }
-        let text = before.written;
-        let head = text.get(..range.start).unwrap_or_default();
-        let tail = text.get(range.end..).unwrap_or_default();
-        let start = head.rfind('\n').map_or(0, |line| line + 1);
-        let end = tail.find('\n').map_or(text.len(), |line| range.end + line);
-        let lines = text.get(start..end).unwrap_or_default();
-        let hidden = redact::hidden(lines, TextKind::Prose).into_iter();
-        let mut hidden = hidden.map(|part| {
-            let at = start + (part.as_ptr().addr() - lines.as_ptr().addr());
-            at..at + part.len()
-        });
-        if hidden.any(|part| part.start < range.end && range.start < part.end) {
-            return true;
-        }
-        let mark = text.len() - before.text.len();
-        let range = range.start.saturating_sub(mark)..range.end.saturating_sub(mark);
-        let settings = before.members().iter();
-        let settings = settings.filter(|member| member.name.as_str() != SERVERS);
-        let mut settings = settings.filter(|member| is_in_range(&member.value, &range));
-        let entries = before.servers.iter().zip(before.entries());
-        let mut entries = entries.filter(|(_, entry)| is_in_range(*entry, &range));
-        settings.any(|member| {
-            let value = document::to_json(&member.value, "", &mut Vec::new());
-            let shown = shown_setting(member.name.as_str(), &value);
-            hides(&member.value, Some(&shown), &range)
-        }) || entries.any(|(server, entry)| {
-            let mut shown = shown_entry(&server.entry);
-            if let (Value::Object(shown), Some(name)) = (&mut shown, &server.name) {
-                // In an array of servers it is one of their keys.
-                shown.entry("name").or_insert_with(|| name.as_str().into());
-            }
-            hides(entry, Some(&shown), &range)
-        })
-    }
-}
-
-fn is_in_range(node: &dyn Ranged, range: &Range<usize>) -> bool {
-    node.start() < range.end && range.start < node.end()
-}
-
-/// Whether a part of the value that lies in the range is not shown as it is.
-fn hides(value: &ast::Value<'_>, shown: Option<&Value>, range: &Range<usize>) -> bool {
-    if !is_in_range(value, range) {
-        return false;
-    }
-    match (value, shown) {
-        (ast::Value::Object(object), Some(Value::Object(shown))) => {
-            let members = object.properties.iter();
-            let mut touched = members.filter(|one| is_in_range(*one, range));
-            touched.any(|member| match shown.get(member.name.as_str()) {
-                None => true,
-                shown => hides(&member.value, shown, range),
-            })
-        }
-        (ast::Value::Array(list), Some(Value::Array(shown)))
-            if list.elements.len() == shown.len() =>
-        {
-            let mut elements = list.elements.iter().zip(shown);
-            elements.any(|(element, shown)| hides(element, Some(shown), range))
-        }
-        (value, Some(shown)) => document::to_json(value, "", &mut Vec::new()) != *shown,
-        (_, None) => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::config::document;
 
     #[track_caller]
-    fn check(before: &str, after: &str, expected: &Value, has_secrets: bool) {
+    fn check(before: &str, after: &str, expected: &Value) {
         let read = |text| document::read(text).expect("a good document");
         let found = changed_values(&read(before), &read(after));
         let found = found.iter().map(|one| {
@@ -275,49 +158,39 @@ mod tests {
             json!([one.path.join("."), of(&one.before), of(&one.after)])
         });
         assert_eq!(&found.collect::<Value>(), expected, "{before} {after}");
-        let back = WayBack::between(before, after);
-        assert_eq!(back.from(after).as_deref(), Some(before));
-        assert_eq!(back.has_secrets(&read(before)), has_secrets, "{back:?}");
     }
 
     #[test]
     fn values_are_named_and_secrets_are_not_shown() {
         let one = r#"{"top_k": 5, "mcpServers": {"a": {"command": "x", "env": {"API_KEY": "s3cret-1"}}}}"#;
         let two = one.replace("5,", "7,");
-        check(one, &two, &json!([["top_k", 5, 7]]), false);
-        check(one, &one.replace("{\"top", "{ \"top"), &json!([]), false);
+        check(one, &two, &json!([["top_k", 5, 7]]));
+        check(one, &one.replace("{\"top", "{ \"top"), &json!([]));
         let secret = one.replace("s3cret-1", "s3cret-2");
         let path = "mcpServers.a.env.API_KEY";
-        check(one, &secret, &json!([[path, "***", "***"]]), true);
+        check(one, &secret, &json!([[path, "***", "***"]]));
         check(
             "{}",
             one,
             &json!([["mcpServers.a", "-", {"command": "x", "env": {"API_KEY": "***"}}], ["top_k", "-", 5]]),
-            false,
         );
         let gone = r#"{"top_k": 5, "mcpServers": {}}"#;
         check(
             one,
             gone,
             &json!([["mcpServers.a", {"command": "x", "env": {"API_KEY": "***"}}, "-"]]),
-            true,
         );
         let listed = r#"{"mcpServers": [{"name": "a", "command": "x", "args": ["1"]}]}"#;
         check(
             listed,
             &listed.replace("[\"1\"]", "[]"),
             &json!([["mcpServers.a.args", ["1"], []]]),
-            false,
         );
-    }
-
-    #[test]
-    fn tokens_and_comments_with_secrets_do_not_come_back_from_disk() {
         let auth = r#"{"serverAuth": {"provider": "bearer", "bearer": {"tokens": {"s3cret-token-aaaaaaa": "ada"}}}}"#;
-        let other = auth.replace("s3cret-token-aaaaaaa", "s3cret-token-bbbbbbb");
-        let shown = json!([["serverAuth.bearer.tokens", {"*** 1": "ada"}, {"*** 1": "ada"}]]);
-        check(auth, &other, &shown, true);
-        let comment = "{ // ghp_0123456789abcdefghijABCDEFGHIJ012345\n \"top_k\": 1}";
-        check(comment, "{\n \"top_k\": 1}", &json!([]), true);
+        check(
+            auth,
+            &auth.replace("aaaaaaa", "bbbbbbb"),
+            &json!([["serverAuth.bearer.tokens", {"*** 1": "ada"}, {"*** 1": "ada"}]]),
+        );
     }
 }

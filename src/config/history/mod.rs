@@ -8,6 +8,7 @@ mod store;
 mod text_mark;
 mod token_changes;
 mod undoing;
+mod way_back;
 
 use std::{
     collections::VecDeque,
@@ -30,8 +31,8 @@ pub use self::{
     text_mark::TextMark,
 };
 use self::{
-    difference::WayBack,
     store::{StoredChange, TextStep},
+    way_back::WayBack,
 };
 use super::{
     document::{self, Document, SERVERS},

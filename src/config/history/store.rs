@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{HistoryEntry, difference::WayBack, text_mark::TextMark};
+use super::{HistoryEntry, text_mark::TextMark, way_back::WayBack};
 use crate::storage;
 
 /// The file in the data folder.

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{
     ChangedValue, changed_values,
-    difference::WayBack,
     store::{Numbered, StoredChange},
     text_mark::TextMark,
+    way_back::WayBack,
 };
 use crate::{
     config::{

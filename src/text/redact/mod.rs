@@ -14,7 +14,9 @@ pub use list_context::{
     is_secret_flag, redacted_arguments,
 };
 pub use shorten::{shorten, shortened};
-pub use table::{TextKind, hidden, is_harmless_json, is_secret_name, redacted, redacted_value};
+pub use table::{
+    TextKind, hidden, hidden_ranges, is_harmless_json, is_secret_name, redacted, redacted_value,
+};
 
 #[cfg(test)]
 mod tests;

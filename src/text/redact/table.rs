@@ -246,9 +246,13 @@ pub fn redacted_value<'a>(name: &str, value: &'a str, kind: TextKind) -> Cow<'a,
 
 /// What [`redacted`] hides.
 pub fn hidden(text: &str, kind: TextKind) -> Vec<&str> {
-    let hidden = TABLE.hidden(TABLE.candidates(text), text, kind);
-    let hidden = merged(hidden).into_iter();
-    hidden.filter_map(|range| text.get(range)).collect()
+    let ranges = hidden_ranges(text, kind).into_iter();
+    ranges.filter_map(|range| text.get(range)).collect()
+}
+
+/// Where that is, in order.
+pub fn hidden_ranges(text: &str, kind: TextKind) -> Vec<Range<usize>> {
+    merged(TABLE.hidden(TABLE.candidates(text), text, kind))
 }
 
 /// Whether certainly nothing of a text of JSON would be redacted or written otherwise. What it does not let pass may be harmless.
