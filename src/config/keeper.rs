@@ -76,6 +76,20 @@ struct FileStatus {
     blank: Blank,
 }
 
+/// Why the demo server is not started.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoRefused {
+    /// A server of this name is there.
+    #[error("there is a server {0:?} already")]
+    NameTaken(String),
+    /// The file cannot be used.
+    #[error(transparent)]
+    FileUnusable(Arc<LoadError>),
+    /// The file was not read in time.
+    #[error("the daemon is too busy")]
+    Busy,
+}
+
 /// How long the file must be quiet before it is read: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(200);
 /// How long a file that never gets quiet may keep us waiting.
@@ -199,20 +213,23 @@ impl Keeper {
         self.last_error().map_or(Ok(()), Err)
     }
 
-    /// Has this program run as the bundled demo server beside what the file says. Nothing is written. Where that cannot be it is as before,
-    /// and stays so: what takes the demo server's name, or nothing where the file cannot be used.
-    pub async fn start_demo(&self, program: PathBuf) -> Result<(), Option<String>> {
+    /// Has this program run as the bundled demo server beside what the file says. Nothing is written. Where that is refused it is as before,
+    /// and stays so.
+    pub async fn start_demo(&self, program: PathBuf) -> Result<(), DemoRefused> {
         if self.settings().demo.is_some() || !self.demo.start(program) {
-            return Err(Some(DEMO.to_owned()));
+            return Err(DemoRefused::NameTaken(DEMO.to_owned()));
         }
-        // What is wrong with the file is shown elsewhere.
-        let _ = self.reload_now().await;
+        let read = self.reload_now().await;
         let settings = self.settings();
         if settings.demo.is_some() {
             return Ok(());
         }
         self.demo.end();
-        Err(in_place_of_demo(&settings).map(str::to_owned))
+        Err(match (in_place_of_demo(&settings), read) {
+            (Some(name), _) => DemoRefused::NameTaken(name.to_owned()),
+            (None, Err(error)) => DemoRefused::FileUnusable(error),
+            (None, Ok(())) => DemoRefused::Busy,
+        })
     }
 
     /// Ends the demo server that was started like this; whether one was.

@@ -77,7 +77,7 @@ pub use history::{
 };
 pub use isolation::{Isolation, Named};
 pub use issued::{AllowedCalls, IssuedToken, IssuedTokens, TokenError};
-pub use keeper::{Keeper, KeeperTask};
+pub use keeper::{DemoRefused, Keeper, KeeperTask};
 pub use keyring::{
     KeyringChoice, KeyringLookup, KeyringPlace, NoSecret, is_secret_name, no_values,
 };

@@ -21,6 +21,7 @@ impl<B: Backing> Management<B> {
         name: &str,
         entry: Map<String, Value>,
     ) -> Result<ServerChange, Failure> {
+        self.check_name(name).await?;
         let id = self.add(vec![self.addition(name, entry)?]).await?;
         Ok(ServerChange::of(self.server(name)?, &["added"]).written(id))
     }
@@ -30,10 +31,11 @@ impl<B: Backing> Management<B> {
         &self,
         entries: Vec<(String, Map<String, Value>)>,
     ) -> Vec<Result<Option<u64>, Failure>> {
-        let additions = entries
-            .into_iter()
-            .map(|(name, entry)| self.addition(&name, entry));
-        let mut additions: Vec<Result<Change, Failure>> = additions.collect();
+        let mut additions: Vec<Result<Change, Failure>> = Vec::new();
+        for (name, entry) in entries {
+            let checked = self.check_name(&name).await;
+            additions.push(checked.and_then(|()| self.addition(&name, entry)));
+        }
         loop {
             let written = self.add(additions.iter().flatten().cloned().collect());
             let written = written.await;
@@ -71,7 +73,6 @@ impl<B: Backing> Management<B> {
         entry: Map<String, Value>,
     ) -> Result<Change, Failure> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
-        self.is_not_the_demo(name)?;
         let entry = read_new(&parsed, entry, &self.0.our_address())?;
         match command_line(&entry) {
             Some(failure) => Err(failure.of_server(name)),

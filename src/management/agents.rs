@@ -131,7 +131,7 @@ impl AgentRequest<'_> {
             let hint = "Nothing was added. Choose another name, or ask the user to add it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
-        self.management.is_not_the_demo(name).map_err(for_agent)?;
+        self.management.check_name(name).await.map_err(for_agent)?;
         // One that says nothing lacks a command or an address, which its entry is refused for.
         let patch = read_entry(entry);
         let us = self.management.backing().our_address();
@@ -299,10 +299,8 @@ impl AgentRequest<'_> {
         let change = planned.as_deref();
         let caller = Some(self.caller.shared_subject());
         self.management.note_change(caller, verb, name, change);
-        planned.map_err(|failure| {
-            let failure = self.management.not_in_file_for_agent(name, failure);
-            for_agent(failure)
-        })
+        planned
+            .map_err(|failure| for_agent(self.management.not_in_file(name, failure, Rights::Agent)))
     }
 
     /// A row as it is now.

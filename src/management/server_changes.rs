@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Backing, Enabled, Management,
-    patching::{Planned, not_edited},
+    patching::{Planned, Rights, not_edited},
     servers::ServerChange,
 };
 use crate::{
@@ -133,7 +133,8 @@ impl<B: Backing> Management<B> {
                 let id = note.id().filter(|_| is_change);
                 Ok(Made { is_change, id })
             });
-            let outcome = outcome.map_err(|failure| self.not_in_file(name, failure));
+            let outcome =
+                outcome.map_err(|failure| self.not_in_file(name, failure, Rights::Person));
             self.note_change(None, action, name, outcome.as_ref().map(|_| &summary));
             outcome
         });

@@ -436,7 +436,7 @@ impl<B: Backing> Management<B> {
                 plan_patch(text, &server, &patch, &us, Rights::Person)
             })
             .await;
-        let planned = planned.map_err(|failure| self.not_in_file(name, failure))?;
+        let planned = planned.map_err(|failure| self.not_in_file(name, failure, Rights::Person))?;
         drop(row);
         self.backing().follows(name).await;
         Ok(ServerChange {
