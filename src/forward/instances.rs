@@ -13,7 +13,7 @@ use crate::{
     text::names::ServerName,
     upstream::{
         ClientKey, ClientReach, InstanceScope, InstanceUser, OtherEra, ReachableClient, Sharing,
-        Upstream, Upstreams,
+        SoleClient, Upstream, Upstreams,
     },
     wire::{Notification, Outcome, Raw, Request, bridge, method, notification_frame},
 };
@@ -174,13 +174,13 @@ async fn own(
         return Ok(upstream);
     }
     bind(session, base.name()).await?;
-    let scope = InstanceScope::Client {
+    let scope = InstanceScope::Client(SoleClient {
         user: user.clone(),
         subject: context.caller.shared_subject(),
         capabilities: seat.capabilities.clone(),
         shakes_hands: shakes_hands(context) && base.other_era() == OtherEra::Open,
         reach: reach(context, base.name(), endpoint),
-    };
+    });
     let ended = match (session, &context.connection) {
         (Some(session), _) => Some(session.ended().clone()),
         (None, connection) => connection.as_ref().map(|own| own.closed().clone()),

@@ -34,18 +34,7 @@ pub type ClientReach = Arc<dyn ReachableClient>;
 #[derive(Clone)]
 pub enum InstanceScope {
     /// One client alone. Its capabilities are declared to the server.
-    Client {
-        /// The client.
-        user: InstanceUser,
-        /// On whose behalf it calls.
-        subject: Arc<str>,
-        /// The declared capabilities.
-        capabilities: Raw,
-        /// Whether it shakes hands, and the server has sessions for such clients though it needs no handshake.
-        shakes_hands: bool,
-        /// The way to it outside of its calls, if there is one.
-        reach: Option<ClientReach>,
-    },
+    Client(SoleClient),
     /// All clients with these roots, in the order of the one that came first.
     Workspace(Arc<[Root]>),
     /// All clients that cannot answer what the server asks and want no log lines.
@@ -54,60 +43,64 @@ pub enum InstanceScope {
     Legacy,
 }
 
+/// A client that has an instance to itself.
+#[derive(Clone)]
+pub struct SoleClient {
+    /// The client.
+    pub user: InstanceUser,
+    /// On whose behalf it calls.
+    pub subject: Arc<str>,
+    /// The declared capabilities.
+    pub capabilities: Raw,
+    /// Whether it shakes hands, and the server has sessions for such clients though it needs no handshake.
+    pub shakes_hands: bool,
+    /// The way to it outside of its calls, if there is one.
+    pub reach: Option<ClientReach>,
+}
+
 /// The key of one server's instances.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::upstream) enum InstanceKey {
-    Of(InstanceUser),
-    /// The URIs, sorted.
+    /// Of those to whom the server lists something of their own.
+    Own(OwnKey),
+    /// Of a workspace: its URIs, sorted.
     At(Vec<String>),
-    Unable,
-    Legacy,
 }
 
 impl InstanceKey {
     /// Whether it stays without clients: it is for all of a kind.
     pub(in crate::upstream) fn is_for_many(&self) -> bool {
-        matches!(self, Self::Unable | Self::Legacy)
+        matches!(self, Self::Own(OwnKey::Unable | OwnKey::Legacy))
     }
 }
 
 impl InstanceScope {
     pub(in crate::upstream) fn key(&self) -> InstanceKey {
         match self {
-            Self::Client { user, .. } => InstanceKey::Of(user.clone()),
+            Self::Client(sole) => InstanceKey::Own(OwnKey::User(sole.user.clone())),
             Self::Workspace(roots) => {
                 let mut uris: Vec<_> = roots.iter().map(|root| root.uri.clone()).collect();
                 uris.sort_unstable();
                 uris.dedup();
                 InstanceKey::At(uris)
             }
-            Self::Unable => InstanceKey::Unable,
-            Self::Legacy => InstanceKey::Legacy,
+            Self::Unable => InstanceKey::Own(OwnKey::Unable),
+            Self::Legacy => InstanceKey::Own(OwnKey::Legacy),
         }
     }
 
     /// Who sees what the server lists here; `None` where that is what it lists to everybody.
     pub(in crate::upstream) fn own_key(&self) -> Option<OwnKey> {
-        match self {
-            Self::Client { user, .. } => Some(OwnKey::User(user.clone())),
-            Self::Unable => Some(OwnKey::Unable),
-            Self::Legacy => Some(OwnKey::Legacy),
-            Self::Workspace(_) => None,
+        match self.key() {
+            InstanceKey::Own(key) => Some(key),
+            InstanceKey::At(_) => None,
         }
     }
 
     /// The client that has it to itself.
-    pub(in crate::upstream) fn client(&self) -> Option<&ClientKey> {
+    pub(in crate::upstream) fn sole_client(&self) -> Option<&SoleClient> {
         match self {
-            Self::Client { user, .. } => Some(&user.client),
-            Self::Workspace(_) | Self::Unable | Self::Legacy => None,
-        }
-    }
-
-    /// On whose behalf its client calls, where it has one alone.
-    pub(in crate::upstream) fn subject(&self) -> Option<&Arc<str>> {
-        match self {
-            Self::Client { subject, .. } => Some(subject),
+            Self::Client(sole) => Some(sole),
             Self::Workspace(_) | Self::Unable | Self::Legacy => None,
         }
     }
@@ -116,7 +109,7 @@ impl InstanceScope {
     pub(in crate::upstream) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
         let folder = match self {
             Self::Workspace(roots) => roots.first().and_then(|root| folder(&root.uri)),
-            Self::Client { .. } | Self::Unable | Self::Legacy => None,
+            Self::Client(_) | Self::Unable | Self::Legacy => None,
         };
         let (Transport::Stdio(stdio), Some(folder)) = (&entry.transport, folder) else {
             return entry.clone();
@@ -135,33 +128,22 @@ impl InstanceScope {
             // The client names its own.
             _ if self.has_own_roots() => Some(Vec::new()),
             Self::Workspace(roots) => Some(roots.to_vec()),
-            Self::Client { .. } | Self::Unable | Self::Legacy => None,
+            Self::Client(_) | Self::Unable | Self::Legacy => None,
         }
     }
 
     /// Whether one client has it to itself that says what its roots are.
     pub(in crate::upstream) fn has_own_roots(&self) -> bool {
-        matches!(self, Self::Client { capabilities, .. } if has_roots(capabilities))
+        let sole = self.sole_client();
+        sole.is_some_and(|sole| has_roots(&sole.capabilities))
     }
 
     /// Whether nothing shows that its client is still there: it listens to nothing outside of its calls, or has no end that is known.
     pub(in crate::upstream) fn may_be_gone(&self) -> bool {
-        match self {
-            Self::Client {
-                reach: Some(client),
-                ..
-            } => !client.is_listening(),
-            Self::Client { user, .. } => matches!(user.client, ClientKey::Named { .. }),
-            Self::Workspace(_) | Self::Unable | Self::Legacy => false,
-        }
-    }
-
-    /// The way to the client that has it to itself, outside of its calls.
-    pub(in crate::upstream) fn reach(&self) -> Option<&ClientReach> {
-        match self {
-            Self::Client { reach, .. } => reach.as_ref(),
-            Self::Workspace(_) | Self::Unable | Self::Legacy => None,
-        }
+        self.sole_client().is_some_and(|sole| match &sole.reach {
+            Some(client) => !client.is_listening(),
+            None => matches!(sole.user.client, ClientKey::Named { .. }),
+        })
     }
 }
 

@@ -20,7 +20,7 @@ pub use self::{
     connect::ConnectContext,
     connect_error::ConnectError,
     fleet::{Supervisor, Upstreams},
-    instance_scope::{ClientReach, InstanceScope, ReachableClient},
+    instance_scope::{ClientReach, InstanceScope, ReachableClient, SoleClient},
     state::State,
 };
 pub use crate::{access::InstanceUser, link::ClientKey};

@@ -47,7 +47,7 @@ impl UpstreamShared {
             return None;
         }
         let why = match scope {
-            Some(InstanceScope::Client { .. }) => "the client declared no roots",
+            Some(InstanceScope::Client(_)) => "the client declared no roots",
             _ => "several clients share this connection, so no client's roots are given",
         };
         self.log_refusal(method, why);
@@ -91,7 +91,7 @@ impl UpstreamShared {
 
     /// The client for which alone this instance runs, if it can be reached outside of its calls.
     pub(in crate::upstream) fn own_client(&self) -> Option<&ClientReach> {
-        self.instance_scope.as_ref()?.reach()
+        self.instance_scope.as_ref()?.sole_client()?.reach.as_ref()
     }
 
     /// The same, or the one that owns the connection by now.

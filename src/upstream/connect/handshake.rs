@@ -93,9 +93,9 @@ impl OpenError {
 pub(in crate::upstream) fn declared(scope: Option<&InstanceScope>, entry: &ServerEntry) -> Raw {
     let has_roots_to_name = !entry.roots.is_empty();
     let (capabilities, names_roots) = match scope {
-        Some(InstanceScope::Client { capabilities, .. }) => (
-            capabilities.clone(),
-            has_roots_to_name || has_roots(capabilities),
+        Some(InstanceScope::Client(sole)) => (
+            sole.capabilities.clone(),
+            has_roots_to_name || has_roots(&sole.capabilities),
         ),
         Some(InstanceScope::Unable) => (Raw::empty_object(), has_roots_to_name),
         // The connection that all share for good: nobody's roots are named there but those of the settings.

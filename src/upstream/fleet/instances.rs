@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     access::InstanceUser,
+    catalog::OwnKey,
     link::ClientKey,
     runtime::quick_map::QuickMap,
     text::names::ServerName,
@@ -89,8 +90,8 @@ impl Instance {
 
     fn is_of(&self, subject: &str) -> bool {
         let scope = self.upstream().0.instance_scope.as_ref();
-        let of = scope.and_then(InstanceScope::subject);
-        of.is_some_and(|of| **of == *subject)
+        let sole = scope.and_then(InstanceScope::sole_client);
+        sole.is_some_and(|sole| *sole.subject == *subject)
     }
 }
 
@@ -115,10 +116,9 @@ impl Instances {
         let Some(of_server) = self.by_server.get_mut(server) else {
             return Ok(None);
         };
-        let of_subject = |instance: &Instance| match scope.subject() {
-            Some(subject) => instance.is_of(subject),
-            None => false,
-        };
+        let sole = scope.sole_client();
+        let of_subject =
+            |instance: &Instance| sole.is_some_and(|sole| instance.is_of(&sole.subject));
         let running = &of_server.running;
         let own = running
             .values()
@@ -283,8 +283,8 @@ impl Instances {
             let assignments = of_server.assignments.iter();
             PublishedInstances {
                 all: of_server.running.keys().filter_map(upstream).collect(),
-                unable: upstream(&InstanceKey::Unable),
-                legacy: upstream(&InstanceKey::Legacy),
+                unable: upstream(&InstanceKey::Own(OwnKey::Unable)),
+                legacy: upstream(&InstanceKey::Own(OwnKey::Legacy)),
                 by_user: assignments
                     .filter_map(|(user, key)| Some((user.clone(), upstream(key)?)))
                     .collect(),

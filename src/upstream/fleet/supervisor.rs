@@ -379,7 +379,7 @@ impl Supervisor {
             stderr: start.stderr,
             scope: entry.session_scope,
             shakes_hands: match &start.scope {
-                Some(InstanceScope::Client { shakes_hands, .. }) => *shakes_hands,
+                Some(InstanceScope::Client(sole)) => sole.shakes_hands,
                 Some(InstanceScope::Legacy) => true,
                 Some(InstanceScope::Unable) => start.habits.has_both_eras() == Some(true),
                 Some(InstanceScope::Workspace(_)) | None => false,
@@ -415,11 +415,12 @@ impl Supervisor {
                 log.remove();
             }
         });
-        let client = shared
-            .instance_scope
-            .as_ref()
-            .and_then(InstanceScope::client);
-        let joined = client.and_then(|client| shared.followed.join(client, &shared.subscriptions));
+        let scope = shared.instance_scope.as_ref();
+        let sole = scope.and_then(InstanceScope::sole_client);
+        let joined = sole.and_then(|sole| {
+            let client = &sole.user.client;
+            shared.followed.join(client, &shared.subscriptions)
+        });
         RunningWorker {
             upstream: Upstream(shared),
             _joined: joined,

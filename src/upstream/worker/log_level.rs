@@ -81,11 +81,7 @@ impl Worker {
 
 /// Whether requests of this session go to an instance of this scope, or may.
 fn is_used_by(scope: Option<&InstanceScope>, key: &str) -> bool {
-    match scope {
-        Some(InstanceScope::Client { user, .. }) => {
-            matches!(&user.client, ClientKey::Session(own) if **own == *key)
-        }
-        Some(InstanceScope::Workspace(_) | InstanceScope::Unable | InstanceScope::Legacy)
-        | None => true,
-    }
+    scope
+        .and_then(InstanceScope::sole_client)
+        .is_none_or(|sole| matches!(&sole.user.client, ClientKey::Session(own) if **own == *key))
 }
