@@ -47,6 +47,12 @@ pub fn utc_micros(moment: SystemTime) -> String {
     str::from_utf8(&text).unwrap_or_default().to_owned()
 }
 
+/// Whether a text is a day of the calendar, as `2026-07-28`.
+pub fn is_day(text: &str) -> bool {
+    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d");
+    day.is_ok_and(|day| day.to_string() == text)
+}
+
 /// Reads a date, or a date with a time in UTC, as milliseconds since 1970.
 pub fn read(text: &str) -> Option<u64> {
     let (day, time) = match text.split_once(['T', 't', ' ']) {

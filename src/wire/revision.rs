@@ -1,6 +1,7 @@
 //! The revisions of the protocol, and every question whose answer depends on them.
 
 use super::{RpcError, method};
+use crate::text::moment;
 
 /// A revision of the Model Context Protocol, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,7 +65,7 @@ impl Revision {
         if let Some((revision, _)) = known.filter(|(revision, _)| revision.has_handshake()) {
             return Some(*revision);
         }
-        if !is_date(text) || text < FIRST_PUBLISHED || text >= Self::V2026_07_28.as_str() {
+        if !moment::is_day(text) || text < FIRST_PUBLISHED || text >= Self::V2026_07_28.as_str() {
             return None;
         }
         let newest_not_after = Self::ALL.iter().rev().find(|(_, name)| *name <= text);
@@ -73,7 +74,7 @@ impl Revision {
 
     /// Whether the `MCP-Protocol-Version` header names a revision with stateless requests, known to us or not.
     pub fn is_modern_header(text: &str) -> bool {
-        is_date(text) && text >= Self::V2026_07_28.as_str()
+        moment::is_day(text) && text >= Self::V2026_07_28.as_str()
     }
 
     /// Whether a connection opens with `initialize`.
@@ -184,36 +185,6 @@ impl std::fmt::Display for Revision {
 
 /// A draft that clients still name; nothing older was a revision.
 const FIRST_PUBLISHED: &str = "2024-10-07";
-
-/// Whether a text is a day of the calendar, written as revisions are.
-fn is_date(text: &str) -> bool {
-    let shape = |(i, c): (usize, u8)| {
-        if i == 4 || i == 7 {
-            c == b'-'
-        } else {
-            c.is_ascii_digit()
-        }
-    };
-    if text.len() != 10 || !text.bytes().enumerate().all(shape) {
-        return false;
-    }
-    let mut numbers = text.split('-').map(|digits| digits.parse().unwrap_or(0));
-    let mut next = || numbers.next().unwrap_or(0);
-    let (year, month, day) = (next(), next(), next());
-    (1..=days_of(year, month)).contains(&day)
-}
-
-/// How many days a month has; none if there is no such month.
-fn days_of(year: u16, month: u16) -> u16 {
-    let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
-    match month {
-        2 if is_leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => 0,
-    }
-}
 
 #[cfg(test)]
 mod tests {
