@@ -5,12 +5,12 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use memchr::memmem::Finder;
 
-use super::walk::{Bounds, Walk};
+use super::walk::{Bounds, Walk, record_text};
 use crate::{
     config::Kept,
     runtime::sync::Guarded,
     text::{
-        redact::{self, TextKind},
+        redact,
         secret::{MASK, Secrets},
     },
     wire::Raw,
@@ -96,18 +96,7 @@ impl Redaction {
     }
 
     fn redacted(&self, text: &str, longest: usize) -> String {
-        redact::shorten(text, longest, |text, is_cut| {
-            redact::redacted(&self.without_secrets(text, is_cut), TextKind::Record).into_owned()
-        })
-    }
-
-    /// A text without the secrets that are known, or what was looked at of one that is cut.
-    fn without_secrets<'a>(&self, text: &'a str, is_cut: bool) -> Cow<'a, str> {
-        if is_cut {
-            self.secrets.redacted_beginning(text)
-        } else {
-            self.secrets.redacted(text)
-        }
+        record_text(&self.secrets, text, longest)
     }
 
     /// A value, as far as it may be kept.
@@ -120,8 +109,7 @@ impl Redaction {
         if raw.as_bytes().len() <= SMALL && self.is_harmless(raw.as_str()) {
             return Some(raw.detached());
         }
-        let known = |text: &str, is_cut| self.without_secrets(text, is_cut).into_owned();
-        Some(Walk::new(&known, guesses, bounds).value(raw))
+        Some(Walk::new(&self.secrets, guesses, bounds).value(raw))
     }
 
     /// Whether nothing of it would be masked or written otherwise.

@@ -11,11 +11,12 @@ use serde_json::{Number, value::RawValue};
 
 use crate::{
     text::{
+        cut,
         redact::{
             ListContext, TextKind, is_bare_name, is_named_value, is_naming_key, is_secret_name,
-            redacted, redacted_value, shorten, shortened,
+            redacted, redacted_value,
         },
-        secret::MASK,
+        secret::{MASK, Secrets},
     },
     wire::{Elements, MemberSpan, Members, Raw},
 };
@@ -42,12 +43,9 @@ pub(super) struct Bounds {
     pub(super) total: usize,
 }
 
-/// Masks what is known of a text, or of the beginning of a longer one.
-type Known<'a> = dyn Fn(&str, bool) -> String + 'a;
-
 /// One value on its way to where it is kept.
 pub(super) struct Walk<'a> {
-    known: &'a Known<'a>,
+    secrets: &'a Secrets,
     guesses: bool,
     bounds: Bounds,
     /// In bytes.
@@ -71,11 +69,27 @@ struct Part<'a> {
     values: Values,
 }
 
+/// A text as it is recorded, of at most so many bytes.
+pub(super) fn record_text(secrets: &Secrets, text: &str, longest: usize) -> String {
+    let (known, is_cut) = secrets.redacted_to_show(text, longest);
+    let shown = redacted(&known, TextKind::Record).into_owned();
+    shortened(shown, longest, is_cut)
+}
+
+/// At most so many bytes of a text, and then whether there is more.
+fn shortened(text: String, longest: usize, is_cut: bool) -> String {
+    if is_cut {
+        cut::marked(text, longest)
+    } else {
+        cut::shortened(text, longest)
+    }
+}
+
 impl<'a> Walk<'a> {
-    /// Masks what is known, and with `guesses` also what looks like a secret.
-    pub(super) fn new(known: &'a Known<'a>, guesses: bool, bounds: Bounds) -> Self {
+    /// Masks the secrets, and with `guesses` also what looks like one.
+    pub(super) fn new(secrets: &'a Secrets, guesses: bool, bounds: Bounds) -> Self {
         Self {
-            known,
+            secrets,
             guesses,
             bounds,
             left: Cell::new(bounds.total),
@@ -99,18 +113,19 @@ impl<'a> Walk<'a> {
 
     /// A name of a member, whatever else is redacted.
     fn key(&self, key: &str) -> String {
-        shorten(key, NAME, |key, is_cut| {
-            let known = (self.known)(key, is_cut);
-            redacted(&known, TextKind::Record).into_owned()
-        })
+        record_text(self.secrets, key, NAME)
     }
 
     fn shown(&self, name: &str, text: &str, is_cut: bool) -> String {
-        let known = (self.known)(text, is_cut);
+        let known = if is_cut {
+            self.secrets.redacted_beginning(text)
+        } else {
+            self.secrets.redacted(text)
+        };
         if self.guesses {
             redacted_value(name, &known, TextKind::Record).into_owned()
         } else {
-            known
+            known.into_owned()
         }
     }
 
@@ -241,7 +256,7 @@ impl Part<'_> {
                 ..inner
             };
             let shown = serde_json::to_string(&inner).unwrap_or_default();
-            return shortened(shown, walk.bounds.text, false);
+            return cut::shortened(shown, walk.bounds.text);
         }
         let shown = shortened(walk.shown(self.name, &text, is_cut), longest, is_cut);
         walk.spend(shown.len() + 2);
@@ -344,8 +359,7 @@ mod tests {
 
     fn shown(json: &str, bounds: Bounds) -> String {
         let raw = Raw::parse_str(json).expect("JSON");
-        let known = |text: &str, _: bool| text.to_owned();
-        let shown = Walk::new(&known, true, bounds).value(&raw);
+        let shown = Walk::new(&Secrets::default(), true, bounds).value(&raw);
         shown.as_str().to_owned()
     }
 

@@ -1,4 +1,4 @@
-//! Texts of limited length, cut between two characters. What may be secret is masked first: [`redact::shorten`](super::redact::shorten).
+//! Texts of limited length, cut between two characters. What may be secret is masked first: [`redacted_to_show`](super::secret::Secrets::redacted_to_show).
 
 /// Stands for what is left out.
 const LEFT_OUT: &str = "…";

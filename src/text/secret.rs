@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeSet, fmt, sync::Arc};
 
 use percent_encoding::percent_decode_str;
 
-use super::percent::encoded;
+use super::{cut::beginning, percent::encoded};
 
 /// Holds a secret. `Debug` and `Display` show `***`; there is no `Serialize`. The value leaves through [`Secret::reveal`] only,
 /// so a search for that word finds every place where it does.
@@ -108,6 +108,17 @@ impl Secrets {
             }
         }
         redacted
+    }
+
+    /// As much of a text as is looked at to show so many bytes of it, with every secret as `***`, and whether there is more. It is masked
+    /// before it is cut, because what is cut can no longer be found as a whole; but nobody searches megabytes for nothing.
+    pub fn redacted_to_show<'a>(&self, text: &'a str, longest: usize) -> (Cow<'a, str>, bool) {
+        let begin = beginning(text, longest.saturating_mul(4));
+        if begin.len() < text.len() {
+            (self.redacted_beginning(begin), true)
+        } else {
+            (self.redacted(begin), false)
+        }
     }
 
     /// The same for the beginning of a longer text, in which a secret may have been cut: what is left of that at the end is redacted too.

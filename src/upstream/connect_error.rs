@@ -106,18 +106,12 @@ impl ConnectError {
 /// Limit: bytes of a server's own reason for its failure that are shown and logged.
 const LONGEST: usize = 2 << 10;
 
-/// A text that a server had a part in: redacted first, so that no part of a secret is left where it is cut.
+/// A text that a server had a part in.
 pub(in crate::upstream) fn shown(text: &str, secrets: &Secrets) -> String {
-    // Nobody looks for secrets in megabytes that nobody will see.
-    let looked_at = beginning(text, 4 * LONGEST);
-    let redacted = if looked_at.len() < text.len() {
-        secrets.redacted_beginning(looked_at)
-    } else {
-        secrets.redacted(looked_at)
-    };
-    let redacted = redact::redacted(&redacted, TextKind::Prose);
+    let (known, is_cut) = secrets.redacted_to_show(text, LONGEST);
+    let redacted = redact::redacted(&known, TextKind::Prose);
     let kept = beginning(&redacted, LONGEST);
-    if kept.len() < redacted.len() || looked_at.len() < text.len() {
+    if is_cut || kept.len() < redacted.len() {
         format!("{kept}… ({} bytes in all)", text.len())
     } else {
         redacted.into_owned()

@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, Write},
-    str,
     sync::{Arc, LazyLock},
 };
 
@@ -19,19 +18,14 @@ pub fn hide(secrets: Secrets) {
     HIDDEN.store(Arc::new(secrets));
 }
 
-/// As much of a text of a stranger's as is shown. It is masked before it is cut, because nobody finds a part of a secret.
+/// As much of a text of a stranger's as is shown.
 pub fn beginning(text: &str, longest: usize) -> String {
-    let (begin, rest) = text.split_at(text.floor_char_boundary(longest.saturating_mul(4)));
     let hidden = HIDDEN.load();
-    let shown = if rest.is_empty() {
-        hidden.redacted(begin)
-    } else {
-        hidden.redacted_beginning(begin)
-    };
+    let (shown, _) = hidden.redacted_to_show(text, longest);
     cut::beginning(&shown, longest).to_owned()
 }
 
-/// Masks what it passes on. Each write is one log line or several.
+/// Masks what it passes on. Each write is one log line or several; bytes in them that are no text are replaced.
 pub(super) struct Redacted<W>(pub(super) W);
 
 impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for Redacted<W> {
@@ -44,17 +38,26 @@ impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for Redacted<W> {
 
 impl<W: Write> Write for Redacted<W> {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
-        let hidden = HIDDEN.load();
-        match str::from_utf8(lines) {
-            Ok(text) if !hidden.is_empty() => {
-                self.0.write_all(hidden.redacted(text).as_bytes())?;
-            }
-            _ => self.0.write_all(lines)?,
-        }
+        let text = String::from_utf8_lossy(lines);
+        self.0.write_all(HIDDEN.load().redacted(&text).as_bytes())?;
         Ok(lines.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_beside_bytes_that_are_no_text_is_masked() {
+        hide(Secrets::new(["hunter2-hunter2".to_owned()]));
+        let mut log = Redacted(Vec::new());
+        log.write_all(b"\xff it is hunter2-hunter2\n")
+            .expect("memory takes it");
+        assert_eq!(log.0, "\u{fffd} it is ***\n".as_bytes());
     }
 }

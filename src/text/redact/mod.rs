@@ -6,14 +6,12 @@
 
 mod list_context;
 mod rows;
-mod shorten;
 mod table;
 
 pub use list_context::{
     ListContext, hidden_in_arguments, is_bare_name, is_named_value, is_naming_key, is_scheme,
     is_secret_flag, redacted_arguments,
 };
-pub use shorten::{shorten, shortened};
 pub use table::{
     TextKind, hidden, hidden_ranges, is_harmless_json, is_secret_name, redacted, redacted_value,
 };
