@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Shared,
     call_tallies::CallTally,
+    failures::StoreError,
     figures::FigurePeriod,
     outcome::is_failure,
     redaction::Redaction,
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{telemetry::metrics::CountedCall, text::moment};
 
-/// Records that are read.
+/// Limit: records that are read for one purpose.
 const MOST: usize = 500_000;
 
 /// Records that are read at once: neither the writer nor a reader waits for more.
@@ -116,41 +117,46 @@ fn count<'a>(shared: &Shared, calls: impl IntoIterator<Item = CountedCall<'a>>) 
 pub(super) fn count_file(shared: &Shared, store: &ActivityStore, ending: &CancellationToken) {
     let now = moment::millis(SystemTime::now());
     let oldest = FigurePeriod::Day.from(now);
-    let (mut before, mut read) = (store.first_of_run(), 0);
-    while !ending.is_cancelled() {
-        let mut found: Vec<(u64, CountedRecord)> = Vec::new();
-        let mut earliest = now;
-        let looked = store.look_back((before, AT_ONCE, oldest), |millis, json| {
-            read += 1;
-            earliest = earliest.min(millis);
-            found.extend(
-                serde_json::from_slice(json)
-                    .ok()
-                    .map(|record| (millis, record)),
-            );
-        });
-        let looked = match looked {
-            Ok(looked) => looked,
-            Err(error) => {
-                tracing::debug!(%error, "activity log not counted");
-                return;
-            }
-        };
-        let mut figures = shared.figures.lock();
-        for (millis, record) in found.iter().filter(|(_, record)| record.kind == "call") {
-            figures.running.add(record.counted(*millis), now);
+    let see = |millis, record: &CountedRecord| {
+        if record.kind == "call" {
+            let mut figures = shared.figures.lock();
+            figures.running.add(record.counted(millis), now);
         }
-        let whole_since = match looked {
-            LookedBack::To(first) if read < MOST => {
-                before = first;
-                continue;
+    };
+    let range = (store.first_of_run(), oldest);
+    let whole_since = match read_back(store, range, || ending.is_cancelled(), see) {
+        // What was before was not seen, or has been removed.
+        Ok((earliest, LookedBack::To(_) | LookedBack::ToTheFirst(2..))) => earliest,
+        Ok((_, LookedBack::ToOlder | LookedBack::ToTheFirst(_))) => oldest,
+        Err(error) => {
+            tracing::debug!(%error, "activity log not counted");
+            return;
+        }
+    };
+    let mut figures = shared.figures.lock();
+    figures.whole_since = figures.whole_since.min(whole_since);
+}
+
+/// Reads the records before a number, the newest first, and none of rows that are older than a moment: until it is told to stop, and not too
+/// many. When the earliest was made, and where looking back ended.
+pub(super) fn read_back(
+    store: &ActivityStore,
+    (mut before, oldest): (u64, u64),
+    is_stopped: impl Fn() -> bool,
+    mut see: impl FnMut(u64, &CountedRecord),
+) -> Result<(u64, LookedBack), StoreError> {
+    let (mut seen, mut earliest) = (0, moment::millis(SystemTime::now()));
+    loop {
+        let looked = store.look_back((before, AT_ONCE, oldest), |millis, json| {
+            seen += 1;
+            earliest = earliest.min(millis);
+            if let Ok(record) = serde_json::from_slice(json) {
+                see(millis, &record);
             }
-            // What was before has been removed.
-            LookedBack::ToTheFirst(first) if first > 1 => earliest,
-            LookedBack::To(_) => earliest,
-            LookedBack::ToOlder | LookedBack::ToTheFirst(_) => oldest,
-        };
-        figures.whole_since = figures.whole_since.min(whole_since);
-        return;
+        })?;
+        match looked {
+            LookedBack::To(first) if seen < MOST && !is_stopped() => before = first,
+            end => return Ok((earliest, end)),
+        }
     }
 }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    counting::CountedRecord,
+    counting::{CountedRecord, read_back},
     figures::program,
     figures_cell::{CallSums, Cell},
     reading::{ActivityReader, UnreadableActivity, unreadable},
@@ -25,12 +25,6 @@ const DAY: u64 = 24 * HOUR;
 
 /// Limit: days that can be looked at.
 const MOST_DAYS: u64 = 90;
-
-/// Limit: records that are read for one answer.
-const MOST_RECORDS: usize = 500_000;
-
-/// Records that are read at once: the writer waits for no more.
-const AT_ONCE: usize = 2_000;
 
 /// Limit: tools, and days of a client, that are counted by themselves.
 const MOST_KEYS: usize = 20_000;
@@ -377,22 +371,14 @@ impl ActivityReader {
         let Some(store) = &self.store else {
             return Ok(adding.shown(0));
         };
-        let (mut before, mut read, mut earliest) = (u64::MAX, 0, now);
-        loop {
-            let looked = store.look_back((before, AT_ONCE, adding.since), |millis, json| {
-                read += 1;
-                earliest = earliest.min(millis);
-                if let Ok(record) = serde_json::from_slice(json) {
-                    adding.add(millis, &record);
-                }
-            });
-            match looked.map_err(unreadable)? {
-                LookedBack::To(first) if read < MOST_RECORDS => before = first,
-                // What was before was not read, has been removed, or was not recorded yet.
-                LookedBack::To(_) | LookedBack::ToTheFirst(_) => return Ok(adding.shown(earliest)),
-                LookedBack::ToOlder => return Ok(adding.shown(0)),
-            }
-        }
+        let since = adding.since;
+        let see = |millis, record: &CountedRecord| adding.add(millis, record);
+        let seen = read_back(store, (u64::MAX, since), || false, see);
+        Ok(match seen.map_err(unreadable)? {
+            // What was before was not read, has been removed, or was not recorded yet.
+            (earliest, LookedBack::To(_) | LookedBack::ToTheFirst(_)) => adding.shown(earliest),
+            (_, LookedBack::ToOlder) => adding.shown(0),
+        })
     }
 }
 
