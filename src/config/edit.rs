@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     ConfigError,
     document::{self, Document, SERVERS, split_mark, tree},
+    masks::UnknownMask,
     not_undone::NotUndone,
     splice::{self, NewMember},
     tree::{Place, container, property, remove, remove_member, set, value_at, with_a_value},
@@ -90,8 +91,8 @@ pub enum EditError {
     #[error(transparent)]
     BadName(#[from] BadServerName),
     /// A mask that stands for no stored value.
-    #[error("{0}")]
-    Masked(String),
+    #[error(transparent)]
+    Masked(#[from] UnknownMask),
     /// A change that was made is not undone.
     #[error(transparent)]
     NotUndone(#[from] NotUndone),

@@ -1,108 +1,106 @@
 //! Puts stored values back where an edit contains what a listing masked as `***`. Pure.
 
+use std::slice;
+
 use serde_json::Value;
 
-use super::{
-    document::{SERVERS, plain_text},
-    references,
-};
-use crate::text::{
-    redact::{self, TextKind},
-    secret::MASK,
-};
+use super::{document::plain_text, references};
+use crate::text::{redact::redacted_arguments, secret::MASK};
 
-/// What a text with `***` in it is where no stored value is listed like that.
-#[derive(Clone, Copy)]
-pub(super) enum UnknownMask {
-    /// A mistake, as in an entry, of which every value may be hidden.
-    Mistake,
-    /// A text with stars, as for settings, of which few are secret; `***` alone is a mistake there, too.
-    Stars,
+/// A text with a mask in it, where no stored value is listed like that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{place}` is masked, but no stored value matches it; write the value itself")]
+pub struct UnknownMask {
+    pub(super) place: String,
+    pub(super) text: String,
 }
 
-/// A new value for a place of the file, with the stored value in place of each mask.
-pub(super) fn restored_at(
-    path: &[String],
-    new: &Value,
-    stored: Option<&Value>,
-) -> Result<Value, String> {
-    let Value::Object(members) = new else {
-        let is_of_entry = path.first().is_some_and(|key| key == SERVERS);
-        let unknown = if is_of_entry {
-            UnknownMask::Mistake
-        } else {
-            UnknownMask::Stars
-        };
-        return restored(&path.join("."), new, stored, unknown);
-    };
-    let members = members.iter().map(|(key, value)| {
-        let stored = stored.and_then(|stored| stored.get(key));
-        let inner = [path, std::slice::from_ref(key)].concat();
-        if key.contains(MASK) && stored.is_none() {
-            return Err(unknown_mask(&inner.join(".")));
-        }
-        Ok((key.clone(), restored_at(&inner, value, stored)?))
-    });
-    members.collect::<Result<_, _>>().map(Value::Object)
-}
+/// Says what stands for such a text, if anything does.
+pub(super) type Judge<'a> = &'a dyn Fn(UnknownMask) -> Result<Value, UnknownMask>;
 
-/// A new value that is no object, with the stored value in place of each mask. The error names the place of a mask that is a mistake.
-pub(super) fn restored(
+/// A new value for a place, with the stored value in place of each mask.
+pub(super) fn restore(
     place: &str,
     new: &Value,
     stored: Option<&Value>,
-    unknown: UnknownMask,
-) -> Result<Value, String> {
-    let stars = |text: &Value| matches!(unknown, UnknownMask::Stars) && text != MASK;
-    let or_unknown = |found: Option<&Value>, place: &str, text: &Value| {
-        let meant = found.or(stars(text).then_some(text));
-        meant.cloned().ok_or_else(|| unknown_mask(place))
-    };
+    unknown: Judge<'_>,
+) -> Result<Value, UnknownMask> {
     match new {
-        Value::String(text) if text.contains(MASK) => {
-            let found = stored.filter(|stored| is_listed_as(text, stored));
-            or_unknown(found, place, new)
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| {
+                let place = format!("{place}.{key}");
+                let stored = stored.and_then(|stored| stored.get(key));
+                if key.contains(MASK) && stored.is_none() {
+                    let text = key.clone();
+                    return Err(UnknownMask { place, text });
+                }
+                Ok((key.clone(), restore(&place, value, stored, unknown)?))
+            });
+            members.collect::<Result<_, _>>().map(Value::Object)
         }
         Value::Array(elements) => {
-            let stored = StoredList::new(stored);
-            let mut before: Option<Value> = None;
-            let restored = elements.iter().enumerate().map(|(i, element)| {
-                let found = match element.as_str().filter(|text| text.contains(MASK)) {
-                    Some(text) => {
-                        let found = stored.find(i, text, before.as_ref());
-                        or_unknown(found, &format!("{place}[{i}]"), element)?
-                    }
-                    None => element.clone(),
-                };
-                before = Some(found.clone());
-                Ok(found)
-            });
-            restored.collect::<Result<_, _>>().map(Value::Array)
+            let stored = stored.and_then(Value::as_array);
+            let listed = Listed::of(stored.map_or(&[], Vec::as_slice));
+            let mut restored: Vec<Value> = Vec::with_capacity(elements.len());
+            for (i, element) in elements.iter().enumerate() {
+                let find = |text: &str| listed.find(i, text, restored.last());
+                let place = format!("{place}[{i}]");
+                let value = unmask(place, element, find, unknown)?;
+                restored.push(value);
+            }
+            Ok(Value::Array(restored))
         }
+        new => {
+            let find = |text: &str| match stored {
+                // One that is hidden as a whole is known by its place.
+                Some(stored) if text != MASK => {
+                    Listed::of(slice::from_ref(stored)).find(0, text, None)
+                }
+                stored => stored,
+            };
+            unmask(place.to_owned(), new, find, unknown)
+        }
+    }
+}
+
+/// A value, or what is found to be listed like it where it is a text with a mask.
+fn unmask<'a>(
+    place: String,
+    new: &Value,
+    find: impl FnOnce(&str) -> Option<&'a Value>,
+    unknown: Judge<'_>,
+) -> Result<Value, UnknownMask> {
+    match new {
+        Value::String(text) if text.contains(MASK) => match find(text) {
+            Some(stored) => Ok(stored.clone()),
+            None => unknown(UnknownMask {
+                place,
+                text: text.clone(),
+            }),
+        },
         new => Ok(new.clone()),
     }
 }
 
-/// A stored list, and how it is listed: as it is written, and with its references resolved.
-struct StoredList<'a> {
+/// Stored values, and how they are listed.
+struct Listed<'a> {
     values: &'a [Value],
-    forms: [Vec<String>; 2],
+    /// As they are written, with their references hidden, and both without what looks like a secret.
+    spellings: [Vec<String>; 4],
 }
 
-impl<'a> StoredList<'a> {
-    fn new(stored: Option<&'a Value>) -> Self {
-        let values = stored.and_then(Value::as_array);
-        let values = values.map_or(&[][..], Vec::as_slice);
-        let listed = |form: fn(&str) -> String| {
-            let texts: Vec<String> = values
-                .iter()
-                .map(|value| form(&plain_text(value)))
-                .collect();
-            redact::redacted_arguments(&texts)
-        };
+impl<'a> Listed<'a> {
+    fn of(values: &'a [Value]) -> Self {
+        let written: Vec<String> = values.iter().map(plain_text).collect();
+        let unresolved: Vec<String> = written
+            .iter()
+            .map(|text| references::redacted(text))
+            .collect();
+        let shown = [&written, &unresolved].map(|texts| redacted_arguments(texts));
+        let [written_shown, unresolved_shown] = shown;
         Self {
             values,
-            forms: [listed(str::to_owned), listed(references::redacted)],
+            spellings: [written, unresolved, written_shown, unresolved_shown],
         }
     }
 
@@ -110,29 +108,99 @@ impl<'a> StoredList<'a> {
     /// which is listed as a text even where it is a number.
     fn find(&self, place: usize, text: &str, before: Option<&Value>) -> Option<&'a Value> {
         let is_meant = |i: &usize| {
+            let mut spellings = self.spellings.iter().filter_map(|all| all.get(*i));
             let previous = i.checked_sub(1).and_then(|i| self.values.get(i));
-            self.is_listed_as(text, *i)
+            spellings.any(|spelling| spelling == text)
                 && (text != MASK || previous.map(plain_text) == before.map(plain_text))
         };
         let mut places = std::iter::once(place).chain(0..self.values.len());
         self.values.get(places.find(is_meant)?)
     }
+}
 
-    fn is_listed_as(&self, text: &str, i: usize) -> bool {
-        let value = self.values.get(i).map(plain_text);
-        let mut forms = self.forms.iter().filter_map(|form| form.get(i));
-        forms.any(|form| form == text) || value.as_deref() == Some(text)
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(stored: &Value, listed: &Value, restored: &Value) {
+        let found = restore("p", listed, Some(stored), &Err);
+        assert_eq!(found.as_ref(), Ok(restored), "{stored} as {listed}");
     }
-}
 
-/// Whether listings show the stored value as this text.
-fn is_listed_as(text: &str, stored: &Value) -> bool {
-    let stored = plain_text(stored);
-    let unresolved = references::redacted(&stored);
-    let mut forms = [&stored, &unresolved].into_iter();
-    text == MASK || forms.any(|form| text == form || text == redact::redacted(form, TextKind::Word))
-}
+    #[track_caller]
+    fn check_unknown(stored: Option<&Value>, listed: &Value, place: &str) {
+        let unknown = restore("p", listed, stored, &Err).expect_err("it is not stored");
+        assert_eq!(unknown.place, place, "{listed}");
+    }
 
-fn unknown_mask(place: &str) -> String {
-    format!("`{place}` is masked, but no stored value matches it; write the value itself")
+    #[test]
+    fn a_listed_value_stands_for_the_stored_one() {
+        for (stored, listed) in [
+            ("hunter2", "***"),
+            ("https://u:p@h:1/mcp", "https://***@h:1/mcp"),
+            ("https://h/${ID}/mcp", "https://h/***/mcp"),
+            ("https://h/mcp?api_key=${KEY}", "https://h/mcp?api_key=***"),
+            ("https://h/mcp?api_key=x", "***"),
+            (
+                "https://h/$${ID}?api_key=${KEY}",
+                "https://h/$${ID}?api_key=***",
+            ),
+            ("with *** stars", "with *** stars"),
+        ] {
+            check(&json!(stored), &json!(listed), &json!(stored));
+            if listed != MASK {
+                check(&json!([stored]), &json!([listed]), &json!([stored]));
+            }
+        }
+        check(
+            &json!({"a": "x", "b": 1}),
+            &json!({"a": "***", "b": 2}),
+            &json!({"a": "x", "b": 2}),
+        );
+    }
+
+    #[test]
+    fn a_hidden_argument_is_known_by_what_stands_before_it() {
+        let stored = json!(["-y", "server", "--token", "s3cret-token"]);
+        for listed in [
+            json!(["-y", "server@2", "--token", "***"]),
+            json!(["--quiet", "-y", "server", "--token", "***"]),
+        ] {
+            let mut restored = listed.clone();
+            if let Some(last) = restored.as_array_mut().and_then(|all| all.last_mut()) {
+                *last = json!("s3cret-token");
+            }
+            check(&stored, &listed, &restored);
+        }
+        // A number is listed as a text.
+        check(
+            &json!([8080, "ghp_0123456789"]),
+            &json!(["8080", "***"]),
+            &json!(["8080", "ghp_0123456789"]),
+        );
+    }
+
+    #[test]
+    fn a_mask_that_stands_for_nothing_is_named() {
+        let stored = json!({"a": "https://me@h/mcp", "b": ["x"], "c": {}});
+        let check = |listed: &Value, place| check_unknown(Some(&stored), listed, place);
+        check(&json!({"d": "***"}), "p.d");
+        check(&json!({"d": "Bearer ***"}), "p.d");
+        check(&json!({"a": "https://***@evil.example/mcp"}), "p.a");
+        check(&json!({"b": ["x", "***"]}), "p.b[1]");
+        check(&json!({"c": {"e": "***"}}), "p.c.e");
+        check(&json!({"c": {"*** 1": 1}}), "p.c.*** 1");
+        check_unknown(None, &json!("***"), "p");
+    }
+
+    #[test]
+    fn what_stands_for_an_unknown_mask_is_not_decided_here() {
+        let itself = |unknown: UnknownMask| Ok(unknown.text.into());
+        let new = json!(["*** stars", "***"]);
+        let stored = json!(["s3cret"]);
+        assert_eq!(restore("p", &new, Some(&stored), &itself), Ok(new));
+    }
 }

@@ -9,7 +9,7 @@ use super::{
     edit::{Change, EditError, edit_all},
     finding::{ConfigError, ConfigFinding},
     issued::IssuedTokens,
-    masks::restored_at,
+    masks::{UnknownMask, restore},
     raw::{File, RawEntry},
     references::Surroundings,
     resolve::{file_fault, parse_document},
@@ -18,7 +18,7 @@ use super::{
     warning::Warning,
     write::EditedFile,
 };
-use crate::text::names::ServerName;
+use crate::text::{names::ServerName, secret::MASK};
 
 /// A value of the file that is to become another one.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +138,16 @@ fn set(
         return edit_all(text, &[removal(path)?]);
     }
     let stored = stored_at(before, path);
-    let value = restored_at(path, value, stored).map_err(EditError::Masked)?;
+    let is_of_entry = path.first().is_some_and(|key| key == SERVERS);
+    // Every value of an entry may be hidden, but few settings are: others may have stars of their own.
+    let judge = |unknown: UnknownMask| {
+        if is_of_entry || unknown.text == MASK {
+            Err(unknown)
+        } else {
+            Ok(unknown.text.into())
+        }
+    };
+    let value = restore(&path.join("."), value, stored, &judge)?;
     let path = path.to_vec();
     let change = match &path[..] {
         [servers] if servers == SERVERS => return Err(EditError::NoKey),

@@ -201,30 +201,6 @@ fn a_redacted_value_stands_for_the_stored_one() {
         &json!(["-y", "server@2", "--token", "s3cret-token"]),
         &["args"],
     );
-    check(
-        &json!({ "args": ["--quiet", "-y", "server", "--token", "***"] }),
-        "args",
-        &json!(["--quiet", "-y", "server", "--token", "s3cret-token"]),
-        &["args"],
-    );
-    for (stored, shown) in [
-        ("https://u:p@h:1/mcp", "https://***@h:1/mcp"),
-        ("https://h/${ID}/mcp", "https://h/***/mcp"),
-        ("https://h/mcp?api_key=${KEY}", "https://h/mcp?api_key=***"),
-        ("https://h/mcp?api_key=x", "***"),
-        (
-            "https://h/$${ID}?api_key=${KEY}",
-            "https://h/$${ID}?api_key=***",
-        ),
-    ] {
-        let patch = ServerPatch::read(object(&json!({ "url": shown }))).expect("a good patch");
-        let entry = object(&json!({ "url": stored }));
-        let patched = patch
-            .apply(&entry)
-            .map_err(|error| error.to_string())
-            .expect(shown);
-        assert_eq!(patched.changed(), [""; 0], "{shown}");
-    }
 }
 
 #[test]
@@ -257,12 +233,6 @@ fn arguments_can_be_written_back_as_they_are_listed() {
         let patched = patch.apply(&object(&entry)).expect("applied");
         assert_eq!(patched.changed(), [""; 0], "{shown}");
     }
-    // A number is shown as a text.
-    let entry = object(&json!({ "command": "x", "args": [8080, "ghp_0123456789"] }));
-    let patch = object(&json!({ "args": ["8080", "***"] }));
-    let patch = ServerPatch::read(patch).expect("a good patch");
-    let patched = patch.apply(&entry).expect("applied");
-    assert_eq!(patched.after["args"], json!(["8080", "ghp_0123456789"]));
 }
 
 #[test]
@@ -286,15 +256,6 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     check(
         json!({ "env": { "OTHER": "***" } }),
         "`env.OTHER` is masked, but no stored value matches it",
-    );
-    check(
-        json!({ "headers": { "Authorization": "Bearer ***" } }),
-        "`headers.Authorization` is masked",
-    );
-    check(json!({ "args": ["***"] }), "`args[0]` is masked");
-    check(
-        json!({ "url": "https://***@evil.example/mcp" }),
-        "`url` is masked",
     );
     check(
         json!({ "oauth": { "client_id": { "a": "***" } } }),
