@@ -66,7 +66,8 @@ impl CatalogTask {
         match shutdown.run_until_cancelled(self.after_reading()).await {
             Some(Ok(task)) => task.run_on(shutdown).await,
             Some(Err(error)) => {
-                tracing::error!(%error, "reading the last known lists failed");
+                // What was approved is not known without them, so no list is taken in: one that changed would count as new.
+                tracing::error!(%error, "reading the last known lists failed; no server can be used");
             }
             None => (),
         }

@@ -159,8 +159,10 @@ impl Worker {
         let known = self.known();
         let listing = self.keep_known_lists(lists, known.as_deref());
         let Some(catalog) = self.take_in(listing).await else {
-            let reason = "the daemon is shutting down";
-            return Err(ConnectError::plain(reason, NextStep::Restart));
+            // Either the daemon is shutting down, and nobody reads this, or something of the catalog has failed, which is in the log.
+            let reason = "mcpproxy failed to keep its lists";
+            let step = NextStep::act("read the log of mcpproxy, then restart mcpproxy");
+            return Err(ConnectError::plain(reason, step));
         };
         self.life.incarnation += 1;
         self.life.in_doubt = false;
