@@ -96,7 +96,7 @@ pub(super) enum RecordOrder {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadQuery {
     /// A time that is none.
-    #[error("nothing was listed: `{key}` cannot be {text:?}")]
+    #[error("nothing was read: `{key}` cannot be {text:?}")]
     Time {
         /// Which.
         key: &'static str,
@@ -104,13 +104,13 @@ pub enum BadQuery {
         text: String,
     },
     /// A kind of record that there is not.
-    #[error("nothing was listed: `kind` cannot be {0:?}")]
+    #[error("nothing was read: `kind` cannot be {0:?}")]
     Kind(String),
     /// An outcome that there is not.
-    #[error("nothing was listed: `outcome` cannot be {0:?}")]
+    #[error("nothing was read: `outcome` cannot be {0:?}")]
     Outcome(String),
     /// Two directions at once.
-    #[error("nothing was listed: `cursor` and `after` are both given; keep one")]
+    #[error("nothing was read: `cursor` and `after` are both given; keep one")]
     Directions,
 }
 

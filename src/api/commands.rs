@@ -144,7 +144,7 @@ impl EntryCommand {
             },
             Err(error) => FoundCommand {
                 reason: Some(error.to_string()),
-                next_step: Some(error.step().at_terminal("NAME")),
+                next_step: Some(error.step().at_terminal("")),
                 closest: closest_program(&error),
                 ..judged
             },

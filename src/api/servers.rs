@@ -43,7 +43,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             about("enableServer", "Enables a server.")
                 .gives::<ServerChange>()
                 .fails(CHANGE)
-                .undone("nothing was changed"),
+                .undone("not enabled"),
         )
         .post(
             "/api/v1/servers/{name}/disable",
@@ -51,7 +51,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             about("disableServer", "Disables a server; its entry stays.")
                 .gives::<ServerChange>()
                 .fails(CHANGE)
-                .undone("nothing was changed"),
+                .undone("not disabled"),
         )
         .get(
             "/api/v1/servers/{name}/tools",
@@ -92,7 +92,7 @@ pub(super) fn daemon_routes() -> Routes {
             )
             .gives::<ServerChange>()
             .fails(CONTACT)
-            .undone("nothing was restarted"),
+            .undone("not restarted"),
         )
         .post(
             "/api/v1/servers/{name}/inspect",
@@ -160,7 +160,7 @@ fn entries<V: Verbs>() -> Routes<V> {
             about("removeServer", "Stops a server and removes its entry and log.")
                 .gives::<ServerChange>()
                 .fails(CHANGE)
-                .undone("nothing was removed"),
+                .undone("not removed"),
         )
 }
 
@@ -199,7 +199,7 @@ fn review<V: Verbs>() -> Routes<V> {
             )
             .gives::<ServerChange>()
             .fails(CHANGE)
-            .undone("nothing was changed"),
+            .undone("not quarantined"),
         )
         .get(
             "/api/v1/lock",

@@ -79,6 +79,22 @@ pub(super) fn correct_the_file(file: &Path, files: &Management<OverFiles>) -> St
     }
 }
 
+/// Refuses to go on with a file that the daemon that runs cannot use, such as one that is gone: the daemon keeps the settings that it read
+/// from it before, and those of a new file would replace them.
+pub(super) fn refuse_unusable(
+    files: &Management<OverFiles>,
+    status: Option<StatusReport>,
+    outcome: &str,
+) -> Result<(), CommandFailure> {
+    let unusable = status.and_then(|status| Some((status.config_error?, status.config_file)));
+    match unusable {
+        None => Ok(()),
+        Some((error, file)) => Err(CommandFailure::failed(error)
+            .undone(outcome)
+            .next(correct_the_file(&file, files))),
+    }
+}
+
 impl ConfigCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
@@ -233,7 +249,7 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
     let mut steps: Vec<String> = Vec::new();
     for entry in &report.broken {
         let step = match entry.step() {
-            NextStep::FixEntry { how: None } => "`mcpproxy config edit`".to_owned(),
+            NextStep::FixEntry { how: None, .. } => "`mcpproxy config edit`".to_owned(),
             _ => entry.step_at_terminal(),
         };
         if steps.len() < STEPS && !steps.contains(&step) {

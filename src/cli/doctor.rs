@@ -161,6 +161,6 @@ fn verdict(report: &DoctorReport) -> Result<(), CommandFailure> {
     let failed = output::count(count(report, DoctorSeverity::Fail), "check");
     let what = format!("{failed} failed ({})", others(report));
     Err(CommandFailure::failed(what)
-        .next("see WHAT TO DO in the rows marked fail")
+        .next("do what the rows marked fail say")
         .shown())
 }

@@ -68,25 +68,40 @@ fn value_for(of: &Value) -> Value {
     })
 }
 
-/// A call that changes nothing, of a tool that agents may call: the one that requires least.
+/// A call that only reads, of a tool that agents may call, that requires nothing, and whose answer tells no secret.
 pub(super) async fn harmless(daemon: &mut DaemonClient) -> Option<String> {
     let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
-    let is_harmless = |tool: &&ToolRow| tool.callable && tool.call_with.as_deref() == Some("read");
-    let mut least: Option<(usize, String)> = None;
     for tool in known.tools.iter().filter(is_harmless).take(MOST) {
         let schema = schema_of(daemon, &tool.name).await;
-        let missing = missing(&schema, &Map::new());
-        if least.as_ref().is_none_or(|(n, _)| missing.len() < *n) {
-            let call = typed(&tool.name, &schema, &Map::new(), &missing);
-            least = Some((missing.len(), call));
+        if !schema.is_null() && missing(&schema, &Map::new()).is_empty() {
+            return Some(typed(&tool.name, &schema, &Map::new(), &[]));
         }
     }
-    least.map(|(_, call)| call)
+    None
+}
+
+fn is_harmless(tool: &&ToolRow) -> bool {
+    let about = format!("{} {}", tool.name, tool.description).to_ascii_lowercase();
+    let telling = ["env", "secret", "token", "password", "credential"];
+    let tells = telling.iter().any(|part| about.contains(part));
+    tool.callable && tool.call_with.as_deref() == Some("read") && !tells
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+
+    #[test]
+    fn no_example_shows_what_may_be_secret() {
+        let check = |name: &str, description: &str, expected: bool| {
+            let tool = json!({ "name": name, "description": description, "callable": true, "call_with": "read" });
+            let tool = serde_json::from_value(tool).expect("a row");
+            assert_eq!(super::is_harmless(&&tool), expected, "{name}");
+        };
+        check("time:now", "The time.", true);
+        check("everything:get-env", "Shows variables.", false);
+        check("x:show", "Prints the daemon's environment", false);
+    }
 
     #[test]
     fn a_call_is_completed_with_what_its_schema_requires() {

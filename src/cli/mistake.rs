@@ -62,7 +62,11 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
             }
             if argument.starts_with('-') {
                 let meant = text(ContextKind::SuggestedArg).filter(|meant| meant != "--help");
+                let is_start = ["mcpproxy start", "mcpproxy restart"].contains(&&*line);
                 let step = match meant {
+                    _ if is_start && ["--port", "--listen"].contains(&&*argument) => {
+                        "`mcpproxy setup --port PORT` sets it".to_owned()
+                    }
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None if lacks_options(&command) => example(),
                     None => format!("{help} lists the options"),
@@ -117,6 +121,10 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
 
 /// Which option of a command takes the word that is too many.
 fn option_for(line: &str, word: &str) -> Option<String> {
+    if ["mcpproxy logs", "mcpproxy restart"].contains(&line) {
+        let line = line.replace(' ', " upstream ");
+        return Some(format!("did you mean `{line} {word}`?"));
+    }
     let (thing, option) = match line {
         "mcpproxy config check" => ("file", "--config"),
         "mcpproxy upstream add" if word.contains("://") => ("URL", "--url"),

@@ -51,6 +51,9 @@ pub(super) struct Output {
     /// Say more; `serve` logs at debug
     #[arg(short, long, global = true, hide = true)]
     verbose: bool,
+    /// Whether the command is not to ask.
+    #[arg(skip)]
+    is_unasked: bool,
 }
 
 impl Output {
@@ -68,6 +71,15 @@ impl Output {
             format: Format::Table,
             quiet: false,
             verbose: false,
+            is_unasked: false,
+        }
+    }
+
+    /// The same, asking nothing at all where that is said.
+    pub(super) fn unasked(self, yes: bool) -> Self {
+        Self {
+            is_unasked: self.is_unasked || yes,
+            ..self
         }
     }
 
@@ -152,7 +164,10 @@ impl Output {
 
     /// Whether there is a person at a terminal to ask.
     pub(super) fn is_interactive(self) -> bool {
-        !self.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal()
+        !self.is_json()
+            && !self.is_unasked
+            && io::stdin().is_terminal()
+            && io::stderr().is_terminal()
     }
 
     /// What the person at the terminal answers; nothing where there is none, or nothing more comes.
@@ -273,24 +288,17 @@ fn requests_json(arguments: &[String]) -> bool {
     false
 }
 
-/// The failure of a command that does one thing to several: of one it is that one's, of several each is said, and then `what`.
-pub(super) fn overall(
-    failures: Vec<CommandFailure>,
-    of: usize,
-    what: String,
-) -> Result<(), CommandFailure> {
-    let mut failures = failures.into_iter().map(CommandFailure::shown);
-    match failures.next() {
-        None => Ok(()),
-        Some(failure) if of == 1 => Err(failure),
-        Some(first) => {
-            let code = first.exit_code;
-            for failure in std::iter::once(first).chain(failures) {
-                say_failure(&failure);
-            }
-            Err(CommandFailure::with_code(what, code).shown())
-        }
-    }
+/// The failure of a command that does one thing to several: each is said with its step, the last by whoever gets it, with the exit code of
+/// the first.
+pub(super) fn overall(mut failures: Vec<CommandFailure>) -> Result<(), CommandFailure> {
+    let Some(mut last) = failures.pop() else {
+        return Ok(());
+    };
+    failures.iter().for_each(say_failure);
+    last.exit_code = failures
+        .first()
+        .map_or(last.exit_code, |first| first.exit_code);
+    Err(last.shown())
 }
 
 /// Says why something failed and what to do next.
@@ -444,7 +452,14 @@ fn write(text: &str) -> Result<(), CommandFailure> {
 
 #[cfg(test)]
 mod tests {
-    use super::yes_or_no;
+    use super::{Output, yes_or_no};
+
+    #[test]
+    fn a_command_that_is_not_to_ask_never_asks() {
+        let out = Output::plain();
+        assert!(!out.unasked(false).is_unasked && out.unasked(true).unasked(false).is_unasked);
+        assert!(!out.unasked(true).is_interactive());
+    }
 
     #[test]
     fn only_a_yes_is_a_yes() {

@@ -113,7 +113,8 @@ impl RemoveSecret {
                 "Remove {name}? {users} cannot be used without it."
             ))
         {
-            return Err(CommandFailure::refused(format!("{name} was not removed")));
+            let kept = CommandFailure::refused("the answer was no");
+            return Err(kept.undone(&format!("{name} was not removed")));
         }
         let row = files.remove_secret(&name)?;
         out.done(&format!("removed {}", row.name));

@@ -1,10 +1,12 @@
 //! `mcpproxy start` and `mcpproxy restart`: the daemon in the background.
 
 use clap::Args;
+use http::Method;
 use serde_json::json;
 
 use super::{
     background::Starter,
+    config::refuse_unusable,
     connection,
     failure::CommandFailure,
     location::Location,
@@ -13,7 +15,7 @@ use super::{
 };
 use crate::{
     daemon::{self, ServeError},
-    daemon_client::DaemonClient,
+    daemon_client::{AnswerDeadline, DaemonClient},
     doctor,
     management::{DaemonLocation, Management, OverFiles, StatusReport},
 };
@@ -51,15 +53,20 @@ impl StartCommand {
 impl RestartCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let running = running(&files, out).await?;
+        let mut running = running(&files, out).await?;
         let status = running.as_ref().and_then(DaemonClient::status_report);
-        if running.is_some() {
+        if let Some(daemon) = &mut running {
             // One that runs keeps the last good files; one that is ended could not begin with these.
             const RUNS_ON: &str = "the daemon was not restarted and is still running";
             let settings = files.supposed_settings().map_err(|error| {
                 let failure = CommandFailure::from(error).undone(RUNS_ON);
                 failure.next("`mcpproxy config edit`")
             })?;
+            // What was removed a moment ago is noticed now; the status says what came of it.
+            let (reload, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
+            let _ = daemon.send(Method::POST, reload, "", deadline).await;
+            let now: StatusReport = daemon.fetch("/api/v1/status").await?;
+            refuse_unusable(&files, Some(now), RUNS_ON)?;
             let options = status.as_ref().map(|status| &status.location.serve_options);
             let named = options.and_then(|options| {
                 let at = options.iter().position(|option| option == "--locked")?;

@@ -48,21 +48,13 @@ impl NamedTools {
         for name in &self.names {
             match switched(switch, &mut daemon, name, out).await {
                 Ok(change) => changes.extend(change),
-                Err(failure) => failures.push((name.as_str(), failure)),
+                Err(failure) => failures.push(failure),
             }
         }
         if out.is_json() {
             output::json(&output::as_json(&json!({ "changes": changes }))?)?;
         }
-        let failed: Vec<&str> = failures.iter().map(|(name, _)| *name).collect();
-        let (of, failed) = (self.names.len(), failed.join(", "));
-        let what = format!(
-            "{} of {of} tools not {}: {failed}",
-            failures.len(),
-            past(switch)
-        );
-        let failures = failures.into_iter().map(|(_, failure)| failure);
-        output::overall(failures.collect(), of, what)
+        output::overall(failures)
     }
 }
 
@@ -74,7 +66,16 @@ async fn switched(
     out: Output,
 ) -> Result<Option<ServerChange>, CommandFailure> {
     const UNDONE: &str = "nothing was changed";
-    let full = tool_name(name).map_err(|failure| failure.undone(UNDONE))?;
+    let full = match tool_name(name) {
+        Ok(full) => full,
+        Err(failure) => {
+            // The daemon knows whose tool is called so.
+            let wanted = [("name", Some(name.to_owned()))];
+            let path = daemon_client::with_query("/api/v1/tools/show", &wanted);
+            let meant = daemon.get(&path).await.err().map(CommandFailure::from);
+            return Err(meant.unwrap_or(failure).undone(UNDONE));
+        }
+    };
     let parts = full.split_once(':').or_else(|| full.split_once("__"));
     let (server, tool) = parts.unwrap_or((&full, ""));
     let path = format!("/api/v1/servers/{}", daemon_client::encoded(server));

@@ -343,12 +343,10 @@ impl Uninstalled {
                 out.next(step);
             }
         }
-        let n = failures.len();
-        if n == 0 {
+        if failures.is_empty() {
             out.done("uninstalled; now remove the program the way you installed it");
             return Ok(());
         }
-        let what = format!("{n} steps failed; the completed ones were not undone");
-        output::overall(failures, n, what)
+        output::overall(failures)
     }
 }

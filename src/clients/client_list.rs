@@ -92,7 +92,7 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) ->
                 } else if !answers && ours.command().is_none() {
                     row.connected = false;
                     row.error =
-                        Some("another program has mcpproxy's port: `mcpproxy doctor`".to_owned());
+                        Some("no mcpproxy answers at that address: `mcpproxy doctor`".to_owned());
                     row.next_step = Some("mcpproxy doctor".to_owned());
                 }
             }

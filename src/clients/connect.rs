@@ -98,14 +98,6 @@ pub enum ConnectOutcome {
 }
 
 impl Connected {
-    /// Whether our entry was taken out.
-    pub fn is_disconnected(&self) -> bool {
-        matches!(
-            self.outcome,
-            ConnectOutcome::Disconnected | ConnectOutcome::PutBack
-        )
-    }
-
     /// Whether the client is connected now.
     pub fn is_connected(&self) -> bool {
         matches!(

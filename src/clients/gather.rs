@@ -21,7 +21,7 @@ use super::{
     start_check,
 };
 use crate::{
-    config::{self, OurAddress},
+    config::{self, EditError, OurAddress},
     failure::error_code::{ErrorCode, Failure},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Management, OverFiles},
@@ -188,7 +188,15 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>, Failu
     };
     config::written_entries(&text).map_err(|error| {
         let hint = "`mcpproxy config check` shows the mistake; correct it first";
-        unusable(error.to_string(), hint)
+        // What was not done is said by whoever reads it.
+        let what = match error {
+            EditError::Unreadable(mistake) => format!(
+                "the configuration {} cannot be used: {mistake}",
+                config_file.display()
+            ),
+            other => other.to_string(),
+        };
+        unusable(what, hint)
     })
 }
 

@@ -62,4 +62,5 @@ pub use self::{
     report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
     secret_names::SecretNames,
     servers::ClientServer,
+    start_check::look as check_starts,
 };

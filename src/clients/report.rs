@@ -10,7 +10,10 @@ use super::{
     client::Client, convert::lost_values, literal_secrets::LiteralSecret, needs::NeededValue,
     placeholders::Placeholder,
 };
-use crate::failure::error_code::{ErrorCode, Failure};
+use crate::{
+    failure::error_code::{ErrorCode, Failure},
+    text::names,
+};
 
 /// The servers that were found, and which of them were or would be imported.
 #[derive(Serialize, JsonSchema)]
@@ -226,7 +229,7 @@ impl FoundServer {
     }
 
     /// Why its client would lose it if only the copy here were left; nothing where that one works as well.
-    pub(super) fn why_it_stays(&self) -> Option<String> {
+    pub fn why_it_stays(&self) -> Option<String> {
         let differing = self.differing.join(", ");
         let differing =
             (!differing.is_empty()).then(|| format!("mcpproxy's entry differs in {differing}"));
@@ -307,9 +310,12 @@ impl ImportReport {
     fn not_picked(&self, name: &str) -> Failure {
         let mut servers = self.servers.iter();
         let Some(server) = servers.find(|server| server.is_written_as(name)) else {
+            let written = self.servers.iter().map(|server| &*server.written_name);
+            let close = names::closest(name, written);
             let error = format!("nothing was imported: no server named {name:?} was found");
             return Failure::new(ErrorCode::UnknownServer, error, SHOWN_OVER_REST)
-                .at_terminal(SHOWN);
+                .at_terminal(SHOWN)
+                .with_closest(close);
         };
         let (code, it) = match server.outcome {
             FoundOutcome::Same => (ErrorCode::ServerExists, "it is the"),

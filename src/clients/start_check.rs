@@ -19,7 +19,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Looks at those that can be imported, or are here. Blocks.
-pub(super) fn look(servers: &mut [FoundServer]) {
+pub fn look(servers: &mut [FoundServer]) {
     let base = BaseEnvironment::new(&Environment::default(), None);
     for server in servers {
         server.warning = no_program(&server.entry, &base).or_else(|| no_listener(&server.entry));

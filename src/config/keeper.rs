@@ -389,7 +389,7 @@ impl KeeperTask {
         let old = self.settings.borrow().clone();
         new.issued = old.issued.clone();
         // Until a restart we listen where we did.
-        new.is_exposed |= self.first.is_exposed();
+        new.is_exposed = self.first.is_exposed();
         let auth = new.server_auth.as_deref();
         let lets_more_in = old.requires_credentials() && !new.requires_credentials();
         self.has_lost_auth = lets_more_in

@@ -173,7 +173,7 @@ impl BrokenEntry {
     /// What the operator does about it first.
     pub fn step(&self) -> NextStep {
         let mut steps = self.findings.iter().filter_map(ConfigFinding::step);
-        steps.next().unwrap_or(NextStep::FixEntry { how: None })
+        steps.next().unwrap_or(NextStep::FIX)
     }
 
     /// The same at a terminal, where all missing secrets can be stored at once.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{DoctorFinding, servers};
 use crate::{
     clients::{
-        Client, ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, FoundServer,
+        self, Client, ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, FoundServer,
         SecretNames, plan,
     },
     config::{OurAddress, Settings},
@@ -113,12 +113,13 @@ impl ServedHere<'_> {
             return None;
         }
         let of = found.client;
-        let planned = plan(
+        let mut planned = plan(
             &[(file, found)],
             self.entries,
             &self.us,
             SecretNames::none(),
         );
+        clients::check_starts(&mut planned);
         let is_used =
             |name: &str| servers::usable(self.settings).any(|server| server.name.as_str() == name);
         let doubled = planned.iter().filter(|server| {
@@ -130,7 +131,16 @@ impl ServedHere<'_> {
             })
         });
         let doubled: Vec<&FoundServer> = doubled.collect();
-        let can_move = doubled.iter().all(|server| server.differing.is_empty());
+        let mut stays = doubled.iter();
+        let stays = stays.find_map(|server| Some((*server, server.why_it_stays()?)));
+        let moves = format!("`mcpproxy import {} --move`", of.id());
+        let fix = match stays {
+            None => moves,
+            Some((one, why)) if one.differing.is_empty() => {
+                format!("correct {} ({why}), then {moves}", one.written_name)
+            }
+            Some(_) => "remove them from that file".to_owned(),
+        };
         let doubled: Vec<&str> = doubled.iter().map(|server| &*server.written_name).collect();
         (!doubled.is_empty()).then(|| {
             DoctorFinding::warn(
@@ -139,11 +149,7 @@ impl ServedHere<'_> {
                     "{client} starts these a second time: {}",
                     doubled.join(", ")
                 ),
-                if can_move {
-                    format!("`mcpproxy import {} --move`", of.id())
-                } else {
-                    "remove them from that file".to_owned()
-                },
+                fix,
             )
         })
     }

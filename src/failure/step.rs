@@ -76,6 +76,9 @@ pub enum NextStep {
         /// What to correct; absent if the reason says it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         how: Option<String>,
+        /// The key to correct; absent if there are several, or none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Box<str>>,
     },
     /// Another step.
     Act {
@@ -93,10 +96,25 @@ pub enum NextStep {
 }
 
 impl NextStep {
+    /// Something to correct in the entry, which the reason names.
+    pub const FIX: Self = Self::FixEntry {
+        how: None,
+        key: None,
+    };
+
     /// Something to correct in the entry, in words that name the key.
     pub fn fix(how: &str) -> Self {
         Self::FixEntry {
             how: Some(how.to_owned()),
+            key: None,
+        }
+    }
+
+    /// The same, of one key of the entry, which the terminal can change.
+    pub fn fix_key(key: &str, how: &str) -> Self {
+        Self::FixEntry {
+            how: Some(how.to_owned()),
+            key: Some(key.into()),
         }
     }
 
@@ -122,7 +140,10 @@ impl NextStep {
     #[must_use]
     pub fn shown(self, show: impl Fn(&str) -> String) -> Self {
         match self {
-            Self::FixEntry { how: Some(how) } => Self::fix(&show(&how)),
+            Self::FixEntry { how, key } => Self::FixEntry {
+                how: how.map(|how| show(&how)),
+                key,
+            },
             Self::Act { how, .. } => Self::act(show(&how)),
             step => step,
         }
@@ -184,8 +205,17 @@ impl NextStep {
                 "correct that value; `mcpproxy config schema` describes every key".to_owned()
             }
             Self::GiveUrl => "give another --url, such as https://example.com/mcp".to_owned(),
-            Self::FixEntry { how: Some(how) } | Self::Act { how, .. } => how.clone(),
-            Self::FixEntry { how: None } => "correct its entry: `mcpproxy config edit`".to_owned(),
+            Self::FixEntry {
+                how: Some(how),
+                key: Some(key),
+            } if !server.is_empty() => {
+                let value = key.to_ascii_uppercase().replace("COMMAND", "PATH");
+                format!("{how}: `mcpproxy upstream patch {server} {key}={value}`")
+            }
+            Self::FixEntry { how: Some(how), .. } | Self::Act { how, .. } => how.clone(),
+            Self::FixEntry { how: None, .. } => {
+                "correct its entry: `mcpproxy config edit`".to_owned()
+            }
             Self::Wait => "nothing to do: mcpproxy keeps trying".to_owned(),
             Self::Unknown => format!("`mcpproxy upstream show {server}`"),
         }
@@ -211,7 +241,7 @@ impl NextStep {
             Self::AllowLongerCalls => format!(
                 "It may have run: check before you call again. PATCH /api/v1/servers/{server} raises its `call_tool_timeout`."
             ),
-            Self::FixEntry { how } => {
+            Self::FixEntry { how, .. } => {
                 let how = how.as_deref().unwrap_or("correct its entry");
                 format!("{how}: PATCH /api/v1/servers/{server}.")
             }
@@ -264,6 +294,14 @@ mod tests {
             let read: NextStep = serde_json::from_str(text).expect("a step");
             assert_eq!(read, expected);
         }
+    }
+
+    #[test]
+    fn a_key_to_correct_comes_with_the_command_that_does_it() {
+        let step = NextStep::fix_key("command", "correct the path in `command`");
+        let typed = "correct the path in `command`: `mcpproxy upstream patch demo command=PATH`";
+        assert_eq!(step.at_terminal("demo"), typed);
+        assert_eq!(step.at_terminal(""), "correct the path in `command`");
     }
 
     #[test]

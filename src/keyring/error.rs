@@ -77,7 +77,7 @@ impl KeyringError {
             Self::Missing(..) => return NoSecret::Missing,
             Self::Absent(_) => (format!("{PLATFORM} cannot be used"), self.next_step()),
             Self::Damaged(_) | Self::Disk(..) | Self::Failed(_) => (
-                "its keyring is damaged".to_owned(),
+                "its secret cannot be read".to_owned(),
                 "`mcpproxy secret list` says why".to_owned(),
             ),
             _ => (self.to_string(), self.next_step()),

@@ -140,7 +140,9 @@ impl<B: Backing> Management<B> {
         let (caller, roles) = caller_of(question, &settings)?;
         let mut judged = gated::judge(&settings, &lists, &caller, question.asked());
         let unknown = question.names_no_built_in();
-        let unknown = unknown.or_else(|| question.names_no_server(&settings, &lists));
+        let server = question.server.as_deref();
+        let unknown =
+            unknown.or_else(|| gated::unknown(&settings, &lists, server?, question.asked()));
         judged.refusal = unknown.or(judged.refusal);
         // A list that is not known yet says nothing of what may be had.
         judged.refusal.take_if(|refusal| {
@@ -232,14 +234,6 @@ impl AccessQuestion {
             error,
             "Correct the name.",
         ))
-    }
-
-    /// That there is no such server, whatever a token allows there.
-    fn names_no_server(&self, settings: &Settings, lists: &Snapshot) -> Option<Failure> {
-        let known = gated::configured(settings, lists, self.server.as_deref()?);
-        known
-            .err()
-            .filter(|failure| failure.code == ErrorCode::UnknownServer)
     }
 
     fn asked(&self) -> Asked<'_> {
@@ -370,7 +364,8 @@ fn verdict(
     let by_token = !is_guard && refusal.is_some() && !decision.is_some_and(is_denied);
     let token = token_of(&question.subject, settings).filter(|_| by_token);
     let allowed = refusal.is_none();
-    let hidden = notes::hidden_by(token_of(&question.subject, settings), question, settings);
+    let token_known = token_of(&question.subject, settings);
+    let hidden = notes::hidden_by(token_known, question, settings, lists);
     let guard = refusal
         .as_ref()
         .filter(|_| is_guard && hidden.is_none())

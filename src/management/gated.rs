@@ -82,6 +82,22 @@ pub(super) fn judge(
     }
 }
 
+/// That there is no such server, or nothing of that name on one that was listed, whatever a token allows there.
+pub(super) fn unknown(
+    settings: &Settings,
+    lists: &Snapshot,
+    server: &str,
+    asked: Asked<'_>,
+) -> Option<Failure> {
+    let unknown = configured(settings, lists, server).err();
+    let unknown = unknown.filter(|failure| failure.code == ErrorCode::UnknownServer);
+    unknown.or_else(|| {
+        lists.servers.get(server)?;
+        let refusal = judge(settings, lists, &Access::inspector(), asked).refusal;
+        refusal.filter(|refusal| refusal.code.is_unknown_name())
+    })
+}
+
 fn refusal(
     settings: &Settings,
     lists: &Snapshot,

@@ -192,7 +192,10 @@ fn unknown_tool(settings: &Settings, lists: &Snapshot, name: &str) -> Failure {
             .collect()
     };
     let known: Vec<String> = lists.servers.values().flat_map(|s| of_server(s)).collect();
-    let closest = names::closest(name, known.iter().map(String::as_str));
+    let own = |full: &str| full.split_once(':').map(|(_, own)| own.to_owned());
+    let is_called = |full: &&String| own(full).as_deref() == Some(name);
+    let whole = known.iter().find(is_called).map(String::as_str);
+    let closest = whole.or_else(|| names::closest(name, known.iter().map(String::as_str)));
     let error = format!("no tool {name:?} is known");
     let failure = Failure::new(ErrorCode::UnknownTool, error, "Name a known tool.");
     failure.with_step(NextStep::ShowTools).with_closest(closest)

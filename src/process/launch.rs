@@ -212,10 +212,15 @@ impl SpawnError {
                 "write the program alone as `command` and the rest as `args`"
             }
             Self::NotFound { command, .. } => {
-                return NextStep::act(match self.comes_with() {
-                    Some(whole) => format!("`{command}` comes with {whole}: install that"),
-                    None => "install it, or write its full path into `command`".to_owned(),
-                });
+                return match self.comes_with() {
+                    Some(whole) => {
+                        NextStep::act(format!("`{command}` comes with {whole}: install that"))
+                    }
+                    None => NextStep::fix_key(
+                        "command",
+                        "install it, or write its full path into `command`",
+                    ),
+                };
             }
             Self::NoContainerRuntime => {
                 "install Docker or Podman, or disable `isolation` in its entry to run without a container"
@@ -223,7 +228,9 @@ impl SpawnError {
             Self::NoProgram { file, .. } if is_command_line(&file.to_string_lossy()) => {
                 "correct the path in `command`; arguments go into `args`"
             }
-            Self::NoProgram { .. } => "correct the path in `command`",
+            Self::NoProgram { .. } => {
+                return NextStep::fix_key("command", "correct the path in `command`");
+            }
             Self::NoShell { step, .. } => step,
             Self::IsFolder { .. } => "write the program's path into `command`",
             Self::NotExecutable { .. } => {

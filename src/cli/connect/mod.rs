@@ -24,6 +24,7 @@ use crate::{
     },
     daemon_client::DaemonClient,
     management::{Management, OverFiles, ServerList},
+    text::secret::Secret,
 };
 
 /// Connect your AI clients, or show which are connected
@@ -65,6 +66,34 @@ pub(super) struct ConnectCommand {
     undo: bool,
 }
 
+/// Connects one client or disconnects it, and revokes the token that was issued to it where its entry shows that no more.
+async fn change(
+    files: &Management<OverFiles>,
+    (places, reaching): (&ClientPlaces, &Reaching),
+    request: &ConnectRequest<'_>,
+    is_undo: bool,
+    out: Output,
+) -> Result<Connected, CommandFailure> {
+    let shown = || shown_token(places, &reaching.us, request.client);
+    let before = shown().filter(|_| !request.is_for_project);
+    let done = if is_undo {
+        let done = disconnect(places, reaching, request)?;
+        say_done(&done, places, out)?;
+        done
+    } else {
+        put_in(places, reaching, request, out)?
+    };
+    let is_shown = |token: &Secret| shown().is_some_and(|now| now.reveal() == token.reveal());
+    if let Some(token) = before.filter(|token| !is_shown(token))
+        && let Some(name) = files.name_of_token(&token, Some(done.client.id()))?
+    {
+        let mut daemon = connection::open_or_files(files, out).await?;
+        token::revoke(&mut daemon, &name).await?;
+        out.done(&format!("revoked its token {name:?}"));
+    }
+    Ok(done)
+}
+
 /// Connects one client, and says so to people.
 pub(super) fn put_in(
     places: &ClientPlaces,
@@ -74,26 +103,6 @@ pub(super) fn put_in(
 ) -> Result<Connected, CommandFailure> {
     let done = connect(places, reaching, request)?;
     say_done(&done, places, out)?;
-    Ok(done)
-}
-
-/// Disconnects one client, revokes the token that was issued to it, and says so to people.
-async fn take_out(
-    files: &Management<OverFiles>,
-    (places, reaching): (&ClientPlaces, &Reaching),
-    request: &ConnectRequest<'_>,
-    out: Output,
-) -> Result<Connected, CommandFailure> {
-    let shown = shown_token(places, &reaching.us, request.client);
-    let done = disconnect(places, reaching, request)?;
-    say_done(&done, places, out)?;
-    if let Some(token) = shown.filter(|_| done.is_disconnected() && !request.is_for_project)
-        && let Some(name) = files.name_of_token(&token, Some(done.client.id()))?
-    {
-        let mut daemon = connection::open_or_files(files, out).await?;
-        token::revoke(&mut daemon, &name).await?;
-        out.done(&format!("revoked its token {name:?}"));
-    }
     Ok(done)
 }
 
@@ -165,7 +174,8 @@ impl ConnectCommand {
         if let Some(endpoint) = &self.endpoint {
             check_named(&files, daemon.as_mut(), endpoint).await?;
         }
-        let reaching = Reaching::new(&files, location.as_ref(), us)?;
+        let reaching = Reaching::new(&files, location.as_ref(), us).map_err(CommandFailure::from);
+        let reaching = reaching.map_err(|failure| failure.undone("nothing was changed"))?;
         let clients = self.meant(&places, &reaching);
         if clients.is_empty() && self.undo {
             out.note("no client has mcpproxy in its file");
@@ -185,11 +195,8 @@ impl ConnectCommand {
                 is_dry: self.dry_run,
                 spares_found: self.all,
             };
-            let outcome = if self.undo {
-                take_out(&files, (&places, &reaching), &request, out).await
-            } else {
-                put_in(&places, &reaching, &request, out)
-            };
+            let at = (&places, &reaching);
+            let outcome = change(&files, at, &request, self.undo, out).await;
             done.push((client, outcome));
         }
         let any_done = done.iter().any(|(_, outcome)| outcome.is_ok());
@@ -230,14 +237,7 @@ impl ConnectCommand {
                 .map(|done| done.client);
             file::say_hints(reaching, &connected.collect::<Vec<Client>>(), out);
         }
-        let of = done.len();
         let failures = done.into_iter().filter_map(|(_, outcome)| outcome.err());
-        let verb = if self.undo {
-            "disconnected"
-        } else {
-            "connected"
-        };
-        let what = format!("{failed} of {of} clients not {verb}");
-        output::overall(failures.collect(), of, what)
+        output::overall(failures.collect())
     }
 }

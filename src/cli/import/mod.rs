@@ -24,7 +24,7 @@ use super::{
     failure::{CommandFailure, FAILED, USAGE},
     location::Location,
     outcome,
-    output::{self, Output},
+    output::{self, Output, shell_word},
 };
 use crate::{
     clients::{
@@ -56,7 +56,7 @@ pub(super) struct ImportCommand {
     /// Import this server; may be repeated
     #[arg(long, value_name = "NAME")]
     server: Vec<String>,
-    /// Do not ask
+    /// Import everything, and do not ask
     #[arg(short, long)]
     yes: bool,
     /// Show what would be imported, and change nothing
@@ -83,11 +83,11 @@ pub(super) struct ImportCommand {
 
 /// What to do where an entry has a placeholder.
 const GIVE_VALUE: &str =
-    "replace it with your value, or import in a terminal, where mcpproxy asks for it";
+    "replace it with your value, or give it when mcpproxy asks for it in a terminal";
 
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let files = location.files()?;
+        let (files, out) = (location.files()?, out.unasked(self.yes));
         if self.undo {
             return moving::undo(&files, &self.from, out);
         }
@@ -108,8 +108,7 @@ impl ImportCommand {
         } else {
             report.picked(&wanted)?
         };
-        // What is here already is moved without a word of what is not.
-        let asks = !is_decided && !self.dry_run && !self.moves && out.is_interactive();
+        let asks = !is_decided && !self.dry_run && out.is_interactive();
         if !out.is_json() {
             show_table(&report)?;
             say_faults(&report, out);
@@ -120,7 +119,7 @@ impl ImportCommand {
         }
         let takes = !self.dry_run && (is_decided || asks);
         // Of what is not here yet, nothing moves of itself.
-        let is_meant = is_decided || !self.moves;
+        let is_meant = is_decided || asks || !self.moves;
         report.choose(if is_meant { &chosen } else { &[] });
         if takes {
             values::fill_placeholders(&mut report, out);
@@ -175,7 +174,7 @@ impl ImportCommand {
             "nothing was imported: no servers were found".to_owned()
         } else if chosen == 0 && offered == 0 {
             "nothing was imported: there is nothing new".to_owned()
-        } else if is_left || chosen == 0 {
+        } else if is_left || chosen == 0 || takes && report.imported == 0 {
             "nothing was imported".to_owned()
         } else if takes {
             format!("imported {}", n(report.imported))
@@ -334,6 +333,16 @@ pub(super) fn only_entry(report: ImportReport) -> Result<Map<String, Value>, Com
     })
 }
 
+/// What to do about a server that was not imported because it lacks a value: the command that asks for it, of one that a file has.
+pub(super) fn value_step(server: &FoundServer) -> Option<String> {
+    let lacks_value = server.error.is_some() && !server.placeholders.is_empty();
+    let (file, name) = (shell_word(&server.file), shell_word(&server.written_name));
+    lacks_value.then(|| match &*server.file {
+        "" | "-" => GIVE_VALUE.to_owned(),
+        _ => format!("`mcpproxy import {file} --server {name}` asks for it in a terminal"),
+    })
+}
+
 /// What was named and could not be read, and what could not be added, is a failure.
 fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
     let failed = report.servers.iter();
@@ -342,9 +351,8 @@ fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
     if let Some(why) = errors.first() {
         let what = format!("{} not added: {why}", names.join(", "));
         let mut failure = CommandFailure::failed(what).shown();
-        let mut servers = report.servers.iter();
-        if servers.any(|one| one.error.is_some() && !one.placeholders.is_empty()) {
-            failure = failure.next(GIVE_VALUE);
+        if let Some(step) = report.servers.iter().find_map(value_step) {
+            failure = failure.next(step);
         }
         return Err(failure);
     }

@@ -95,8 +95,7 @@ pub(super) fn undo(
     );
     let failed = put_back.iter().find_map(|one| one.error.clone());
     if put_back.is_empty() {
-        let failure =
-            CommandFailure::failed("nothing to put back: `import --move` has removed no servers");
+        let failure = CommandFailure::failed("nothing to put back: no move is left to undo");
         return Err(failure.next(
             "`mcpproxy config history` lists imports; `mcpproxy config undo NUMBER` undoes one",
         ));

@@ -35,7 +35,9 @@ pub(super) async fn try_chosen(
             Some(NextStep::LogIn) => format!(
                 "`mcpproxy upstream add` without --check, then `mcpproxy upstream login {name}`"
             ),
-            Some(NextStep::FixEntry { how: Some(how) } | NextStep::Act { how, .. }) => again(&how),
+            Some(NextStep::FixEntry { how: Some(how), .. } | NextStep::Act { how, .. }) => {
+                again(&how)
+            }
             _ if is_program => again("run the command by hand to see what it does"),
             _ => again("check that the URL is right and the server is running"),
         };

@@ -24,7 +24,10 @@ pub(in crate::cli) enum SecretsPlace {
 /// Asks for what pages have in place of the reader's own values. A server that lacks one is not imported.
 pub(in crate::cli) fn fill_placeholders(report: &mut ImportReport, out: Output) {
     report.fill_placeholders(|name, one| {
-        let question = format!("{name}: `{}` (now {}):", one.place, one.text);
+        let question = format!(
+            "{name}: value for `{}`, now {} (hidden as you type, Enter skips {name}):",
+            one.place, one.text
+        );
         secret::hidden_answer(&question, out)
     });
 }
@@ -48,9 +51,14 @@ pub(in crate::cli) fn keep_secrets(
         out.warning(&format!("{secrets} will be stored in plain text: {why}"));
         return Ok(());
     };
-    if asks && !out.agrees(&format!("Store {secrets} in {store}?")) {
+    let otherwise = "n leaves plain text in the configuration file";
+    if asks && !out.agrees(&format!("Store {secrets} in {store}? {otherwise}")) {
         return Ok(());
     }
+    let fault = stored.fault.filter(|_| stored.is_file && !asks);
+    fault
+        .iter()
+        .for_each(|why| out.note(&format!("no keyring: {why}")));
     report.keep_secrets(|name, value| files.add_secret(name, value).map(|_| ()))?;
     out.done(&format!("stored {secrets} in {store}"));
     Ok(())

@@ -43,9 +43,9 @@ pub(super) fn check_address(
         return Ok(());
     }
     let url = location.and_then(|location| location.url.as_deref());
-    let at = url.unwrap_or("its local socket only");
+    let at = url.map_or("without HTTP".to_owned(), |url| format!("at {url}"));
     Err(CommandFailure::failed(format!(
-        "the daemon is already running at {at}; a new address needs a restart"
+        "the daemon is already running {at}; a new address needs a restart"
     ))
     .undone("nothing was set up")
     .next(format!(
@@ -92,6 +92,6 @@ mod tests {
         let refused = check("127.0.0.1:8081", Some(&location)).expect_err("another port");
         assert!(refused.contains("http://127.0.0.1:18081/mcp"), "{refused}");
         let refused = check("127.0.0.1:8081", None).expect_err("no port at all");
-        assert!(refused.contains("its local socket only"), "{refused}");
+        assert!(refused.contains("without HTTP"), "{refused}");
     }
 }

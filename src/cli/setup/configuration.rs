@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::{
     super::{
-        config::correct_the_file,
         failure::CommandFailure,
         output::{self, Output},
     },
@@ -14,7 +13,6 @@ use super::{
 };
 use crate::{
     config::{self, EditError, Listen},
-    daemon_client::DaemonClient,
     management::{Management, OverFiles},
 };
 
@@ -25,22 +23,6 @@ const BEGINNING: &str = "\
   \"mcpServers\": {}
 }
 ";
-
-/// Refuses to write to a file that the daemon that runs cannot use, such as one that is gone: the daemon keeps the settings that it read
-/// from it before, and setup would replace them by those of a new file.
-pub(super) fn refuse_unusable(
-    files: &Management<OverFiles>,
-    daemon: &DaemonClient,
-) -> Result<(), CommandFailure> {
-    let status = daemon.status_report();
-    let unusable = status.and_then(|status| Some((status.config_error?, status.config_file)));
-    match unusable {
-        None => Ok(()),
-        Some((error, file)) => Err(CommandFailure::failed(error)
-            .undone("nothing was set up")
-            .next(correct_the_file(&file, files))),
-    }
-}
 
 /// Writes a configuration where there is none, and the address that was chosen, and reports both.
 pub(super) fn configure(

@@ -68,6 +68,9 @@ pub(super) async fn import_servers(
             if !server.chosen {
                 out.warning(&format!("{name} was not imported: {why}"));
             }
+            let step = import::value_step(server);
+            let step = step.map(|step| format!("{name} needs a value: {step}"));
+            report.next_steps.extend(step);
         }
     }
     say_imported(&found, offered, report, out);

@@ -17,11 +17,12 @@ use self::{
     address::{check_address, chosen_address},
     choice::Choice,
     clients::connect_clients,
-    configuration::{configure, refuse_unusable},
+    configuration::configure,
     import_servers::{import_servers, move_servers},
     report::SetupReport,
 };
 use super::{
+    config::refuse_unusable,
     connection, example_call,
     failure::CommandFailure,
     import::{self, values::SecretsPlace},
@@ -80,7 +81,7 @@ pub(super) struct SetupCommand {
 
 impl SetupCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let began = Instant::now();
+        let (began, out) = (Instant::now(), out.unasked(self.yes));
         let taken = Choice::of(&self.import, self.yes, out);
         let connect = Choice::of(&self.connect, self.yes, out);
         let listen = chosen_address(self.listen.as_deref(), self.port);
@@ -133,12 +134,14 @@ impl SetupCommand {
         if let Some(daemon) = &running
             && (listen.is_some() || !files.config_file().exists())
         {
-            refuse_unusable(files, daemon)?;
+            refuse_unusable(files, daemon.status_report(), "nothing was set up")?;
         }
         let listen = match &running {
             Some(_) => listen,
             None => daemon::free_address(files, listen, self.yes, out).await?,
         };
+        let usable = files.supposed_settings().map_err(CommandFailure::from);
+        usable.map_err(|failure| failure.undone("nothing was set up"))?;
         configure(files, listen, report, out)?;
         let secrets = self.secrets.or(self.yes.then_some(SecretsPlace::Keyring));
         let found = import_servers(files, running, import, secrets, report, out).await?;

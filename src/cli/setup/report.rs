@@ -125,10 +125,11 @@ impl SetupReport {
             .collect();
         let failing: Vec<&ServerRow> = rows.iter().filter(|row| row.is_failing()).collect();
         for row in failing.iter().take(MOST_PROBLEMS) {
-            let error = row.last_error.as_deref().unwrap_or("it does not work");
-            let step = row.next_step.as_deref().map(|step| format!(": {step}"));
+            let reason = row.reason.as_ref().or(row.last_error.as_ref());
+            let reason = reason.map_or("it does not work", String::as_str);
+            let step = row.next_step.as_deref().map(|step| format!("; {step}"));
             self.next_steps.push(format!(
-                "server {}: {error}{}",
+                "server {}: {reason}{}",
                 row.name,
                 step.unwrap_or_default()
             ));
@@ -174,8 +175,7 @@ impl SetupReport {
 
     /// What is left to do.
     pub(super) fn say_end(&self, out: Output) {
-        let seconds = Duration::from_millis(self.took_ms).as_secs_f64();
-        out.done(&format!("done in {seconds:.1} s"));
+        out.done("done");
         if !self.next_steps.is_empty() {
             out.done("left to do:");
         }

@@ -24,8 +24,8 @@ use crate::{
 
 /// Approve a quarantined server, or held tools
 ///
-/// With --seen it approves only the definitions that `upstream inspect` showed. Without --seen, the current definitions are
-/// shown and approved. Dangerous definitions, and a server whose tools mcpproxy has never seen, need your yes in the terminal, or --yes;
+/// With --seen it approves only the definitions that `upstream inspect` showed, and asks nothing. Without --seen, the current definitions
+/// are shown and approved; dangerous ones, and a server whose tools mcpproxy has never seen, then need your yes in the terminal, or --yes;
 /// otherwise the exit code is 4.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveServer {

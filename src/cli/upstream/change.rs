@@ -62,6 +62,7 @@ impl NamedServers {
             Verb::Restart => connection::open_to_act(&files, out, "nothing was restarted").await?,
             _ => connection::open_or_files(&files, out).await?,
         };
+        let used_before = files.secret_uses().unwrap_or_default();
         let mut changes = Vec::new();
         let mut failures = Vec::new();
         let mut made = at_once(&files, &mut daemon, verb, &self.names).await;
@@ -70,22 +71,22 @@ impl NamedServers {
                 Ok(change) => changes.push(serde_json::to_value(change).unwrap_or_default()),
                 Err(failure) => {
                     changes.push(failed(name, &failure));
-                    failures.push((name, failure));
+                    failures.push(failure);
                 }
             }
+        }
+        let used = files.secret_uses().unwrap_or_default();
+        let left = used_before.keys().filter(|name| !used.contains_key(*name));
+        for name in left.filter(|_| verb == Verb::Remove) {
+            let name = as_argument(name);
+            out.note(&format!(
+                "no server uses the secret {name} now: `mcpproxy secret remove {name}`"
+            ));
         }
         if out.is_json() {
             output::json(&output::as_json(&Changes { changes })?)?;
         }
-        let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
-        let (of, names) = (self.names.len(), names.join(", "));
-        let what = format!(
-            "{} of {of} servers not {}: {names}",
-            failures.len(),
-            past(verb)
-        );
-        let failures = failures.into_iter().map(|(_, failure)| failure);
-        output::overall(failures.collect(), of, what)
+        output::overall(failures)
     }
 }
 

@@ -293,10 +293,12 @@ fn read_server<'d>(
     let name = ServerName::parse(written_name).map_err(|error| broken(&error.to_string()))?;
     let first = taken_by_lower_case.entry(written_name.to_lowercase());
     if let std::collections::hash_map::Entry::Occupied(first) = first {
-        return Err(broken(&format!(
-            "another entry has the same name, {:?}, ignoring case",
-            first.get()
-        )));
+        let first = *first.get();
+        return Err(broken(&if first == written_name {
+            "another entry has the same name".to_owned()
+        } else {
+            format!("another entry has the same name, {first:?}, ignoring case")
+        }));
     }
     first.insert_entry(written_name);
     let Value::Object(entry) = &written.entry else {

@@ -315,6 +315,21 @@ async fn access_control_that_falls_away_is_in_force_until_a_restart() {
 }
 
 #[tokio::test]
+async fn an_address_that_is_not_listened_on_yet_asks_for_no_credentials() {
+    let kept = Kept::start(None);
+    for (listen, needs_restart) in [("0.0.0.0:9", &["listen"][..]), ("127.0.0.1:8080", &[])] {
+        fs::write(kept.file(), json!({ "listen": listen }).to_string()).expect("a write");
+        kept.keeper
+            .reload_now()
+            .await
+            .expect("a good configuration");
+        assert!(!kept.keeper.settings().requires_credentials(), "{listen}");
+        assert_eq!(kept.keeper.needs_restart(), needs_restart, "{listen}");
+    }
+    kept.stop().await;
+}
+
+#[tokio::test]
 async fn the_command_line_stays_above_the_file() {
     let overrides = Overrides {
         listen: Some("127.0.0.1:0".parse().expect("an address")),

@@ -123,9 +123,12 @@ pub(super) fn hidden_by(
     token: Option<&IssuedToken>,
     question: &AccessQuestion,
     settings: &Settings,
+    lists: &Snapshot,
 ) -> Option<String> {
     let server = question.server.as_deref()?;
     settings.servers.get(server)?;
+    let is_listed = question.kind == AskedKind::Tool && lists.servers.contains_key(server);
+    (!is_listed || lists.tool(server, &question.name).is_some()).then_some(())?;
     let limited = token.and_then(|token| token.servers.as_ref());
     if limited.is_some_and(|servers| !servers.iter().any(|one| one == server)) {
         let subject = &question.subject;

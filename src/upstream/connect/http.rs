@@ -200,9 +200,9 @@ async fn legacy_sse(
 fn misconfigured(error: &link::EndpointError) -> ConnectError {
     let step = match error {
         link::EndpointError::File { what, .. } => {
-            NextStep::fix(&format!("correct the path in `{what}`, or the file"))
+            NextStep::fix_key(what, &format!("correct the path in `{what}`, or the file"))
         }
-        _ => NextStep::FixEntry { how: None },
+        _ => NextStep::FIX,
     };
     ConnectError {
         reason: error.to_string(),

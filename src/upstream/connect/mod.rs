@@ -221,7 +221,7 @@ impl Ready {
 pub(in crate::upstream) fn logs_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
         Transport::Stdio(_) => NextStep::ReadLog,
-        Transport::Remote(_) => NextStep::fix("start that server, or correct its `url`"),
+        Transport::Remote(_) => NextStep::fix_key("url", "start that server, or correct its `url`"),
     }
 }
 
@@ -242,16 +242,17 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
         OpenError::Link(LinkError::Status {
             status: 404 | 405, ..
         }) => match entry.transport.kind() {
-            TransportKind::Auto => {
-                NextStep::fix("check the path of its `url`: most end in /mcp or /sse")
-            }
+            TransportKind::Auto => NextStep::fix_key(
+                "url",
+                "check the path of its `url`: most end in /mcp or /sse",
+            ),
             _ => NextStep::FindType,
         },
         OpenError::Link(LinkError::Status { status: 500.., .. }) => {
             NextStep::act("read the log on its host, or tell its operator")
         }
         OpenError::Link(LinkError::Lost(_)) if matches!(entry.transport, Transport::Remote(_)) => {
-            NextStep::fix("read that server's log, or correct its `url`")
+            NextStep::fix_key("url", "read that server's log, or correct its `url`")
         }
         OpenError::Link(LinkError::Broken(_)) => NextStep::fix(
             "check the path of its `url` (most end in /mcp or /sse), or read that server's log",
@@ -260,17 +261,22 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
         OpenError::Link(LinkError::Status { status: 429, .. }) => NextStep::Wait,
         OpenError::Link(LinkError::Status {
             status: 300..=399, ..
-        }) => NextStep::fix("write the address that it redirects to into its `url`"),
+        }) => NextStep::fix_key(
+            "url",
+            "write the address that it redirects to into its `url`",
+        ),
         OpenError::Link(LinkError::Tls(mistake)) => NextStep::fix(mistake.step()),
-        OpenError::Link(LinkError::NoHost(_)) => {
-            NextStep::fix("correct the host in its `url`, or check your network")
-        }
+        OpenError::Link(LinkError::NoHost(_)) => NextStep::fix_key(
+            "url",
+            "correct the host in its `url`, or check your network",
+        ),
         OpenError::Link(LinkError::NoProxy(_)) => NextStep::act(
             "correct that variable where the daemon runs, or name the server's host in NO_PROXY; then restart the daemon",
         ),
-        OpenError::Link(LinkError::NotHttp) => {
-            NextStep::fix("correct the port in its `url`, or write https:// if it speaks TLS")
-        }
+        OpenError::Link(LinkError::NotHttp) => NextStep::fix_key(
+            "url",
+            "correct the port in its `url`, or write https:// if it speaks TLS",
+        ),
         _ => logs_step(entry),
     }
 }

@@ -1,6 +1,7 @@
 //! Writes what a script gets of a call: `{"ok": true, "result"}` or `{"ok": false, "error": {"code", "message", …}}`.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     code_execution::limits,
@@ -42,6 +43,13 @@ pub(super) fn answer_for(called: &Result<Reply, RequestError>) -> Vec<u8> {
         Err(RequestError::Failed(failure)) => write_failure(failure),
         Err(RequestError::Rpc(error)) => write_refusal("INVALID_ARGS", &error.message, NOT_SENT),
     }
+}
+
+/// Why a call failed, by its answer.
+pub(super) fn failure_in(answer: &[u8]) -> Option<String> {
+    let is_failure = answer.starts_with(br#"{"ok":false"#);
+    let answer: Value = is_failure.then(|| serde_json::from_slice(answer).ok())??;
+    Some(answer["error"]["message"].as_str()?.to_owned())
 }
 
 /// How scripts know the codes of our failures.

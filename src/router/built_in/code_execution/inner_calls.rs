@@ -63,7 +63,8 @@ impl<'a> InnerCalls<'a> {
                 } else {
                     answers.extend_from_slice(&answer);
                 }
-                self.progress.count();
+                self.progress
+                    .count(call_answer::failure_in(&answer).as_deref());
             }
         };
         self.progress.with_progress(Box::pin(answering)).await;

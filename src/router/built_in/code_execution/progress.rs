@@ -130,8 +130,8 @@ impl<'a> Progress<'a> {
         self.counts.lock().names.clear();
     }
 
-    /// One more call is done. Earlier notices of its server go first.
-    pub(super) fn count(&self) {
+    /// One more call is done, or failed for this reason, which a script may drop. Earlier notices of its server go first.
+    pub(super) fn count(&self, failure: Option<&str>) {
         while let Some(frame) = self.notices.take() {
             self.pass_on(frame);
         }
@@ -141,7 +141,11 @@ impl<'a> Progress<'a> {
             counts.done
         };
         let calls = if done == 1 { "call" } else { "calls" };
-        self.report(&format!("{done} {calls} done"));
+        let failed = failure.map(|why| format!("; the last failed: {why}"));
+        self.report(&format!(
+            "{done} {calls} done{}",
+            failed.unwrap_or_default()
+        ));
     }
 
     fn report(&self, message: &str) {
