@@ -109,7 +109,7 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
         ParseErrorKind::ExpectedStringObjectProperty => "a key in double quotes is missing",
         ParseErrorKind::ExpectedColonAfterObjectKey => "the `:` after the key is missing",
         ParseErrorKind::ExpectedObjectValue => "the value is missing",
-        ParseErrorKind::ExpectedComma => "a comma is missing before this",
+        ParseErrorKind::ExpectedComma => "a comma is missing here",
         ParseErrorKind::UnterminatedObject => "this `{` is never closed",
         ParseErrorKind::UnterminatedArray => "this `[` is never closed",
         ParseErrorKind::UnterminatedCommentBlock => "this comment is never closed",
@@ -430,7 +430,7 @@ mod tests {
         );
         for (text, words) in [
             ("{\"a\": }", "`}` is not allowed here"),
-            ("{\"a\": 1 \"b\": 2}", "a comma is missing before this"),
+            ("{\"a\": 1 \"b\": 2}", "a comma is missing here"),
             ("{\"a\": 1}}", "more text follows the end"),
             ("{\"a\": ghp_x}", "a string needs double quotes"),
             (

@@ -161,7 +161,7 @@ pub fn unauthorized(why: &Refused) -> Response {
             "Nothing ran. Let the reverse proxy send a valid name in {}.",
             bad.header
         ),
-        _ => "Nothing ran. Send the header Authorization: Bearer TOKEN; whoever runs mcpproxy issues tokens.".to_owned(),
+        _ => "Nothing ran. Send a valid token in the header Authorization: Bearer TOKEN; whoever runs mcpproxy issues tokens.".to_owned(),
     };
     let failure = Failure::new(ErrorCode::Unauthorized, why.to_string(), hint);
     let error = bounds::of_ours(&failure);
