@@ -237,10 +237,11 @@ impl Activity {
         let Some((whose, times)) = self.0.hasty.due(caller) else {
             return;
         };
-        let mut error = "too many requests in a short time".to_owned();
-        if whose.is_none() {
-            error += &format!(", from several callers: only {COUNTED_APART} are counted apart");
-        }
+        let what = "too many requests in a short time";
+        let error = match whose {
+            Some(_) => what.to_owned(),
+            None => format!("{what}, from several callers: only {COUNTED_APART} are counted apart"),
+        };
         self.note_refusal(RefusedNotice {
             caller: whose.map(|_| caller.clone()),
             method: Some(method.into()),

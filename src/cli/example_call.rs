@@ -71,7 +71,12 @@ fn value_for(of: &Value) -> Value {
 /// A call that only reads, of a tool that agents may call, that requires nothing, and whose answer tells no secret.
 pub(super) async fn harmless(daemon: &mut DaemonClient) -> Option<String> {
     let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
-    for tool in known.tools.iter().filter(is_harmless).take(MOST) {
+    for tool in known
+        .tools
+        .iter()
+        .filter(|tool| is_harmless(tool))
+        .take(MOST)
+    {
         let schema = schema_of(daemon, &tool.name).await;
         if !schema.is_null() && missing(&schema, &Map::new()).is_empty() {
             return Some(typed(&tool.name, &schema, &Map::new(), &[]));
@@ -80,7 +85,7 @@ pub(super) async fn harmless(daemon: &mut DaemonClient) -> Option<String> {
     None
 }
 
-fn is_harmless(tool: &&ToolRow) -> bool {
+fn is_harmless(tool: &ToolRow) -> bool {
     let about = format!("{} {}", tool.name, tool.description).to_ascii_lowercase();
     let telling = ["env", "secret", "token", "password", "credential"];
     let tells = telling.iter().any(|part| about.contains(part));
@@ -96,7 +101,7 @@ mod tests {
         let check = |name: &str, description: &str, expected: bool| {
             let tool = json!({ "name": name, "description": description, "callable": true, "call_with": "read" });
             let tool = serde_json::from_value(tool).expect("a row");
-            assert_eq!(super::is_harmless(&&tool), expected, "{name}");
+            assert_eq!(super::is_harmless(&tool), expected, "{name}");
         };
         check("time:now", "The time.", true);
         check("everything:get-env", "Shows variables.", false);

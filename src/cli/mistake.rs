@@ -18,12 +18,9 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
     let value = || text(ContextKind::InvalidValue);
     let (line, command) = command_line();
     let help = format!("`{line} --help`");
-    let example = || {
-        let example = help::example(&command);
-        example.map_or_else(
-            || help.clone(),
-            |example| format!("for example: `{example}`"),
-        )
+    let example = || match help::example(&command) {
+        Some(example) => format!("for example: `{example}`"),
+        None => help.clone(),
     };
     let (what, step) = match mistake.kind() {
         ErrorKind::InvalidSubcommand => {
@@ -62,9 +59,8 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
             }
             if argument.starts_with('-') {
                 let meant = text(ContextKind::SuggestedArg).filter(|meant| meant != "--help");
-                let is_start = ["mcpproxy start", "mcpproxy restart"].contains(&&*line);
                 let step = match meant {
-                    _ if is_start && ["--port", "--listen"].contains(&&*argument) => {
+                    _ if is_address_of_start(&line, &argument) => {
                         "`mcpproxy setup --port PORT` sets it".to_owned()
                     }
                     Some(meant) => format!("did you mean `{meant}`?"),
@@ -117,6 +113,12 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
         _ => return None,
     };
     Some(CommandFailure::usage(what).next(step))
+}
+
+/// Whether somebody gives the daemon's address to a command that takes it from the configuration.
+fn is_address_of_start(line: &str, option: &str) -> bool {
+    let starts = ["mcpproxy start", "mcpproxy restart"].contains(&line);
+    starts && ["--port", "--listen"].contains(&option)
 }
 
 /// Which option of a command takes the word that is too many.

@@ -290,7 +290,7 @@ impl Failure {
     #[must_use]
     pub fn without_commands(mut self) -> Self {
         if let Some(NextStep::Act { how, .. }) = self.step.as_deref_mut() {
-            how.clone_from(&self.hint);
+            *how = self.hint.as_str().into();
         }
         self
     }

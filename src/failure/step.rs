@@ -75,7 +75,7 @@ pub enum NextStep {
     FixEntry {
         /// What to correct; absent if the reason says it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        how: Option<String>,
+        how: Option<Box<str>>,
         /// The key to correct; absent if there are several, or none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Box<str>>,
@@ -83,7 +83,7 @@ pub enum NextStep {
     /// Another step.
     Act {
         /// The step in words.
-        how: String,
+        how: Box<str>,
         /// The same for whoever uses the REST API, if the words name a command.
         #[serde(skip)]
         request: Option<Box<str>>,
@@ -105,7 +105,7 @@ impl NextStep {
     /// Something to correct in the entry, in words that name the key.
     pub fn fix(how: &str) -> Self {
         Self::FixEntry {
-            how: Some(how.to_owned()),
+            how: Some(how.into()),
             key: None,
         }
     }
@@ -113,14 +113,14 @@ impl NextStep {
     /// The same, of one key of the entry, which the terminal can change.
     pub fn fix_key(key: &str, how: &str) -> Self {
         Self::FixEntry {
-            how: Some(how.to_owned()),
+            how: Some(how.into()),
             key: Some(key.into()),
         }
     }
 
     /// Something else, in the words of a terminal.
     pub fn act(how: impl Into<String>) -> Self {
-        let (how, request) = (how.into(), None);
+        let (how, request) = (how.into().into_boxed_str(), None);
         Self::Act { how, request }
     }
 
@@ -141,7 +141,7 @@ impl NextStep {
     pub fn shown(self, show: impl Fn(&str) -> String) -> Self {
         match self {
             Self::FixEntry { how, key } => Self::FixEntry {
-                how: how.map(|how| show(&how)),
+                how: how.map(|how| show(&how).into()),
                 key,
             },
             Self::Act { how, .. } => Self::act(show(&how)),
@@ -212,7 +212,7 @@ impl NextStep {
                 let value = key.to_ascii_uppercase().replace("COMMAND", "PATH");
                 format!("{how}: `mcpproxy upstream patch {server} {key}={value}`")
             }
-            Self::FixEntry { how: Some(how), .. } | Self::Act { how, .. } => how.clone(),
+            Self::FixEntry { how: Some(how), .. } | Self::Act { how, .. } => how.to_string(),
             Self::FixEntry { how: None, .. } => {
                 "correct its entry: `mcpproxy config edit`".to_owned()
             }

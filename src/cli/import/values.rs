@@ -55,10 +55,9 @@ pub(in crate::cli) fn keep_secrets(
     if asks && !out.agrees(&format!("Store {secrets} in {store}? {otherwise}")) {
         return Ok(());
     }
-    let fault = stored.fault.filter(|_| stored.is_file && !asks);
-    fault
-        .iter()
-        .for_each(|why| out.note(&format!("no keyring: {why}")));
+    if let Some(why) = stored.fault.filter(|_| stored.is_file && !asks) {
+        out.note(&format!("no keyring: {why}"));
+    }
     report.keep_secrets(|name, value| files.add_secret(name, value).map(|_| ()))?;
     out.done(&format!("stored {secrets} in {store}"));
     Ok(())
