@@ -5,7 +5,7 @@ use http::Method;
 
 use super::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
 };
@@ -49,7 +49,7 @@ pub(super) struct CheckAccess {
 }
 
 impl AccessCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         match self {
             Self::Check(check) => check.run(location, out).await,
         }
@@ -57,7 +57,7 @@ impl AccessCommand {
 }
 
 impl CheckAccess {
-    async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, location: &Location, out: Output) -> Done {
         let question = self.question()?;
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
@@ -80,7 +80,7 @@ impl CheckAccess {
         Err(failure)
     }
 
-    fn question(self) -> Result<AccessQuestion, CommandFailure> {
+    fn question(self) -> Done<AccessQuestion> {
         let kind = match (self.prompt, self.resource) {
             (true, _) => AskedKind::Prompt,
             (_, true) => AskedKind::Resource,
@@ -129,7 +129,7 @@ fn next_step(verdict: &AccessVerdict) -> Option<String> {
     Some(meant.unwrap_or_default() + &step)
 }
 
-fn print(verdict: AccessVerdict) -> Result<(), CommandFailure> {
+fn print(verdict: AccessVerdict) -> Done {
     let is_unknown = verdict.is_unknown();
     let roles = match &verdict.roles[..] {
         [] => "none".to_owned(),

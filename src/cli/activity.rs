@@ -16,7 +16,7 @@ use self::{
 };
 use super::{
     Location, connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     mistake::whole_number,
     output::{self, Output},
     table::{name, text},
@@ -94,7 +94,7 @@ pub(super) struct ShowActivity {
 const FOLLOWING: Duration = Duration::from_secs(1);
 
 impl ActivityCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let daemon = connection::open_or_files(&files, out).await?;
         let source = RecordSource { files, daemon };
@@ -125,7 +125,7 @@ impl ActivityFilter {
 }
 
 impl ListActivity {
-    async fn run(self, mut source: RecordSource, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, mut source: RecordSource, out: Output) -> Done {
         if self.follow && out.is_json() {
             let mistake = CommandFailure::usage("--follow cannot be used with -o json");
             return Err(mistake.next("`mcpproxy activity export` writes JSON"));
@@ -223,7 +223,7 @@ fn nothing_found(query: &RecordQuery, source: &RecordSource) -> String {
     text
 }
 
-fn print(records: &[ActivityRecord], all: bool, most: usize) -> Result<(), CommandFailure> {
+fn print(records: &[ActivityRecord], all: bool, most: usize) -> Done {
     let columns = [
         name("ID"),
         name("TIME"),
@@ -242,7 +242,7 @@ fn print(records: &[ActivityRecord], all: bool, most: usize) -> Result<(), Comma
 }
 
 impl ShowActivity {
-    async fn run(self, mut source: RecordSource, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, mut source: RecordSource, out: Output) -> Done {
         let body = source.record(self.id).await?;
         out.answer("the activity record", &body, |record: Value| {
             let facts = record.as_object().into_iter().flatten();

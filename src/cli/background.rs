@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::{
-    failure::{CommandFailure, own_program},
+    failure::{CommandFailure, Done, own_program},
     output::{self, Output},
     platform,
 };
@@ -70,7 +70,7 @@ impl StartReport {
         serde_json::from_slice(stdout).ok()
     }
 
-    fn outcome(self) -> Result<(), CommandFailure> {
+    fn outcome(self) -> Done {
         let Some(error) = self.error else {
             return Ok(());
         };
@@ -85,7 +85,7 @@ pub(super) fn log_file(data_dir: &Path) -> PathBuf {
 }
 
 /// Starts the daemon that these arguments describe and returns when it, or another one, has the data folder.
-pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
+pub(super) fn start(data_dir: &Path) -> Done {
     platform::leave_session();
     let arguments = env::args_os().skip(1).map(|argument| {
         if argument == "--background=start" {
@@ -169,7 +169,7 @@ impl Starter {
     }
 
     /// Returns when the daemon, or another one, has the data folder.
-    pub(super) async fn begin(&self) -> Result<(), CommandFailure> {
+    pub(super) async fn begin(&self) -> Done {
         let mut command = tokio::process::Command::new(own_program(process::own_program())?);
         command
             .args(["-o", "json", "--config"])

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 use super::{
     Location, connection, example_call,
-    failure::{CommandFailure, ONE_VERSION},
+    failure::{CommandFailure, Done, ONE_VERSION},
     output::{self, Output},
     progress, tools_switch,
 };
@@ -100,7 +100,7 @@ struct ToolResult<'a> {
 }
 
 impl CallCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let words = self.words.clone();
         let mut target = match self.target() {
@@ -137,7 +137,7 @@ impl CallCommand {
         }
     }
 
-    fn target(self) -> Result<CallTarget, CommandFailure> {
+    fn target(self) -> Done<CallTarget> {
         let mut words = self.words.into_iter().peekable();
         let variant = words.next_if(|word| KINDS.contains(&word.as_str()));
         let usage = |what: String| CommandFailure::usage(what).next(EXAMPLE);
@@ -206,7 +206,7 @@ async fn meant(files: &Management<OverFiles>, words: &[String], out: Output) -> 
 }
 
 /// `KEY=VALUE`: a value that is JSON is that, any other is a text. Gives those that are JSON and no text, too, as they are written.
-fn from_pairs(pairs: &[String]) -> Result<(Box<RawValue>, Written), CommandFailure> {
+fn from_pairs(pairs: &[String]) -> Done<(Box<RawValue>, Written)> {
     let mut object = Map::new();
     let mut loose = Vec::new();
     for pair in pairs {
@@ -226,16 +226,13 @@ fn from_pairs(pairs: &[String]) -> Result<(Box<RawValue>, Written), CommandFailu
     Ok((raw(&object)?, loose))
 }
 
-fn raw(object: &Map<String, Value>) -> Result<Box<RawValue>, CommandFailure> {
+fn raw(object: &Map<String, Value>) -> Done<Box<RawValue>> {
     serde_json::value::to_raw_value(object)
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))
 }
 
 /// The arguments, in which the tool's schema decides what is a text. Where it is not known, the call says why.
-async fn as_declared(
-    daemon: &mut DaemonClient,
-    target: &CallTarget,
-) -> Result<Box<RawValue>, CommandFailure> {
+async fn as_declared(daemon: &mut DaemonClient, target: &CallTarget) -> Done<Box<RawValue>> {
     let schema = example_call::schema_of(daemon, &target.name).await;
     let properties = &schema["properties"];
     let mut object = target.object();
@@ -268,7 +265,7 @@ fn is_meant_as_text(declared: &Value, value: &Value) -> bool {
 }
 
 /// Reads `--args`: an object, kept as it is written.
-fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
+fn arguments(given: &str) -> Done<Box<RawValue>> {
     let text = if given == "-" {
         read_all(io::stdin().lock(), "the arguments", "stdin")?
     } else if let Some(path) = given.strip_prefix('@') {
@@ -301,7 +298,7 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
 }
 
 /// Reads a whole text, no larger than a request may be. `what` and `name` say what it is and where it comes from.
-pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<String, CommandFailure> {
+pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Done<String> {
     let mut text = String::new();
     let is_stdin = name == "stdin";
     let read = input
@@ -322,7 +319,7 @@ pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<Strin
     Ok(text)
 }
 
-fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFailure> {
+fn show(target: &CallTarget, body: &[u8], out: Output) -> Done {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
     if let Some(kind) = answer.called_as {
@@ -338,7 +335,7 @@ fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFail
     }
 }
 
-fn show_result(target: &CallTarget, raw: &RawValue, out: Output) -> Result<(), CommandFailure> {
+fn show_result(target: &CallTarget, raw: &RawValue, out: Output) -> Done {
     // A result of an odd shape is shown as it is: the server's business, not ours.
     let result: Option<ToolResult<'_>> = serde_json::from_str(raw.get()).ok();
     match &result {
@@ -359,7 +356,7 @@ fn show_result(target: &CallTarget, raw: &RawValue, out: Output) -> Result<(), C
     Ok(())
 }
 
-fn show_content(result: &ToolResult<'_>) -> Result<(), CommandFailure> {
+fn show_content(result: &ToolResult<'_>) -> Done {
     for block in &result.content {
         show_block(block)?;
     }
@@ -374,7 +371,7 @@ fn show_rpc_error(
     raw: &RawValue,
     step: Option<NextStep>,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let RpcError { code, message } =
         daemon_client::read("POST /api/v1/call", raw.get().as_bytes())?;
     if out.is_json() {
@@ -402,7 +399,7 @@ struct Block {
     resource: Option<Box<Block>>,
 }
 
-fn show_block(raw: &RawValue) -> Result<(), CommandFailure> {
+fn show_block(raw: &RawValue) -> Done {
     let block: Block = serde_json::from_str(raw.get()).unwrap_or_default();
     if let ("text", Some(text)) = (block.r#type.as_str(), &block.text) {
         return output::foreign_text(text);

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, builder::PossibleValuesParser};
 
 use crate::{
-    cli::{failure::CommandFailure, mistake::whole_number},
+    cli::{
+        failure::{CommandFailure, Done},
+        mistake::whole_number,
+    },
     config::{BadListen, Listen, NotLoopback, Settings},
 };
 
@@ -58,7 +61,7 @@ impl LineFormat {
 
 impl CarriedOptions {
     /// The arguments of `serve`.
-    pub(super) fn arguments(&self) -> Result<Vec<String>, CommandFailure> {
+    pub(super) fn arguments(&self) -> Done<Vec<String>> {
         let mut all = Vec::new();
         let mut put = |option: &str, value: Option<String>| {
             all.extend(
@@ -89,7 +92,7 @@ impl CarriedOptions {
     }
 
     /// Refuses what `serve` would refuse, before anything is written.
-    pub(super) fn check(&self, settings: &Settings) -> Result<(), CommandFailure> {
+    pub(super) fn check(&self, settings: &Settings) -> Done {
         let listen = match self.address().map(|text| text.parse::<Listen>()) {
             None => settings.listen,
             Some(Ok(listen)) => listen,
@@ -113,7 +116,7 @@ impl CarriedOptions {
 }
 
 /// Files of service managers are text.
-pub(super) fn utf8(path: &Path) -> Result<String, CommandFailure> {
+pub(super) fn utf8(path: &Path) -> Done<String> {
     let text = path
         .to_str()
         .filter(|text| !text.contains(char::is_control));

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Location, call, connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     mistake,
     output::{self, Output},
     progress,
@@ -80,7 +80,7 @@ struct ScriptError {
 }
 
 impl CodeCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         const UNDONE: &str = "nothing ran";
         let code = self.code().map_err(|failure| failure.undone(UNDONE))?;
         let input = self.input.as_deref().map(read_input).transpose();
@@ -102,7 +102,7 @@ impl CodeCommand {
         show(&answered?, out)
     }
 
-    fn code(&self) -> Result<String, CommandFailure> {
+    fn code(&self) -> Done<String> {
         let name = self.file.display();
         if self.file.as_os_str() == "-" {
             return call::read_all(io::stdin().lock(), "the script", "stdin");
@@ -118,7 +118,7 @@ impl CodeCommand {
 }
 
 /// Reads `--input`, kept as it is written.
-fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
+fn read_input(given: &str) -> Done<Box<RawValue>> {
     let text = match given.strip_prefix('@') {
         Some(path) => {
             let file = File::open(path).map_err(|error| {
@@ -142,7 +142,7 @@ fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
 const LONGER: &str =
     "do less in one script, make independent calls with call_tools, or give a larger --timeout";
 
-fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
+fn show(body: &[u8], out: Output) -> Done {
     let ended: Ended<'_> = daemon_client::read("POST /api/v1/code", body)?;
     if out.is_json() {
         output::exact_json(&String::from_utf8_lossy(body))?;

@@ -5,7 +5,7 @@
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
 
-use super::{failure::CommandFailure, location::Location, output};
+use super::{failure::Done, location::Location, output};
 use crate::text::names::ServerName;
 
 /// Print a shell completion script
@@ -26,7 +26,7 @@ const SERVERS: &str = "MCPPROXY-SERVERS";
 const ASK: &str = "mcpproxy completions --servers 2>/dev/null";
 
 impl CompletionsCommand {
-    pub(super) fn run(self, location: &Location, program: Command) -> Result<(), CommandFailure> {
+    pub(super) fn run(self, location: &Location, program: Command) -> Done {
         match self.shell {
             Some(shell) => output::exactly(script(shell, program).trim_end()),
             None => print_servers(location),
@@ -34,7 +34,7 @@ impl CompletionsCommand {
     }
 }
 
-fn print_servers(location: &Location) -> Result<(), CommandFailure> {
+fn print_servers(location: &Location) -> Done {
     // Nothing is offered where the file cannot be read; the command itself will say why.
     let Ok(settings) = location.files()?.settings_without_secrets() else {
         return Ok(());

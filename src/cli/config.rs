@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     config_changes::{ConfigGet, ConfigHistoryList, ConfigSet, ConfigUndo},
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
     table::{name, text},
@@ -85,7 +85,7 @@ pub(super) fn refuse_unusable(
     files: &Management<OverFiles>,
     status: Option<StatusReport>,
     outcome: &str,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let unusable = status.and_then(|status| Some((status.config_error?, status.config_file)));
     match unusable {
         None => Ok(()),
@@ -96,7 +96,7 @@ pub(super) fn refuse_unusable(
 }
 
 impl ConfigCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         match self {
             Self::Path(ConfigPath {}) => print_path(&files, out),
@@ -111,7 +111,7 @@ impl ConfigCommand {
     }
 }
 
-async fn edit(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+async fn edit(files: &Management<OverFiles>, out: Output) -> Done {
     /// The code of a shell that does not find a command.
     const NOT_FOUND: i32 = 127;
     let file = files.config_file();
@@ -141,7 +141,7 @@ async fn edit(files: &Management<OverFiles>, out: Output) -> Result<(), CommandF
     ConfigCheck { insecure: false }.run(files, out).await
 }
 
-fn print_path(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+fn print_path(files: &Management<OverFiles>, out: Output) -> Done {
     let config_file = files.config_file();
     if !out.is_json() {
         return output::exactly(&config_file.to_string_lossy());
@@ -152,7 +152,7 @@ fn print_path(files: &Management<OverFiles>, out: Output) -> Result<(), CommandF
 }
 
 impl ConfigCheck {
-    async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
         let exposure = if self.insecure {
             Exposure::Anywhere
         } else {
@@ -235,7 +235,7 @@ pub(super) async fn trust_daemon(
 /// Limit: steps that are named at once. The table has every finding.
 const STEPS: usize = 3;
 
-fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
+fn verdict(report: ConfigReport) -> Done {
     if let Some(error) = report.error.clone() {
         if !report.missing_variables.is_empty() {
             return Err(CommandFailure::failed(error).next(report.missing_step()));
@@ -267,7 +267,7 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
     }
 }
 
-fn show(report: &ConfigReport, out: Output) -> Result<(), CommandFailure> {
+fn show(report: &ConfigReport, out: Output) -> Done {
     let finding = |kind: &str, server: &str, what: &str| [kind, server, what].map(str::to_owned);
     // The error says one alone.
     let faults = report.faults.iter().filter(|_| report.faults.len() > 1);

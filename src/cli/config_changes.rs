@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     import,
     mistake::whole_number,
     output::{self, Output, shell_word},
@@ -76,11 +76,7 @@ pub(super) struct ConfigUndo {
 const CONFIG: &str = "/api/v1/config";
 
 impl ConfigGet {
-    pub(super) fn run(
-        self,
-        files: &Management<OverFiles>,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    pub(super) fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
         let written = files.written_config()?.settings;
         let Some(key) = self.key else {
             return output::json(&output::as_json(&written)?);
@@ -154,11 +150,7 @@ fn look_up(path: &[String]) -> Result<(), Option<String>> {
 }
 
 impl ConfigSet {
-    pub(super) async fn run(
-        self,
-        files: &Management<OverFiles>,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
         let key = self.key.clone();
         if key.is_empty() {
             let failure = CommandFailure::usage("the key is empty").undone("nothing was changed");
@@ -206,11 +198,7 @@ impl ConfigSet {
 }
 
 impl ConfigUndo {
-    pub(super) async fn run(
-        self,
-        files: &Management<OverFiles>,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
         let request = UndoRequest {
             id: self.id,
             dry_run: self.dry_run,
@@ -227,7 +215,7 @@ async fn change(
     method: Method,
     path: &'static str,
     (dry_run, body): (bool, &impl Serialize),
-) -> Result<(), CommandFailure> {
+) -> Done {
     let mut daemon = connection::open_or_files(files, out).await?;
     let sending = daemon.send(method, path, output::as_json(body)?, AnswerDeadline::Daemon);
     let body = sending.await?;
@@ -376,11 +364,7 @@ fn shown(value: Option<&Value>) -> String {
 }
 
 impl ConfigHistoryList {
-    pub(super) async fn run(
-        self,
-        files: &Management<OverFiles>,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
         let mut daemon = connection::open_or_files(files, out).await?;
         let path = "/api/v1/config/history";
         let body = daemon.get(path).await?;

@@ -8,7 +8,10 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{failure::CommandFailure, output::Output};
+use super::{
+    failure::{CommandFailure, Done},
+    output::Output,
+};
 use crate::{
     daemon_client::{DaemonClient, DaemonError},
     management::{Management, OverFiles},
@@ -51,7 +54,7 @@ pub(super) async fn open_to_act(
     files: &Management<OverFiles>,
     out: Output,
     outcome: &str,
-) -> Result<DaemonClient, CommandFailure> {
+) -> Done<DaemonClient> {
     let opened = open(files, out).await;
     opened.map_err(|error| CommandFailure::from(error).undone(outcome))
 }

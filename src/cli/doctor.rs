@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     config, connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
     stdio,
@@ -37,7 +37,7 @@ pub(super) struct DoctorCommand {
 }
 
 impl DoctorCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let exposure = if self.insecure {
             Exposure::Anywhere
@@ -105,7 +105,7 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
     SeenDaemon::Runs { status, servers }
 }
 
-fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {
+fn show(report: &DoctorReport, out: Output) -> Done {
     let columns = [
         name("RESULT"),
         name("CHECK"),
@@ -154,7 +154,7 @@ fn count(report: &DoctorReport, severity: DoctorSeverity) -> usize {
     findings.filter(|found| found.severity == severity).count()
 }
 
-fn verdict(report: &DoctorReport) -> Result<(), CommandFailure> {
+fn verdict(report: &DoctorReport) -> Done {
     if report.ok {
         return Ok(());
     }

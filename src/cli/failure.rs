@@ -27,6 +27,9 @@ pub(super) struct CommandFailure {
     pub(super) is_shown: bool,
 }
 
+/// What a command, or a part of one, comes to.
+pub(super) type Done<T = ()> = Result<T, CommandFailure>;
+
 /// What to do where the daemon seems to be another version.
 pub(super) const ONE_VERSION: &str =
     "`mcpproxy restart`, so that the daemon and this command have the same version";
@@ -131,7 +134,7 @@ impl CommandFailure {
 }
 
 /// The program of mcpproxy itself, which is to be started again.
-pub(super) fn own_program(found: io::Result<PathBuf>) -> Result<PathBuf, CommandFailure> {
+pub(super) fn own_program(found: io::Result<PathBuf>) -> Done<PathBuf> {
     found.map_err(|error| {
         let why = in_words(&error);
         CommandFailure::failed(format!("failed to find mcpproxy's own program: {why}"))

@@ -4,7 +4,11 @@ use std::{io, path::Path, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{failure::CommandFailure, log_part::LogPart, output};
+use super::{
+    failure::{CommandFailure, Done},
+    log_part::LogPart,
+    output,
+};
 use crate::{management::FollowedLog, storage::in_words};
 
 /// How often it is looked for more.
@@ -27,7 +31,7 @@ pub(super) async fn follow(
     path: &Path,
     part: LogPart,
     is_over: impl Fn() -> bool,
-) -> Result<FollowEnd, CommandFailure> {
+) -> Done<FollowEnd> {
     let failed = |error: io::Error| {
         CommandFailure::failed(format!(
             "failed to read the log {}: {}",

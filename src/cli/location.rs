@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::failure::CommandFailure;
+use super::failure::{CommandFailure, Done};
 use crate::{
     config::{self, Places, RequestedPlaces},
     daemon_client::DaemonError,
@@ -27,7 +27,7 @@ impl Location {
     }
 
     /// The operator's verbs over the files there.
-    pub(super) fn files(&self) -> Result<Management<OverFiles>, CommandFailure> {
+    pub(super) fn files(&self) -> Done<Management<OverFiles>> {
         let requested = RequestedPlaces {
             config_file: self.config.clone(),
             data_dir: self.data_dir.clone(),

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     mistake::whole_number,
     output::{self, Output},
 };
@@ -24,7 +24,7 @@ pub(super) struct LogPart {
 
 impl LogPart {
     /// Prints lines of it.
-    pub(super) fn print(self, text: &str) -> Result<(), CommandFailure> {
+    pub(super) fn print(self, text: &str) -> Done {
         if self.raw {
             return output::exactly(text.strip_suffix('\n').unwrap_or(text));
         }
@@ -32,7 +32,7 @@ impl LogPart {
     }
 
     /// Following has no end that would close a JSON document.
-    pub(super) fn check(self, out: Output) -> Result<(), CommandFailure> {
+    pub(super) fn check(self, out: Output) -> Done {
         if self.raw && out.is_json() {
             let mistake = CommandFailure::usage(
                 "--raw cannot be used with -o json, which never changes lines",

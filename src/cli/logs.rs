@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{
     background, connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     follow,
     location::Location,
     log_part::LogPart,
@@ -26,7 +26,7 @@ pub(super) struct DaemonLogs {
 }
 
 impl DaemonLogs {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         self.part.check(out)?;
         let files = location.files()?;
         // A running daemon may use another data folder than the file names now.
@@ -63,12 +63,7 @@ impl DaemonLogs {
 }
 
 /// Prints the lines of a log, which is this one's.
-pub(super) fn show(
-    of: &str,
-    log: LogLines,
-    part: LogPart,
-    out: Output,
-) -> Result<(), CommandFailure> {
+pub(super) fn show(of: &str, log: LogLines, part: LogPart, out: Output) -> Done {
     if out.is_json() {
         return output::json(&output::as_json(&log)?);
     }

@@ -57,7 +57,11 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::{code_execution, storage::in_words};
 
-use self::{failure::CommandFailure, location::Location, output::Output};
+use self::{
+    failure::{CommandFailure, Done},
+    location::Location,
+    output::Output,
+};
 
 /// Run each MCP server once and share it with all your AI clients.
 #[derive(Debug, Parser)]
@@ -151,7 +155,7 @@ impl InnerCommand {
         }
     }
 
-    fn run(self) -> Result<(), CommandFailure> {
+    fn run(self) -> Done {
         let (ran, doing) = match self {
             Self::DemoServer => (demo_server::run(), "serve on stdin and stdout"),
             Self::RunScript => (code_execution::run_sandbox(), "run a script from stdin"),
@@ -215,7 +219,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
+fn run(arguments: Arguments, out: Output) -> Done {
     let location = &arguments.location;
     match arguments.command {
         Command::Serve(serve) => serve.run(location, out),
@@ -248,7 +252,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
 
 /// Runs a command until it is done, on one thread, and leaves nothing waiting for input that may never come. Boxed, because the runtime's
 /// own code would be compiled for each command.
-fn finish(command: impl Future<Output = Result<(), CommandFailure>>) -> Result<(), CommandFailure> {
+fn finish(command: impl Future<Output = Done>) -> Done {
     let command: Pin<Box<dyn Future<Output = _>>> = Box::pin(command);
     let runtime = runtime()?;
     let done = runtime.block_on(command);
@@ -256,7 +260,7 @@ fn finish(command: impl Future<Output = Result<(), CommandFailure>>) -> Result<(
     done
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {
+fn runtime() -> Done<tokio::runtime::Runtime> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -1,6 +1,6 @@
 //! The outcome of adding, switching on or restarting a server, waited for and put into one sentence.
 
-use super::{failure::CommandFailure, output::Output};
+use super::{failure::Done, output::Output};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     gate::Standing,
@@ -18,7 +18,7 @@ pub(super) async fn wait_for(
     daemon: &mut DaemonClient,
     name: &str,
     seconds: Option<u64>,
-) -> Result<ServerRow, CommandFailure> {
+) -> Done<ServerRow> {
     let name = daemon_client::encoded(name);
     let seconds = seconds.unwrap_or(CONNECT_TIMEOUT);
     let path = format!("/api/v1/servers/{name}?wait={seconds}");

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     escapes::{visible, visible_json},
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     help, mistake, platform, pretty_json,
     table::{self, Column},
     typed::{for_people, typed},
@@ -231,8 +231,8 @@ impl Output {
         self,
         request: &str,
         body: &'a [u8],
-        lay_out: impl FnOnce(T) -> Result<(), CommandFailure>,
-    ) -> Result<(), CommandFailure> {
+        lay_out: impl FnOnce(T) -> Done,
+    ) -> Done {
         match self.format {
             Format::Json => json(body),
             Format::Table => lay_out(daemon_client::read(request, body)?),
@@ -290,7 +290,7 @@ fn requests_json(arguments: &[String]) -> bool {
 
 /// The failure of a command that does one thing to several: each is said with its step, the last by whoever gets it, with the exit code of
 /// the first.
-pub(super) fn overall(mut failures: Vec<CommandFailure>) -> Result<(), CommandFailure> {
+pub(super) fn overall(mut failures: Vec<CommandFailure>) -> Done {
     let Some(mut last) = failures.pop() else {
         return Ok(());
     };
@@ -337,7 +337,7 @@ fn line(label: &str, text: &str) -> String {
 pub(super) fn table<const N: usize>(
     columns: [Column; N],
     rows: impl IntoIterator<Item = [String; N]>,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let rows: Vec<[String; N]> = rows
         .into_iter()
         .map(|row| row.map(|cell| for_people(&cell)))
@@ -355,9 +355,7 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 /// Prints a list of names and values.
-pub(super) fn facts<N: AsRef<str>>(
-    facts: impl IntoIterator<Item = (N, String)>,
-) -> Result<(), CommandFailure> {
+pub(super) fn facts<N: AsRef<str>>(facts: impl IntoIterator<Item = (N, String)>) -> Done {
     let facts = facts.into_iter();
     let facts = facts.map(|(name, value)| [visible(name.as_ref()), for_people(&value)]);
     write(&table::facts(&facts.collect::<Vec<_>>(), terminal_width()))
@@ -376,7 +374,7 @@ fn terminal_width() -> Option<usize> {
 }
 
 /// Prints JSON text, laid out for reading, its values as they are.
-pub(super) fn json(json: &[u8]) -> Result<(), CommandFailure> {
+pub(super) fn json(json: &[u8]) -> Done {
     write(&format!(
         "{}\n",
         pretty_json::pretty(&String::from_utf8_lossy(json))
@@ -384,7 +382,7 @@ pub(super) fn json(json: &[u8]) -> Result<(), CommandFailure> {
 }
 
 /// Prints JSON text exactly as it is; onto a terminal with what could steer it escaped.
-pub(super) fn exact_json(json: &str) -> Result<(), CommandFailure> {
+pub(super) fn exact_json(json: &str) -> Done {
     if io::stdout().is_terminal() {
         exactly(&visible_json(json))
     } else {
@@ -393,19 +391,19 @@ pub(super) fn exact_json(json: &str) -> Result<(), CommandFailure> {
 }
 
 /// A value of ours as the daemon would answer it.
-pub(super) fn as_json(value: &impl Serialize) -> Result<Vec<u8>, CommandFailure> {
+pub(super) fn as_json(value: &impl Serialize) -> Done<Vec<u8>> {
     serde_json::to_vec(value).map_err(|error| {
         CommandFailure::failed(format!("failed to write the result as JSON: {error}"))
     })
 }
 
 /// Prints text exactly as it is, and a line end.
-pub(super) fn exactly(text: &str) -> Result<(), CommandFailure> {
+pub(super) fn exactly(text: &str) -> Done {
     write(&format!("{text}\n"))
 }
 
 /// Prints a stranger's text: as it is into a file or a pipe, escaped onto a terminal.
-pub(super) fn foreign_text(text: &str) -> Result<(), CommandFailure> {
+pub(super) fn foreign_text(text: &str) -> Done {
     if io::stdout().is_terminal() {
         return escaped_text(text);
     }
@@ -413,7 +411,7 @@ pub(super) fn foreign_text(text: &str) -> Result<(), CommandFailure> {
 }
 
 /// Prints a stranger's text escaped, wherever it goes: what is read through a pipe by `less` or `grep` ends on a terminal, too.
-pub(super) fn escaped_text(text: &str) -> Result<(), CommandFailure> {
+pub(super) fn escaped_text(text: &str) -> Done {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let lines: Vec<String> = text.split('\n').map(visible).collect();
     exactly(&lines.join("\n"))
@@ -437,7 +435,7 @@ pub(super) fn is_unread() -> bool {
     IS_UNREAD.load(Ordering::Relaxed)
 }
 
-fn write(text: &str) -> Result<(), CommandFailure> {
+fn write(text: &str) -> Done {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // The reader has seen enough: `mcpproxy tools list | head`.

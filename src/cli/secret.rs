@@ -8,7 +8,7 @@ use http::Method;
 
 use super::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
     platform,
@@ -59,7 +59,7 @@ pub(super) struct RemoveSecret {
 }
 
 impl SecretCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         match self {
             Self::Set(set) => set.run(&files, out).await,
@@ -70,7 +70,7 @@ impl SecretCommand {
 }
 
 impl SetSecret {
-    async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
         // A file that nobody can use is said before a value is asked for.
         let keyring = files.keyring().map_err(|error| {
             CommandFailure::from(error).undone(&format!("{} was not stored", self.name))
@@ -104,7 +104,7 @@ impl SetSecret {
 }
 
 impl RemoveSecret {
-    async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
         let name = checked(self.name, "nothing was removed")?;
         let referred = files.secret_uses().unwrap_or_default();
         let users = referred.get(&name).map(|users| users.join(", "));
@@ -127,7 +127,7 @@ impl RemoveSecret {
     }
 }
 
-fn list(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+fn list(files: &Management<OverFiles>, out: Output) -> Done {
     let listing = files.secrets()?;
     if out.is_json() {
         return output::json(&output::as_json(&listing)?);
@@ -162,7 +162,7 @@ fn list(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure
 }
 
 /// The outcome for programs; people have read it.
-fn shown(row: &SecretRow, out: Output) -> Result<(), CommandFailure> {
+fn shown(row: &SecretRow, out: Output) -> Done {
     if out.is_json() {
         output::json(&output::as_json(row)?)?;
     }
@@ -198,7 +198,7 @@ async fn put_in_force(files: &Management<OverFiles>, out: Output) -> Option<Daem
     })
 }
 
-fn checked(name: String, outcome: &str) -> Result<String, CommandFailure> {
+fn checked(name: String, outcome: &str) -> Done<String> {
     if is_secret_name(&name) {
         return Ok(name);
     }
@@ -257,7 +257,7 @@ async fn say_to_users(
     }
 }
 
-fn value_for(name: &str) -> Result<Secret, CommandFailure> {
+fn value_for(name: &str) -> Done<Secret> {
     let failed = |error: io::Error| {
         CommandFailure::failed(format!(
             "{name} was not stored: its value cannot be read: {}",

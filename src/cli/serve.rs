@@ -8,7 +8,7 @@ use super::{
     background::{self, Background, Starter},
     carried::{CarriedOptions, LineFormat},
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
     platform, stdio,
@@ -77,7 +77,7 @@ impl ServeCommand {
         self.background != Some(Background::Start)
     }
 
-    pub(super) fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) fn run(self, location: &Location, out: Output) -> Done {
         let files = location
             .files()
             .map_err(|failure| failure.undone("the daemon was not started"))?;

@@ -8,7 +8,7 @@ use super::{
     background::Starter,
     config::refuse_unusable,
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
     service, stop,
@@ -35,7 +35,7 @@ pub(super) struct StartCommand {}
 pub(super) struct RestartCommand {}
 
 impl StartCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location
             .files()
             .map_err(|failure| failure.undone("the daemon was not started"))?;
@@ -51,7 +51,7 @@ impl StartCommand {
 }
 
 impl RestartCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let mut running = running(&files, out).await?;
         let status = running.as_ref().and_then(DaemonClient::status_report);
@@ -109,10 +109,7 @@ impl RestartCommand {
     }
 }
 
-async fn running(
-    files: &Management<OverFiles>,
-    out: Output,
-) -> Result<Option<DaemonClient>, CommandFailure> {
+async fn running(files: &Management<OverFiles>, out: Output) -> Done<Option<DaemonClient>> {
     let opened = connection::open_unless_absent(files, out).await;
     opened.map_err(|error| CommandFailure::from(error).undone("the daemon was not started"))
 }
@@ -122,7 +119,7 @@ pub(super) async fn start(
     files: &Management<OverFiles>,
     options: &[String],
     out: Output,
-) -> Result<DaemonClient, CommandFailure> {
+) -> Done<DaemonClient> {
     out.progress("starting the daemon");
     let starter = Starter::lasting(files.places().clone(), files.data_dir().to_owned(), out);
     starter.with(options.iter().map(Into::into)).begin().await?;
@@ -135,7 +132,7 @@ async fn say(
     done: &str,
     started: bool,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let Some(StatusReport { pid, location, .. }) = daemon.status_report() else {
         return Ok(());
     };
@@ -158,7 +155,7 @@ pub(super) async fn unheard(
     files: &Management<OverFiles>,
     location: &DaemonLocation,
     outcome: &str,
-) -> Result<CommandFailure, CommandFailure> {
+) -> Done<CommandFailure> {
     let listen = files.supposed_settings()?.settings.listen;
     let (why, step) = doctor::why_unheard(listen, &location.serve_options, files.places()).await;
     Ok(CommandFailure::failed(why).undone(outcome).next(step))

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::{
     config::correct_the_file,
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
     upstream,
@@ -40,7 +40,7 @@ enum WaitFor {
 const LOOK: Duration = Duration::from_secs(1);
 
 impl StatusCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
         let mut status = daemon.status().clone();
@@ -74,7 +74,7 @@ fn needs_attention(report: &StatusReport) -> bool {
     !report.problems.is_empty() || report.config_error.is_some()
 }
 
-fn show_problems(problems: Vec<ServerRow>) -> Result<(), CommandFailure> {
+fn show_problems(problems: Vec<ServerRow>) -> Done {
     if problems.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,11 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    background::Starter, failure::CommandFailure, location::Location, output::Output, platform,
+    background::Starter,
+    failure::{CommandFailure, Done},
+    location::Location,
+    output::Output,
+    platform,
 };
 use crate::{
     config::{SOCKET, duration},
@@ -36,7 +40,7 @@ pub(super) struct StdioCommand {
 pub(super) const IDLE_EXIT: Duration = Duration::from_mins(10);
 
 impl StdioCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let socket = DaemonSocket {
             path: files.data_dir().join(SOCKET),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
     platform,
@@ -31,7 +31,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl StopCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let daemon = match connection::open(&files, out).await {
             Err(absent @ DaemonError::NotRunning(_)) => {
@@ -53,7 +53,7 @@ impl StopCommand {
 }
 
 /// Ends a daemon, and gives its process when it has ended.
-pub(super) async fn end(daemon: DaemonClient) -> Result<u32, CommandFailure> {
+pub(super) async fn end(daemon: DaemonClient) -> Done<u32> {
     let status: StatusReport = daemon_client::read("GET /api/v1/status", daemon.status())?;
     // The daemon must not wait for this connection.
     drop(daemon);

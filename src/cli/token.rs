@@ -6,7 +6,7 @@ use http::Method;
 
 use super::{
     connection,
-    failure::CommandFailure,
+    failure::Done,
     location::Location,
     output::{self, Output},
     table::{name, text},
@@ -94,7 +94,7 @@ pub(super) struct RevokeToken {
 const TOKENS: &str = "/api/v1/tokens";
 
 impl TokenCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
         match self {
@@ -155,7 +155,7 @@ impl AddToken {
     }
 }
 
-fn print(list: TokenList, out: Output) -> Result<(), CommandFailure> {
+fn print(list: TokenList, out: Output) -> Done {
     out.note(&if list.required {
         "a client without a token is refused".to_owned()
     } else {

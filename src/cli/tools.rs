@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     Location, connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     output::{self, Output},
     table::{name, text},
     tools_search::SearchTools,
@@ -57,7 +57,7 @@ pub(super) struct ShowTool {
 }
 
 impl ToolsCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let daemon = match &self {
             Self::Disable(_) | Self::Enable(_) => connection::open_or_files(&files, out).await?,
@@ -107,7 +107,7 @@ impl ListTools {
         self.server.as_deref().or(self.of.as_deref())
     }
 
-    async fn run(self, mut daemon: DaemonClient, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, mut daemon: DaemonClient, out: Output) -> Done {
         let server = self.server().map(str::to_owned);
         let path = daemon_client::with_query("/api/v1/tools", &[("server", server)]);
         let body = daemon.get(&path).await?;
@@ -136,7 +136,7 @@ impl ListTools {
 }
 
 /// Prints a list of tools.
-pub(super) fn print(known: ToolList, out: Output) -> Result<(), CommandFailure> {
+pub(super) fn print(known: ToolList, out: Output) -> Done {
     if known.tools.is_empty() {
         out.note("no tools yet; `mcpproxy upstream list` shows the servers");
         return Ok(());
@@ -178,7 +178,7 @@ fn row(tool: ToolRow) -> [String; 4] {
 }
 
 impl ShowTool {
-    async fn run(self, mut daemon: DaemonClient, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, mut daemon: DaemonClient, out: Output) -> Done {
         if router::is_built_in(&self.name) {
             tools_switch::tool_name(&self.name)?;
         }
@@ -201,7 +201,7 @@ impl ShowTool {
     }
 }
 
-fn print_definition(tool: &ShownTool, out: Output) -> Result<(), CommandFailure> {
+fn print_definition(tool: &ShownTool, out: Output) -> Done {
     if !tool.callable {
         let reason = tool.reason.as_deref().unwrap_or("no reason is given");
         out.note(&format!("cannot be called: {reason}"));

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::{
-    failure::CommandFailure,
+    failure::Done,
     output::{self, Output},
     table::{name, text},
 };
@@ -59,11 +59,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 }
 
 impl SearchTools {
-    pub(super) async fn run(
-        self,
-        mut daemon: DaemonClient,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, mut daemon: DaemonClient, out: Output) -> Done {
         let matching = match self.matching {
             MatchMode::Any => "any",
             MatchMode::All => "all",
@@ -85,7 +81,7 @@ impl SearchTools {
     }
 }
 
-fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandFailure> {
+fn print(found: Found, limit: Option<usize>, out: Output) -> Done {
     if found.tools.is_empty() {
         out.note(if found.held {
             "the only matches are held or quarantined"

@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     output::{self, Output},
 };
 use crate::{
@@ -37,12 +37,7 @@ impl NamedTools {
         Some(self.names.first()?.split_once(':')?.0)
     }
 
-    pub(super) async fn run(
-        self,
-        switch: Switch,
-        mut daemon: DaemonClient,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, switch: Switch, mut daemon: DaemonClient, out: Output) -> Done {
         let mut changes = Vec::new();
         let mut failures = Vec::new();
         for name in &self.names {
@@ -64,7 +59,7 @@ async fn switched(
     daemon: &mut DaemonClient,
     name: &str,
     out: Output,
-) -> Result<Option<ServerChange>, CommandFailure> {
+) -> Done<Option<ServerChange>> {
     const UNDONE: &str = "nothing was changed";
     let full = match tool_name(name) {
         Ok(full) => full,
@@ -140,7 +135,7 @@ pub(super) async fn known_tool(
     path: &str,
     server: &str,
     tool: &str,
-) -> Result<Option<ToolRow>, CommandFailure> {
+) -> Done<Option<ToolRow>> {
     let known: ToolList = daemon.fetch(&format!("{path}/tools")).await?;
     let own = |row: &ToolRow| row.name.split_once(':').map(|(_, own)| own.to_owned());
     let names: Vec<String> = known.tools.iter().filter_map(own).collect();
@@ -186,7 +181,7 @@ fn past(switch: Switch) -> &'static str {
 }
 
 /// Checks the form, `SERVER:TOOL` or `server__tool`; server and tool themselves are the daemon's to know.
-pub(super) fn tool_name(text: &str) -> Result<String, CommandFailure> {
+pub(super) fn tool_name(text: &str) -> Done<String> {
     match text.split_once(':').or_else(|| text.split_once("__")) {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(text.to_owned()),
         _ => {

@@ -5,7 +5,7 @@ use http::Method;
 
 use super::{
     browser, connection,
-    failure::CommandFailure,
+    failure::Done,
     location::Location,
     output::{self, Output},
     start,
@@ -26,7 +26,7 @@ pub(super) struct UiCommand {
 }
 
 impl UiCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let mut daemon = connection::open_to_act(&files, out, "no page was opened").await?;
         if let Some(status) = daemon.status_report()

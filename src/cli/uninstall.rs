@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
     service, stop,
@@ -68,7 +68,7 @@ struct Uninstalled {
 }
 
 impl UninstallCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let daemon = connection::open_if_running(&files, out).await?;
         let status = daemon.as_ref().and_then(DaemonClient::status_report);
@@ -315,7 +315,7 @@ impl Uninstalled {
         }
     }
 
-    fn conclude(mut self, out: Output) -> Result<(), CommandFailure> {
+    fn conclude(mut self, out: Output) -> Done {
         let names: Vec<&str> = self.clients.iter().map(|one| one.client.name()).collect();
         if !names.is_empty() {
             self.next_steps

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    failure::CommandFailure,
+    failure::Done,
     location::Location,
     output::{self, Output},
 };
@@ -40,7 +40,7 @@ struct Versions {
 }
 
 impl VersionCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         // Whatever is wrong with it, the version is the purpose.
         let daemon = DaemonClient::connect(files.data_dir()).await.ok();

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     activity::{ExportFormat, PAGE, RecordQuery},
     cli::{
-        failure::CommandFailure,
+        failure::{CommandFailure, Done},
         output::{self, Output},
     },
     storage,
@@ -40,11 +40,7 @@ fn form(text: &str) -> Result<ExportFormat, String> {
 }
 
 impl ExportActivity {
-    pub(super) async fn run(
-        self,
-        mut source: RecordSource,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, mut source: RecordSource, out: Output) -> Done {
         let mut query = RecordQuery {
             after: Some(0),
             limit: Some(PAGE.0),

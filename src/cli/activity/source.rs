@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::rows::shown;
 use crate::{
     activity::{ActivityRecord, PAGE, RecordPage, RecordQuery},
-    cli::failure::CommandFailure,
+    cli::failure::Done,
     daemon_client::{self, DaemonClient},
     management::{Management, OverFiles},
 };
@@ -17,20 +17,16 @@ pub(super) struct RecordSource {
 }
 
 impl RecordSource {
-    pub(super) async fn page(&mut self, query: RecordQuery) -> Result<RecordPage, CommandFailure> {
+    pub(super) async fn page(&mut self, query: RecordQuery) -> Done<RecordPage> {
         Ok(self.daemon.fetch(&path_of(query)).await?)
     }
 
-    pub(super) async fn record(&mut self, id: u64) -> Result<Bytes, CommandFailure> {
+    pub(super) async fn record(&mut self, id: u64) -> Done<Bytes> {
         Ok(self.daemon.get(&format!("/api/v1/activity/{id}")).await?)
     }
 
     /// As many of the records as are wanted: a page may have looked at many and found few.
-    pub(super) async fn records(
-        &mut self,
-        query: RecordQuery,
-        most: usize,
-    ) -> Result<RecordPage, CommandFailure> {
+    pub(super) async fn records(&mut self, query: RecordQuery, most: usize) -> Done<RecordPage> {
         self.until_enough(query, |found| most.saturating_sub(found.len()))
             .await
     }
@@ -41,7 +37,7 @@ impl RecordSource {
         query: RecordQuery,
         most: usize,
         all: bool,
-    ) -> Result<RecordPage, CommandFailure> {
+    ) -> Done<RecordPage> {
         /// Records between a call of a built-in tool and the call that it made. With more both have a row.
         const BETWEEN: usize = 20;
         self.until_enough(query, |found| {
@@ -61,7 +57,7 @@ impl RecordSource {
         &mut self,
         mut query: RecordQuery,
         wanted: impl Fn(&[ActivityRecord]) -> usize,
-    ) -> Result<RecordPage, CommandFailure> {
+    ) -> Done<RecordPage> {
         let mut found = RecordPage::default();
         loop {
             query.limit = Some(wanted(&found.records).clamp(1, PAGE.0));

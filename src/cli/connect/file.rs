@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::super::{
-    failure::CommandFailure,
+    failure::Done,
     output::{self, Output},
 };
 use crate::clients::{
@@ -13,11 +13,7 @@ use crate::clients::{
 };
 
 /// Says to people what was done with one client.
-pub(super) fn say_done(
-    done: &Connected,
-    places: &ClientPlaces,
-    out: Output,
-) -> Result<(), CommandFailure> {
+pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> Done {
     if out.is_json() {
         return Ok(());
     }
@@ -71,7 +67,7 @@ pub(super) fn say_done(
 }
 
 /// The whole for programs.
-pub(super) fn report(done: &[(Client, Result<Connected, CommandFailure>)]) -> Value {
+pub(super) fn report(done: &[(Client, Done<Connected>)]) -> Value {
     let rows = done.iter().map(|(client, outcome)| match outcome {
         Ok(done) => json!(done),
         Err(failure) => json!({

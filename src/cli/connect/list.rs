@@ -1,17 +1,13 @@
 //! Which clients are here, and whether they are connected, for people and programs.
 
 use super::super::{
-    failure::CommandFailure,
+    failure::Done,
     output::{self, Output},
     table::{name, text},
 };
 use crate::clients::{ClientList, ClientRow};
 
-pub(super) fn print(
-    list: &ClientList,
-    is_running: bool,
-    out: Output,
-) -> Result<(), CommandFailure> {
+pub(super) fn print(list: &ClientList, is_running: bool, out: Output) -> Done {
     if out.is_json() {
         return output::json(&output::as_json(list)?);
     }

@@ -10,7 +10,7 @@ pub(super) use self::file::say_token;
 use self::{file::say_done, own_token::own_token};
 use super::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     import,
     location::Location,
     output::{self, Output},
@@ -73,7 +73,7 @@ async fn change(
     request: &ConnectRequest<'_>,
     is_undo: bool,
     out: Output,
-) -> Result<Connected, CommandFailure> {
+) -> Done<Connected> {
     let shown = || shown_token(places, &reaching.us, request.client);
     let before = shown().filter(|_| !request.is_for_project);
     let done = if is_undo {
@@ -100,7 +100,7 @@ pub(super) fn put_in(
     reaching: &Reaching,
     request: &ConnectRequest<'_>,
     out: Output,
-) -> Result<Connected, CommandFailure> {
+) -> Done<Connected> {
     let done = connect(places, reaching, request)?;
     say_done(&done, places, out)?;
     Ok(done)
@@ -111,7 +111,7 @@ async fn check_named(
     files: &Management<OverFiles>,
     daemon: Option<&mut DaemonClient>,
     endpoint: &str,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let mut servers = Vec::new();
     if let Some(daemon) = daemon {
         let listed: ServerList = daemon.fetch("/api/v1/servers").await?;
@@ -123,7 +123,7 @@ async fn check_named(
 }
 
 impl ConnectCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         if self.clients.is_empty() && !self.all && (self.undo || self.dry_run) {
             let option = if self.undo { "--undo" } else { "--dry-run" };
             let what = format!("{option} needs a client");
@@ -223,10 +223,10 @@ impl ConnectCommand {
 
     fn conclude(
         &self,
-        done: Vec<(Client, Result<Connected, CommandFailure>)>,
+        done: Vec<(Client, Done<Connected>)>,
         reaching: &Reaching,
         out: Output,
-    ) -> Result<(), CommandFailure> {
+    ) -> Done {
         let failed = done.iter().filter(|(_, outcome)| outcome.is_err()).count();
         if out.is_json() {
             output::json(&output::as_json(&file::report(&done))?)?;

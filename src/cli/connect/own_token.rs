@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::{
     cli::{
-        failure::CommandFailure,
+        failure::Done,
         output::{self, Output},
     },
     clients::Client,
@@ -17,7 +17,7 @@ use crate::{
 
 /// What the daemon did.
 #[derive(Deserialize)]
-struct Done {
+struct Given {
     file: String,
     #[serde(default)]
     diff: Vec<String>,
@@ -31,7 +31,7 @@ pub(super) async fn own_token(
     is_undo: bool,
     is_dry: bool,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let path = format!("/api/v1/clients/{}/token", client.id());
     let (method, body) = if is_undo {
         (Method::DELETE, Vec::new())
@@ -44,7 +44,7 @@ pub(super) async fn own_token(
     if out.is_json() {
         return output::json(&body);
     }
-    let Done { file, diff, token } = daemon_client::read(&path, &body)?;
+    let Given { file, diff, token } = daemon_client::read(&path, &body)?;
     let (name, id) = (client.name(), client.id());
     if is_undo {
         let revoked = token.map(|token| format!("; revoked its token {token:?}"));

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::super::failure::CommandFailure;
+use super::super::failure::{CommandFailure, Done};
 use crate::{
     clients::{
         self, Client, ClientFile, ClientPlaces, ImportReport, home_places, our_address, real_path,
@@ -19,7 +19,7 @@ pub(in crate::cli) fn gather(
     files: &Management<OverFiles>,
     daemon: &DaemonClient,
     from: &[String],
-) -> Result<ImportReport, CommandFailure> {
+) -> Done<ImportReport> {
     let places = home_places()?;
     let candidates = if from.is_empty() {
         places.files()
@@ -39,7 +39,7 @@ pub(in crate::cli) fn pasted(
     daemon: &DaemonClient,
     text: &str,
     name: Option<&str>,
-) -> Result<ImportReport, CommandFailure> {
+) -> Done<ImportReport> {
     let us = our_address(files, location_of(daemon).as_ref());
     Ok(clients::gather_pasted(files, &us, text, name)?)
 }
@@ -49,11 +49,7 @@ pub(in crate::cli) fn location_of(daemon: &DaemonClient) -> Option<DaemonLocatio
     Some(daemon.status_report()?.location)
 }
 
-fn named(
-    places: &ClientPlaces,
-    words: &[String],
-    own: &Path,
-) -> Result<Vec<ClientFile>, CommandFailure> {
+fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<ClientFile>> {
     let mut files = Vec::new();
     for word in words {
         let path = std::path::absolute(word).unwrap_or_else(|_| PathBuf::from(word));
@@ -89,15 +85,12 @@ fn named(
 }
 
 /// That every word is a client or a file, before anything is done.
-pub(in crate::cli) fn check_words(
-    files: &Management<OverFiles>,
-    words: &[String],
-) -> Result<(), CommandFailure> {
+pub(in crate::cli) fn check_words(files: &Management<OverFiles>, words: &[String]) -> Done {
     let own = real_path(files.config_file());
     named(&home_places()?, words, &own).map(|_| ())
 }
 
-fn of_client(places: &ClientPlaces, client: Client) -> Result<Vec<ClientFile>, CommandFailure> {
+fn of_client(places: &ClientPlaces, client: Client) -> Done<Vec<ClientFile>> {
     let files = places.files_of(client);
     if files.iter().any(|file| file.path.exists()) {
         return Ok(files);

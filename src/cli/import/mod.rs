@@ -21,7 +21,7 @@ pub(super) use self::{
 };
 use super::{
     connection,
-    failure::{CommandFailure, FAILED, USAGE},
+    failure::{CommandFailure, Done, FAILED, USAGE},
     location::Location,
     outcome,
     output::{self, Output, shell_word},
@@ -86,7 +86,7 @@ const GIVE_VALUE: &str =
     "replace it with your value, or give it when mcpproxy asks for it in a terminal";
 
 impl ImportCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let (files, out) = (location.files()?, out.unasked(self.yes));
         if self.undo {
             return moving::undo(&files, &self.from, out);
@@ -242,7 +242,7 @@ pub(super) fn read_pasted(
     daemon: &DaemonClient,
     text: &str,
     name: Option<&str>,
-) -> Result<ImportReport, CommandFailure> {
+) -> Done<ImportReport> {
     let text = match text {
         "-" => super::call::read_all(io::stdin().lock(), "the entry", "stdin")?,
         text => text.to_owned(),
@@ -261,7 +261,7 @@ pub(super) async fn fill_in(
     is_checked: bool,
     secrets: Option<values::SecretsPlace>,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     values::fill_placeholders(report, out);
     if is_checked {
         trial::try_chosen(daemon, report, out).await?;
@@ -275,7 +275,7 @@ pub(super) async fn add_pasted(
     mut report: ImportReport,
     is_held: bool,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     add(&mut daemon, &mut report, is_held, out).await;
     if out.is_json() {
         output::json(&output::as_json(&report)?)?;
@@ -323,7 +323,7 @@ fn left_out(report: &ImportReport) -> impl Iterator<Item = String> {
 }
 
 /// The one entry of a report, with the values of its placeholders.
-pub(super) fn only_entry(report: ImportReport) -> Result<Map<String, Value>, CommandFailure> {
+pub(super) fn only_entry(report: ImportReport) -> Done<Map<String, Value>> {
     let Some(server) = report.servers.into_iter().next() else {
         return Ok(Map::new());
     };
@@ -344,7 +344,7 @@ pub(super) fn value_step(server: &FoundServer) -> Option<String> {
 }
 
 /// What was named and could not be read, and what could not be added, is a failure.
-fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
+fn verdict(report: &ImportReport) -> Done {
     let failed = report.servers.iter();
     let failed = failed.filter_map(|server| Some((server.new_name()?, server.error.as_deref()?)));
     let (names, errors): (Vec<&str>, Vec<&str>) = failed.unzip();

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::{
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     output::{self, Output},
 };
 use crate::{
@@ -75,11 +75,7 @@ pub(in crate::cli) fn say_put_back(
 }
 
 /// Puts back what was removed from the files of these clients, or of all.
-pub(super) fn undo(
-    files: &Management<OverFiles>,
-    from: &[String],
-    out: Output,
-) -> Result<(), CommandFailure> {
+pub(super) fn undo(files: &Management<OverFiles>, from: &[String], out: Output) -> Done {
     let known = |word: &String| {
         let failure = || CommandFailure::usage(format!("no client {word:?} is known"));
         let step = "`mcpproxy import --help` lists the clients";

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::super::{
-    failure::CommandFailure,
+    failure::Done,
     output::{self, Output},
     table::{name, text},
 };
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Prints a row for each server; those that can be taken are numbered.
-pub(in crate::cli) fn show_table(report: &ImportReport) -> Result<(), CommandFailure> {
+pub(in crate::cli) fn show_table(report: &ImportReport) -> Done {
     if report.servers.is_empty() {
         return Ok(());
     }

@@ -3,7 +3,10 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::super::{failure::CommandFailure, output::Output};
+use super::super::{
+    failure::{CommandFailure, Done},
+    output::Output,
+};
 use crate::{
     clients::ImportReport,
     daemon_client::{AnswerDeadline, DaemonClient},
@@ -16,7 +19,7 @@ pub(super) async fn try_chosen(
     daemon: &mut DaemonClient,
     report: &ImportReport,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     for (_, name, mut entry) in report.entries(false) {
         out.progress(&format!("checking {name}"));
         let is_program = entry.contains_key("command");

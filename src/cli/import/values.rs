@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::super::{
-    failure::CommandFailure,
+    failure::Done,
     output::{self, Output},
     secret,
 };
@@ -38,7 +38,7 @@ pub(in crate::cli) fn keep_secrets(
     report: &mut ImportReport,
     place: Option<SecretsPlace>,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let n = report.secrets_to_keep();
     let asks = place.is_none() && out.is_interactive();
     if n == 0 || place == Some(SecretsPlace::File) || place.is_none() && !asks {

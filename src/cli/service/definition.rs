@@ -9,7 +9,7 @@ use std::{
 use crate::{
     cli::{
         carried::{CarriedOptions, utf8},
-        failure::{CommandFailure, own_program},
+        failure::{Done, own_program},
     },
     management::{Management, OverFiles},
     process,
@@ -43,10 +43,7 @@ pub(super) struct ServiceDefinition {
 
 impl ServiceDefinition {
     /// What is to be started for this configuration with these options.
-    pub(super) fn new(
-        files: &Management<OverFiles>,
-        options: &CarriedOptions,
-    ) -> Result<Self, CommandFailure> {
+    pub(super) fn new(files: &Management<OverFiles>, options: &CarriedOptions) -> Done<Self> {
         let places = files.places();
         let mut arguments = vec!["--config".to_owned(), utf8(&places.config_file)?];
         if places.data_dir_given {

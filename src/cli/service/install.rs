@@ -16,7 +16,7 @@ use super::{
 use crate::{
     cli::{
         carried::CarriedOptions,
-        failure::CommandFailure,
+        failure::{CommandFailure, Done},
         location::Location,
         output::{self, Output},
     },
@@ -65,7 +65,7 @@ struct InstallReport {
 }
 
 impl InstallService {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         if !self.dry_run {
             let (report, was_there) = self.install(&files).await?;
@@ -77,10 +77,7 @@ impl InstallService {
         dry_run(file.kind, &path, &text, self.wanted_start(), out)
     }
 
-    fn definition(
-        &self,
-        files: &Management<OverFiles>,
-    ) -> Result<(ServiceFile, ServiceDefinition), CommandFailure> {
+    fn definition(&self, files: &Management<OverFiles>) -> Done<(ServiceFile, ServiceDefinition)> {
         let file = ServiceFile::of(&self.manager)?;
         let definition = ServiceDefinition::new(files, &self.options)?;
         // A service has variables of its own, so none is missing here.
@@ -97,10 +94,7 @@ impl InstallService {
     }
 
     /// Writes the file and registers it. Gives whether there was a file before, too.
-    async fn install(
-        &self,
-        files: &Management<OverFiles>,
-    ) -> Result<(InstallReport, bool), CommandFailure> {
+    async fn install(&self, files: &Management<OverFiles>) -> Done<(InstallReport, bool)> {
         let (file, definition) = self.definition(files)?;
         let text = file.text(&definition);
         let path = file.path.display().to_string();
@@ -154,7 +148,7 @@ impl InstallService {
         kind: ServiceKind,
         other: Option<u32>,
         report: &mut InstallReport,
-    ) -> Result<(), CommandFailure> {
+    ) -> Done {
         let state = ServiceState::ask(kind).await;
         if let Some(reason) = &state.unknown {
             let all = Step::begin(kind, &report.file, self.wanted_start());
@@ -216,7 +210,7 @@ pub(super) const LOOK: &str = "`mcpproxy logs` says why";
 /// no service manager can be told, if none can.
 pub(in crate::cli) async fn install(
     files: &Management<OverFiles>,
-) -> Result<(bool, Vec<String>, Option<CommandFailure>), CommandFailure> {
+) -> Done<(bool, Vec<String>, Option<CommandFailure>)> {
     let usual = InstallService {
         options: CarriedOptions::default(),
         dry_run: false,
@@ -237,20 +231,14 @@ async fn other_daemon(data_dir: &Path) -> Option<u32> {
     Some(daemon.status_report()?.pid)
 }
 
-fn write(file: &ServiceFile, text: &str) -> Result<(), CommandFailure> {
+fn write(file: &ServiceFile, text: &str) -> Done {
     let folder = file.path.parent().unwrap_or(Path::new("/"));
     let written = fs::create_dir_all(folder)
         .and_then(|()| storage::write_atomically(&file.path, text.as_bytes()));
     written.map_err(|error| file.failed("write", &error))
 }
 
-fn dry_run(
-    kind: ServiceKind,
-    path: &str,
-    text: &str,
-    start: StartNow,
-    out: Output,
-) -> Result<(), CommandFailure> {
+fn dry_run(kind: ServiceKind, path: &str, text: &str, start: StartNow, out: Output) -> Done {
     let steps = Step::begin(kind, path, start);
     if out.is_json() {
         let commands: Vec<String> = steps.iter().map(Step::to_string).collect();
@@ -309,7 +297,7 @@ fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) 
     hints
 }
 
-fn print(report: &InstallReport, was_there: bool, out: Output) -> Result<(), CommandFailure> {
+fn print(report: &InstallReport, was_there: bool, out: Output) -> Done {
     if out.is_json() {
         return output::json(&output::as_json(report)?);
     }

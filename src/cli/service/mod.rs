@@ -26,7 +26,11 @@ pub(super) use self::{
     install::install,
     uninstall::{installed, uninstall},
 };
-use super::{failure::CommandFailure, location::Location, output::Output};
+use super::{
+    failure::{CommandFailure, Done},
+    location::Location,
+    output::Output,
+};
 
 use crate::storage;
 
@@ -39,7 +43,7 @@ pub(super) enum ServiceCommand {
 }
 
 impl ServiceCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         match self {
             Self::Install(install) => install.run(location, out).await,
             Self::Uninstall(uninstall) => uninstall.run(location, out).await,
@@ -49,7 +53,7 @@ impl ServiceCommand {
 }
 
 /// Restarts the daemon of this process as a service, if it is one. Whether it is.
-pub(super) async fn restart(pid: u32) -> Result<bool, CommandFailure> {
+pub(super) async fn restart(pid: u32) -> Done<bool> {
     let Some(kind) = places::present() else {
         return Ok(false);
     };
@@ -98,7 +102,7 @@ enum Found {
 }
 
 impl ServiceFile {
-    fn of(choice: &ServiceChoice) -> Result<Self, CommandFailure> {
+    fn of(choice: &ServiceChoice) -> Done<Self> {
         let kind = choice.manager.or_else(places::present).ok_or_else(|| {
             CommandFailure::failed("neither systemd nor launchd is on this machine")
                 .next("have its service manager run `mcpproxy serve`")
@@ -107,7 +111,7 @@ impl ServiceFile {
         Ok(Self { kind, path })
     }
 
-    fn read(&self) -> Result<Found, CommandFailure> {
+    fn read(&self) -> Done<Found> {
         match std::fs::read_to_string(&self.path) {
             Ok(text) if text.contains(definition::MARK) => {
                 let installed = CommandLine::recorded_in(&text);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::cli::{
     carried::CarriedOptions,
-    failure::CommandFailure,
+    failure::Done,
     location::Location,
     output::{self, Output},
 };
@@ -45,7 +45,7 @@ struct ServiceReport {
 }
 
 impl ServiceStatus {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let file = ServiceFile::of(&self.manager)?;
         let mut report = ServiceReport {
             file: file.path.display().to_string(),
@@ -77,7 +77,7 @@ impl ServiceReport {
         text: &str,
         installed: Option<CommandLine>,
         location: &Location,
-    ) -> Result<(), CommandFailure> {
+    ) -> Done {
         let Some(installed) = installed else {
             let what = "the file cannot be read; `mcpproxy service install` replaces it";
             self.warnings.push(what.to_owned());
@@ -127,7 +127,7 @@ fn differences(installed: &str, wanted: &str) -> Vec<String> {
     .concat()
 }
 
-fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
+fn print(report: ServiceReport, out: Output) -> Done {
     let is_foreign = !report.installed && !report.warnings.is_empty();
     let mut facts = vec![
         (

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::cli::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     output::{self, Output},
 };
@@ -41,7 +41,7 @@ struct UninstallReport {
 }
 
 impl UninstallService {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let file = ServiceFile::of(&self.manager)?;
         let mut report = UninstallReport::of(&file);
         match file.read()? {
@@ -84,12 +84,12 @@ pub(in crate::cli) fn installed() -> Option<PathBuf> {
 }
 
 /// Stops and removes that service. What is left to do.
-pub(in crate::cli) async fn uninstall() -> Result<Vec<String>, CommandFailure> {
+pub(in crate::cli) async fn uninstall() -> Done<Vec<String>> {
     let file = ServiceFile::of(&ServiceChoice { manager: None })?;
     Ok(remove(&file).await?.next_steps)
 }
 
-async fn remove(file: &ServiceFile) -> Result<UninstallReport, CommandFailure> {
+async fn remove(file: &ServiceFile) -> Done<UninstallReport> {
     let mut report = UninstallReport::of(file);
     let state = ServiceState::ask(file.kind).await;
     let is_reachable = state.unknown.is_none();
@@ -127,7 +127,7 @@ fn remove_link(unit: &Path) {
     }
 }
 
-fn print(report: &UninstallReport, what: &str, out: Output) -> Result<(), CommandFailure> {
+fn print(report: &UninstallReport, what: &str, out: Output) -> Done {
     if out.is_json() {
         return output::json(&output::as_json(report)?);
     }

@@ -1,16 +1,13 @@
 //! The address that setup is given. Pure.
 
-use super::super::failure::CommandFailure;
+use super::super::failure::{CommandFailure, Done};
 use crate::{
     config::{BadListen, Listen},
     management::DaemonLocation,
 };
 
 /// The address in the arguments.
-pub(super) fn chosen_address(
-    listen: Option<&str>,
-    port: Option<u16>,
-) -> Result<Option<Listen>, CommandFailure> {
+pub(super) fn chosen_address(listen: Option<&str>, port: Option<u16>) -> Done<Option<Listen>> {
     let port = port.map(|port| format!("127.0.0.1:{port}"));
     let Some(text) = listen.map(str::to_owned).or(port) else {
         return Ok(None);
@@ -34,10 +31,7 @@ pub(super) fn chosen_address(
 
 /// Refuses another address than that of the daemon that runs: it would be in force at its next start only, and clients would be connected
 /// to an address where nobody is.
-pub(super) fn check_address(
-    listen: Listen,
-    location: Option<&DaemonLocation>,
-) -> Result<(), CommandFailure> {
+pub(super) fn check_address(listen: Listen, location: Option<&DaemonLocation>) -> Done {
     let mut addresses = location.iter().flat_map(|location| &location.listen);
     if addresses.any(|address| address.port() == listen.port()) {
         return Ok(());

@@ -1,7 +1,7 @@
 //! The fourth step: the clients that are to use the daemon.
 
 use super::{
-    super::{connect, failure::CommandFailure, import, output::Output},
+    super::{connect, failure::Done, import, output::Output},
     choice::Choice,
     report::{SetupReport, say_step},
 };
@@ -18,7 +18,7 @@ pub(super) fn connect_clients(
     choice: &Choice,
     report: &mut SetupReport,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let places = home_places()?;
     let location = import::location_of(daemon);
     let us = our_address(files, location.as_ref());

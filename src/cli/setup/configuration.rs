@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     super::{
-        failure::CommandFailure,
+        failure::Done,
         output::{self, Output},
     },
     report::{SetupReport, say_step},
@@ -30,7 +30,7 @@ pub(super) fn configure(
     listen: Option<Listen>,
     report: &mut SetupReport,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let file = files.config_file();
     report.config_created = !file.exists();
     let is_written = (report.config_created || listen.is_some())

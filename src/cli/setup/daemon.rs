@@ -1,7 +1,12 @@
 //! The third step: a daemon that clients can reach.
 
 use super::{
-    super::{connection, failure::CommandFailure, output::Output, service, start},
+    super::{
+        connection,
+        failure::{CommandFailure, Done},
+        output::Output,
+        service, start,
+    },
     SetupCommand,
     report::{DaemonRow, SetupReport, say_step},
 };
@@ -19,7 +24,7 @@ impl SetupCommand {
         files: &Management<OverFiles>,
         report: &mut SetupReport,
         out: Output,
-    ) -> Result<DaemonClient, CommandFailure> {
+    ) -> Done<DaemonClient> {
         let running = connection::open_if_running(files, out).await?;
         let asks = running.is_none() && !self.no_service && !self.yes && out.is_interactive();
         let is_service = self.service || asks && out.asks("Start mcpproxy at every login?");
@@ -61,7 +66,7 @@ async fn reachable(
     (how, did): (&'static str, &str),
     report: &mut SetupReport,
     out: Output,
-) -> Result<DaemonClient, CommandFailure> {
+) -> Done<DaemonClient> {
     let status = daemon.status_report();
     let found = status.and_then(|status| {
         let page = status.location.page_base();
@@ -115,7 +120,7 @@ pub(super) async fn free_address(
     chosen: Option<Listen>,
     yes: bool,
     out: Output,
-) -> Result<Option<Listen>, CommandFailure> {
+) -> Done<Option<Listen>> {
     let supposed = files.supposed_settings().map_err(CommandFailure::from)?;
     let configured = supposed.settings.listen;
     let listen = chosen.unwrap_or(configured);

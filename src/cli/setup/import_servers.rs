@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        failure::CommandFailure,
+        failure::Done,
         import::{self, values::SecretsPlace},
         output::{self, Output},
     },
@@ -24,7 +24,7 @@ pub(super) async fn import_servers(
     secrets: Option<SecretsPlace>,
     report: &mut SetupReport,
     out: Output,
-) -> Result<Option<ImportReport>, CommandFailure> {
+) -> Done<Option<ImportReport>> {
     let from: &[String] = match choice {
         Choice::Nothing => {
             say_step(2, "servers: none imported; later: `mcpproxy import`", out);

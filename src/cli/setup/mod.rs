@@ -24,7 +24,7 @@ use self::{
 use super::{
     config::refuse_unusable,
     connection, example_call,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     import::{self, values::SecretsPlace},
     location::Location,
     mistake::whole_number,
@@ -80,7 +80,7 @@ pub(super) struct SetupCommand {
 }
 
 impl SetupCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let (began, out) = (Instant::now(), out.unasked(self.yes));
         let taken = Choice::of(&self.import, self.yes, out);
         let connect = Choice::of(&self.connect, self.yes, out);
@@ -126,7 +126,7 @@ impl SetupCommand {
         connect: &Choice,
         report: &mut SetupReport,
         out: Output,
-    ) -> Result<(), CommandFailure> {
+    ) -> Done {
         let running = connection::open_if_running(files, out).await?;
         if let (Some(listen), Some(daemon)) = (listen, &running) {
             check_address(listen, import::location_of(daemon).as_ref())?;

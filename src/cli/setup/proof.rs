@@ -14,7 +14,11 @@ use tokio::{
 };
 
 use super::{
-    super::{failure::CommandFailure, import, output::Output},
+    super::{
+        failure::{CommandFailure, Done},
+        import,
+        output::Output,
+    },
     report::{ProofRow, SetupReport, say_step},
 };
 use crate::{
@@ -43,7 +47,7 @@ pub(super) async fn call(
     daemon: &DaemonClient,
     report: &mut SetupReport,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let location = import::location_of(daemon);
     let address = location
         .as_ref()
@@ -141,7 +145,7 @@ pub(super) async fn wait_until_listed(
     daemon: &mut DaemonClient,
     report: &mut SetupReport,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let deadline = Instant::now() + LISTED_WITHIN;
     let mut shown = usize::MAX;
     loop {

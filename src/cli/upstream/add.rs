@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     import::{self, values::SecretsPlace},
     location::Location,
     outcome,
@@ -87,7 +87,7 @@ const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS].
        mcpproxy upstream add [NAME] --json <JSON>";
 
 impl AddServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let daemon = if self.check {
             connection::open_to_act(&files, out, "nothing was added").await?
@@ -106,7 +106,7 @@ impl AddServer {
         files: &Management<OverFiles>,
         mut daemon: DaemonClient,
         out: Output,
-    ) -> Result<(), CommandFailure> {
+    ) -> Done {
         let name = self.name.as_ref().map(ServerName::as_str);
         let mut report = import::read_pasted(files, &daemon, text, name)?;
         for server in &mut report.servers {
@@ -129,7 +129,7 @@ impl AddServer {
         files: &Management<OverFiles>,
         mut daemon: DaemonClient,
         out: Output,
-    ) -> Result<(), CommandFailure> {
+    ) -> Done {
         let Some(name) = self.name.clone() else {
             let failure = CommandFailure::usage("no name is given").undone("nothing was added");
             return Err(failure.next("`mcpproxy upstream add NAME -- COMMAND`"));
@@ -157,7 +157,7 @@ impl AddServer {
     }
 
     /// The entry as it stands in the configuration; keys with their default value are left out.
-    fn into_entry(self, out: Output) -> Result<Map<String, Value>, CommandFailure> {
+    fn into_entry(self, out: Output) -> Done<Map<String, Value>> {
         let mut entry = Map::new();
         if let Some(kind) = self.kind {
             check_kind(kind, self.url.is_some())?;
@@ -178,7 +178,7 @@ impl AddServer {
 }
 
 /// Refuses a transport that the rest of the line contradicts.
-fn check_kind(kind: WrittenTransport, has_url: bool) -> Result<(), CommandFailure> {
+fn check_kind(kind: WrittenTransport, has_url: bool) -> Done {
     let shape = match (kind == WrittenTransport::Stdio, has_url) {
         (true, true) => "a URL",
         (false, false) => "a command",
@@ -202,7 +202,7 @@ fn stdio_entry(
     env: Vec<(String, String)>,
     cwd: Option<String>,
     out: Output,
-) -> Result<Map<String, Value>, CommandFailure> {
+) -> Done<Map<String, Value>> {
     let command = line.first().map_or("", String::as_str);
     refuse_shell_line(command)?;
     let mut entry = Map::from_iter([("command".to_owned(), json!(from_here(command)?))]);
@@ -217,11 +217,7 @@ fn stdio_entry(
 }
 
 /// The folder that a command starts in: the given one, or this one if an argument is a file of it.
-fn folder_of(
-    line: &[String],
-    given: Option<String>,
-    out: Output,
-) -> Result<Option<String>, CommandFailure> {
+fn folder_of(line: &[String], given: Option<String>, out: Output) -> Done<Option<String>> {
     match (given, find_file_here(line)) {
         (Some(cwd), _) if cwd.starts_with(['~', '$']) => Ok(Some(cwd)),
         (Some(cwd), _) => absolute(&cwd).map(Some),
@@ -242,7 +238,7 @@ fn transport() -> impl TypedValueParser<Value = WrittenTransport> {
 }
 
 /// A command with its arguments in one word is what a shell would have taken apart.
-fn refuse_shell_line(command: &str) -> Result<(), CommandFailure> {
+fn refuse_shell_line(command: &str) -> Done {
     if !is_command_line(command) {
         return Ok(());
     }
@@ -272,14 +268,14 @@ fn insert_pairs(entry: &mut Map<String, Value>, key: &str, pairs: Vec<(String, S
 }
 
 /// A command given relative to this folder must mean the same to the daemon, which runs elsewhere.
-fn from_here(command: &str) -> Result<String, CommandFailure> {
+fn from_here(command: &str) -> Done<String> {
     if command.starts_with("./") || command.starts_with("../") {
         return absolute(command);
     }
     Ok(command.to_owned())
 }
 
-fn absolute(path: &str) -> Result<String, CommandFailure> {
+fn absolute(path: &str) -> Done<String> {
     let absolute = std::path::absolute(Path::new(path)).map_err(|error| {
         CommandFailure::failed(format!(
             "nothing was added: {path:?} cannot be made an absolute path: {}",

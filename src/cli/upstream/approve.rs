@@ -8,7 +8,7 @@ use super::{
     super::{
         Location, connection,
         escapes::visible,
-        failure::CommandFailure,
+        failure::{CommandFailure, Done},
         output::{self, Output},
     },
     review::{count_findings, looks_dangerous, print_server, print_things},
@@ -67,7 +67,7 @@ fn fingerprint(text: &str) -> Result<String, &'static str> {
 }
 
 impl ApproveServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
         let server = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
@@ -138,12 +138,7 @@ impl ApproveServer {
     }
 
     /// Shows what is to be approved, and asks about what looks dangerous.
-    fn show(
-        &self,
-        shown: &Inspection,
-        is_over_files: bool,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    fn show(&self, shown: &Inspection, is_over_files: bool, out: Output) -> Done {
         if !out.is_json() {
             print_server(shown)?;
             print_things(shown, |thing| self.means(thing))?;
@@ -240,7 +235,7 @@ impl ApproveServer {
 }
 
 /// Refuses before anything is shown or confirmed, where the answer is known.
-fn check_unlocked(shown: &Inspection) -> Result<(), CommandFailure> {
+fn check_unlocked(shown: &Inspection) -> Done {
     let Some(file) = &shown.lock_file else {
         return Ok(());
     };

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::super::{
     connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     location::Location,
     outcome,
     output::{self, Output},
@@ -51,12 +51,7 @@ struct Changes {
 }
 
 impl NamedServers {
-    pub(super) async fn run(
-        self,
-        verb: Verb,
-        location: &Location,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, verb: Verb, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let mut daemon = match verb {
             Verb::Restart => connection::open_to_act(&files, out, "nothing was restarted").await?,
@@ -137,7 +132,7 @@ async fn done(
     name: &str,
     made: Option<ServerChange>,
     out: Output,
-) -> Result<ServerChange, CommandFailure> {
+) -> Done<ServerChange> {
     if let (Verb::Enable | Verb::Disable, Some(_)) = (verb, name.split_once(':')) {
         let verb = if verb == Verb::Enable {
             "enable"

@@ -7,7 +7,7 @@ use super::{
     super::{
         Location, connection,
         escapes::visible,
-        failure::CommandFailure,
+        failure::{CommandFailure, Done},
         outcome::LONG_CONNECT_TIMEOUT,
         output::{self, Output},
     },
@@ -34,7 +34,7 @@ pub(in crate::cli) struct InspectServer {
 }
 
 impl InspectServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let path = format!(
             "/api/v1/servers/{}/inspect",
@@ -68,7 +68,7 @@ impl InspectServer {
 }
 
 /// That a contact came to nothing is a failure, also where everything that is known was shown.
-fn check_contact(inspection: &Inspection) -> Result<(), CommandFailure> {
+fn check_contact(inspection: &Inspection) -> Done {
     let Some(why) = &inspection.contact_error else {
         return Ok(());
     };
@@ -90,7 +90,7 @@ fn check_contact(inspection: &Inspection) -> Result<(), CommandFailure> {
     )))
 }
 
-fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
+fn print(inspection: &Inspection) -> Done {
     print_server(inspection)?;
     print_things(inspection, |_| true)?;
     output::exactly("")?;

@@ -6,7 +6,7 @@ use super::super::{
     Location,
     config::correct_the_file,
     connection,
-    failure::CommandFailure,
+    failure::Done,
     output::{self, Output},
     table::{name, text},
 };
@@ -17,7 +17,7 @@ use crate::management::{LeftOut, ServerList, ServerRow};
 pub(in crate::cli) struct ListServers {}
 
 impl ListServers {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let path = "/api/v1/servers";
         let mut daemon = connection::open_to_show(&files, out).await?;
@@ -41,7 +41,7 @@ impl ListServers {
 }
 
 /// Prints servers as a table.
-pub(in crate::cli) fn print_rows(servers: Vec<ServerRow>) -> Result<(), CommandFailure> {
+pub(in crate::cli) fn print_rows(servers: Vec<ServerRow>) -> Done {
     let columns = [
         name("NAME"),
         name("TRANSPORT"),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::super::{
     Location, connection,
     escapes::visible,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     output::{self, Output, count},
 };
 use crate::{
@@ -38,7 +38,7 @@ pub(in crate::cli) struct WriteLock {
 }
 
 impl WriteLock {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
         let servers: ServerList = daemon.fetch("/api/v1/servers").await?;
@@ -107,7 +107,7 @@ fn counted(text: &str) -> (usize, BTreeSet<String>) {
 }
 
 /// What becomes of the file that is there.
-fn replaced(file: &Path, text: &str) -> Result<LockChanges, CommandFailure> {
+fn replaced(file: &Path, text: &str) -> Done<LockChanges> {
     let shown = file.display();
     let there = match std::fs::read_to_string(file) {
         Ok(there) => there,

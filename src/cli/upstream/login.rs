@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::super::{
     Location, browser, connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     outcome,
     output::{self, Output},
 };
@@ -46,7 +46,7 @@ const STEP: u64 = 20;
 const LONGEST_LINE: u64 = 16 << 10;
 
 impl LogIn {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let outcome = format!("not logged in to {}", self.name);
         let mut daemon = connection::open_to_act(&files, out, &outcome).await?;
@@ -101,7 +101,7 @@ impl LogIn {
         path: &str,
         started: &LoginStarted,
         out: Output,
-    ) -> Result<LoginProgress, CommandFailure> {
+    ) -> Done<LoginProgress> {
         let mut lines = BufReader::new(tokio::io::stdin());
         loop {
             let mut line = String::new();
@@ -134,7 +134,7 @@ impl LogIn {
 }
 
 impl LogOut {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let outcome = format!("not logged out of {}", self.name);
         let mut daemon = connection::open_to_act(&files, out, &outcome).await?;
@@ -159,10 +159,7 @@ fn path_of(name: &str, verb: &str) -> String {
 }
 
 /// Waits for the end of the login, wherever it comes from.
-async fn waited_for(
-    daemon: &mut DaemonClient,
-    path: &str,
-) -> Result<LoginProgress, CommandFailure> {
+async fn waited_for(daemon: &mut DaemonClient, path: &str) -> Done<LoginProgress> {
     let question = format!("{path}?wait={STEP}");
     loop {
         let deadline = AnswerDeadline::Upstream;
@@ -174,7 +171,7 @@ async fn waited_for(
 }
 
 /// Says where to go. For programs the address is a line of JSON of its own, before the one that says what came of it.
-fn say(started: &LoginStarted, opened: bool, out: Output) -> Result<(), CommandFailure> {
+fn say(started: &LoginStarted, opened: bool, out: Output) -> Done {
     if out.is_json() {
         return output::json(&output::as_json(started)?);
     }

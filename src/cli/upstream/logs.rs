@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::super::{
     Location, connection,
-    failure::CommandFailure,
+    failure::Done,
     follow::{self, FollowEnd},
     log_part::LogPart,
     logs,
@@ -27,7 +27,7 @@ pub(in crate::cli) struct ShowLogs {
 }
 
 impl ShowLogs {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         self.part.check(out)?;
         let files = location.files()?;
         let name = daemon_client::encoded(&self.name);

@@ -18,7 +18,7 @@ use clap::Subcommand;
 
 pub(super) use list::print_rows;
 
-use super::{failure::CommandFailure, location::Location, output::Output};
+use super::{failure::Done, location::Location, output::Output};
 
 /// Add, edit, restart, review and remove servers
 #[derive(Debug, Subcommand)]
@@ -49,7 +49,7 @@ pub(super) enum UpstreamCommand {
 }
 
 impl UpstreamCommand {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         match self {
             Self::List(list) => list.run(location, out).await,
             Self::Show(show) => show.run(location, out).await,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::{
     Location, connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, Done},
     outcome,
     output::{self, Output},
 };
@@ -36,7 +36,7 @@ pub(in crate::cli) struct PatchServer {
 const TEXTS: [&str; 2] = ["env", "headers"];
 
 impl PatchServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let patch = match &self.json {
             Some(text) => read_unrepeated_object(text.as_bytes())
                 .map_err(|why| {
@@ -82,7 +82,7 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn of_assignments(assignments: &[(String, String)]) -> Result<Map<String, Value>, CommandFailure> {
+fn of_assignments(assignments: &[(String, String)]) -> Done<Map<String, Value>> {
     let mut patch = Map::new();
     for (path, text) in assignments {
         if path == "name" {

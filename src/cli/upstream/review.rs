@@ -3,7 +3,7 @@
 use super::{
     super::{
         escapes::visible,
-        failure::CommandFailure,
+        failure::Done,
         output::{self, count},
     },
     list::state,
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Shows how the server is, its entry, and what looks odd in that.
-pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure> {
+pub(super) fn print_server(inspection: &Inspection) -> Done {
     let server = &inspection.server;
     let tools = if inspection.inspected {
         server.tools.unwrap_or_default().to_string()
@@ -42,7 +42,7 @@ pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure
 }
 
 /// Shows what agents changed of an entry, and what of it holds the server.
-fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
+fn print_entry_review(inspection: &Inspection) -> Done {
     let is_quarantined = inspection.server.awaits_approval();
     let Some(review) = &inspection.entry_review else {
         if is_quarantined && inspection.awaits_contact {
@@ -83,7 +83,7 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
 pub(super) fn print_things(
     inspection: &Inspection,
     is_meant: impl Fn(&InspectedThing) -> bool,
-) -> Result<(), CommandFailure> {
+) -> Done {
     let is_quarantined = inspection.server.awaits_approval();
     inspection
         .things
@@ -153,7 +153,7 @@ pub(super) fn looks_dangerous(findings: &[ShownFinding]) -> bool {
 }
 
 /// Shows a thing, all of it if nobody ever approved it or the server is held. All that a server wrote is escaped.
-fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), CommandFailure> {
+fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Done {
     // A server's instructions have no name.
     let mut head = visible(format!("{} {}", thing.kind.as_str(), thing.name).trim_end());
     if let Some(call_with) = thing.call_with {
@@ -194,7 +194,7 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), Comma
 }
 
 /// What a definition says, in words and then whatever else there is of it.
-fn print_definition(thing: &InspectedThing) -> Result<(), CommandFailure> {
+fn print_definition(thing: &InspectedThing) -> Done {
     print_foreign("  ", thing.description.as_deref().unwrap_or_default())?;
     for parameter in &thing.parameters {
         let needed = if parameter.required {
@@ -221,12 +221,12 @@ fn print_definition(thing: &InspectedThing) -> Result<(), CommandFailure> {
 }
 
 /// A stranger's text, line by line.
-fn print_foreign(before: &str, text: &str) -> Result<(), CommandFailure> {
+fn print_foreign(before: &str, text: &str) -> Done {
     let mut lines = text.lines();
     lines.try_for_each(|line| output::exactly(&format!("{before}{}", visible(line))))
 }
 
-fn print_findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
+fn print_findings(of: &str, findings: &[ShownFinding]) -> Done {
     for finding in findings {
         let gravity = match finding.severity {
             Severity::Hold => "dangerous",

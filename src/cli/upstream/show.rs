@@ -5,7 +5,7 @@ use clap::Args;
 use super::{
     super::{
         Location, connection,
-        failure::CommandFailure,
+        failure::Done,
         output::{self, Output},
     },
     list::{state, tools},
@@ -20,7 +20,7 @@ pub(in crate::cli) struct ShowServer {
 }
 
 impl ShowServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let path = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
         let mut daemon = connection::open_to_show(&files, out).await?;
@@ -38,7 +38,7 @@ fn not_in_file(origin: DemoOrigin) -> String {
     format!("no, the bundled demo server: {came}")
 }
 
-fn print(details: ServerDetails) -> Result<(), CommandFailure> {
+fn print(details: ServerDetails) -> Done {
     let server = details.server;
     let left_out = server.left_out.as_ref().map(ToString::to_string);
     let facts = [
