@@ -18,7 +18,7 @@ use crate::{
         our_address, shown_token, take_token,
     },
     failure::error_code::{ErrorCode, Failure},
-    management::{Management, OverFiles},
+    management::Files,
     text::secret::Secret,
 };
 
@@ -254,7 +254,7 @@ async fn take_own_token(State(api): State<Api>, Path(client): Path<String>) -> A
     ok(&OwnToken { connected, token })
 }
 
-fn reaching(files: &Management<OverFiles>, api: &Api) -> Result<Reaching, Failure> {
+fn reaching(files: &Files, api: &Api) -> Result<Reaching, Failure> {
     let location = Some(&api.0.location);
     Reaching::new(files, location, our_address(files, location))
 }
@@ -279,7 +279,7 @@ pub(super) fn known(word: &str) -> Result<Client, Failure> {
 /// Does it where it may wait for the disk.
 pub(super) async fn with_files<T: Send + 'static>(
     api: &Api,
-    what: impl FnOnce(&Management<OverFiles>, &Api) -> Result<T, Failure> + Send + 'static,
+    what: impl FnOnce(&Files, &Api) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, FailureResponse> {
     let api = api.clone();
     Ok(blocking(move || what(&config::files(&api), &api)).await??)

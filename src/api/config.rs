@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::{self, Places},
     failure::error_code::ErrorCode,
-    management::{ConfigReport, Exposure, Management, OverFiles, WrittenConfig},
+    management::{ConfigReport, Exposure, Files, Management, WrittenConfig},
 };
 
 pub(super) fn routes() -> Routes {
@@ -62,7 +62,7 @@ struct Reloaded {
 }
 
 /// The files as the daemon found them.
-pub(super) fn files(api: &Api) -> Management<OverFiles> {
+pub(super) fn files(api: &Api) -> Files {
     let places: Places = api.0.places.clone();
     Management::over_files(places, config::process_environment())
 }

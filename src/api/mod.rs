@@ -68,7 +68,7 @@ use crate::{
         plain_words::in_plain_words,
         shown_failure::RestFailure,
     },
-    management::{DaemonLocation, Management, OverFiles},
+    management::{DaemonLocation, Files, Management},
     process::{ChildLedger, LoginPath},
     router::Router,
     telemetry::metrics::Metrics,
@@ -212,7 +212,7 @@ pub struct FilesApi(HttpRouter);
 
 impl FilesApi {
     /// Over these files.
-    pub fn new(files: Management<OverFiles>) -> Self {
+    pub fn new(files: Files) -> Self {
         let operator = Access::default().terminal();
         let (served, _) = shared().parts();
         Self(served.layer(Extension(operator)).with_state(files))

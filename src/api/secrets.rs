@@ -13,7 +13,7 @@ use super::{
 use crate::{
     clients::to_keyring,
     failure::error_code::{ErrorCode, Failure},
-    management::{Management, OverFiles, SecretList, SecretRow, ServerChange, secret_value},
+    management::{Files, SecretList, SecretRow, ServerChange, secret_value},
     text::secret::Secret,
 };
 
@@ -95,7 +95,7 @@ struct MovedValue {
 /// Does it where it may wait for the keyring.
 async fn with_files<T: Send + 'static>(
     api: &Api,
-    what: impl FnOnce(Management<OverFiles>) -> Result<T, Failure> + Send + 'static,
+    what: impl FnOnce(Files) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, super::FailureResponse> {
     let api = api.clone();
     Ok(blocking(move || what(config::files(&api))).await??)
@@ -118,7 +118,7 @@ async fn set(
     let is_new = secret.new;
     let value = Secret::new(secret.value);
     secret_value(value.reveal()).map_err(|why| wrong(format!("the value {why}")))?;
-    let store = move |files: Management<OverFiles>| {
+    let store = move |files: Files| {
         if is_new {
             files.add_secret(&name, &value)
         } else {

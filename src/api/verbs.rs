@@ -4,7 +4,7 @@ use super::{Answer, Api, config};
 use crate::{
     access::Caller,
     failure::error_code::Failure,
-    management::{Backing, DaemonLocation, Management, OverDaemon, OverFiles},
+    management::{Backing, DaemonLocation, Files, Management, OverDaemon, OverFiles},
     router::search::{Detail, Search, search_lists},
     wire::Raw,
 };
@@ -16,7 +16,7 @@ pub(super) trait Verbs: Clone + Send + Sync + 'static {
     fn management(&self) -> &Management<Self::Backing>;
 
     /// The files alone.
-    fn files(&self) -> Management<OverFiles>;
+    fn files(&self) -> Files;
 
     /// Where the daemon is, if one runs.
     fn location(&self) -> Option<&DaemonLocation>;
@@ -42,7 +42,7 @@ impl Verbs for Api {
         &self.0.management
     }
 
-    fn files(&self) -> Management<OverFiles> {
+    fn files(&self) -> Files {
         config::files(self)
     }
 
@@ -67,7 +67,7 @@ impl Verbs for Api {
     }
 }
 
-impl Verbs for Management<OverFiles> {
+impl Verbs for Files {
     type Backing = OverFiles;
 
     fn management(&self) -> &Self {

@@ -20,7 +20,7 @@ use crate::{
     config::json_mistake,
     daemon_client::{self, DaemonClient},
     failure::step::NextStep,
-    management::{Management, OverFiles, ToolList, ToolRow},
+    management::{Files, ToolList, ToolRow},
     storage,
 };
 
@@ -177,7 +177,7 @@ impl CallTarget {
 }
 
 /// What is meant by a tool's name without its server.
-async fn meant(files: &Management<OverFiles>, words: &[String], out: Output) -> Option<String> {
+async fn meant(files: &Files, words: &[String], out: Output) -> Option<String> {
     let name = words.iter().find(|word| !KINDS.contains(&&***word))?;
     let mut daemon = connection::open_if_running(files, out).await.ok()??;
     let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;

@@ -18,8 +18,8 @@ use crate::{
     daemon_client::DaemonClient,
     failure::step::NextStep,
     management::{
-        COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Management, OverFiles,
-        ServerList, StatusReport, restart_warning,
+        COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Files, ServerList,
+        StatusReport, restart_warning,
     },
 };
 
@@ -67,7 +67,7 @@ pub(super) struct ConfigCheck {
 }
 
 /// What to do where a daemon does not take the file as it stands.
-pub(super) fn correct_the_file(file: &Path, files: &Management<OverFiles>) -> String {
+pub(super) fn correct_the_file(file: &Path, files: &Files) -> String {
     if !file.exists() {
         "restore it from a backup, or create a new one: `mcpproxy stop`, then `mcpproxy setup`"
             .to_owned()
@@ -81,11 +81,7 @@ pub(super) fn correct_the_file(file: &Path, files: &Management<OverFiles>) -> St
 
 /// Refuses to go on with a file that the daemon that runs cannot use, such as one that is gone: the daemon keeps the settings that it read
 /// from it before, and those of a new file would replace them.
-pub(super) fn refuse_unusable(
-    files: &Management<OverFiles>,
-    status: Option<StatusReport>,
-    outcome: &str,
-) -> Done {
+pub(super) fn refuse_unusable(files: &Files, status: Option<StatusReport>, outcome: &str) -> Done {
     let unusable = status.and_then(|status| Some((status.config_error?, status.config_file)));
     match unusable {
         None => Ok(()),
@@ -111,7 +107,7 @@ impl ConfigCommand {
     }
 }
 
-async fn edit(files: &Management<OverFiles>, out: Output) -> Done {
+async fn edit(files: &Files, out: Output) -> Done {
     /// The code of a shell that does not find a command.
     const NOT_FOUND: i32 = 127;
     let file = files.config_file();
@@ -141,7 +137,7 @@ async fn edit(files: &Management<OverFiles>, out: Output) -> Done {
     ConfigCheck { insecure: false }.run(files, out).await
 }
 
-fn print_path(files: &Management<OverFiles>, out: Output) -> Done {
+fn print_path(files: &Files, out: Output) -> Done {
     let config_file = files.config_file();
     if !out.is_json() {
         return output::exactly(&config_file.to_string_lossy());
@@ -152,7 +148,7 @@ fn print_path(files: &Management<OverFiles>, out: Output) -> Done {
 }
 
 impl ConfigCheck {
-    async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
+    async fn run(self, files: &Files, out: Output) -> Done {
         let exposure = if self.insecure {
             Exposure::Anywhere
         } else {
@@ -182,7 +178,7 @@ impl ConfigCheck {
 
 /// What of the file counts only after a restart of the daemon. It may not have read the file again yet, and does not say which data
 /// folders are meant.
-fn restart_warnings(files: &Management<OverFiles>, status: &StatusReport) -> Vec<Warning> {
+fn restart_warnings(files: &Files, status: &StatusReport) -> Vec<Warning> {
     let data_dir = data_dir_warning(files, &status.location);
     let keys = status.needs_restart.iter();
     let others = keys.filter(|key| data_dir.is_none() || *key != "data_dir");
@@ -193,7 +189,7 @@ fn restart_warnings(files: &Management<OverFiles>, status: &StatusReport) -> Vec
 }
 
 /// That the file names another data folder than the daemon uses, if it does.
-fn data_dir_warning(files: &Management<OverFiles>, daemon: &DaemonLocation) -> Option<Warning> {
+fn data_dir_warning(files: &Files, daemon: &DaemonLocation) -> Option<Warning> {
     let (named, used) = (files.data_dir(), &daemon.data_dir);
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     (real(named) != real(used)).then(|| {
@@ -207,10 +203,7 @@ fn data_dir_warning(files: &Management<OverFiles>, daemon: &DaemonLocation) -> O
 }
 
 /// The daemon that runs on the file, and how it is.
-async fn running(
-    files: &Management<OverFiles>,
-    out: Output,
-) -> Option<(StatusReport, DaemonClient)> {
+async fn running(files: &Files, out: Output) -> Option<(StatusReport, DaemonClient)> {
     // A daemon that does not answer has no objections.
     let daemon = connection::open(files, out).await.ok()?;
     let status = daemon.status_report()?;

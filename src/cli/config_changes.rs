@@ -19,8 +19,8 @@ use crate::{
     daemon_client::{self, AnswerDeadline},
     failure::error_code::ErrorCode,
     management::{
-        ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, DaemonLocation, EditPath, Management,
-        OverFiles, StatusReport, UndoRequest,
+        ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, DaemonLocation, EditPath, Files,
+        StatusReport, UndoRequest,
     },
     text::names,
 };
@@ -76,7 +76,7 @@ pub(super) struct ConfigUndo {
 const CONFIG: &str = "/api/v1/config";
 
 impl ConfigGet {
-    pub(super) fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
+    pub(super) fn run(self, files: &Files, out: Output) -> Done {
         let written = files.written_config()?.settings;
         let Some(key) = self.key else {
             return output::json(&output::as_json(&written)?);
@@ -150,7 +150,7 @@ fn look_up(path: &[String]) -> Result<(), Option<String>> {
 }
 
 impl ConfigSet {
-    pub(super) async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let key = self.key.clone();
         if key.is_empty() {
             let failure = CommandFailure::usage("the key is empty").undone("nothing was changed");
@@ -198,7 +198,7 @@ impl ConfigSet {
 }
 
 impl ConfigUndo {
-    pub(super) async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let request = UndoRequest {
             id: self.id,
             dry_run: self.dry_run,
@@ -210,7 +210,7 @@ impl ConfigUndo {
 
 /// Asks the daemon for a change, or makes it over the files, and shows what came of it.
 async fn change(
-    files: &Management<OverFiles>,
+    files: &Files,
     out: Output,
     method: Method,
     path: &'static str,
@@ -310,7 +310,7 @@ fn requires_tokens(change: &ChangedValue) -> bool {
 }
 
 /// Names the clients of this machine that show no token.
-fn warn_of_clients(files: &Management<OverFiles>, location: Option<&DaemonLocation>, out: Output) {
+fn warn_of_clients(files: &Files, location: Option<&DaemonLocation>, out: Output) {
     let Ok(places) = home_places() else {
         return;
     };
@@ -327,11 +327,7 @@ fn warn_of_clients(files: &Management<OverFiles>, location: Option<&DaemonLocati
 }
 
 /// Names the clients of this machine that know only the address at which the daemon still listens.
-fn warn_of_new_address(
-    files: &Management<OverFiles>,
-    location: Option<&DaemonLocation>,
-    out: Output,
-) {
+fn warn_of_new_address(files: &Files, location: Option<&DaemonLocation>, out: Output) {
     let Ok(places) = home_places() else {
         return;
     };
@@ -364,7 +360,7 @@ fn shown(value: Option<&Value>) -> String {
 }
 
 impl ConfigHistoryList {
-    pub(super) async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let mut daemon = connection::open_or_files(files, out).await?;
         let path = "/api/v1/config/history";
         let body = daemon.get(path).await?;

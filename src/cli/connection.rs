@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     daemon_client::{DaemonClient, DaemonError},
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 /// How long a daemon that was started may take to answer.
@@ -24,10 +24,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 const RETRY: Duration = Duration::from_millis(50);
 
 /// Connects to the daemon of a configuration.
-pub(super) async fn open(
-    files: &Management<OverFiles>,
-    out: Output,
-) -> Result<DaemonClient, DaemonError> {
+pub(super) async fn open(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let connected = DaemonClient::connect(files.data_dir()).await;
     let daemon = match connected.and_then(|daemon| of_file(files, daemon)) {
         Err(absent) if absent.is_absence() => {
@@ -50,18 +47,14 @@ pub(super) async fn open(
 }
 
 /// [`open`] for what only a daemon does: where none can be asked, this is the outcome.
-pub(super) async fn open_to_act(
-    files: &Management<OverFiles>,
-    out: Output,
-    outcome: &str,
-) -> Done<DaemonClient> {
+pub(super) async fn open_to_act(files: &Files, out: Output, outcome: &str) -> Done<DaemonClient> {
     let opened = open(files, out).await;
     opened.map_err(|error| CommandFailure::from(error).undone(outcome))
 }
 
 /// [`open`] for commands that start a daemon: nothing when none runs. One with another configuration is in the way.
 pub(super) async fn open_unless_absent(
-    files: &Management<OverFiles>,
+    files: &Files,
     out: Output,
 ) -> Result<Option<DaemonClient>, DaemonError> {
     let opened = open(files, out).await;
@@ -74,7 +67,7 @@ pub(super) async fn open_unless_absent(
 
 /// [`open`] for commands that can also do without: nothing when no daemon runs with this configuration.
 pub(super) async fn open_if_running(
-    files: &Management<OverFiles>,
+    files: &Files,
     out: Output,
 ) -> Result<Option<DaemonClient>, DaemonError> {
     let opened = open_unless_absent(files, out).await;
@@ -86,19 +79,13 @@ pub(super) async fn open_if_running(
 }
 
 /// [`open`] for commands that need no daemon: where none runs, the same over the files.
-pub(super) async fn open_or_files(
-    files: &Management<OverFiles>,
-    out: Output,
-) -> Result<DaemonClient, DaemonError> {
+pub(super) async fn open_or_files(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let daemon = open_if_running(files, out).await?;
     Ok(daemon.unwrap_or_else(|| DaemonClient::over_files(files.clone())))
 }
 
 /// The same for commands that show how things are: without a daemon only the files tell.
-pub(super) async fn open_to_show(
-    files: &Management<OverFiles>,
-    out: Output,
-) -> Result<DaemonClient, DaemonError> {
+pub(super) async fn open_to_show(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let daemon = open_or_files(files, out).await?;
     if daemon.is_over_files() {
         out.note(&match files.missing_file() {
@@ -113,10 +100,7 @@ pub(super) async fn open_to_show(
 }
 
 /// [`open`] for a daemon that was just started: it may take a moment until it answers.
-pub(super) async fn open_soon(
-    files: &Management<OverFiles>,
-    out: Output,
-) -> Result<DaemonClient, DaemonError> {
+pub(super) async fn open_soon(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let deadline = Instant::now() + ANSWERS_WITHIN;
     loop {
         match open(files, out).await {
@@ -129,17 +113,14 @@ pub(super) async fn open_soon(
 }
 
 /// The process of the daemon that has the data folder, where that serves another file than the one that was named.
-pub(super) async fn other_daemon(files: &Management<OverFiles>) -> Option<u32> {
+pub(super) async fn other_daemon(files: &Files) -> Option<u32> {
     let daemon = DaemonClient::connect(files.data_dir()).await.ok()?;
     let pid = daemon.status_report()?.pid;
     of_file(files, daemon).is_err().then_some(pid)
 }
 
 /// The daemon, unless a file was named that is not the one that it serves.
-fn of_file(
-    files: &Management<OverFiles>,
-    daemon: DaemonClient,
-) -> Result<DaemonClient, DaemonError> {
+fn of_file(files: &Files, daemon: DaemonClient) -> Result<DaemonClient, DaemonError> {
     let status = daemon.status_report();
     let Some(status) = status.filter(|_| files.places().is_file_named()) else {
         return Ok(daemon);
@@ -161,7 +142,7 @@ fn of_file(
 }
 
 /// A daemon of this configuration that was started when the file named another data folder.
-async fn in_other_folder(files: &Management<OverFiles>, out: Output) -> Option<DaemonClient> {
+async fn in_other_folder(files: &Files, out: Output) -> Option<DaemonClient> {
     for folder in files.places().other_data_folders() {
         if folder == files.data_dir() {
             continue;

@@ -6,7 +6,7 @@ use super::failure::{CommandFailure, Done};
 use crate::{
     config::{self, Places, RequestedPlaces},
     daemon_client::DaemonError,
-    management::{Management, OverFiles},
+    management::{Files, Management},
 };
 
 /// Which configuration and data folder is meant. Commands and daemon find each other through the data folder.
@@ -27,7 +27,7 @@ impl Location {
     }
 
     /// The operator's verbs over the files there.
-    pub(super) fn files(&self) -> Done<Management<OverFiles>> {
+    pub(super) fn files(&self) -> Done<Files> {
         let requested = RequestedPlaces {
             config_file: self.config.clone(),
             data_dir: self.data_dir.clone(),

@@ -20,9 +20,7 @@ use crate::{
     failure::step::NextStep,
     gate::Standing,
     keyring::LONGEST_VALUE,
-    management::{
-        Management, OverFiles, SECRET_NAMES, SecretRow, ServerList, ServerRow, secret_value,
-    },
+    management::{Files, SECRET_NAMES, SecretRow, ServerList, ServerRow, secret_value},
     storage::in_words,
     text::secret::Secret,
 };
@@ -70,7 +68,7 @@ impl SecretCommand {
 }
 
 impl SetSecret {
-    async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
+    async fn run(self, files: &Files, out: Output) -> Done {
         // A file that nobody can use is said before a value is asked for.
         let keyring = files.keyring().map_err(|error| {
             CommandFailure::from(error).undone(&format!("{} was not stored", self.name))
@@ -104,7 +102,7 @@ impl SetSecret {
 }
 
 impl RemoveSecret {
-    async fn run(self, files: &Management<OverFiles>, out: Output) -> Done {
+    async fn run(self, files: &Files, out: Output) -> Done {
         let name = checked(self.name, "nothing was removed")?;
         let referred = files.secret_uses().unwrap_or_default();
         let users = referred.get(&name).map(|users| users.join(", "));
@@ -127,7 +125,7 @@ impl RemoveSecret {
     }
 }
 
-fn list(files: &Management<OverFiles>, out: Output) -> Done {
+fn list(files: &Files, out: Output) -> Done {
     let listing = files.secrets()?;
     if out.is_json() {
         return output::json(&output::as_json(&listing)?);
@@ -170,7 +168,7 @@ fn shown(row: &SecretRow, out: Output) -> Done {
 }
 
 /// The servers that a daemon cannot use because a secret is missing.
-async fn lacking(files: &Management<OverFiles>, out: Output) -> Vec<String> {
+async fn lacking(files: &Files, out: Output) -> Vec<String> {
     let Ok(Some(mut daemon)) = connection::open_if_running(files, out.quietly()).await else {
         return Vec::new();
     };
@@ -180,7 +178,7 @@ async fn lacking(files: &Management<OverFiles>, out: Output) -> Vec<String> {
 }
 
 /// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, even if that fails.
-async fn put_in_force(files: &Management<OverFiles>, out: Output) -> Option<DaemonClient> {
+async fn put_in_force(files: &Files, out: Output) -> Option<DaemonClient> {
     let reloaded = async {
         let Some(mut daemon) = connection::open_if_running(files, out).await? else {
             return Ok(None);

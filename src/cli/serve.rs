@@ -17,7 +17,7 @@ use crate::{
     config::SOCKET,
     daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
     daemon_client::bridge::{self, DaemonSocket},
-    management::{Management, OverFiles},
+    management::Files,
     process::{self, LoginPath},
     storage::in_words,
     text::secret::Secret,
@@ -123,7 +123,7 @@ impl ServeCommand {
         })
     }
 
-    fn options(self, files: &Management<OverFiles>, out: Output) -> ServeOptions {
+    fn options(self, files: &Files, out: Output) -> ServeOptions {
         let listen = self.carried.address().or(self.http.clone().flatten());
         let speaks_http = !self.stdio || listen.is_some() || self.http.is_some();
         let carried = CarriedOptions {
@@ -163,7 +163,7 @@ impl ServeCommand {
         }
     }
 
-    fn joining(&self, files: &Management<OverFiles>, out: Output) -> Joining {
+    fn joining(&self, files: &Files, out: Output) -> Joining {
         let data_dir = files.data_dir().to_owned();
         let socket = DaemonSocket {
             path: data_dir.join(SOCKET),

@@ -17,7 +17,7 @@ use crate::{
     daemon::{self, ServeError},
     daemon_client::{AnswerDeadline, DaemonClient},
     doctor,
-    management::{DaemonLocation, Management, OverFiles, StatusReport},
+    management::{DaemonLocation, Files, StatusReport},
 };
 
 /// Start the daemon in the background
@@ -109,30 +109,20 @@ impl RestartCommand {
     }
 }
 
-async fn running(files: &Management<OverFiles>, out: Output) -> Done<Option<DaemonClient>> {
+async fn running(files: &Files, out: Output) -> Done<Option<DaemonClient>> {
     let opened = connection::open_unless_absent(files, out).await;
     opened.map_err(|error| CommandFailure::from(error).undone("the daemon was not started"))
 }
 
 /// A daemon that runs on when its starter is gone, with these options of `serve`.
-pub(super) async fn start(
-    files: &Management<OverFiles>,
-    options: &[String],
-    out: Output,
-) -> Done<DaemonClient> {
+pub(super) async fn start(files: &Files, options: &[String], out: Output) -> Done<DaemonClient> {
     out.progress("starting the daemon");
     let starter = Starter::lasting(files.places().clone(), files.data_dir().to_owned(), out);
     starter.with(options.iter().map(Into::into)).begin().await?;
     Ok(connection::open_soon(files, out).await?)
 }
 
-async fn say(
-    files: &Management<OverFiles>,
-    daemon: &DaemonClient,
-    done: &str,
-    started: bool,
-    out: Output,
-) -> Done {
+async fn say(files: &Files, daemon: &DaemonClient, done: &str, started: bool, out: Output) -> Done {
     let Some(StatusReport { pid, location, .. }) = daemon.status_report() else {
         return Ok(());
     };
@@ -152,7 +142,7 @@ async fn say(
 
 /// Why the daemon is not heard at its address; `outcome` says what that came to.
 pub(super) async fn unheard(
-    files: &Management<OverFiles>,
+    files: &Files,
     location: &DaemonLocation,
     outcome: &str,
 ) -> Done<CommandFailure> {

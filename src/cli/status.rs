@@ -16,7 +16,7 @@ use crate::{
     activity::ActivityStatus,
     config::duration as spans,
     daemon_client::{self, DaemonError},
-    management::{Management, OverFiles, ServerCounts, ServerRow, StatusReport},
+    management::{Files, ServerCounts, ServerRow, StatusReport},
 };
 
 /// Show if the daemon is running, and which servers need you
@@ -82,7 +82,7 @@ fn show_problems(problems: Vec<ServerRow>) -> Done {
     upstream::print_rows(problems)
 }
 
-fn facts(report: StatusReport, files: &Management<OverFiles>) -> Vec<(&'static str, String)> {
+fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
     let location = &report.location;
     let tools = match report.callable_tools {
         Some(callable) if callable != report.tools => {

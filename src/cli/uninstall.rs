@@ -21,7 +21,7 @@ use crate::{
     },
     config::Why,
     daemon_client::DaemonClient,
-    management::{Management, OverFiles},
+    management::Files,
     storage::in_words,
 };
 
@@ -151,7 +151,7 @@ impl UninstallCommand {
 }
 
 /// The names of the secrets that are stored. What keeps them from being read, `secret list` says.
-fn stored(files: &Management<OverFiles>) -> Vec<String> {
+fn stored(files: &Files) -> Vec<String> {
     let listed = files.secrets().map(|listed| listed.secrets);
     let listed = listed.unwrap_or_default().into_iter();
     let stored = listed.filter(|secret| secret.stored_in.is_some());
@@ -160,7 +160,7 @@ fn stored(files: &Management<OverFiles>) -> Vec<String> {
 
 /// The configuration file and the data folder, where there are any. A file that the Go program has, too, and a folder that others use are
 /// not ours to delete.
-fn own_files(files: &Management<OverFiles>) -> Vec<PathBuf> {
+fn own_files(files: &Files) -> Vec<PathBuf> {
     let (config, data) = (files.config_file(), files.data_dir());
     let is_ours = files.places().why != Why::GoProgram && config.is_file();
     let holds_home = env::home_dir().is_some_and(|home| home.starts_with(data));
@@ -207,7 +207,7 @@ impl Uninstalled {
     }
 
     /// Stops what runs. A service that is removed has ended its daemon.
-    async fn end_daemon(&mut self, files: &Management<OverFiles>, out: Output) {
+    async fn end_daemon(&mut self, files: &Files, out: Output) {
         if self.service.is_some() {
             match service::uninstall().await {
                 Ok(left) => self.next_steps.extend(left),
@@ -230,7 +230,7 @@ impl Uninstalled {
     }
 
     /// Deletes what is mcpproxy's own.
-    fn purge(&mut self, files: &Management<OverFiles>) {
+    fn purge(&mut self, files: &Files) {
         let failures = &mut self.failures;
         self.secrets.retain(|name| {
             let removed = files.remove_secret(name);

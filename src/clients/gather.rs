@@ -24,7 +24,7 @@ use crate::{
     config::{self, EditError, OurAddress},
     failure::error_code::{ErrorCode, Failure},
     keyring::{Keyring, KeyringError},
-    management::{DaemonLocation, Management, OverFiles},
+    management::{DaemonLocation, Files},
     storage::in_words,
     text::secret::Secret,
 };
@@ -41,7 +41,7 @@ pub fn home_places() -> Result<ClientPlaces, Failure> {
 }
 
 /// Where clients reach us: the daemon that is at `location`, or one that would be started.
-pub fn our_address(files: &Management<OverFiles>, location: Option<&DaemonLocation>) -> OurAddress {
+pub fn our_address(files: &Files, location: Option<&DaemonLocation>) -> OurAddress {
     let listened = location.map(|location| location.listen.as_slice());
     let listened = listened.unwrap_or_default().iter();
     let mut ports: Vec<u16> = listened.map(SocketAddr::port).collect();
@@ -55,7 +55,7 @@ pub fn our_address(files: &Management<OverFiles>, location: Option<&DaemonLocati
 
 /// Reads these files; our own configuration is left out. `is_named` says that each was asked for. Blocks.
 pub fn gather(
-    files: &Management<OverFiles>,
+    files: &Files,
     us: &OurAddress,
     home: &Path,
     candidates: Vec<ClientFile>,
@@ -100,7 +100,7 @@ pub fn gather(
 
 /// The same of a text that was pasted; a server without a name gets this one. Blocks.
 pub fn gather_pasted(
-    files: &Management<OverFiles>,
+    files: &Files,
     us: &OurAddress,
     text: &str,
     name: Option<&str>,
@@ -119,7 +119,7 @@ pub fn gather_pasted(
 
 /// What is to become of the servers in these files. Blocks.
 pub(super) fn planned(
-    files: &Management<OverFiles>,
+    files: &Files,
     us: &OurAddress,
     found: &[(ClientFile, FoundFile)],
 ) -> Result<Vec<FoundServer>, Failure> {
@@ -140,7 +140,7 @@ struct StoredNames {
 }
 
 impl StoredNames {
-    fn new(files: &Management<OverFiles>) -> Self {
+    fn new(files: &Files) -> Self {
         Self {
             keyring: files.keyring().ok(),
             names: OnceCell::new(),

@@ -6,7 +6,7 @@ use super::{client::Client, our_entry::ConnectTarget, servers::ClientServer};
 use crate::{
     config::{LeadsTo, OurAddress, Provider, Settings, loopback_port_of},
     failure::error_code::{ErrorCode, Failure},
-    management::{DaemonLocation, Management, OverFiles},
+    management::{DaemonLocation, Files},
     process,
     storage::in_words,
 };
@@ -32,7 +32,7 @@ pub struct Reaching {
 impl Reaching {
     /// For the daemon that is at `location`, or for one that would be started.
     pub fn new(
-        files: &Management<OverFiles>,
+        files: &Files,
         location: Option<&DaemonLocation>,
         us: OurAddress,
     ) -> Result<Self, Failure> {

@@ -30,7 +30,7 @@ use crate::{
         error_code::{ErrorCode, Failure},
         step::NextStep,
     },
-    management::{Management, OverFiles, StatusReport, version_note},
+    management::{Files, StatusReport, version_note},
     storage::in_words,
 };
 
@@ -120,7 +120,7 @@ enum Way {
 
 impl DaemonClient {
     /// What stands in for a daemon that does not run: the verbs that need none, over its files.
-    pub fn over_files(files: Management<OverFiles>) -> Self {
+    pub fn over_files(files: Files) -> Self {
         Self {
             way: Way::Files {
                 config_file: files.config_file().to_owned(),

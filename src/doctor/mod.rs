@@ -25,7 +25,7 @@ pub use self::{
 use crate::{
     clients::ClientPlaces,
     config::{self, OurAddress, Settings},
-    management::{ConfigReport, Management, OverFiles, ServerRow, StatusReport},
+    management::{ConfigReport, Files, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},
 };
 
@@ -80,7 +80,7 @@ pub struct DoctorReport {
 
 /// Looks at everything, beside the daemon that was seen.
 pub async fn examine(
-    files: &Management<OverFiles>,
+    files: &Files,
     config: &ConfigReport,
     daemon: &SeenDaemon,
     start: StartServers,
@@ -178,7 +178,7 @@ fn index(tools: usize, settings: &Settings, daemon_runs: bool) -> DoctorFinding 
 }
 
 fn named_by_clients(
-    files: &Management<OverFiles>,
+    files: &Files,
     settings: Option<&Settings>,
     status: Option<&StatusReport>,
 ) -> Vec<DoctorFinding> {

@@ -4,12 +4,12 @@ use super::DoctorFinding;
 use crate::{
     config,
     keyring::{Keyring, KeyringError, StoredSecrets},
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 const SECRETS: &str = "secrets";
 
-pub(super) fn check(files: &Management<OverFiles>) -> Option<DoctorFinding> {
+pub(super) fn check(files: &Files) -> Option<DoctorFinding> {
     // What is wrong with the file then is a finding of its own.
     let keyring = files.keyring().ok()?;
     let text = config::read_text(files.config_file()).unwrap_or_default();

@@ -81,6 +81,9 @@ use crate::{catalog::Snapshot, config::Settings, failure::error_code::Failure};
 /// The operator's verbs. Cheap to clone.
 pub struct Management<B = OverDaemon>(Arc<B>);
 
+/// The verbs over the files alone.
+pub type Files = Management<OverFiles>;
+
 impl<B> Clone for Management<B> {
     fn clone(&self) -> Self {
         Self(self.0.clone())

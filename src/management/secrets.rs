@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Management, OverFiles};
+use super::Files;
 use crate::{
     config::{self, is_secret_name},
     failure::{
@@ -44,7 +44,7 @@ pub struct SecretList {
 /// Who uses which secret, by its name.
 type SecretUses = BTreeMap<String, Vec<String>>;
 
-impl Management<OverFiles> {
+impl Files {
     /// The secrets, by name.
     pub fn secrets(&self) -> Result<SecretList, Failure> {
         let keyring = self.keyring()?;

@@ -7,12 +7,12 @@ use crate::{
     activity::{ActivityRecord, PAGE, RecordPage, RecordQuery},
     cli::failure::Done,
     daemon_client::{self, DaemonClient},
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 /// Where records come from.
 pub(super) struct RecordSource {
-    pub(super) files: Management<OverFiles>,
+    pub(super) files: Files,
     pub(super) daemon: DaemonClient,
 }
 

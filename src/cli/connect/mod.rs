@@ -23,7 +23,7 @@ use crate::{
         home_places, is_free, may_be_connected, our_address, shown_token,
     },
     daemon_client::DaemonClient,
-    management::{Management, OverFiles, ServerList},
+    management::{Files, ServerList},
     text::secret::Secret,
 };
 
@@ -68,7 +68,7 @@ pub(super) struct ConnectCommand {
 
 /// Connects one client or disconnects it, and revokes the token that was issued to it where its entry shows that no more.
 async fn change(
-    files: &Management<OverFiles>,
+    files: &Files,
     (places, reaching): (&ClientPlaces, &Reaching),
     request: &ConnectRequest<'_>,
     is_undo: bool,
@@ -107,11 +107,7 @@ pub(super) fn put_in(
 }
 
 /// That there is what an endpoint names. The daemon may have a server that stands in no file, as the demo does.
-async fn check_named(
-    files: &Management<OverFiles>,
-    daemon: Option<&mut DaemonClient>,
-    endpoint: &str,
-) -> Done {
+async fn check_named(files: &Files, daemon: Option<&mut DaemonClient>, endpoint: &str) -> Done {
     let mut servers = Vec::new();
     if let Some(daemon) = daemon {
         let listed: ServerList = daemon.fetch("/api/v1/servers").await?;

@@ -11,12 +11,12 @@ use crate::{
         self, Client, ClientFile, ClientPlaces, ImportReport, home_places, our_address, real_path,
     },
     daemon_client::DaemonClient,
-    management::{DaemonLocation, Management, OverFiles},
+    management::{DaemonLocation, Files},
 };
 
 /// Reads the files of these clients and paths, or all that are known.
 pub(in crate::cli) fn gather(
-    files: &Management<OverFiles>,
+    files: &Files,
     daemon: &DaemonClient,
     from: &[String],
 ) -> Done<ImportReport> {
@@ -35,7 +35,7 @@ pub(in crate::cli) fn gather(
 
 /// What becomes of servers that were pasted.
 pub(in crate::cli) fn pasted(
-    files: &Management<OverFiles>,
+    files: &Files,
     daemon: &DaemonClient,
     text: &str,
     name: Option<&str>,
@@ -85,7 +85,7 @@ fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<Client
 }
 
 /// That every word is a client or a file, before anything is done.
-pub(in crate::cli) fn check_words(files: &Management<OverFiles>, words: &[String]) -> Done {
+pub(in crate::cli) fn check_words(files: &Files, words: &[String]) -> Done {
     let own = real_path(files.config_file());
     named(&home_places()?, words, &own).map(|_| ())
 }

@@ -32,7 +32,7 @@ use crate::{
         move_out, our_address,
     },
     daemon_client::{AnswerDeadline, DaemonClient},
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 /// Import servers from your AI clients and other proxies
@@ -238,7 +238,7 @@ pub(super) async fn add(
 
 /// What was pasted, with all that is new of it chosen.
 pub(super) fn read_pasted(
-    files: &Management<OverFiles>,
+    files: &Files,
     daemon: &DaemonClient,
     text: &str,
     name: Option<&str>,
@@ -255,7 +255,7 @@ pub(super) fn read_pasted(
 
 /// Asks for values of placeholders, checks whether the servers work if that is wanted, and then stores their secrets where they are to be.
 pub(super) async fn fill_in(
-    files: &Management<OverFiles>,
+    files: &Files,
     daemon: &mut DaemonClient,
     report: &mut ImportReport,
     is_checked: bool,

@@ -8,7 +8,7 @@ use super::super::{
 };
 use crate::{
     clients::{Client, ClientRow, ImportReport, MovesBack, home_places, move_back, our_address},
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 /// Whether the person at the terminal wants them removed.
@@ -75,7 +75,7 @@ pub(in crate::cli) fn say_put_back(
 }
 
 /// Puts back what was removed from the files of these clients, or of all.
-pub(super) fn undo(files: &Management<OverFiles>, from: &[String], out: Output) -> Done {
+pub(super) fn undo(files: &Files, from: &[String], out: Output) -> Done {
     let known = |word: &String| {
         let failure = || CommandFailure::usage(format!("no client {word:?} is known"));
         let step = "`mcpproxy import --help` lists the clients";

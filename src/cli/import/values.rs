@@ -7,10 +7,7 @@ use super::super::{
     output::{self, Output},
     secret,
 };
-use crate::{
-    clients::ImportReport,
-    management::{Management, OverFiles},
-};
+use crate::{clients::ImportReport, management::Files};
 
 /// Where secrets go that an entry has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -34,7 +31,7 @@ pub(in crate::cli) fn fill_placeholders(report: &mut ImportReport, out: Output) 
 
 /// Stores secrets outside the configuration file, if that is said or wanted.
 pub(in crate::cli) fn keep_secrets(
-    files: &Management<OverFiles>,
+    files: &Files,
     report: &mut ImportReport,
     place: Option<SecretsPlace>,
     out: Output,

@@ -11,7 +11,7 @@ use crate::{
         carried::{CarriedOptions, utf8},
         failure::{Done, own_program},
     },
-    management::{Management, OverFiles},
+    management::Files,
     process,
 };
 
@@ -43,7 +43,7 @@ pub(super) struct ServiceDefinition {
 
 impl ServiceDefinition {
     /// What is to be started for this configuration with these options.
-    pub(super) fn new(files: &Management<OverFiles>, options: &CarriedOptions) -> Done<Self> {
+    pub(super) fn new(files: &Files, options: &CarriedOptions) -> Done<Self> {
         let places = files.places();
         let mut arguments = vec!["--config".to_owned(), utf8(&places.config_file)?];
         if places.data_dir_given {

@@ -22,7 +22,7 @@ use crate::{
     },
     config,
     daemon_client::DaemonClient,
-    management::{Management, OverFiles},
+    management::Files,
     storage,
 };
 
@@ -77,7 +77,7 @@ impl InstallService {
         dry_run(file.kind, &path, &text, self.wanted_start(), out)
     }
 
-    fn definition(&self, files: &Management<OverFiles>) -> Done<(ServiceFile, ServiceDefinition)> {
+    fn definition(&self, files: &Files) -> Done<(ServiceFile, ServiceDefinition)> {
         let file = ServiceFile::of(&self.manager)?;
         let definition = ServiceDefinition::new(files, &self.options)?;
         // A service has variables of its own, so none is missing here.
@@ -94,7 +94,7 @@ impl InstallService {
     }
 
     /// Writes the file and registers it. Gives whether there was a file before, too.
-    async fn install(&self, files: &Management<OverFiles>) -> Done<(InstallReport, bool)> {
+    async fn install(&self, files: &Files) -> Done<(InstallReport, bool)> {
         let (file, definition) = self.definition(files)?;
         let text = file.text(&definition);
         let path = file.path.display().to_string();
@@ -209,7 +209,7 @@ pub(super) const LOOK: &str = "`mcpproxy logs` says why";
 /// Installs the service with the usual options, and starts it. Whether the daemon was started, what is left for the person to do, and why
 /// no service manager can be told, if none can.
 pub(in crate::cli) async fn install(
-    files: &Management<OverFiles>,
+    files: &Files,
 ) -> Done<(bool, Vec<String>, Option<CommandFailure>)> {
     let usual = InstallService {
         options: CarriedOptions::default(),

@@ -8,12 +8,12 @@ use super::{
 use crate::{
     clients::{Client, ClientRow, ConnectRequest, Reaching, client_rows, home_places, our_address},
     daemon_client::DaemonClient,
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 /// Connects the clients that are meant.
 pub(super) fn connect_clients(
-    files: &Management<OverFiles>,
+    files: &Files,
     daemon: &DaemonClient,
     choice: &Choice,
     report: &mut SetupReport,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::{self, EditError, Listen},
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 /// What a new configuration says.
@@ -26,7 +26,7 @@ const BEGINNING: &str = "\
 
 /// Writes a configuration where there is none, and the address that was chosen, and reports both.
 pub(super) fn configure(
-    files: &Management<OverFiles>,
+    files: &Files,
     listen: Option<Listen>,
     report: &mut SetupReport,
     out: Output,

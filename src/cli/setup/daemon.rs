@@ -14,14 +14,14 @@ use crate::{
     config::{Listen, Places},
     daemon_client::DaemonClient,
     doctor::{self, TakenPort},
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 impl SetupCommand {
     /// The daemon: the one that runs, or a new one, as a service or in the background.
     pub(super) async fn daemon(
         &self,
-        files: &Management<OverFiles>,
+        files: &Files,
         report: &mut SetupReport,
         out: Output,
     ) -> Done<DaemonClient> {
@@ -61,7 +61,7 @@ impl SetupCommand {
 
 /// The daemon, if clients can reach it.
 async fn reachable(
-    files: &Management<OverFiles>,
+    files: &Files,
     daemon: DaemonClient,
     (how, did): (&'static str, &str),
     report: &mut SetupReport,
@@ -89,7 +89,7 @@ async fn reachable(
 }
 
 /// That no client would reach the daemon that runs.
-async fn without_http(files: &Management<OverFiles>, options: &[String]) -> CommandFailure {
+async fn without_http(files: &Files, options: &[String]) -> CommandFailure {
     let listen = match files.supposed_settings() {
         Ok(found) => found.settings.listen,
         Err(error) => return error.into(),
@@ -116,7 +116,7 @@ fn taken_port(what: &str, taken: &TakenPort, setup: &str, places: &Places) -> Co
 
 /// The address of a daemon that is to be started: where another program has the wanted one, a free one, which the person agrees to.
 pub(super) async fn free_address(
-    files: &Management<OverFiles>,
+    files: &Files,
     chosen: Option<Listen>,
     yes: bool,
     out: Output,

@@ -13,12 +13,12 @@ use crate::{
     clients::{ClientPlaces, FoundOutcome, FoundServer, ImportReport, move_out},
     config::OurAddress,
     daemon_client::DaemonClient,
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 /// Imports the servers that were chosen.
 pub(super) async fn import_servers(
-    files: &Management<OverFiles>,
+    files: &Files,
     daemon: Option<DaemonClient>,
     choice: &Choice,
     secrets: Option<SecretsPlace>,

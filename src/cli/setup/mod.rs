@@ -33,7 +33,7 @@ use super::{
 use crate::{
     clients::{client_of_word, home_places, our_address},
     config::Listen,
-    management::{Management, OverFiles},
+    management::Files,
 };
 
 /// Import servers, start the daemon and connect your clients
@@ -120,7 +120,7 @@ impl SetupCommand {
 
     async fn steps(
         &self,
-        files: &Management<OverFiles>,
+        files: &Files,
         listen: Option<Listen>,
         import: &Choice,
         connect: &Choice,

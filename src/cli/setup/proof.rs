@@ -25,7 +25,7 @@ use crate::{
     config::Provider,
     daemon_client::DaemonClient,
     gate::Standing,
-    management::{Management, OverFiles, ServerList, ServerRow, ServerState},
+    management::{Files, ServerList, ServerRow, ServerState},
     storage::in_words,
 };
 
@@ -43,7 +43,7 @@ const LONGEST_ANSWER: u64 = 4 << 20;
 
 /// Makes the call.
 pub(super) async fn call(
-    files: &Management<OverFiles>,
+    files: &Files,
     daemon: &DaemonClient,
     report: &mut SetupReport,
     out: Output,

@@ -22,7 +22,7 @@ use crate::{
     clients::ImportReport,
     config::WrittenTransport,
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    management::{Management, OverFiles, ServerChange},
+    management::{Files, ServerChange},
     process::is_command_line,
     storage::in_words,
     text::names::ServerName,
@@ -103,7 +103,7 @@ impl AddServer {
     async fn add_pasted(
         &self,
         text: &str,
-        files: &Management<OverFiles>,
+        files: &Files,
         mut daemon: DaemonClient,
         out: Output,
     ) -> Done {
@@ -124,12 +124,7 @@ impl AddServer {
         import::add_pasted(daemon, report, self.is_held, out).await
     }
 
-    async fn add_typed(
-        self,
-        files: &Management<OverFiles>,
-        mut daemon: DaemonClient,
-        out: Output,
-    ) -> Done {
+    async fn add_typed(self, files: &Files, mut daemon: DaemonClient, out: Output) -> Done {
         let Some(name) = self.name.clone() else {
             let failure = CommandFailure::usage("no name is given").undone("nothing was added");
             return Err(failure.next("`mcpproxy upstream add NAME -- COMMAND`"));

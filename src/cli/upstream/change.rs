@@ -18,7 +18,7 @@ use super::super::{
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     failure::error_code::ErrorCode,
-    management::{Enabled, Management, OverFiles, ServerChange},
+    management::{Enabled, Files, ServerChange},
     text::names::as_argument,
 };
 
@@ -96,7 +96,7 @@ fn failed(name: &str, failure: &CommandFailure) -> Value {
 
 /// Makes the changes of several servers by one change of the file. Of one that is not here the reason is not known yet.
 async fn at_once(
-    files: &Management<OverFiles>,
+    files: &Files,
     daemon: &mut DaemonClient,
     verb: Verb,
     names: &[String],

@@ -12,7 +12,7 @@ use super::super::{
 };
 use crate::{
     daemon_client,
-    management::{LogLines, Management, OverFiles},
+    management::{Files, LogLines},
 };
 
 /// Show a server's log
@@ -51,7 +51,7 @@ impl ShowLogs {
 }
 
 /// Whether the file names the server. One that cannot be read names all.
-fn is_configured(files: &Management<OverFiles>, name: &str) -> bool {
+fn is_configured(files: &Files, name: &str) -> bool {
     files.settings().map_or(true, |settings| {
         let mut broken = settings.broken.iter();
         settings.servers.contains_key(name) || broken.any(|broken| broken.name == name)

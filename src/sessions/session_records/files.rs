@@ -25,7 +25,7 @@ const RECORD: usize = 24;
 const APPENDED: usize = 4096;
 
 /// The folder. Only one has it at a time: the data folder has a lock.
-pub(super) struct Files {
+pub(super) struct RecordFiles {
     folder: PathBuf,
     origin: [u8; 8],
     /// The file of ended ids, to append to.
@@ -36,7 +36,7 @@ pub(super) struct Files {
     is_torn: bool,
 }
 
-impl Files {
+impl RecordFiles {
     /// Opens the folder, and reads what it says. Without a readable file of ended ids none is known, so no id of before is continued.
     pub(super) fn open(folder: &Path, now: u32) -> io::Result<(Self, EndedIds, KeptIndex)> {
         storage::create_private_subfolder(folder)?;
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn what_has_ended_reads_back_and_a_cut_record_is_passed_over() {
         let folder = tempfile::tempdir().expect("a folder");
-        let open = |now| Files::open(folder.path(), now).expect("a folder of ours");
+        let open = |now| RecordFiles::open(folder.path(), now).expect("a folder of ours");
         let (mut files, _, _) = open(1);
         let origin = files.origin();
         files.end(session("a")).expect("written");
@@ -253,7 +253,7 @@ mod tests {
             return;
         };
         let folder = tempfile::tempdir().expect("a folder");
-        let open = || Files::open(folder.path(), 1).expect("a folder of ours");
+        let open = || RecordFiles::open(folder.path(), 1).expect("a folder of ours");
         let (mut files, mut ended, _) = open();
         files.ended = full;
         files.end(session("a")).expect_err("the disk is full");
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn without_a_readable_file_no_session_of_before_is_continued() {
         let folder = tempfile::tempdir().expect("a folder");
-        let open = || Files::open(folder.path(), 1).expect("a folder of ours");
+        let open = || RecordFiles::open(folder.path(), 1).expect("a folder of ours");
         let (mut files, _, _) = open();
         files.end(session("a")).expect("written");
         let file = ended_file(folder.path());

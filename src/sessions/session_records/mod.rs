@@ -19,7 +19,7 @@ use tokio::time::timeout;
 pub use self::task::SessionRecordsTask;
 use self::{
     ended::EndedIds,
-    files::Files,
+    files::RecordFiles,
     kept::KeptIndex,
     queue::{SessionAction, SessionCommands},
 };
@@ -86,7 +86,7 @@ struct Shared {
 impl SessionRecords {
     /// Opens what is in this data folder. What is damaged is set aside.
     pub fn open(data_dir: &Path) -> io::Result<(Self, SessionRecordsTask)> {
-        let (files, ended, kept) = Files::open(&folder(data_dir), now())?;
+        let (files, ended, kept) = RecordFiles::open(&folder(data_dir), now())?;
         let commands = Arc::new(SessionCommands::default());
         let records = Self(Arc::new(Shared {
             data_dir: Some(data_dir.to_owned()),

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Content, RecordedSession, SessionRecords,
-    files::Files,
+    files::RecordFiles,
     now,
     queue::{SessionAction, SessionCommand, SessionCommands},
 };
@@ -32,7 +32,7 @@ pub struct SessionRecordsTask {
 }
 
 struct Writer {
-    files: Files,
+    files: RecordFiles,
     failures: LogThrottle,
     removals: LogThrottle,
     pruned: Instant,
@@ -41,7 +41,7 @@ struct Writer {
 impl SessionRecordsTask {
     pub(super) fn new(
         records: SessionRecords,
-        files: Files,
+        files: RecordFiles,
         commands: Arc<SessionCommands>,
     ) -> Self {
         let writer = Writer {
