@@ -6,9 +6,7 @@ use std::{
 };
 
 use super::seen_call::SeenCall;
-use crate::{
-    failure::error_code::ErrorCode, telemetry::metrics::Metrics, trust::fingerprint::Fingerprint,
-};
+use crate::{failure::ErrorCode, telemetry::metrics::Metrics, trust::fingerprint::Fingerprint};
 
 /// Who changes servers and settings.
 pub(super) const OPERATOR: &str = "operator";

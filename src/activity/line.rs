@@ -5,7 +5,7 @@ use super::{
     record::{ActivityRecord, shown_call},
     seen_call::SeenCall,
 };
-use crate::failure::error_code::ErrorCode;
+use crate::failure::ErrorCode;
 
 /// By what these lines are told from others, and left out: `MCPPROXY_LOG=info,mcpproxy::activity=warn`.
 pub(super) const TARGET: &str = "mcpproxy::activity";

@@ -73,7 +73,7 @@ use self::{
 };
 use crate::{
     config::{Kept, Settings},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     runtime::sync::Guarded,
     telemetry::{
         log_throttle::{COUNTED_APART, LogThrottles},

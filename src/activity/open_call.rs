@@ -14,7 +14,7 @@ use super::{
     },
 };
 use crate::{
-    failure::error_code::Failure,
+    failure::Failure,
     telemetry::spans::CallTrace,
     wire::{Raw, RpcError, Thing},
 };

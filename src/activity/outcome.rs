@@ -2,7 +2,7 @@
 
 use super::seen_call::CallEnd;
 use crate::{
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     wire::{Raw, result_type, tool_result},
 };
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{figures::program, record::ActivityRecord, redaction::Redaction};
 use crate::{
     config::duration,
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     text::{
         moment,
         names::{self, ServerName},

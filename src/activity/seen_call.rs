@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
 use super::course::CallCourse;
 use crate::{
-    failure::error_code::Failure,
+    failure::Failure,
     telemetry::spans::CallTrace,
     text::{cut::beginning, names::ServerName},
     wire::{Raw, Thing, method},

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     config::{ActivitySettings, Settings},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     wire::{Raw, Thing},
 };
 

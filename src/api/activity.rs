@@ -28,7 +28,7 @@ use crate::{
         ActivityRecord, CallFigures, ExportFormat, FigurePeriod, PAGE, RecordPage, RecordQuery,
         WantedFigures,
     },
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     management::Management,
 };
 

@@ -14,7 +14,7 @@ use super::{
     wrong,
 };
 use crate::{
-    failure::{error_code::Failure, step::NextStep},
+    failure::{Failure, NextStep},
     management::{Enabled, Management, ServerChange},
 };
 

@@ -17,7 +17,7 @@ use crate::{
         client_rows, connect, disconnect, endpoint_path, entry_name, give_token, home_places,
         our_address, shown_token, take_token,
     },
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     management::Files,
     text::secret::Secret,
 };

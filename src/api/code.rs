@@ -15,10 +15,7 @@ use super::{
 use crate::{
     access::Caller,
     call_context::CallContext,
-    failure::{
-        error_code::Failure,
-        shown_failure::{RestFailure, shown_failure},
-    },
+    failure::{Failure, RestFailure, shown_failure},
     telemetry::log_context::LoggedWork,
     wire::{Raw, method},
 };

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::{self, Places},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     management::{ConfigReport, Exposure, Files, Management, WrittenConfig},
 };
 

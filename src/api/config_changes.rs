@@ -13,7 +13,7 @@ use super::{
 use crate::{
     clients::{MovedServers, home_places, moved_here, our_address, put_back},
     config::ChangedValue,
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     management::{ConfigChange, ConfigHistory, ConfigPatch, UndoRequest},
 };
 

@@ -6,7 +6,7 @@ use super::{
     Answer, Api, ok,
     routes::{About, Routes},
 };
-use crate::{failure::error_code::ErrorCode, management::ServerChange};
+use crate::{failure::ErrorCode, management::ServerChange};
 
 pub(super) fn routes() -> Routes {
     let about = About::new(

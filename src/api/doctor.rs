@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     doctor::{self, DoctorReport, SeenDaemon, StartServers},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
 };
 
 pub(super) fn routes() -> Routes {

@@ -20,7 +20,7 @@ use crate::{
         Client, ImportReport, MovedServers, MovesBack, gather, gather_pasted, home_places,
         move_back, move_out, our_address,
     },
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
 };
 
 /// Limit: servers of one request.

@@ -19,10 +19,7 @@ use super::{
     verbs::Verbs,
 };
 use crate::{
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     management::{FollowedLog, LogLines, Management, last_lines},
     storage::in_words,
 };

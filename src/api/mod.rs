@@ -63,11 +63,7 @@ use crate::{
     access::Access,
     call_context::{CallIds, OpenSession},
     config::{NO_OBJECT, Places, json_mistake, read_unrepeated_object},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        plain_words::in_plain_words,
-        shown_failure::RestFailure,
-    },
+    failure::{ErrorCode, Failure, RestFailure, in_plain_words},
     management::{DaemonLocation, Files, Management},
     process::{ChildLedger, LoginPath},
     router::Router,

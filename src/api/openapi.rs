@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config,
-    failure::error_code::{ErrorCode, as_step, sentence},
+    failure::{ErrorCode, as_step, sentence},
 };
 
 /// Where it is.
@@ -334,7 +334,7 @@ fn point_here(schema: &mut Value) {
     }
 }
 
-/// [`crate::failure::error_code::Failure`] writes itself.
+/// [`crate::failure::Failure`] writes itself.
 fn failure() -> Value {
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     let text = |description: &str| json!({ "type": "string", "description": description });

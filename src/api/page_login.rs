@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     access::operators::{LINK_LIFETIME, OperatorPass},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     management::PageLink,
     storage::in_words,
 };

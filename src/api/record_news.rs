@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use serde_json::json;
 
 use super::sse::{StreamNews, event};
-use crate::{activity::RecordQuery, failure::error_code::Failure, management::Management};
+use crate::{activity::RecordQuery, failure::Failure, management::Management};
 
 /// Limit: records in one event.
 const AT_ONCE: usize = 200;

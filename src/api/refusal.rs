@@ -6,7 +6,7 @@ use http::{HeaderValue, StatusCode, header};
 use super::answer;
 use crate::{
     access::operators::NotAnOperator,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
 };
 
 /// Where an operator finds the key. It names no folder of this machine: anybody may read it.

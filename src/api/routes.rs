@@ -12,7 +12,7 @@ use super::{
     Api,
     strict_requests::{Described, Parameter, only_described},
 };
-use crate::failure::error_code::ErrorCode;
+use crate::failure::ErrorCode;
 
 /// Writes a schema down, and what it refers to into the generator.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;

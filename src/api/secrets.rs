@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     clients::to_keyring,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     management::{Files, SecretList, SecretRow, ServerChange, secret_value},
     text::secret::Secret,
 };

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     access::Caller,
     doctor::{self, TriedServer},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     management::{
         ApprovalBody, Enabled, Inspection, Management, ServerChange, ServerDetails, ServerList,
         ToolList, approver,

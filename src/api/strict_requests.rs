@@ -11,7 +11,7 @@ use axum::{
 };
 
 use super::{FailureResponse, MAX_BODY, wrong};
-use crate::{access::operators::OperatorPass, config::ChangeWay, failure::error_code::Failure};
+use crate::{access::operators::OperatorPass, config::ChangeWay, failure::Failure};
 
 /// A parameter that a request may have, with the least and the greatest value of a whole number.
 pub(super) type Parameter = (String, Option<(u64, Option<u64>)>);

@@ -9,7 +9,7 @@ use super::{
     verbs::Verbs,
 };
 use crate::{
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     management::{NewToken, NewlyIssued, TokenList, TokenRow},
 };
 

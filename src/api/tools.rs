@@ -16,7 +16,7 @@ use super::{
 use crate::{
     access::Caller,
     catalog::Matching,
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     gate::Variant,
     management::{Management, ShownTool, ToolList},
     router::search::{Detail, Search, SearchAnswer},

@@ -3,7 +3,7 @@
 use super::{Answer, Api, config};
 use crate::{
     access::Caller,
-    failure::error_code::Failure,
+    failure::Failure,
     management::{Backing, DaemonLocation, Files, Management, OverDaemon, OverFiles},
     router::search::{Detail, Search, search_lists},
     wire::Raw,

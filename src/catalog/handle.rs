@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     access::Caller,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     runtime::sync::Guarded,
     text::names::ServerName,
     trust::approvals::{ApprovalStep, PinPolicy, Pins},

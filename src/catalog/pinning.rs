@@ -11,10 +11,7 @@ use std::{
 use super::{ServerCatalog, Snapshot, Tool, suspicion::is_grave};
 use crate::{
     activity::{Activity, TouchedThing},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     text::names::ServerName,
     trust::{
         approvals::{

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ServerCatalog, ServerHabits, pinning::not_saved, saved_listings, server_habits};
 use crate::{
-    failure::error_code::Failure,
+    failure::Failure,
     text::names::ServerName,
     trust::approvals::{self, Ledger},
 };

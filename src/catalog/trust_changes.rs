@@ -13,7 +13,7 @@ use super::{
     withdrawal,
 };
 use crate::{
-    failure::error_code::Failure,
+    failure::Failure,
     text::names::ServerName,
     trust::approvals::{self, ApprovalStep, Ledger, PinPolicy, Pins},
 };

@@ -4,10 +4,7 @@ use std::path::Path;
 
 use super::pinning::{check_unlocked, save};
 use crate::{
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     trust::approvals::{self, ApprovalStep, Ledger, Lock},
 };
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     management::{AccessQuestion, AccessVerdict, AskedKind},
     router,
     text::names::{self, BUILT_IN_TOOLS},

@@ -24,7 +24,7 @@ use crate::{
     config::{Places, duration},
     daemon::ServeError,
     daemon_client::bridge::{BridgeHost, UnstartedDaemon},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     process,
     storage::in_words,
 };

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::json_mistake,
     daemon_client::{self, DaemonClient},
-    failure::step::NextStep,
+    failure::NextStep,
     management::{Files, ToolList, ToolRow},
     storage,
 };

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     config::{self, Warning},
     daemon_client::DaemonClient,
-    failure::step::NextStep,
+    failure::NextStep,
     management::{
         COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Files, ServerList,
         StatusReport, restart_warning,

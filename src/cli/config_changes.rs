@@ -17,7 +17,7 @@ use crate::{
     clients::{client_rows, home_places, our_address},
     config::{self, ChangeWay, ChangedValue, Needs},
     daemon_client::{self, AnswerDeadline},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     management::{
         ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, DaemonLocation, EditPath, Files,
         StatusReport, UndoRequest,

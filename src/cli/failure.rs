@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::pretty_json;
 use crate::{
     daemon_client::DaemonError,
-    failure::error_code::{ErrorCode, Failure, as_step},
+    failure::{ErrorCode, Failure, as_step},
     storage::in_words,
 };
 
@@ -196,7 +196,7 @@ impl From<Failure> for CommandFailure {
 #[cfg(test)]
 mod tests {
     use super::CommandFailure;
-    use crate::failure::error_code::{ErrorCode, Failure, as_step};
+    use crate::failure::{ErrorCode, Failure, as_step};
 
     #[test]
     fn a_next_step_begins_alike_whoever_wrote_it() {

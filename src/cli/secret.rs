@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::is_secret_name,
     daemon_client::{AnswerDeadline, DaemonClient, DaemonError},
-    failure::step::NextStep,
+    failure::NextStep,
     gate::Standing,
     keyring::LONGEST_VALUE,
     management::{Files, SECRET_NAMES, SecretRow, ServerList, ServerRow, secret_value},

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     config::BrokenEntry,
     daemon_client::{self, DaemonClient},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     management::{ServerDetails, ShownTool, ToolList, ToolRow},
     router,
 };

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     management::{ServerChange, ServerDetails, ToolList, ToolRow},
     router,
     text::names,

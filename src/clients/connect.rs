@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     storage,
     text::names::{self, ServerName},
 };

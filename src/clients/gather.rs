@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     config::{self, EditError, OurAddress},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Files},
     storage::in_words,

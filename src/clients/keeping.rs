@@ -16,7 +16,7 @@ use super::{
     servers::{ClientServer, Scope},
 };
 use crate::{
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     management::Files,
     text::{names::ServerName, secret::Secret},
 };

@@ -16,7 +16,7 @@ use super::{
     report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
     servers::ClientServer,
 };
-use crate::{config::OurAddress, failure::error_code::Failure, management::Files, storage};
+use crate::{config::OurAddress, failure::Failure, management::Files, storage};
 
 /// Removes those servers of the report from their files that are here now, of these clients, and work here as they do there; in a dry run
 /// it is only noted which. A client that is not connected would have no servers then, neither its own nor ours: its file stays as it is.

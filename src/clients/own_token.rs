@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     config::{IssuedToken, OurAddress},
-    failure::error_code::Failure,
+    failure::Failure,
     text::secret::Secret,
 };
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{client::Client, our_entry::ConnectTarget, servers::ClientServer};
 use crate::{
     config::{LeadsTo, OurAddress, Provider, Settings, loopback_port_of},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     management::{DaemonLocation, Files},
     process,
     storage::in_words,

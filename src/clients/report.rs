@@ -11,7 +11,7 @@ use super::{
     placeholders::Placeholder,
 };
 use crate::{
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     text::names,
 };
 

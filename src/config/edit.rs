@@ -12,7 +12,7 @@ use super::{
     tree::{Place, container, property, remove, remove_member, set, value_at, with_a_value},
 };
 use crate::{
-    failure::error_code::Failure,
+    failure::Failure,
     text::names::{BadServerName, ServerName},
 };
 

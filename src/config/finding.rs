@@ -6,7 +6,7 @@ use serde::de;
 
 use super::{keyring::NoSecret, unknown_keys};
 use crate::{
-    failure::step::NextStep,
+    failure::NextStep,
     text::{
         redact::{self, TextKind},
         secret::Secrets,

@@ -22,7 +22,7 @@ use super::{
     warning::Warning,
 };
 use crate::{
-    failure::step::NextStep,
+    failure::NextStep,
     text::{
         names::ServerName,
         secret::{Secret, Secrets},

@@ -11,10 +11,7 @@ use crate::{
         Settings,
         loopback::{is_loopback, without_brackets},
     },
-    failure::{
-        error_code::{ErrorCode, Failure},
-        shown_failure::shown_failure,
-    },
+    failure::{ErrorCode, Failure, shown_failure},
     telemetry::log_throttle::{LogThrottle, LogThrottles},
     text::cut::beginning,
 };

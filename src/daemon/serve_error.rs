@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, path::Path};
 
-use crate::{failure::error_code::ErrorCode, storage};
+use crate::{failure::ErrorCode, storage};
 
 /// Why the daemon does not run.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::AnswerDeadline;
-use crate::failure::error_code::ErrorCode;
+use crate::failure::ErrorCode;
 
 /// Why a request to the daemon failed.
 #[derive(Debug, thiserror::Error)]

@@ -26,10 +26,7 @@ pub use crate::text::percent::encoded;
 use crate::{
     api::FilesApi,
     config::SOCKET,
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     management::{Files, StatusReport, version_note},
     storage::in_words,
 };

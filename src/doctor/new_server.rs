@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::trial::{Trial, TrialOutcome};
 use crate::{
     config::Settings,
-    failure::step::NextStep,
+    failure::NextStep,
     process::{ChildLedger, LoginPath},
 };
 

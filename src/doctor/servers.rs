@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::{ServerEntry, Settings, Transport, duration},
-    failure::step::NextStep,
+    failure::NextStep,
     gate::{self, Standing},
     management::{LEFT_OUT_STEP, LeftOut, ServerRow, ServerState},
     process::{BaseEnvironment, Launch, LoginPath},

@@ -1,6 +1,13 @@
 //! Failures as every face shows them: their codes with statuses, and their form as JSON.
 
-pub mod error_code;
-pub mod plain_words;
-pub mod shown_failure;
-pub mod step;
+mod error_code;
+mod plain_words;
+mod shown_failure;
+mod step;
+
+pub use self::{
+    error_code::{ErrorCode, Failure, as_step, sentence},
+    plain_words::{for_model, in_plain_words, script_mistake},
+    shown_failure::{RestFailure, shown_failure},
+    step::NextStep,
+};

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     activity::CallStage,
     call_context::CallContext,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Admitted,
     link::Incoming,
     telemetry::spans::CallTrace,

@@ -9,7 +9,7 @@ use super::{label, questions::answer_or_refusal, request::EndpointKind};
 use crate::{
     call_context::{CallContext, ClientIdentity, ClientSender, ClientSession, NotAnswered},
     config::Root,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     text::names::ServerName,
     upstream::{
         ClientKey, ClientReach, InstanceScope, InstanceUser, OtherEra, ReachableClient, Sharing,

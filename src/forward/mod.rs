@@ -28,7 +28,7 @@ pub use self::{
 };
 use crate::{
     call_context::{CallContext, ClientSession},
-    failure::error_code::Failure,
+    failure::Failure,
     gate::Admitted,
     text::names::ServerName,
     upstream::{Upstream, Upstreams},

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     call_context::{CallContext, NotAnswered},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     text::names::ServerName,
     wire::{
         Id, Outcome, Raw, Request, RpcError, bridge, capabilities::capability_for,

@@ -1,7 +1,7 @@
 //! What is to be forwarded, and what of its params changes on the way.
 
 use crate::{
-    failure::error_code::Failure,
+    failure::Failure,
     gate::{Admitted, AdmittedMessage},
     trust::fingerprint::Fingerprint,
     wire::{Edit, Raw, RpcError, input_required, meta},

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     access::{Caller, ShownToken},
     config::{BrokenEntry, IssuedToken},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     text::names::{self, ServerName},
     trust::approvals::ThingKind,
     wire::{Target, Thing, TooLong, method},

@@ -1,7 +1,7 @@
 //! Words why something that is held may not be had. The reason is ours: nothing of the held text is in it.
 
 use crate::{
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     trust::{
         approvals::{Hold, HoldReason, ThingKind},
         scanner::is_only_a_name,

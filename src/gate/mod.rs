@@ -37,7 +37,7 @@ use crate::{
     activity::{DecidedAccess, GateDecision},
     catalog::{Catalog, ServerCatalog, Snapshot},
     config::Settings,
-    failure::error_code::Failure,
+    failure::Failure,
     wire::Target,
 };
 

@@ -9,7 +9,7 @@ use crate::{
     activity::DecidedAccess,
     catalog::ListedDefinition,
     config::{Policy, ServerAuth},
-    failure::error_code::Failure,
+    failure::Failure,
     text::visible::letters,
     trust::approvals::ThingKind,
     wire::{Target, Thing, method},

@@ -9,7 +9,7 @@ use crate::{
     activity::{DecidedAccess, GateDecision},
     catalog::{ServerCatalog, Snapshot, Tool},
     config::{BrokenEntry, IssuedToken, ServerEntry, Settings, ToolChanges},
-    failure::error_code::Failure,
+    failure::Failure,
     text::{names::ServerName, visible::letters},
     trust::approvals::{Hold, ThingKind},
     wire::{Raw, Target, Thing, TooLong},
@@ -302,7 +302,7 @@ mod tests {
     use crate::{
         catalog::Listing,
         config::{self, Surroundings},
-        failure::error_code::ErrorCode,
+        failure::ErrorCode,
         trust::approvals::{Ledger, Listed, Lock, PinPolicy},
         wire::{Raw, Revision},
     };

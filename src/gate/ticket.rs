@@ -9,7 +9,7 @@ use crate::{
     activity::GateDecision,
     catalog::Snapshot,
     config::Settings,
-    failure::error_code::Failure,
+    failure::Failure,
     text::names::ServerName,
     trust::{
         approvals::{Hold, HoldReason, ThingKind},

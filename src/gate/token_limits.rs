@@ -10,7 +10,7 @@ use super::{
 use crate::{
     access::{Caller, ShownToken},
     config::{AllowedCalls, IssuedToken, Settings},
-    failure::error_code::Failure,
+    failure::Failure,
     wire::{Target, Thing, method},
 };
 

@@ -6,7 +6,7 @@ use super::classify::{Effect, effect};
 use crate::{
     catalog::Tool,
     config::ServerEntry,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
 };
 
 /// How a caller declares a call. A client can approve each separately.

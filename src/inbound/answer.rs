@@ -7,10 +7,7 @@ use http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use super::{answering::Answer, bounds};
 use crate::{
     access::Refused,
-    failure::{
-        error_code::{ErrorCode, Failure},
-        shown_failure::shown_failure,
-    },
+    failure::{ErrorCode, Failure, shown_failure},
     link::MessageBody,
     wire::{
         FrameError, Id, MessageFrame, RpcError, error_frame,

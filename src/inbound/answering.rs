@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use super::{bounds, session::LegacySession};
 use crate::{
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     router::failed_result,
     wire::{Id, MessageFrame, Outcome, Raw, RpcError, error_frame, method, result_frame},
 };

@@ -1,10 +1,7 @@
 //! What one client may make the daemon keep, and the refusals where there is no room for more.
 
 use crate::{
-    failure::{
-        error_code::{ErrorCode, Failure},
-        shown_failure::shown_failure,
-    },
+    failure::{ErrorCode, Failure, shown_failure},
     wire::RpcError,
 };
 

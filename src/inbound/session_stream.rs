@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     access::Caller,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     router::View,
     wire::{Id, RpcError, error_frame},
 };

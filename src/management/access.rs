@@ -20,10 +20,7 @@ use crate::{
         ANONYMOUS, AclRule, IssuedToken, NamePattern, OPERATOR, Policy, Settings, UriPattern,
         Wildcard, check_name,
     },
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     gate::Variant,
     text::names::{self, BUILT_IN_TOOLS},
 };

@@ -3,10 +3,7 @@
 use super::{Backing, Management};
 use crate::{
     activity::{ActivityReader, ActivityRecord, RecordPage, RecordQuery, UnreadableActivity},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
 };
 
 impl<B: Backing> Management<B> {

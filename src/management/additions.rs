@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::Change,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     text::names::ServerName,
 };
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{
     config::RateLimit,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     runtime::sync::Guarded,
 };
 

@@ -4,7 +4,7 @@
 use super::{ServerRow, ServerState};
 use crate::{
     config::TransportKind,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     text::{
         cut::shortened,
         redact::{self, TextKind},

@@ -16,10 +16,7 @@ use crate::{
     access::Caller,
     catalog::Snapshot,
     config::{AgentManagement, Change, ChangeAuthor, Provider, Settings, Warning},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        plain_words::for_model,
-    },
+    failure::{ErrorCode, Failure, for_model},
     gate::{self, Moment, Rules},
     text::names::ServerName,
     wire::{Target, method},

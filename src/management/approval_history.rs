@@ -13,7 +13,7 @@ use crate::{
         ChangeOf, ChangeToUndo, ChangedValue, EditError, GivenApprovals, Needs, NotUndone,
         NotedApprovals,
     },
-    failure::error_code::Failure,
+    failure::Failure,
     text::{names::ServerName, secret::Secrets},
     trust::approvals::{ApprovalStep, SteppedThing, ThingKind},
 };

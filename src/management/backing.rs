@@ -7,7 +7,7 @@ use crate::{
     authorization::LoginTrouble,
     catalog::{ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot},
     config::{Change, ChangeOf, History, OurAddress, Settings, TextChange, WriteError},
-    failure::error_code::Failure,
+    failure::Failure,
     text::names::ServerName,
     trust::approvals::ApprovalStep,
     upstream::Status,

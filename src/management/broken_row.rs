@@ -7,7 +7,7 @@ use super::{
 use crate::{
     catalog::Snapshot,
     config::{BrokenEntry, Settings},
-    failure::{error_code::ErrorCode, step::NextStep},
+    failure::{ErrorCode, NextStep},
     gate,
 };
 

@@ -17,10 +17,7 @@ use crate::{
         HistoryEntry, IssuedTokens, Needs, NotUndone, SettingEdit, Surroundings, TextChange,
         TextMark, UndoTarget, WantedValue, Warning, judged, keys_of_path, with_edits,
     },
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     runtime::sync::Guarded,
     storage::in_words,
 };

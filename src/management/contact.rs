@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::{Change, ChangeOf},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate,
     runtime::long_work::LongWork,
 };

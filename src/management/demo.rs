@@ -5,10 +5,7 @@ use super::{Backing, Management, patching::Rights, servers::ServerChange};
 use crate::{
     activity::OperatorChange,
     config::{DEMO, DemoOrigin, DemoRefused},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     process::own_program,
     storage::in_words,
 };

@@ -8,10 +8,7 @@ use crate::{
     },
     catalog::Snapshot,
     config::{ServerEntry, Settings},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     gate::{Rules, Variant},
     text::{
         names::{ServerName, as_argument},

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Management, gated::server_refusal};
 use crate::{
     catalog::Snapshot,
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     gate,
     text::names::ServerName,
     upstream::{State, Upstream},

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
     config::{Author, Change, OPERATOR, ServerEntry, Settings},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::{self, Standing, Variant},
     text::secret::Secrets,
     trust::{

@@ -6,10 +6,7 @@ use super::{Management, ServerChange, ServerRow, gated::server_refusal};
 use crate::{
     authorization::{LoginError, ServerLogin},
     config::{Settings, Transport},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
 };
 
 pub use crate::authorization::{LoginProgress, LoginStarted};

@@ -76,7 +76,7 @@ pub use self::{
     tools::{ShownTool, ToolList, ToolRow},
     what_matters::{ChangeKind, DefinitionChange, WhatMatters},
 };
-use crate::{catalog::Snapshot, config::Settings, failure::error_code::Failure};
+use crate::{catalog::Snapshot, config::Settings, failure::Failure};
 
 /// The operator's verbs. Cheap to clone.
 pub struct Management<B = OverDaemon>(Arc<B>);

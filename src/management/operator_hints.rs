@@ -7,10 +7,7 @@ use super::{
 use crate::{
     catalog::Snapshot,
     config::{BrokenEntry, ServerEntry, Settings, TransportKind},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     text::{
         names::{self, ServerName, as_argument},
         percent::encoded,

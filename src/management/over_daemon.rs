@@ -23,7 +23,7 @@ use crate::{
         Change, ChangeOf, DEMO, History, Keeper, OurAddress, ServerEntry, Settings, Start,
         TextChange, WriteError, edit_all,
     },
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate,
     text::names::ServerName,
     trust::approvals::{ApprovalStep, ThingKind, Which},

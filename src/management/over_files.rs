@@ -21,10 +21,7 @@ use crate::{
         KeyringLookup, LoadError, OurAddress, Places, Settings, Supposed, TextChange, Variables,
         Warning, WriteError,
     },
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     gate,
     keyring::{self, Keyring},
     process,

@@ -17,10 +17,7 @@ use crate::{
         ServerPatch, Warning, WriteError, entry_fault, fingerprint_as_written, is_entry_key,
         written_entry,
     },
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     runtime::sync::Guarded,
     text::names::ServerName,
 };

@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Files;
 use crate::{
     config::{self, is_secret_name},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     keyring::{Keyring, KeyringError, LONGEST_VALUE, SecretStore, StoredSecrets},
     text::secret::Secret,
 };

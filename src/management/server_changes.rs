@@ -13,7 +13,7 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{self, Change, ChangeOf, EntryFlag, written_entry},
-    failure::error_code::Failure,
+    failure::Failure,
     runtime::sync::Guarded,
 };
 

@@ -22,10 +22,7 @@ use crate::{
         ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport, TransportKind,
         Warning,
     },
-    failure::{
-        error_code::{ErrorCode, Failure, as_step},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep, as_step},
     gate::{self, Standing},
     process,
     storage::in_words,

@@ -17,10 +17,7 @@ use crate::{
         AllowedCalls, ChangeOf, ChangedValue, EditError, IssuedToken, IssuedTokens, Needs,
         NotUndone, Settings, TokenError, TokenHash, duration,
     },
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     sessions::sealing::random_secret,
     storage::{self, in_words},
     text::{moment, names, secret::Secret},

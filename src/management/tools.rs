@@ -9,10 +9,7 @@ use super::{
 use crate::{
     catalog::{ServerCatalog, Snapshot, Tool, without_values},
     config::{BrokenEntry, Settings},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     text::names,
     wire::Raw,
 };

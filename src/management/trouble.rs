@@ -4,7 +4,7 @@ use super::{
     Connections,
     gated::{step_while_held, wants_more},
 };
-use crate::{config::ServerEntry, failure::step::NextStep, gate};
+use crate::{config::ServerEntry, failure::NextStep, gate};
 
 /// What is wrong with a server, and what to do.
 pub(super) struct Trouble {

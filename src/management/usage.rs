@@ -3,7 +3,7 @@
 use super::{Backing, Management, gated::tool_refusal};
 use crate::{
     activity::{UsageQuery, UsageReport},
-    failure::error_code::Failure,
+    failure::Failure,
 };
 
 impl<B: Backing> Management<B> {

@@ -5,10 +5,7 @@ use serde_json::{Map, Value};
 use super::{Backing, Management};
 use crate::{
     config::{Change, ChangeOf, EditError, NotUndone, WriteError},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     process, storage,
     text::names::{BadServerName, as_argument},
 };

@@ -14,7 +14,7 @@ use tokio::process::Command;
 use super::{BaseEnvironment, container};
 use crate::{
     config::{self, Isolation, ServerEntry},
-    failure::step::NextStep,
+    failure::NextStep,
     storage,
     text::{
         names::{self, ServerName},

@@ -5,7 +5,7 @@ use super::Router;
 use crate::{
     access::Caller,
     call_context::CallContext,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::{self, Admitted},
     upstream::State,
     wire::Target,

@@ -8,7 +8,7 @@ use crate::{
     activity::OpenCall,
     call_context::CallContext,
     config::{RoutingMode, Settings},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     text::names::{self, ServerName},
     trust::approvals::ThingKind,

@@ -4,7 +4,7 @@ use super::{RequestError, Router, View, recording};
 use crate::{
     activity::{CallStage, OpenCall},
     call_context::CallContext,
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     forward::{EndpointKind, ForwardRequest},
     gate::Admitted,
     text::names::ServerName,

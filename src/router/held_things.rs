@@ -8,7 +8,7 @@ use crate::{
     access::Caller,
     catalog::{self, ServerCatalog},
     config::ServerEntry,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Moment,
     trust::{
         approvals::ThingKind,

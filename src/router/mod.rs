@@ -40,10 +40,7 @@ use crate::{
     catalog::Catalog,
     code_execution::Scripts,
     config::{RoutingMode, Settings},
-    failure::{
-        error_code::{ErrorCode, Failure},
-        shown_failure::shown_failure,
-    },
+    failure::{ErrorCode, Failure, shown_failure},
     forward::{EndpointKind, Forwarder, RequestError},
     gate::Gate,
     management::Management,

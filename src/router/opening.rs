@@ -9,7 +9,7 @@ use super::{Reply, RequestError, Router, View};
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity},
-    failure::{error_code::Failure, shown_failure::shown_failure},
+    failure::{Failure, shown_failure},
     forward::EndpointKind,
     text::names::ServerName,
     wire::{Edit, Outcome, Raw, Revision, RpcError, Target, bridge, method, presentation, splice},

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     activity::{CallBody, CallEntrance},
     call_context::CallContext,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Variant,
     wire::{Edit, Outcome, Raw, Thing, method, splice},
 };

@@ -11,7 +11,7 @@ use crate::{
     call_context::CallContext,
     catalog,
     config::ServerEntry,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Moment,
     text::names::BUILT_IN_TOOLS,
     trust::scanner::Scanner,

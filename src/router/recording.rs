@@ -9,7 +9,7 @@ use crate::{
     activity::{CallBody, CallEntrance, NewCall, OpenCall, RefusedNotice},
     call_context::{CallContext, CallId},
     config::RoutingMode,
-    failure::error_code::Failure,
+    failure::Failure,
     text::names::ServerName,
     wire::{Outcome, Request, Target},
 };

@@ -6,7 +6,7 @@ use super::{Router, definitions::other_uri};
 use crate::{
     call_context::{CallContext, NamedBy, NamedResources},
     catalog::{OfferedTemplate, Owner, fits, literal_length},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Admitted,
     link::ClientKey,
     runtime::sync::Guarded,

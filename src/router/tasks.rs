@@ -12,7 +12,7 @@ use crate::{
     access::Caller,
     call_context::CallContext,
     catalog::ServerCatalog,
-    failure::error_code::Failure,
+    failure::Failure,
     forward::{EndpointKind, RequestError},
     gate::Admitted,
     runtime::sync::Guarded,

@@ -10,7 +10,7 @@ use crate::{
     activity::CallBody,
     call_context::CallContext,
     catalog::Owner,
-    failure::error_code::Failure,
+    failure::Failure,
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
     runtime::long_work::LongWork,

@@ -6,7 +6,7 @@ use std::{num::NonZero, sync::Arc, thread, time::Duration};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::error_code::{ErrorCode, Failure};
+use crate::failure::{ErrorCode, Failure};
 
 /// How long a computation waits for its turn. Each takes well under a second.
 const TURN_TIMEOUT: Duration = Duration::from_secs(10);

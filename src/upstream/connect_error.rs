@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    failure::step::NextStep,
+    failure::NextStep,
     process::{StderrLog, engine_is_down},
     text::{
         cut::beginning,

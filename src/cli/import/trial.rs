@@ -11,7 +11,7 @@ use crate::{
     clients::ImportReport,
     daemon_client::{AnswerDeadline, DaemonClient},
     doctor::TriedServer,
-    failure::step::NextStep,
+    failure::NextStep,
 };
 
 /// Tries those that were chosen. The first that fails is said, with what it wrote.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     catalog::SEEN_LENGTH,
     daemon_client::{self, AnswerDeadline},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
     text::names::as_argument,
     trust::approvals::ThingKind,

@@ -17,7 +17,7 @@ use super::super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     management::{Enabled, Files, ServerChange},
     text::names::as_argument,
 };

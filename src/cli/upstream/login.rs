@@ -15,7 +15,7 @@ use super::super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    failure::{error_code::ErrorCode, step::NextStep},
+    failure::{ErrorCode, NextStep},
     management::{LoginProgress, LoginStarted, ServerChange},
 };
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     code_execution::{ScriptCode, ScriptFailure, limits},
-    failure::plain_words::script_mistake,
+    failure::script_mistake,
     wire::Raw,
 };
 

@@ -14,7 +14,7 @@ use crate::{
         Keeper, KeyringLookup, NoSecret, OurAddress, Overrides, ServerEntry, Settings,
         Surroundings, document, entry_fault, resolve::parse_with_secrets,
     },
-    failure::step::NextStep,
+    failure::NextStep,
     runtime::sync::Guarded,
     text::{names::ServerName, secret::Secret},
 };

@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
     daemon_client::{self, DaemonError, not_opened, open_socket},
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     inbound::LINES,
     management,
     text::secret::Secret,

@@ -23,7 +23,7 @@ use self::{
     requests::{ClientLine, ClientRequest, NoDaemon, PendingRequests},
 };
 use crate::{
-    failure::error_code::ErrorCode,
+    failure::ErrorCode,
     runtime::sync::Guarded,
     wire::{
         error_frame,

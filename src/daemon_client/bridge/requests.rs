@@ -9,10 +9,7 @@ use super::{
     notices::{NoticeChange, WantedNotices},
 };
 use crate::{
-    failure::{
-        error_code::{ErrorCode, Failure},
-        shown_failure::shown_failure,
-    },
+    failure::{ErrorCode, Failure, shown_failure},
     wire::{
         Id, Message, Raw, Request, Response, RpcError, error_frame, method, notification_frame,
         parse_client, request_frame,

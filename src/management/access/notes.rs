@@ -5,7 +5,7 @@ use crate::{
     access::{Caller, acl::Asked},
     catalog::Snapshot,
     config::{ANONYMOUS, IssuedToken, OPERATOR, Provider, RoutingMode, Settings},
-    failure::{error_code::Failure, step::NextStep},
+    failure::{Failure, NextStep},
     management::{gated, operator_hints},
     text::names::{self, BUILT_IN_TOOLS, as_argument},
 };

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Variant,
     router::{
         Reply, RequestError,

@@ -9,7 +9,7 @@ use crate::{
     access::Caller,
     catalog::Tool,
     config::Settings,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Moment,
     router::{Reply, RequestError, definitions::with_offered_views},
     text::{cut::beginning, names::ServerName},

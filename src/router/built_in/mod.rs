@@ -33,7 +33,7 @@ use crate::{
     activity::CallBody,
     call_context::CallContext,
     config::Settings,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Moment,
     telemetry::log_context::LoggedWork,
     wire::{Edit, Raw, Thing, method, splice},

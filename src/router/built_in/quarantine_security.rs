@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     router::{Reply, RequestError, held_things},
     wire::Raw,
 };

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     router::{
         Reply, RequestError,
         large_results::{KeptText, NOTICE_MAX, Notice},

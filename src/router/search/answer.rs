@@ -9,7 +9,7 @@ use crate::{
     access::Caller,
     catalog::{LONGEST_QUERY, Snapshot, WordShare, without_values},
     config::Settings,
-    failure::error_code::Failure,
+    failure::Failure,
     wire::Raw,
 };
 

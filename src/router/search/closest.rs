@@ -4,7 +4,7 @@ use super::{Search, ToolSearch};
 use crate::{
     access::Caller,
     catalog::Matching,
-    failure::error_code::Failure,
+    failure::Failure,
     gate::{Moment, Variant},
     runtime::long_work::Stop,
     text::names,

@@ -20,7 +20,7 @@ use self::{notice::Absent, run::SearchState};
 use crate::{
     access::Caller,
     catalog::{Catalog, Matching, Query, ServerCatalog, Tool, WordShare},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::{Gate, Moment, Variant},
     runtime::long_work::{LongWork, Stop},
     text::names::ServerName,

@@ -4,7 +4,7 @@ use super::{Omitted, Search};
 use crate::{
     catalog::{LONGEST_QUERY, MOST_FILTERS, MOST_PHRASES, Matching, Query},
     config::AllowedCalls,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Variant,
 };
 

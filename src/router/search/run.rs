@@ -10,7 +10,7 @@ use crate::{
     access::Caller,
     catalog::{Matching, Query, Searcher, Snapshot, Writer},
     config::{OPERATOR, Settings},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::{Rules, Variant},
     runtime::long_work::Stop,
     text::names::ServerName,

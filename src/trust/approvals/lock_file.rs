@@ -11,8 +11,7 @@ use serde_json::Value;
 
 use super::{ledger::Ledger, utc};
 use crate::{
-    failure::plain_words::in_plain_words, storage::in_words, trust::fingerprint::Fingerprint,
-    wire::json_fault,
+    failure::in_plain_words, storage::in_words, trust::fingerprint::Fingerprint, wire::json_fault,
 };
 
 /// The version of the file format.

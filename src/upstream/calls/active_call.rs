@@ -11,7 +11,7 @@ use super::{
     request_slots::RequestSlot,
 };
 use crate::{
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     link::{Exchange, Incoming, Link, News},
     text::names::ServerName,
     wire::{Id, Outcome, Raw, Request, Revision, bridge, method, result_type},

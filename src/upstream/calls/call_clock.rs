@@ -5,10 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::{
     config::duration,
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     text::names::ServerName,
 };
 

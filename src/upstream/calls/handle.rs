@@ -17,7 +17,7 @@ use crate::{
     authorization::{LoginStatus, LoginTrouble, ServerLogin},
     catalog::ServerCatalog,
     config::{ProtocolEra, RemoteKind, ServerEntry, SessionScope, Settings, Transport, duration},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Gate,
     link::{Authorization, Link},
     process::StderrLog,

@@ -7,7 +7,7 @@ use super::handle::Upstream;
 use crate::{
     authorization::LoginTrouble,
     config::duration,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::{self, Standing},
     link::LinkError,
     upstream::connect_error::ConnectError,

@@ -23,7 +23,7 @@ use crate::{
     activity::{CallCourse, CallStage},
     call_context::ClientSender,
     config::SessionScope,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::{Admitted, AdmittedMessage},
     link::{ClientKey, Entered, LinkError, Maker},
     text::names::ServerName,

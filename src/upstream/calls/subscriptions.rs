@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 
 use super::topic::NewsTopic;
 use crate::{
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     runtime::sync::Guarded,
     wire::{Notification, Raw},
 };

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
-    failure::step::NextStep,
+    failure::NextStep,
     link::{self, Authorization, Connection, Endpoint, Link, LinkError, Noise},
     upstream::{calls::handle::UpstreamShared, instance_scope::InstanceScope},
     wire::{Raw, RequestNumbers, Revision, instance::InstanceId},

@@ -6,7 +6,7 @@ use std::{collections::HashSet, fmt, time::Duration};
 use super::{ConnectError, own_requests};
 use crate::{
     catalog::Listing,
-    failure::step::NextStep,
+    failure::NextStep,
     link::{Link, LinkError},
     runtime::sync::Guarded,
     text::names::ServerName,

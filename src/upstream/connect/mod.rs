@@ -26,7 +26,7 @@ use crate::{
     authorization::Logins,
     catalog::Listing,
     config::{Keeper, ServerEntry, Settings, Transport, TransportKind},
-    failure::step::NextStep,
+    failure::NextStep,
     link::{Connection, Link, LinkError, News, Noise},
     process::{ChildLedger, LoginPath, Process},
     upstream::{

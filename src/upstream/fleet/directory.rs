@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::order::{Entering, NotEntered, Order};
 use crate::{
     access::InstanceUser,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     link::ClientKey,
     runtime::quick_map::QuickMap,
     text::names::ServerName,

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     access::InstanceUser,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     link::ClientKey,
     text::names::ServerName,
     upstream::{calls::handle::Upstream, instance_scope::InstanceScope},

@@ -11,7 +11,7 @@ use futures_util::{future::FutureExt, stream::StreamExt};
 use super::{Connected, Worker, listing::listed_in_words};
 use crate::{
     config::{ServerEntry, Transport},
-    failure::step::NextStep,
+    failure::NextStep,
     upstream::{
         calls::{
             handle::{Live, UpstreamShared},

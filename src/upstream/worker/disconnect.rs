@@ -4,7 +4,7 @@ use super::Worker;
 use crate::{
     activity::ServerStep,
     config::Transport,
-    failure::step::NextStep,
+    failure::NextStep,
     process::Grace,
     upstream::{
         connect::Open,

@@ -8,7 +8,7 @@ use super::Worker;
 use crate::{
     activity::ServerStep,
     authorization::LoginStatus,
-    failure::step::NextStep,
+    failure::NextStep,
     upstream::{
         calls::handle::{Live, UpstreamShared},
         connect_error::ConnectError,

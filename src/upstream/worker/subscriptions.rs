@@ -6,7 +6,7 @@ use futures_util::future::FutureExt;
 
 use super::Worker;
 use crate::{
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     link::Link,
     upstream::{
         calls::{

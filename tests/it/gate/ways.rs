@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeMap};
 
-use mcpproxy::failure::error_code::ErrorCode;
+use mcpproxy::failure::ErrorCode;
 
 use super::outcome::SAID;
 use crate::support::prelude::*;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     code_execution::limits,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     router::{Reply, RequestError},
     text::cut::beginning,
     wire::{Outcome, Raw, tool_result},

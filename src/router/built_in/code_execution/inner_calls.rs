@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     code_execution::limits,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Variant,
     router::{
         Reply, RequestError,

@@ -17,10 +17,7 @@ use crate::{
     access::Caller,
     code_execution::{NotStarted, Script, limits},
     config::Settings,
-    failure::{
-        error_code::{ErrorCode, Failure},
-        step::NextStep,
-    },
+    failure::{ErrorCode, Failure, NextStep},
     gate::Moment,
     router::{Reply, RequestError},
     text::names::{self, ServerName},

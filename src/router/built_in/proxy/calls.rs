@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     catalog::Owner,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Variant,
     router::{
         Reply, RequestError,

@@ -7,7 +7,7 @@ use super::super::{BuiltIn, Call, find};
 use crate::{
     access::Caller,
     catalog::{Owner, ServerCatalog, Snapshot, Template, fits, literal_length},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Moment,
     router::RequestError,
     text::names::ServerName,

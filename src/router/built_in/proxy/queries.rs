@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     catalog::Template,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure},
     gate::Moment,
     router::{
         RequestError,
