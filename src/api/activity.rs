@@ -28,7 +28,7 @@ use crate::{
         ActivityRecord, CallFigures, ExportFormat, FigurePeriod, PAGE, RecordPage, RecordQuery,
         WantedFigures,
     },
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     management::Management,
 };
 
@@ -207,7 +207,7 @@ async fn next(
     management: &Management,
     pages: Pages,
     format: ExportFormat,
-) -> Result<Option<(Bytes, Pages)>, Failure> {
+) -> Result<Option<(Bytes, Pages)>> {
     let Some((page, query)) = pages else {
         return Ok(None);
     };

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     access::Caller,
     call_context::CallContext,
-    failure::{Failure, RestFailure, shown_failure},
+    failure::{RestFailure, Result, shown_failure},
     gate::Variant,
     router::ToolRequest,
     telemetry::log_context::LoggedWork,
@@ -123,7 +123,7 @@ struct Coded {
 }
 
 /// Makes the call. Requests progress even where nobody reads it: it keeps the call alive.
-async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<Bytes, Failure> {
+async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<Bytes> {
     let DeclaredTool {
         variant,
         server,

@@ -14,7 +14,7 @@ use super::{
     wrong,
 };
 use crate::{
-    failure::{Failure, NextStep},
+    failure::{NextStep, Result},
     management::{Enabled, Management, ServerChange},
 };
 
@@ -118,7 +118,7 @@ fn repeated(names: &[String]) -> Option<&String> {
     names.iter().find(|name| !known.insert(*name))
 }
 
-fn shown(management: &Management, name: &str, outcome: Result<ServerChange, Failure>) -> Outcome {
+fn shown(management: &Management, name: &str, outcome: Result<ServerChange>) -> Outcome {
     match outcome {
         Ok(change) => Outcome::Done(Box::new(change)),
         Err(failure) => {

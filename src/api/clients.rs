@@ -17,7 +17,7 @@ use crate::{
         client_rows, connect, disconnect, endpoint_path, entry_name, give_token, home_places,
         our_address, shown_token, take_token,
     },
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     management::Files,
     text::secret::Secret,
 };
@@ -254,7 +254,7 @@ async fn take_own_token(State(api): State<Api>, Path(client): Path<String>) -> A
     ok(&OwnToken { connected, token })
 }
 
-fn reaching(files: &Files, api: &Api) -> Result<Reaching, Failure> {
+fn reaching(files: &Files, api: &Api) -> Result<Reaching> {
     let location = Some(&api.0.location);
     Reaching::new(files, location, our_address(files, location))
 }
@@ -269,7 +269,7 @@ fn body_or_default<T: Default + serde::de::DeserializeOwned>(
     }
 }
 
-pub(super) fn known(word: &str) -> Result<Client, Failure> {
+pub(super) fn known(word: &str) -> Result<Client> {
     client_of_word(word).map_err(|unknown| {
         let hint = "GET /api/v1/clients lists the clients.";
         Failure::new(ErrorCode::UnknownClient, unknown.to_string(), hint)
@@ -279,7 +279,7 @@ pub(super) fn known(word: &str) -> Result<Client, Failure> {
 /// Does it where it may wait for the disk.
 pub(super) async fn with_files<T: Send + 'static>(
     api: &Api,
-    what: impl FnOnce(&Files, &Api) -> Result<T, Failure> + Send + 'static,
+    what: impl FnOnce(&Files, &Api) -> Result<T> + Send + 'static,
 ) -> Result<T, FailureResponse> {
     let api = api.clone();
     Ok(blocking(move || what(&config::files(&api), &api)).await??)

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     access::Caller,
     call_context::CallContext,
-    failure::{Failure, RestFailure, shown_failure},
+    failure::{RestFailure, Result, shown_failure},
     telemetry::log_context::LoggedWork,
     wire::{Raw, method},
 };
@@ -94,7 +94,7 @@ async fn answer_of(
     context: &CallContext,
     arguments: &Raw,
     params: Option<&Raw>,
-) -> Result<Bytes, Failure> {
+) -> Result<Bytes> {
     let running = api.0.router.run_script(context, arguments, params);
     let result = running.logged_in(context.logged_as.clone()).await;
     let result = result?;

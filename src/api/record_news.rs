@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use serde_json::json;
 
 use super::sse::{StreamNews, event};
-use crate::{activity::RecordQuery, failure::Failure, management::Management};
+use crate::{activity::RecordQuery, failure::Result, management::Management};
 
 /// Limit: records in one event.
 const AT_ONCE: usize = 200;
@@ -27,10 +27,7 @@ pub(super) struct RecordNews {
 
 impl RecordNews {
     /// What comes from now on and fits, or after the record that the query names.
-    pub(super) async fn from_now(
-        management: Management,
-        filter: RecordQuery,
-    ) -> Result<Self, Failure> {
+    pub(super) async fn from_now(management: Management, filter: RecordQuery) -> Result<Self> {
         let noted = management.records_noted();
         let after = match filter.after {
             Some(after) => after,
@@ -78,7 +75,7 @@ impl RecordNews {
     }
 
     /// The next events, and whether there are no more.
-    async fn read(&mut self) -> Result<(Bytes, bool), Failure> {
+    async fn read(&mut self) -> Result<(Bytes, bool)> {
         let mut news = BytesMut::new();
         let newest = newest(&self.management).await?;
         if newest < self.after {
@@ -114,7 +111,7 @@ impl RecordNews {
 }
 
 /// The number of the newest record.
-async fn newest(management: &Management) -> Result<u64, Failure> {
+async fn newest(management: &Management) -> Result<u64> {
     let query = RecordQuery {
         limit: Some(1),
         ..RecordQuery::default()

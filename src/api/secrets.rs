@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     clients::to_keyring,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Result},
     management::{Files, SecretList, SecretRow, ServerChange, secret_value},
     text::secret::Secret,
 };
@@ -95,7 +95,7 @@ struct MovedValue {
 /// Does it where it may wait for the keyring.
 async fn with_files<T: Send + 'static>(
     api: &Api,
-    what: impl FnOnce(Files) -> Result<T, Failure> + Send + 'static,
+    what: impl FnOnce(Files) -> Result<T> + Send + 'static,
 ) -> Result<T, super::FailureResponse> {
     let api = api.clone();
     Ok(blocking(move || what(config::files(&api))).await??)

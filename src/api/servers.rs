@@ -24,7 +24,7 @@ use super::{
 use crate::{
     access::Caller,
     doctor::{self, TriedServer},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     management::{
         ApprovalBody, Enabled, Inspection, Management, ServerChange, ServerDetails, ServerList,
         ToolList, approver,
@@ -338,7 +338,7 @@ async fn patch<V: Verbs>(
 }
 
 /// What came of a change of one server.
-fn only(outcomes: Vec<Result<ServerChange, Failure>>) -> Answer {
+fn only(outcomes: Vec<Result<ServerChange>>) -> Answer {
     ok(&outcomes.into_iter().next().transpose()?)
 }
 

@@ -3,7 +3,7 @@
 use super::{Answer, Api, config};
 use crate::{
     access::Caller,
-    failure::Failure,
+    failure::{Failure, Result},
     management::{Backing, DaemonLocation, Files, Management, OverDaemon, OverFiles},
     router::search::{Detail, Search, search_lists},
     wire::Raw,
@@ -32,7 +32,7 @@ pub(super) trait Verbs: Clone + Send + Sync + 'static {
         caller: &Caller,
         search: &Search,
         detail: Detail,
-    ) -> impl Future<Output = Result<Raw, Failure>> + Send;
+    ) -> impl Future<Output = Result<Raw>> + Send;
 }
 
 impl Verbs for Api {
@@ -56,12 +56,7 @@ impl Verbs for Api {
         working.await.map_err(Failure::from)?
     }
 
-    async fn search(
-        &self,
-        caller: &Caller,
-        search: &Search,
-        detail: Detail,
-    ) -> Result<Raw, Failure> {
+    async fn search(&self, caller: &Caller, search: &Search, detail: Detail) -> Result<Raw> {
         let found = self.0.router.search().answer(caller, search, detail).await;
         found.map_err(|failure| self.0.management.for_operator(failure))
     }
@@ -86,12 +81,7 @@ impl Verbs for Files {
         work(self)
     }
 
-    async fn search(
-        &self,
-        caller: &Caller,
-        search: &Search,
-        detail: Detail,
-    ) -> Result<Raw, Failure> {
+    async fn search(&self, caller: &Caller, search: &Search, detail: Detail) -> Result<Raw> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
         search_lists(caller, &settings, &lists, search, detail)

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     access::Caller,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     runtime::sync::Guarded,
     text::names::ServerName,
     trust::approvals::{ApprovalStep, PinPolicy, Pins},
@@ -40,10 +40,10 @@ pub struct Catalog {
 }
 
 /// The lists are published; where the ledger changed, a receiver of the outcome on disk.
-pub(super) type Published = Option<oneshot::Receiver<Result<(), Failure>>>;
+pub(super) type Published = Option<oneshot::Receiver<Result>>;
 
 /// What a decision changed of the ledger, and a receiver of the outcome on disk.
-pub(super) type Decided = Result<(ApprovalStep, oneshot::Receiver<Result<(), Failure>>), Failure>;
+pub(super) type Decided = Result<(ApprovalStep, oneshot::Receiver<Result>)>;
 
 /// What the task is to do.
 pub(super) enum CatalogCommand {
@@ -169,13 +169,13 @@ impl Catalog {
     }
 
     /// Takes what a person saw for approved, if it still is what is listed. Returns when that is published and on disk.
-    pub async fn approve(&self, request: ApprovalRequest) -> Result<ApprovalStep, Failure> {
+    pub async fn approve(&self, request: ApprovalRequest) -> Result<ApprovalStep> {
         self.decide(|done| CatalogCommand::Approve { request, done })
             .await
     }
 
     /// Takes approvals back, if nothing later was decided about the same. Returns when that is published and on disk.
-    pub async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<ApprovalStep, Failure> {
+    pub async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<ApprovalStep> {
         self.decide(|done| CatalogCommand::Withdraw { withdrawal, done })
             .await
     }
@@ -183,7 +183,7 @@ impl Catalog {
     async fn decide(
         &self,
         command: impl FnOnce(oneshot::Sender<Decided>) -> CatalogCommand,
-    ) -> Result<ApprovalStep, Failure> {
+    ) -> Result<ApprovalStep> {
         let ending = || {
             let error = "the daemon is shutting down";
             Failure::new(ErrorCode::ShuttingDown, error, "Start it again.")

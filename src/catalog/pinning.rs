@@ -11,7 +11,7 @@ use std::{
 use super::{ServerCatalog, Snapshot, Tool, suspicion::is_grave};
 use crate::{
     activity::{Activity, TouchedThing},
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     text::names::ServerName,
     trust::{
         approvals::{
@@ -307,7 +307,7 @@ pub(super) fn approved(
     request: &ApprovalRequest,
     listed: Option<&ServerCatalog>,
     ledger: &Ledger,
-) -> Result<Ledger, Failure> {
+) -> Result<Ledger> {
     let name = &request.server;
     if seen(&request.entry, &request.as_written, listed) != request.seen {
         let error = format!(
@@ -342,7 +342,7 @@ fn locked(server: &ServerName, lock: &Lock) -> Failure {
 }
 
 /// Nothing can be approved while a lock file is in force.
-pub(super) fn check_unlocked(server: &ServerName, lock: Option<&Lock>) -> Result<(), Failure> {
+pub(super) fn check_unlocked(server: &ServerName, lock: Option<&Lock>) -> Result {
     lock.map_or(Ok(()), |lock| Err(locked(server, lock)))
 }
 
@@ -352,7 +352,7 @@ pub fn approve_in_files(
     request: &ApprovalRequest,
     listed: Option<&ServerCatalog>,
     lock: Option<&Lock>,
-) -> Result<ApprovalStep, Failure> {
+) -> Result<ApprovalStep> {
     check_unlocked(&request.server, lock)?;
     let ledger = approvals::load(data_dir, &request.server);
     let next = approved(request, listed, &ledger)?;
@@ -360,7 +360,7 @@ pub fn approve_in_files(
     Ok(ApprovalStep::between(&request.server, &ledger, &next))
 }
 
-pub(super) fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> Result<(), Failure> {
+pub(super) fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> Result {
     let saved = approvals::save(data_dir, server, ledger);
     saved.map_err(|error| not_saved(server, &error.to_string()))
 }

@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ServerCatalog, ServerHabits, pinning::not_saved, saved_listings, server_habits};
 use crate::{
-    failure::Failure,
+    failure::Result,
     text::names::ServerName,
     trust::approvals::{self, Ledger},
 };
 
 /// Who waits for a ledger to be on disk.
-type Saved = oneshot::Sender<Result<(), Failure>>;
+type Saved = oneshot::Sender<Result>;
 
 /// What is to be written. Bounded by the number of servers: only the newest lists of a server are kept.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use super::{
     withdrawal,
 };
 use crate::{
-    failure::Failure,
+    failure::Result,
     text::names::ServerName,
     trust::approvals::{self, ApprovalStep, Ledger, PinPolicy, Pins},
 };
@@ -183,7 +183,7 @@ impl CatalogTask {
         &mut self,
         server: &ServerName,
         ledger: Ledger,
-    ) -> (ApprovalStep, oneshot::Receiver<Result<(), Failure>>) {
+    ) -> (ApprovalStep, oneshot::Receiver<Result>) {
         let old = self.published.load_full();
         let step = ApprovalStep::between(server, &self.pinning.ledger(server), &ledger);
         let ledger = Arc::new(ledger);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::pinning::{check_unlocked, save};
 use crate::{
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     trust::approvals::{self, ApprovalStep, Ledger, Lock},
 };
 
@@ -22,7 +22,7 @@ pub fn withdraw_in_files(
     data_dir: &Path,
     withdrawal: &ApprovalWithdrawal,
     lock: Option<&Lock>,
-) -> Result<(), Failure> {
+) -> Result {
     let server = withdrawal.step.server();
     check_unlocked(server, lock)?;
     let ledger = approvals::load(data_dir, server);
@@ -30,10 +30,7 @@ pub fn withdraw_in_files(
 }
 
 /// The ledger after approvals were taken back, if nothing later was decided about the same.
-pub(super) fn withdrawn(
-    withdrawal: &ApprovalWithdrawal,
-    ledger: &Ledger,
-) -> Result<Ledger, Failure> {
+pub(super) fn withdrawn(withdrawal: &ApprovalWithdrawal, ledger: &Ledger) -> Result<Ledger> {
     withdrawal.step.undone(ledger).ok_or_else(|| {
         let name = withdrawal.step.server();
         let error =

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     storage,
     text::names::{self, ServerName},
 };
@@ -194,7 +194,7 @@ pub fn check_endpoint(
     settings: &Settings,
     has_server: impl Fn(&str) -> bool,
     endpoint: &str,
-) -> Result<(), Failure> {
+) -> Result {
     let servers = settings.servers.keys().map(ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| broken.name.as_str());
     let (kind, name, known): (_, _, Vec<&str>) =
@@ -227,7 +227,7 @@ pub fn connect(
     places: &ClientPlaces,
     reaching: &Reaching,
     asked: &ConnectRequest<'_>,
-) -> Result<Connected, Failure> {
+) -> Result<Connected> {
     let file = file_of(places, asked)?;
     let wanted = Wanted {
         target: reaching.target(asked.client, asked.endpoint, asked.by_process)?,
@@ -249,7 +249,7 @@ pub fn disconnect(
     places: &ClientPlaces,
     reaching: &Reaching,
     asked: &ConnectRequest<'_>,
-) -> Result<Connected, Failure> {
+) -> Result<Connected> {
     let file = file_of(places, asked)?;
     let change = disconnected(asked.client, &file, &reaching.us)
         .map_err(|error| refused(asked.client, &file, &error))?;
@@ -268,7 +268,7 @@ pub(super) fn carry_out(
     asked: &ConnectRequest<'_>,
     change: FileChange,
     [would, did]: [ConnectOutcome; 2],
-) -> Result<Connected, Failure> {
+) -> Result<Connected> {
     if asked.is_dry {
         let before = change.before.as_deref().unwrap_or_default();
         let diff = line_diff::lines(before, change.after.as_deref().unwrap_or_default());
@@ -306,10 +306,7 @@ fn done(
     }
 }
 
-pub(super) fn file_of(
-    places: &ClientPlaces,
-    asked: &ConnectRequest<'_>,
-) -> Result<ClientFile, Failure> {
+pub(super) fn file_of(places: &ClientPlaces, asked: &ConnectRequest<'_>) -> Result<ClientFile> {
     let file = places.file_to_connect(asked.client, asked.is_for_project);
     file.ok_or_else(|| {
         let what = format!(

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     config::{self, EditError, OurAddress},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Files},
     storage::in_words,
@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Where clients of the person have their files who runs this process.
-pub fn home_places() -> Result<ClientPlaces, Failure> {
+pub fn home_places() -> Result<ClientPlaces> {
     ClientPlaces::of_process().ok_or_else(|| {
         Failure::new(
             ErrorCode::ClientUnchanged,
@@ -60,7 +60,7 @@ pub fn gather(
     home: &Path,
     candidates: Vec<ClientFile>,
     is_named: bool,
-) -> Result<ImportReport, Failure> {
+) -> Result<ImportReport> {
     let own = real_path(files.config_file());
     let mut report = ImportReport::of(home);
     let mut found: Vec<(ClientFile, FoundFile)> = Vec::new();
@@ -104,7 +104,7 @@ pub fn gather_pasted(
     us: &OurAddress,
     text: &str,
     name: Option<&str>,
-) -> Result<ImportReport, Failure> {
+) -> Result<ImportReport> {
     let found = pasted::read(text, name).map_err(|fault| {
         let hint = "paste the JSON or the URL from the server's page";
         let error = format!("nothing was added: {fault}");
@@ -122,7 +122,7 @@ pub(super) fn planned(
     files: &Files,
     us: &OurAddress,
     found: &[(ClientFile, FoundFile)],
-) -> Result<Vec<FoundServer>, Failure> {
+) -> Result<Vec<FoundServer>> {
     let existing = existing(files.config_file())?;
     let used = files.secret_uses().unwrap_or_default().into_keys();
     let stored = StoredNames::new(files);
@@ -172,7 +172,7 @@ impl StoredNames {
 }
 
 /// The servers of our configuration, as they are written.
-pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>, Failure> {
+pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
     let unusable = |error: String, hint| Failure::new(ErrorCode::ConfigUnusable, error, hint);
     let text = match config::read_text(config_file) {
         Ok(text) => text,

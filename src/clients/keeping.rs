@@ -16,13 +16,13 @@ use super::{
     servers::{ClientServer, Scope},
 };
 use crate::{
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     management::Files,
     text::{names::ServerName, secret::Secret},
 };
 
 /// Stores what an entry has at a place in the keyring, under a name of the server's own. The patch that has the entry refer to it. Blocks.
-pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String, Value>, Failure> {
+pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String, Value>> {
     let wrong = |error: String| {
         let hint = "name a variable or a header that holds a value, as env.NAME or headers.NAME";
         Failure::new(ErrorCode::InvalidArguments, error, hint)

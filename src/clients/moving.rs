@@ -16,7 +16,7 @@ use super::{
     report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
     servers::ClientServer,
 };
-use crate::{config::OurAddress, failure::Failure, management::Files, storage};
+use crate::{config::OurAddress, failure::Result, management::Files, storage};
 
 /// Removes those servers of the report from their files that are here now, of these clients, and work here as they do there; in a dry run
 /// it is only noted which. A client that is not connected would have no servers then, neither its own nor ours: its file stays as it is.
@@ -207,11 +207,7 @@ pub struct MovedHere {
 }
 
 /// The servers that were removed from files and are here, the latest removal first. Blocks.
-pub fn moved_here(
-    files: &Files,
-    places: &ClientPlaces,
-    us: &OurAddress,
-) -> Result<Vec<MovedHere>, Failure> {
+pub fn moved_here(files: &Files, places: &ClientPlaces, us: &OurAddress) -> Result<Vec<MovedHere>> {
     let mut all = Vec::new();
     for file in places.files() {
         let Some(client) = file.client else {

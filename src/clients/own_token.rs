@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     config::{IssuedToken, OurAddress},
-    failure::Failure,
+    failure::Result,
     text::secret::Secret,
 };
 
@@ -28,7 +28,7 @@ pub fn give_token(
     client: Client,
     token: &Secret,
     is_dry: bool,
-) -> Result<Connected, Failure> {
+) -> Result<Connected> {
     let change = |file: &ClientFile| {
         let (text, ours) = our_entry(file, us)?;
         let entry = with_token(client, &ours, token.reveal());
@@ -53,7 +53,7 @@ pub fn take_token(
     places: &ClientPlaces,
     us: &OurAddress,
     client: Client,
-) -> Result<(Connected, Option<Secret>), Failure> {
+) -> Result<(Connected, Option<Secret>)> {
     let mut shown = None;
     let change = |file: &ClientFile| {
         let (text, ours) = our_entry(file, us)?;
@@ -97,7 +97,7 @@ fn carried_out(
     client: Client,
     is_dry: bool,
     change: impl FnOnce(&ClientFile) -> Result<FileChange, ClientFileError>,
-) -> Result<Connected, Failure> {
+) -> Result<Connected> {
     let asked = ConnectRequest {
         is_dry,
         ..ConnectRequest::usual(client)

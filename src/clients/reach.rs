@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{client::Client, our_entry::ConnectTarget, servers::ClientServer};
 use crate::{
     config::{LeadsTo, OurAddress, Provider, Settings, loopback_port_of},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     management::{DaemonLocation, Files},
     process,
     storage::in_words,
@@ -31,11 +31,7 @@ pub struct Reaching {
 
 impl Reaching {
     /// For the daemon that is at `location`, or for one that would be started.
-    pub fn new(
-        files: &Files,
-        location: Option<&DaemonLocation>,
-        us: OurAddress,
-    ) -> Result<Self, Failure> {
+    pub fn new(files: &Files, location: Option<&DaemonLocation>, us: OurAddress) -> Result<Self> {
         // Whether clients have to show a token must be known before an entry is written.
         let settings = files.supposed_settings()?.settings;
         let address = match location {
@@ -80,7 +76,7 @@ impl Reaching {
         client: Client,
         endpoint: Option<&str>,
         by_process: bool,
-    ) -> Result<ConnectTarget, Failure> {
+    ) -> Result<ConnectTarget> {
         if by_process || !client.speaks_http() {
             let mut args = self.arguments.clone();
             args.push("stdio".to_owned());

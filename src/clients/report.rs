@@ -11,7 +11,7 @@ use super::{
     placeholders::Placeholder,
 };
 use crate::{
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     text::names,
 };
 
@@ -275,7 +275,7 @@ impl ImportReport {
     }
 
     /// The places of those that can be taken; of those with these names, there or here, if any are given.
-    pub fn picked(&self, names: &[String]) -> Result<Vec<usize>, Failure> {
+    pub fn picked(&self, names: &[String]) -> Result<Vec<usize>> {
         let new = self.servers.iter().enumerate();
         let new = new.filter_map(|(at, server)| Some((at, server.new_name()?, server)));
         if names.is_empty() {

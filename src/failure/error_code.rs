@@ -192,6 +192,9 @@ impl ErrorCode {
     }
 }
 
+/// What may come to nothing.
+pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
+
 /// An own failure as every face shows it: `{"error", "code", "server"?, "tool"?, "hint"}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {

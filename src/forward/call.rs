@@ -24,7 +24,7 @@ use super::{
 use crate::{
     activity::CallStage,
     call_context::CallContext,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::Admitted,
     link::Incoming,
     telemetry::spans::CallTrace,
@@ -68,7 +68,7 @@ enum ClientWait<'a> {
     /// Further questions.
     Gathering(Pin<Box<Sleep>>),
     /// The answers to all that a result asks.
-    Round(BoxFuture<'a, Result<RoundReplies, Failure>>),
+    Round(BoxFuture<'a, Result<RoundReplies>>),
 }
 
 /// Questions that the client has on the stream of its request.
@@ -230,7 +230,7 @@ impl<'a> ForwardedCall<'a> {
     }
 
     /// What happens next. Cancel-safe.
-    async fn next(&mut self) -> Result<CallEvent, Failure> {
+    async fn next(&mut self) -> Result<CallEvent> {
         let has_server = self.sent.state.has_server();
         let arrived = loop {
             let arrived = tokio::select! {
@@ -315,13 +315,13 @@ impl<'a> ForwardedCall<'a> {
         self.wait = ClientWait::Round(asking.boxed());
     }
 
-    async fn refuse(&mut self, id: &Id, method: &str, why: &RpcError) -> Result<(), Failure> {
+    async fn refuse(&mut self, id: &Id, method: &str, why: &RpcError) -> Result {
         self.sent.active.log_refusal(method, &why.message);
         let refusal = Outcome::Error(why.to_raw());
         self.sent.active.answer(id, &refusal).await
     }
 
-    async fn refuse_missing(&mut self) -> Result<(), Failure> {
+    async fn refuse_missing(&mut self) -> Result {
         for CollectedQuestion { id, request } in std::mem::take(&mut self.collected) {
             let why = "the client did not answer it";
             let why = bridge::refused_question(&request.method, why);
@@ -403,7 +403,7 @@ impl<'a> ForwardedCall<'a> {
 
 impl<'a> ClientWait<'a> {
     /// Pending for ever where there is nothing to wait for. Cancel-safe.
-    async fn next(&mut self) -> Result<CallEvent, Failure> {
+    async fn next(&mut self) -> Result<CallEvent> {
         match self {
             Self::Nothing => std::future::pending().await,
             Self::Replies(questions) => match questions.replies.next().await {

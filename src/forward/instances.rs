@@ -9,7 +9,7 @@ use super::{label, questions::answer_or_refusal, request::EndpointKind};
 use crate::{
     call_context::{CallContext, ClientIdentity, ClientSender, ClientSession, NotAnswered},
     config::Root,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     text::names::ServerName,
     upstream::{
         ClientKey, ClientReach, InstanceScope, InstanceUser, OtherEra, ReachableClient, Sharing,
@@ -33,7 +33,7 @@ pub(super) async fn choose(
     context: &CallContext,
     server: &ServerName,
     endpoint: EndpointKind,
-) -> Result<Upstream, Failure> {
+) -> Result<Upstream> {
     let base = upstreams.named(server)?;
     // Few servers are not shared, or are opened in both eras: these futures are no part of every call's.
     if shakes_hands(context)
@@ -65,7 +65,7 @@ pub(super) async fn follow(
     context: &CallContext,
     server: &ServerName,
     endpoint: EndpointKind,
-) -> Result<Upstream, Failure> {
+) -> Result<Upstream> {
     let kin = match upstreams.named(server)?.sharing() {
         Sharing::Unable if !needs_own(context) => None,
         Sharing::Unable | Sharing::Nobody => {
@@ -166,7 +166,7 @@ async fn own(
     context: &CallContext,
     base: Upstream,
     endpoint: EndpointKind,
-) -> Result<Upstream, Failure> {
+) -> Result<Upstream> {
     let session = context.session.as_ref();
     let seat = context.seat();
     let user = seat.user().clone();
@@ -209,7 +209,7 @@ async fn of_workspace(
     upstreams: &Upstreams,
     context: &CallContext,
     base: Upstream,
-) -> Result<Upstream, Failure> {
+) -> Result<Upstream> {
     let session = context.session.as_ref();
     let Some(session) = session.filter(|_| context.revision.has_server_requests()) else {
         return Ok(base);
@@ -236,7 +236,7 @@ fn of_session(session: &ClientSession) -> InstanceUser {
 }
 
 /// A session that has an instance to itself lives and ends with this daemon.
-async fn bind(session: Option<&ClientSession>, server: &ServerName) -> Result<(), Failure> {
+async fn bind(session: Option<&ClientSession>, server: &ServerName) -> Result {
     match session {
         Some(session) if !session.bind().await => {
             let error = format!(

@@ -28,7 +28,7 @@ pub use self::{
 };
 use crate::{
     call_context::{CallContext, ClientSession},
-    failure::Failure,
+    failure::Result,
     gate::Admitted,
     text::names::ServerName,
     upstream::{Upstream, Upstreams},
@@ -101,7 +101,7 @@ impl Forwarder {
         context: &CallContext,
         admitted: &Admitted,
         endpoint: EndpointKind,
-    ) -> Result<Upstream, Failure> {
+    ) -> Result<Upstream> {
         instances::follow(&self.upstreams, context, admitted.server(), endpoint).await
     }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     call_context::{CallContext, NotAnswered},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     text::names::ServerName,
     wire::{
         Id, Outcome, Raw, Request, RpcError, bridge, capabilities::capability_for,
@@ -104,7 +104,7 @@ pub(super) async fn ask_round(
     endpoint: EndpointKind,
     server: ServerName,
     round: RoundQuestions,
-) -> Result<RoundReplies, Failure> {
+) -> Result<RoundReplies> {
     let asking = round
         .requests
         .iter()
@@ -125,7 +125,7 @@ async fn ask_of_round(
     endpoint: EndpointKind,
     server: &ServerName,
     request: &InputRequest,
-) -> Result<Raw, Failure> {
+) -> Result<Raw> {
     let params = request.params_for(context.revision);
     let params = label::question(endpoint, server, &request.method, params.as_ref());
     let outcome = context.ask(&request.method, params.as_ref()).await;

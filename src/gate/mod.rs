@@ -37,7 +37,7 @@ use crate::{
     activity::{DecidedAccess, GateDecision},
     catalog::{Catalog, ServerCatalog, Snapshot},
     config::Settings,
-    failure::Failure,
+    failure::Result,
     wire::Target,
 };
 
@@ -83,22 +83,12 @@ impl Gate {
     }
 
     /// Whether `caller` may have what it wants of `server`, and why not.
-    pub fn decide(
-        &self,
-        caller: &Caller,
-        server: &str,
-        target: &Target<'_>,
-    ) -> Result<(), Failure> {
+    pub fn decide(&self, caller: &Caller, server: &str, target: &Target<'_>) -> Result {
         self.with_rules(caller, |rules| rules.decide(caller, server, target))
     }
 
     /// [`Gate::decide`], and the ticket.
-    pub fn admit(
-        &self,
-        caller: &Caller,
-        server: &str,
-        target: Target<'_>,
-    ) -> Result<Admitted, Failure> {
+    pub fn admit(&self, caller: &Caller, server: &str, target: Target<'_>) -> Result<Admitted> {
         let (settings, snapshot) = (self.settings(), self.catalog.seen_by(caller));
         ticket((&settings, &snapshot), caller, server, target)
     }
@@ -110,7 +100,7 @@ impl Gate {
         variant: Variant,
         server: &str,
         tool: &str,
-    ) -> Result<Admitted, Failure> {
+    ) -> Result<Admitted> {
         let (settings, snapshot) = (self.settings(), self.catalog.seen_by(caller));
         let ticket = ticket((&settings, &snapshot), caller, server, Target::tool(tool))?;
         Rules::new(&settings, &snapshot).check_variant(variant, server, tool)?;
@@ -119,7 +109,7 @@ impl Gate {
 
     /// Whether what was admitted may still be had, and why not. While it waited, a definition may have become another, a rule may have been
     /// added, or a credential taken away. Where nothing of the kind happened this is two comparisons.
-    pub fn renew(&self, admitted: &Admitted) -> Result<(), Failure> {
+    pub fn renew(&self, admitted: &Admitted) -> Result {
         let caller = admitted.caller();
         let (settings, snapshot) = (self.settings(), self.catalog.seen_by(caller));
         if admitted.rests_on(&settings, &snapshot) {
@@ -136,7 +126,7 @@ impl Gate {
 
     /// Whether the scanner lets through what one connection lists of the admitted thing, where that is not what is known of the server: what
     /// an instance of it lists is in no ledger. Of tools their fingerprints decide.
-    pub fn check_listed(&self, admitted: &Admitted, listed: &ServerCatalog) -> Result<(), Failure> {
+    pub fn check_listed(&self, admitted: &Admitted, listed: &ServerCatalog) -> Result {
         self.with_rules(admitted.caller(), |rules| {
             rules.check_listed(admitted, listed)
         })
@@ -149,7 +139,7 @@ impl Gate {
 
     /// Whether a server of this name is configured properly, usable or not, and the access rules let the caller have this of it; if not,
     /// why.
-    pub fn knows(&self, caller: &Caller, server: &str, target: &Target<'_>) -> Result<(), Failure> {
+    pub fn knows(&self, caller: &Caller, server: &str, target: &Target<'_>) -> Result {
         self.with_rules(caller, |rules| {
             rules.entry(caller, server, target).map(drop)
         })
@@ -168,7 +158,7 @@ impl Gate {
     }
 
     /// Whether a caller may use a tool of our own; if not, why.
-    pub fn admit_built_in(&self, caller: &Caller, tool: &str) -> Result<(), Failure> {
+    pub fn admit_built_in(&self, caller: &Caller, tool: &str) -> Result {
         self.with_rules(caller, |rules| rules.decide_built_in(caller, tool))
     }
 
@@ -184,7 +174,7 @@ fn ticket(
     caller: &Caller,
     server: &str,
     target: Target<'_>,
-) -> Result<Admitted, Failure> {
+) -> Result<Admitted> {
     let rules = Rules::new(settings, snapshot);
     let (name, decision) = rules.admit(caller, server, &target)?;
     let basis = (settings, snapshot);

@@ -9,7 +9,7 @@ use crate::{
     activity::DecidedAccess,
     catalog::ListedDefinition,
     config::{Policy, ServerAuth},
-    failure::Failure,
+    failure::Result,
     text::visible::letters,
     trust::approvals::ThingKind,
     wire::{Target, Thing, method},
@@ -73,7 +73,7 @@ impl<'a> Rules<'a> {
     }
 
     /// [`Rules::permits_built_in`], and why not.
-    pub fn decide_built_in(self, caller: &Caller, name: &str) -> Result<(), Failure> {
+    pub fn decide_built_in(self, caller: &Caller, name: &str) -> Result {
         if self.permits_built_in(caller, name) {
             return Ok(());
         }

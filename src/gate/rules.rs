@@ -9,7 +9,7 @@ use crate::{
     activity::{DecidedAccess, GateDecision},
     catalog::{ServerCatalog, Snapshot, Tool},
     config::{BrokenEntry, IssuedToken, ServerEntry, Settings, ToolChanges},
-    failure::Failure,
+    failure::{Failure, Result},
     text::{names::ServerName, visible::letters},
     trust::approvals::{Hold, ThingKind},
     wire::{Raw, Target, Thing, TooLong},
@@ -49,7 +49,7 @@ impl<'a> Rules<'a> {
     }
 
     /// Whether `caller` may have what it wants of `server`, and why not. `server` is text: callers write what they like.
-    pub fn decide(self, caller: &Caller, server: &str, target: &Target<'_>) -> Result<(), Failure> {
+    pub fn decide(self, caller: &Caller, server: &str, target: &Target<'_>) -> Result {
         match self.judge(caller, server, target) {
             Ok(_) => Ok(()),
             Err(refusal) => Err(self.explained(caller, server, &refusal)),
@@ -98,7 +98,7 @@ impl<'a> Rules<'a> {
         caller: &Caller,
         server: &str,
         target: &Target<'_>,
-    ) -> Result<&'a ServerEntry, Failure> {
+    ) -> Result<&'a ServerEntry> {
         let permitted = self.permit(caller, server, target);
         let entry = permitted.and_then(|_| self.find_for(server, target));
         entry.map_err(|refusal| self.explained(caller, server, &refusal))
@@ -183,11 +183,7 @@ impl<'a> Rules<'a> {
     }
 
     /// Why what one connection lists of the admitted thing may not be had.
-    pub(super) fn check_listed(
-        self,
-        admitted: &Admitted,
-        listed: &ServerCatalog,
-    ) -> Result<(), Failure> {
+    pub(super) fn check_listed(self, admitted: &Admitted, listed: &ServerCatalog) -> Result {
         let (server, thing) = (admitted.server().as_str(), admitted.target().thing());
         let Ok(entry) = self.find(server) else {
             return Ok(());
@@ -220,7 +216,7 @@ impl<'a> Rules<'a> {
         caller: &Caller,
         server: &str,
         target: &Target<'_>,
-    ) -> Result<(&'a ServerName, GateDecision), Failure> {
+    ) -> Result<(&'a ServerName, GateDecision)> {
         let judged = self.judge(caller, server, target);
         let (entry, access) = judged.map_err(|refusal| self.explained(caller, server, &refusal))?;
         let known = match target.thing() {
@@ -238,12 +234,7 @@ impl<'a> Rules<'a> {
 
     /// Whether a tool may be called as this variant: no milder than what is known of it, unless the settings leave that to the
     /// caller.
-    pub(super) fn check_variant(
-        self,
-        variant: Variant,
-        server: &str,
-        tool: &str,
-    ) -> Result<(), Failure> {
+    pub(super) fn check_variant(self, variant: Variant, server: &str, tool: &str) -> Result {
         let Some(known) = self.snapshot.tool(server, tool) else {
             return Ok(());
         };

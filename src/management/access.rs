@@ -20,7 +20,7 @@ use crate::{
         ANONYMOUS, AclRule, IssuedToken, NamePattern, OPERATOR, Policy, Settings, UriPattern,
         Wildcard, check_name,
     },
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::Variant,
     text::names::{self, BUILT_IN_TOOLS},
 };
@@ -130,7 +130,7 @@ impl AccessVerdict {
 
 impl<B: Backing> Management<B> {
     /// Whether somebody may have something, and what says so.
-    pub fn check_access(&self, question: &AccessQuestion) -> Result<AccessVerdict, Failure> {
+    pub fn check_access(&self, question: &AccessQuestion) -> Result<AccessVerdict> {
         let question = &question.with_server()?;
         let settings = self.settings()?;
         let lists = self.lists(&settings);
@@ -162,7 +162,7 @@ impl<B: Backing> Management<B> {
         asking: &Caller,
         subject: Option<&str>,
         profile: Option<&str>,
-    ) -> Result<Caller, Failure> {
+    ) -> Result<Caller> {
         let settings = self.settings()?;
         match (subject, profile) {
             (Some(subject), profile) => {
@@ -174,7 +174,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Whom the settings know, and by which addresses somebody may come.
-    pub fn known_callers(&self) -> Result<KnownCallers, Failure> {
+    pub fn known_callers(&self) -> Result<KnownCallers> {
         let settings = self.settings()?;
         let mut subjects = BTreeSet::from([ANONYMOUS.to_owned()]);
         subjects.extend(settings.issued.iter().map(|token| token.subject.clone()));
@@ -203,7 +203,7 @@ impl<B: Backing> Management<B> {
 
 impl AccessQuestion {
     /// The same with its server, which a tool may have before its name.
-    fn with_server(&self) -> Result<Self, Failure> {
+    fn with_server(&self) -> Result<Self> {
         let mut question = self.clone();
         if question.server.is_some() || question.kind == AskedKind::BuiltIn {
             return Ok(question);
@@ -245,10 +245,7 @@ impl AccessQuestion {
     }
 }
 
-fn caller_of(
-    question: &AccessQuestion,
-    settings: &Settings,
-) -> Result<(Caller, Vec<String>), Failure> {
+fn caller_of(question: &AccessQuestion, settings: &Settings) -> Result<(Caller, Vec<String>)> {
     let (subject, profile) = (&question.subject, question.profile.as_deref());
     imagined(subject, &question.roles, profile, settings)
 }
@@ -259,7 +256,7 @@ fn imagined(
     roles: &[String],
     profile: Option<&str>,
     settings: &Settings,
-) -> Result<(Caller, Vec<String>), Failure> {
+) -> Result<(Caller, Vec<String>)> {
     let wrong = |error: String, hint: &str| Failure::new(ErrorCode::InvalidArguments, error, hint);
     for name in roles.iter().map(String::as_str).chain([subject]) {
         check_name(name).map_err(|why| {
@@ -288,7 +285,7 @@ fn imagined(
 }
 
 /// The caller on the endpoint of a profile that there is.
-fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller, Failure> {
+fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller> {
     if settings.profiles.contains_key(name) {
         return Ok(caller.in_profile(name));
     }

@@ -3,17 +3,17 @@
 use super::{Backing, Management};
 use crate::{
     activity::{ActivityReader, ActivityRecord, RecordPage, RecordQuery, UnreadableActivity},
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
 };
 
 impl<B: Backing> Management<B> {
     /// Some of the records that are asked for, and where to go on.
-    pub async fn activity(&self, query: RecordQuery) -> Result<RecordPage, Failure> {
+    pub async fn activity(&self, query: RecordQuery) -> Result<RecordPage> {
         self.read_activity(move |reader| reader.page(query)).await
     }
 
     /// One record by its number.
-    pub async fn activity_record(&self, id: u64) -> Result<ActivityRecord, Failure> {
+    pub async fn activity_record(&self, id: u64) -> Result<ActivityRecord> {
         let found = self.read_activity(move |reader| reader.record(id)).await?;
         found.ok_or_else(|| {
             let error = format!("there is no activity record {id}");
@@ -25,7 +25,7 @@ impl<B: Backing> Management<B> {
     pub(super) async fn read_activity<T: Send + 'static>(
         &self,
         read: impl FnOnce(ActivityReader) -> Result<T, UnreadableActivity> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         let reader = self.0.activity().await.map_err(|error| failed(&error))?;
         let read = tokio::task::spawn_blocking(move || read(reader)).await;
         let read = read.map_err(|fault| failed(&UnreadableActivity::File(fault.to_string())))?;

@@ -10,17 +10,13 @@ use super::{
 };
 use crate::{
     config::Change,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     text::names::ServerName,
 };
 
 impl<B: Backing> Management<B> {
     /// Adds a server. What a person adds is trusted unless the entry says otherwise.
-    pub async fn add_server(
-        &self,
-        name: &str,
-        entry: Map<String, Value>,
-    ) -> Result<ServerChange, Failure> {
+    pub async fn add_server(&self, name: &str, entry: Map<String, Value>) -> Result<ServerChange> {
         self.check_name(name).await?;
         let id = self.add(vec![self.addition(name, entry)?]).await?;
         Ok(ServerChange::of(self.server(name)?, &["added"]).written(id))
@@ -30,8 +26,8 @@ impl<B: Backing> Management<B> {
     pub async fn add_servers(
         &self,
         entries: Vec<(String, Map<String, Value>)>,
-    ) -> Vec<Result<Option<u64>, Failure>> {
-        let mut additions: Vec<Result<Change, Failure>> = Vec::new();
+    ) -> Vec<Result<Option<u64>>> {
+        let mut additions: Vec<Result<Change>> = Vec::new();
         for (name, entry) in entries {
             let checked = self.check_name(&name).await;
             additions.push(checked.and_then(|()| self.addition(&name, entry)));
@@ -55,7 +51,7 @@ impl<B: Backing> Management<B> {
         }
     }
 
-    async fn add(&self, additions: Vec<Change>) -> Result<Option<u64>, Failure> {
+    async fn add(&self, additions: Vec<Change>) -> Result<Option<u64>> {
         for addition in &additions {
             if let Change::AddServer { name, .. } = addition
                 && self.server(name.as_str()).is_err()
@@ -67,11 +63,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// The change that adds this server, if it may be added.
-    pub(super) fn addition(
-        &self,
-        name: &str,
-        entry: Map<String, Value>,
-    ) -> Result<Change, Failure> {
+    pub(super) fn addition(&self, name: &str, entry: Map<String, Value>) -> Result<Change> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
         let entry = read_new(&parsed, entry, &self.0.our_address())?;
         match command_line(&entry) {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{
     config::RateLimit,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     runtime::sync::Guarded,
 };
 
@@ -25,7 +25,7 @@ impl Default for AgentChanges {
 
 impl AgentChanges {
     /// Takes one, if there is one.
-    pub(super) fn take(&self) -> Result<(), Failure> {
+    pub(super) fn take(&self) -> Result {
         let mut full = self.0.lock();
         *full = LIMIT.take(*full, Instant::now()).map_err(|_| {
             let error = "too many changes by agents; nothing was changed";

@@ -16,7 +16,7 @@ use crate::{
     access::Caller,
     catalog::Snapshot,
     config::{AgentManagement, Change, ChangeAuthor, Provider, Settings, Warning},
-    failure::{ErrorCode, Failure, for_model},
+    failure::{ErrorCode, Failure, Result, for_model},
     gate::{self, Moment, Rules},
     text::names::ServerName,
     wire::{Target, method},
@@ -85,7 +85,7 @@ impl Management {
 
 impl AgentRequest<'_> {
     /// Whether the configuration lets agents do that.
-    pub fn check(&self, verb: AgentVerb) -> Result<(), Failure> {
+    pub fn check(&self, verb: AgentVerb) -> Result {
         if verb == AgentVerb::Change && !gate::may_manage(self.caller, self.now.settings()) {
             let error = "access denied: the token of this client does not let it change servers";
             let hint = "Nothing was changed. Ask the user to make this change.";
@@ -103,7 +103,7 @@ impl AgentRequest<'_> {
     }
 
     /// Every server that the caller may know of.
-    pub fn servers(&self) -> Result<Vec<Value>, Failure> {
+    pub fn servers(&self) -> Result<Vec<Value>> {
         let listed = self.management.servers().map_err(for_agent)?;
         let rows = listed.servers.into_iter();
         let visible = rows.filter(|row| self.now.rules().shows(self.caller, &row.name));
@@ -114,7 +114,7 @@ impl AgentRequest<'_> {
     }
 
     /// Adds a server, which is held.
-    pub async fn add(&self, name: &str, entry: Map<String, Value>) -> Result<AgentChange, Failure> {
+    pub async fn add(&self, name: &str, entry: Map<String, Value>) -> Result<AgentChange> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
         let settings = self.now.settings();
         let known = settings.servers.keys().map(ServerName::as_str);
@@ -137,11 +137,7 @@ impl AgentRequest<'_> {
     }
 
     /// Changes what is named of a server's entry.
-    pub async fn patch(
-        &self,
-        name: &str,
-        patch: Map<String, Value>,
-    ) -> Result<AgentChange, Failure> {
+    pub async fn patch(&self, name: &str, patch: Map<String, Value>) -> Result<AgentChange> {
         self.see(name)?;
         let patch = read_patch(name, patch).map_err(for_agent)?;
         let (server, us) = (name.to_owned(), self.management.backing().our_address());
@@ -150,7 +146,7 @@ impl AgentRequest<'_> {
     }
 
     /// Switches a server on or off.
-    pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<AgentChange, Failure> {
+    pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<AgentChange> {
         let (verb, value) = match enabled {
             Enabled::On => ("enable", true),
             Enabled::Off => ("disable", false),
@@ -164,7 +160,7 @@ impl AgentRequest<'_> {
     }
 
     /// Takes a server out of the configuration.
-    pub async fn remove(&self, name: &str) -> Result<AgentChange, Failure> {
+    pub async fn remove(&self, name: &str) -> Result<AgentChange> {
         self.see(name)?;
         self.management.server(name).map_err(for_agent)?;
         let server = name.to_owned();
@@ -187,7 +183,7 @@ impl AgentRequest<'_> {
     }
 
     /// Connects a server anew and lists it at once.
-    pub async fn restart(&self, name: &str) -> Result<AgentChange, Failure> {
+    pub async fn restart(&self, name: &str) -> Result<AgentChange> {
         self.see(name)?;
         let target = Target::method_alone(method::TOOLS_LIST);
         self.now.rules().decide(self.caller, name, &target)?;
@@ -208,7 +204,7 @@ impl AgentRequest<'_> {
     }
 
     /// The last lines that a server wrote to its stderr, where they are nobody else's and the server is not held.
-    pub async fn log_lines(&self, name: &str, n: usize) -> Result<Vec<String>, Failure> {
+    pub async fn log_lines(&self, name: &str, n: usize) -> Result<Vec<String>> {
         self.see(name)?;
         if gate::is_quarantined(self.now.settings(), name) {
             // What it writes is a stranger's text, like what it lists.
@@ -248,7 +244,7 @@ impl AgentRequest<'_> {
     }
 
     /// A server that this caller may not know of is unknown to it.
-    fn see(&self, name: &str) -> Result<(), Failure> {
+    fn see(&self, name: &str) -> Result {
         let rules = self.now.rules();
         if rules.shows(self.caller, name) {
             return Ok(());
@@ -260,8 +256,8 @@ impl AgentRequest<'_> {
         &self,
         verb: &'static str,
         name: &str,
-        plan: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
-    ) -> Result<AgentChange, Failure> {
+        plan: impl Fn(&str) -> Result<Planned> + Send + 'static,
+    ) -> Result<AgentChange> {
         let planned = self.rewrite(verb, name, plan).await?;
         self.management.backing().follows(name).await;
         let row = self.management.server(name).map_err(for_agent)?;
@@ -285,8 +281,8 @@ impl AgentRequest<'_> {
         &self,
         verb: &'static str,
         name: &str,
-        plan: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
-    ) -> Result<Arc<Planned>, Failure> {
+        plan: impl Fn(&str) -> Result<Planned> + Send + 'static,
+    ) -> Result<Arc<Planned>> {
         self.management.backing().agent_changes.take()?;
         let author = ChangeAuthor::agent(self.caller.subject());
         let planned = author.during(self.management.rewrite_seeing(plan)).await;

@@ -13,7 +13,7 @@ use crate::{
         ChangeOf, ChangeToUndo, ChangedValue, EditError, GivenApprovals, Needs, NotUndone,
         NotedApprovals,
     },
-    failure::Failure,
+    failure::Result,
     text::{names::ServerName, secret::Secrets},
     trust::approvals::{ApprovalStep, SteppedThing, ThingKind},
 };
@@ -89,7 +89,7 @@ impl<B: Backing> Management<B> {
         given: GivenApprovals,
         meant: ChangeToUndo,
         dry_run: bool,
-    ) -> Result<ConfigChange, Failure> {
+    ) -> Result<ConfigChange> {
         let id = given.id;
         let refused = |error: NotUndone| not_written(&EditError::from(error).into());
         let server = ServerName::parse(&given.server).ok();
@@ -147,7 +147,7 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<(), Failure> {
+    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result {
         let server = withdrawal.step.server().clone();
         let withdrawn = self.backing().withdraw(withdrawal).await;
         self.backing().note(OperatorChange {

@@ -7,7 +7,7 @@ use crate::{
     authorization::LoginTrouble,
     catalog::{ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot},
     config::{Change, ChangeOf, History, OurAddress, Settings, TextChange, WriteError},
-    failure::Failure,
+    failure::Result,
     text::names::ServerName,
     trust::approvals::ApprovalStep,
     upstream::Status,
@@ -31,7 +31,7 @@ pub trait Backing: Send + Sync {
     const RUNNING: RunsServers;
 
     /// The settings that count.
-    fn settings(&self) -> Result<Arc<Settings>, Failure>;
+    fn settings(&self) -> Result<Arc<Settings>>;
 
     /// The configuration file.
     fn config_file(&self) -> &Path;
@@ -63,13 +63,10 @@ pub trait Backing: Send + Sync {
         &self,
         request: ApprovalRequest,
         listed: Option<&ServerCatalog>,
-    ) -> impl Future<Output = Result<ApprovalStep, Failure>> + Send;
+    ) -> impl Future<Output = Result<ApprovalStep>> + Send;
 
     /// Takes approvals back.
-    fn withdraw(
-        &self,
-        withdrawal: ApprovalWithdrawal,
-    ) -> impl Future<Output = Result<(), Failure>> + Send;
+    fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> impl Future<Output = Result> + Send;
 
     /// How the connections of a server are.
     fn connections(&self, server: &str) -> Connections;

@@ -17,7 +17,7 @@ use crate::{
         HistoryEntry, IssuedTokens, Needs, NotUndone, SettingEdit, Surroundings, TextChange,
         TextMark, UndoTarget, WantedValue, Warning, judged, keys_of_path, with_edits,
     },
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     runtime::sync::Guarded,
     storage::in_words,
 };
@@ -175,7 +175,7 @@ impl TextChange for ShownChange {
 
 impl<B: Backing> Management<B> {
     /// Changes values of the configuration, or says what would change.
-    pub async fn change_config(&self, patch: ConfigPatch) -> Result<ConfigChange, Failure> {
+    pub async fn change_config(&self, patch: ConfigPatch) -> Result<ConfigChange> {
         if patch.changes.is_empty() || patch.changes.len() > MOST_EDITS {
             let error =
                 format!("nothing was changed: `changes` must have 1 to {MOST_EDITS} values");
@@ -198,7 +198,7 @@ impl<B: Backing> Management<B> {
 
     /// Undoes a change of the configuration, or says what that would change. Where no number is given and the latest change stays, it
     /// names one that does not.
-    pub async fn undo_config(&self, request: UndoRequest) -> Result<ConfigChange, Failure> {
+    pub async fn undo_config(&self, request: UndoRequest) -> Result<ConfigChange> {
         /// Changes that are tried.
         const TRIED: usize = 20;
 
@@ -226,7 +226,7 @@ impl<B: Backing> Management<B> {
         Err(failure)
     }
 
-    async fn undo_one(&self, request: UndoRequest) -> Result<ConfigChange, Failure> {
+    async fn undo_one(&self, request: UndoRequest) -> Result<ConfigChange> {
         let UndoRequest { id, dry_run } = request;
         let refused = |error: NotUndone| not_written(&EditError::from(error).into());
         let history = self.backing().history().clone();
@@ -247,7 +247,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Refuses to undo a change that is none of the file by no number while the file is wrong: who undoes something then means the file.
-    fn is_meant_beside_the_file(&self) -> Result<(), Failure> {
+    fn is_meant_beside_the_file(&self) -> Result {
         let Some(error) = self.config_error() else {
             return Ok(());
         };
@@ -261,14 +261,14 @@ impl<B: Backing> Management<B> {
         meant: ChangeToUndo,
         dry_run: bool,
         by: ChangeOf,
-    ) -> Result<ConfigChange, Failure> {
+    ) -> Result<ConfigChange> {
         let detail = format!("change {}", meant.id());
         let wanted = Wanted::Undo(self.backing().history().clone(), Box::new(meant));
         self.replace("undo", detail, dry_run, by, wanted).await
     }
 
     /// Every change of the configuration that is known. Blocks.
-    pub fn config_history(&self) -> Result<ConfigHistory, Failure> {
+    pub fn config_history(&self) -> Result<ConfigHistory> {
         let entries = self.backing().history().entries().map_err(|error| {
             let error = format!(
                 "the history of the configuration cannot be read: {}",
@@ -290,7 +290,7 @@ impl<B: Backing> Management<B> {
         dry_run: bool,
         by: ChangeOf,
         wanted: Wanted,
-    ) -> Result<ConfigChange, Failure> {
+    ) -> Result<ConfigChange> {
         let (note, decided) = (by.note(), Arc::default());
         let change = ShownChange {
             wanted,

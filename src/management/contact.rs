@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::{Change, ChangeOf},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate,
     runtime::long_work::LongWork,
 };
@@ -27,7 +27,7 @@ impl Management {
         name: &str,
         patience: Duration,
         turns: &LongWork,
-    ) -> Result<Inspection, Failure> {
+    ) -> Result<Inspection> {
         let (management, server, turns) = (self.clone(), name.to_owned(), turns.clone());
         let contact = async move { management.contact_now(&server, patience, &turns).await };
         tokio::spawn(contact).await.unwrap_or_else(|_| {
@@ -38,11 +38,7 @@ impl Management {
     }
 
     /// [`Management::inspect`], which takes long where much is listed.
-    pub async fn inspect_in_turn(
-        &self,
-        name: &str,
-        turns: &LongWork,
-    ) -> Result<Inspection, Failure> {
+    pub async fn inspect_in_turn(&self, name: &str, turns: &LongWork) -> Result<Inspection> {
         let (management, server) = (self.clone(), name.to_owned());
         turns.run(move |_| management.inspect(&server)).await?
     }
@@ -52,7 +48,7 @@ impl Management {
         name: &str,
         patience: Duration,
         turns: &LongWork,
-    ) -> Result<Inspection, Failure> {
+    ) -> Result<Inspection> {
         let settings = self.settings()?;
         let entry = settings.servers.get(name);
         let Some(entry) = entry.filter(|entry| awaits_contact(entry)) else {
@@ -89,7 +85,7 @@ impl Management {
 
     /// Has a server that waits for approval tried once more if its attempt came to nothing, as a person asks. Of any other the attempt is
     /// waited for that is under way.
-    async fn list_once(&self, name: &str, patience: Duration) -> Result<(), Failure> {
+    async fn list_once(&self, name: &str, patience: Duration) -> Result {
         let settings = self.settings()?;
         let is_held = gate::is_quarantined(&settings, name);
         let upstream = self.0.upstreams.get(name);
@@ -102,7 +98,7 @@ impl Management {
     }
 
     /// Whether there is anything of a server that a person could look at.
-    fn lists_something(&self, name: &str) -> Result<bool, Failure> {
+    fn lists_something(&self, name: &str) -> Result<bool> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
         let entry = settings.servers.get(name);
@@ -116,7 +112,7 @@ impl Management {
     }
 
     /// Says again that an agent wrote the entry, unless somebody has decided about it meanwhile.
-    async fn mark_again(&self, name: &str) -> Result<(), Failure> {
+    async fn mark_again(&self, name: &str) -> Result {
         let settings = self.settings()?;
         let is_broken = settings.broken.iter().any(|broken| broken.name == name);
         if !is_broken && !gate::is_quarantined(&settings, name) {

@@ -5,14 +5,14 @@ use super::{Backing, Management, patching::Rights, servers::ServerChange};
 use crate::{
     activity::OperatorChange,
     config::{DEMO, DemoOrigin, DemoRefused},
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     process::own_program,
     storage::in_words,
 };
 
 impl Management {
     /// Starts the demo server beside what the file says.
-    pub async fn start_demo(&self) -> Result<ServerChange, Failure> {
+    pub async fn start_demo(&self) -> Result<ServerChange> {
         let program = own_program().map_err(|reason| {
             let error = format!("the demo server was not started: {}", in_words(&reason));
             Failure::new(ErrorCode::Internal, error, "Restart the daemon.")
@@ -56,7 +56,7 @@ impl From<DemoRefused> for Failure {
 
 impl<B: Backing> Management<B> {
     /// Refuses the name of the demo server while that runs: whoever uses it would have another server from one call to the next.
-    pub(super) async fn check_name(&self, name: &str) -> Result<(), Failure> {
+    pub(super) async fn check_name(&self, name: &str) -> Result {
         if !name.eq_ignore_ascii_case(DEMO) {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use crate::{
     },
     catalog::Snapshot,
     config::{ServerEntry, Settings},
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::{Rules, Variant},
     text::{
         names::{ServerName, as_argument},
@@ -48,7 +48,7 @@ pub(super) fn configured<'a>(
     settings: &'a Settings,
     lists: &'a Snapshot,
     server: &str,
-) -> Result<&'a ServerEntry, Failure> {
+) -> Result<&'a ServerEntry> {
     let asked = Target::method_alone(method::TOOLS_LIST);
     Rules::new(settings, lists).entry(&Access::inspector(), server, &asked)
 }

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
     config::{Author, Change, OPERATOR, ServerEntry, Settings},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::{self, Standing, Variant},
     text::secret::Secrets,
     trust::{
@@ -188,7 +188,7 @@ pub fn approver(subject: &str) -> String {
 
 impl<B: Backing> Management<B> {
     /// What a person has to know of a server. Reads what is known; contacts nothing.
-    pub fn inspect(&self, name: &str) -> Result<Inspection, Failure> {
+    pub fn inspect(&self, name: &str) -> Result<Inspection> {
         let row = self.server(name)?;
         let settings = self.settings()?;
         let lists = self.lists(&settings);
@@ -230,7 +230,7 @@ impl<B: Backing> Management<B> {
         name: &str,
         body: ApprovalBody,
         by: String,
-    ) -> Result<ServerChange, Failure> {
+    ) -> Result<ServerChange> {
         self.server(name)?;
         let settings = self.settings()?;
         let lists = self.lists(&settings);
@@ -288,7 +288,7 @@ impl<B: Backing> Management<B> {
 
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what
     /// it says: nothing is approved beside it.
-    pub fn lock_text(&self) -> Result<String, Failure> {
+    pub fn lock_text(&self) -> Result<String> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
         if let Some(lock) = &lists.lock {
@@ -329,7 +329,7 @@ fn check_extent(
     named: &[String],
     body: &ApprovalBody,
     is_quarantined: bool,
-) -> Result<(), Failure> {
+) -> Result {
     let name = &entry.name;
     let wrong = |error, hint| Failure::new(ErrorCode::InvalidArguments, error, hint);
     let failure = match (is_quarantined, named.is_empty(), body.all) {

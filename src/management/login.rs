@@ -6,7 +6,7 @@ use super::{Management, ServerChange, ServerRow, gated::server_refusal};
 use crate::{
     authorization::{LoginError, ServerLogin},
     config::{Settings, Transport},
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
 };
 
 pub use crate::authorization::{LoginProgress, LoginStarted};
@@ -16,7 +16,7 @@ const ASKING: Duration = Duration::from_secs(20);
 
 impl Management {
     /// Begins a login. One that is under way is given up.
-    pub async fn begin_login(&self, name: &str) -> Result<LoginStarted, Failure> {
+    pub async fn begin_login(&self, name: &str) -> Result<LoginStarted> {
         let login = self.login_of(name)?;
         if !login.is_there()
             && let Some(upstream) = self.backing().upstreams.get(name)
@@ -32,7 +32,7 @@ impl Management {
     }
 
     /// Ends the login under way with the address that the browser ended at.
-    pub async fn finish_login(&self, name: &str, address: &str) -> Result<LoginProgress, Failure> {
+    pub async fn finish_login(&self, name: &str, address: &str) -> Result<LoginProgress> {
         let login = self.login_of(name)?;
         let finished = login.finish(address).await;
         finished.map_err(|error| self.login_failed(name, &error))?;
@@ -40,17 +40,13 @@ impl Management {
     }
 
     /// How the login is that was begun last. Waits for its end, but not longer than `patience`.
-    pub async fn login_progress(
-        &self,
-        name: &str,
-        patience: Duration,
-    ) -> Result<LoginProgress, Failure> {
+    pub async fn login_progress(&self, name: &str, patience: Duration) -> Result<LoginProgress> {
         Ok(self.login_of(name)?.progress(patience).await)
     }
 
     /// Forgets the tokens of a server, and ends its connections. Where nobody is logged in nothing changes. A person may do that whatever
     /// the server's state: nothing is sent anywhere.
-    pub fn log_out(&self, name: &str) -> Result<ServerChange, Failure> {
+    pub fn log_out(&self, name: &str) -> Result<ServerChange> {
         let settings = self.settings_in_force();
         let entry = settings.servers.get(name);
         let leads_elsewhere = entry.filter(|entry| !entry.may_be_contacted());
@@ -72,7 +68,7 @@ impl Management {
     }
 
     /// The login of a server that may be contacted and that one can log in to.
-    fn login_of(&self, name: &str) -> Result<Arc<ServerLogin>, Failure> {
+    fn login_of(&self, name: &str) -> Result<Arc<ServerLogin>> {
         let settings = self.settings_in_force();
         if let Some(failure) = server_refusal(&settings, &self.lists(&settings), name) {
             let may_be = settings.servers.get(name);
@@ -87,7 +83,7 @@ impl Management {
     }
 
     /// The login of a server that one can log in to.
-    fn login_in(&self, settings: &Settings, name: &str) -> Result<Arc<ServerLogin>, Failure> {
+    fn login_in(&self, settings: &Settings, name: &str) -> Result<Arc<ServerLogin>> {
         let Some(entry) = settings.servers.get(name) else {
             let refusal = server_refusal(settings, &self.lists(settings), name);
             let refusal = refusal.map(|failure| self.for_operator(failure));

@@ -76,7 +76,7 @@ pub use self::{
     tools::{ShownTool, ToolList, ToolRow},
     what_matters::{ChangeKind, DefinitionChange, WhatMatters},
 };
-use crate::{catalog::Snapshot, config::Settings, failure::Failure};
+use crate::{catalog::Snapshot, config::Settings, failure::Result};
 
 /// The operator's verbs. Cheap to clone.
 pub struct Management<B = OverDaemon>(Arc<B>);
@@ -92,7 +92,7 @@ impl<B> Clone for Management<B> {
 
 impl<B: Backing> Management<B> {
     /// The settings: those in force, or what the file says.
-    pub fn settings(&self) -> Result<Arc<Settings>, Failure> {
+    pub fn settings(&self) -> Result<Arc<Settings>> {
         self.0.settings()
     }
 

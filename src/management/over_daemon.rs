@@ -23,7 +23,7 @@ use crate::{
         Change, ChangeOf, DEMO, History, Keeper, OurAddress, ServerEntry, Settings, Start,
         TextChange, WriteError, edit_all,
     },
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate,
     text::names::ServerName,
     trust::approvals::{ApprovalStep, ThingKind, Which},
@@ -120,7 +120,7 @@ impl Management {
     }
 
     /// Connects a server anew, also one that sleeps, and lists it at once. That it came to nothing, its row says.
-    pub async fn restart_server(&self, name: &str) -> Result<ServerChange, Failure> {
+    pub async fn restart_server(&self, name: &str) -> Result<ServerChange> {
         let restarted = self.restart_unrecorded(name).await;
         let error = restarted
             .as_ref()
@@ -137,7 +137,7 @@ impl Management {
     }
 
     /// The same without a record.
-    pub(super) async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange, Failure> {
+    pub(super) async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange> {
         // A fault that stands in the file is shown elsewhere; the last good settings do.
         let _ = self.read_configuration().await;
         let settings = self.settings_in_force();
@@ -167,7 +167,7 @@ impl Backing for OverDaemon {
     const TOOLS_UNLISTED: Option<usize> = Some(0);
     const RUNNING: super::backing::RunsServers = super::backing::RunsServers::Yes;
 
-    fn settings(&self) -> Result<Arc<Settings>, Failure> {
+    fn settings(&self) -> Result<Arc<Settings>> {
         Ok(self.keeper.settings())
     }
 
@@ -212,7 +212,7 @@ impl Backing for OverDaemon {
         &self,
         request: ApprovalRequest,
         listed: Option<&ServerCatalog>,
-    ) -> Result<ApprovalStep, Failure> {
+    ) -> Result<ApprovalStep> {
         let approval = &request.approval;
         let change = OperatorChange {
             detail: Some(format!("by {}", approval.by)),
@@ -228,7 +228,7 @@ impl Backing for OverDaemon {
         approved
     }
 
-    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<(), Failure> {
+    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result {
         self.catalog.withdraw(withdrawal).await.map(drop)
     }
 

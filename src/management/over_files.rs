@@ -21,7 +21,7 @@ use crate::{
         KeyringLookup, LoadError, OurAddress, Places, Settings, Supposed, TextChange, Variables,
         Warning, WriteError,
     },
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate,
     keyring::{self, Keyring},
     process,
@@ -150,10 +150,7 @@ impl Management<OverFiles> {
     }
 
     /// Changes the text of the file. Says whether it did. Blocks.
-    pub fn rewrite_text(
-        &self,
-        change: impl Fn(&str) -> Result<String, EditError>,
-    ) -> Result<bool, Failure> {
+    pub fn rewrite_text(&self, change: impl Fn(&str) -> Result<String, EditError>) -> Result<bool> {
         let by = ChangeOf::this_task();
         rewrite(&self.0.places, &self.0.history, &by, &change).map_err(|error| not_written(&error))
     }
@@ -164,7 +161,7 @@ impl Management<OverFiles> {
     }
 
     /// The secrets that the file may refer to, wherever it says that they are kept.
-    pub fn keyring(&self) -> Result<Keyring, Failure> {
+    pub fn keyring(&self) -> Result<Keyring> {
         let files = &self.0;
         let place = config::secrets_place(&files.places.config_file, &files.variables);
         let place = place.map_err(|error| unusable(&error))?;
@@ -179,7 +176,7 @@ impl Management<OverFiles> {
     }
 
     /// The settings for whoever needs no secret of them.
-    pub fn settings_without_secrets(&self) -> Result<Settings, Failure> {
+    pub fn settings_without_secrets(&self) -> Result<Settings> {
         let files = &self.0;
         config::load(&files.places, &files.variables, &config::no_values())
             .map_err(|error| unusable(&error))
@@ -187,7 +184,7 @@ impl Management<OverFiles> {
 
     /// The settings for whoever needs neither secrets nor values of tokens: variables that are missing here, and that the file cannot be
     /// used without, are supposed to be set.
-    pub fn supposed_settings(&self) -> Result<Supposed, Failure> {
+    pub fn supposed_settings(&self) -> Result<Supposed> {
         let files = &self.0;
         let supposed =
             config::load_supposing(&files.places, &files.variables, &config::no_values());
@@ -228,7 +225,7 @@ impl Management<OverFiles> {
     }
 
     /// The file as it stands. Blocks.
-    pub fn written_config(&self) -> Result<WrittenConfig, Failure> {
+    pub fn written_config(&self) -> Result<WrittenConfig> {
         let file = self.config_file();
         let (text, exists) = self.text()?;
         let settings = config::shown_file(&text);
@@ -243,7 +240,7 @@ impl Management<OverFiles> {
     }
 
     /// The text of the file, and whether there is one.
-    fn text(&self) -> Result<(String, bool), Failure> {
+    fn text(&self) -> Result<(String, bool)> {
         match config::read_text(self.config_file()) {
             Ok(text) => Ok((text, true)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((String::new(), false)),
@@ -255,11 +252,7 @@ impl Management<OverFiles> {
     }
 
     /// The settings as they would be with this server, disabled or not, and without all others. Nothing is written. Blocks.
-    pub fn settings_to_try(
-        &self,
-        name: &str,
-        mut entry: Map<String, Value>,
-    ) -> Result<Settings, Failure> {
+    pub fn settings_to_try(&self, name: &str, mut entry: Map<String, Value>) -> Result<Settings> {
         entry.shift_remove("enabled");
         entry.shift_remove("disabled");
         let added = self.addition(name, entry)?;
@@ -363,7 +356,7 @@ impl Backing for OverFiles {
     const TOOLS_UNLISTED: Option<usize> = None;
     const RUNNING: super::backing::RunsServers = super::backing::RunsServers::No;
 
-    fn settings(&self) -> Result<Arc<Settings>, Failure> {
+    fn settings(&self) -> Result<Arc<Settings>> {
         let read = config::load(&self.places, &self.variables, &self.keyring);
         let mut settings = read.map_err(|error| unusable(&error))?;
         settings.issued = IssuedTokens::read(&self.data_dir).unwrap_or_default();
@@ -431,13 +424,13 @@ impl Backing for OverFiles {
         &self,
         request: ApprovalRequest,
         listed: Option<&ServerCatalog>,
-    ) -> Result<ApprovalStep, Failure> {
+    ) -> Result<ApprovalStep> {
         let settings = self.settings()?;
         let lock = lock_of(&settings);
         catalog::approve_in_files(&self.data_dir, &request, listed, lock.as_deref())
     }
 
-    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<(), Failure> {
+    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result {
         let settings = self.settings()?;
         let lock = lock_of(&settings);
         catalog::withdraw_in_files(&self.data_dir, &withdrawal, lock.as_deref())

@@ -17,7 +17,7 @@ use crate::{
         ServerPatch, Warning, WriteError, entry_fault, fingerprint_as_written, is_entry_key,
         written_entry,
     },
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     runtime::sync::Guarded,
     text::names::ServerName,
 };
@@ -70,8 +70,8 @@ impl<B: Backing> Management<B> {
         action: &'static str,
         name: &str,
         by: ChangeOf,
-        decide: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
-    ) -> Result<Arc<Planned>, Failure> {
+        decide: impl Fn(&str) -> Result<Planned> + Send + 'static,
+    ) -> Result<Arc<Planned>> {
         let planned = self.rewrite_seeing_as(by, decide).await;
         self.note_change(None, action, name, planned.as_deref());
         planned
@@ -80,8 +80,8 @@ impl<B: Backing> Management<B> {
     /// The same without a record.
     pub(super) async fn rewrite_seeing(
         &self,
-        decide: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
-    ) -> Result<Arc<Planned>, Failure> {
+        decide: impl Fn(&str) -> Result<Planned> + Send + 'static,
+    ) -> Result<Arc<Planned>> {
         self.rewrite_seeing_as(ChangeOf::this_task(), decide).await
     }
 
@@ -89,8 +89,8 @@ impl<B: Backing> Management<B> {
     pub(super) async fn rewrite_seeing_as(
         &self,
         by: ChangeOf,
-        decide: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
-    ) -> Result<Arc<Planned>, Failure> {
+        decide: impl Fn(&str) -> Result<Planned> + Send + 'static,
+    ) -> Result<Arc<Planned>> {
         let slot: Arc<Guarded<Option<Arc<Planned>>>> = Arc::default();
         let decided = slot.clone();
         let rewritten = self.backing().rewrite_as(by, move |text: &str| {
@@ -115,7 +115,7 @@ impl<B: Backing> Management<B> {
         action: &'static str,
         changes: Vec<Change>,
         by: ChangeOf,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let (name, as_written) = (entry.name.to_string(), entry.as_written.clone());
         let decide = move |text: &str| {
             let written = written_entry(text, &name).map_err(not_edited)?;
@@ -189,7 +189,7 @@ pub(super) struct SentPatch {
 }
 
 /// Reads a patch. What is wrong with it stands in one error with what else refuses it; only one that says nothing is refused here.
-pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch, Failure> {
+pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch> {
     let sent = read_entry(patch);
     if sent.readable.is_empty() && sent.problem.is_none() {
         return Err(wrong(name, "no key was given to change"));
@@ -208,7 +208,7 @@ pub(super) fn read_new(
     name: &ServerName,
     entry: Map<String, Value>,
     us: &OurAddress,
-) -> Result<Map<String, Value>, Failure> {
+) -> Result<Map<String, Value>> {
     let sent = read_entry(entry);
     let patched = sent.readable.apply(&Map::new());
     let (entry, unreadable) = match patched {
@@ -240,7 +240,7 @@ pub(super) fn plan_patch(
     patch: &SentPatch,
     us: &OurAddress,
     rights: Rights,
-) -> Result<Planned, Failure> {
+) -> Result<Planned> {
     let written = written_entry(text, name).map_err(not_edited)?;
     let patched = patch.readable.apply(&written);
     let mut patched = patched.map_err(|error| faulty(name, patch, Some(error.to_string())))?;
@@ -281,7 +281,7 @@ pub(super) fn plan_addition(
     name: &ServerName,
     patch: &SentPatch,
     us: &OurAddress,
-) -> Result<Planned, Failure> {
+) -> Result<Planned> {
     let patched = patch.readable.apply(&Map::new());
     let mut patched =
         patched.map_err(|error| faulty(name.as_str(), patch, Some(error.to_string())))?;
@@ -329,7 +329,7 @@ fn hold(entry: &mut Map<String, Value>) {
 
 /// What makes an entry unusable that was usable; one that was broken already may take several steps to mend. Keys that mean nothing are
 /// no part of a patch.
-fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<String>, Failure> {
+fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<String>> {
     let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
     let mut after = patched.after.clone();
     after.retain(|key, _| is_entry_key(key));
@@ -349,7 +349,7 @@ fn faulty(name: &str, patch: &SentPatch, fault: Option<String>) -> Failure {
     wrong(name, problems(patch, fault).join("; "))
 }
 
-fn check_size(name: &str, entry: &Map<String, Value>) -> Result<(), Failure> {
+fn check_size(name: &str, entry: &Map<String, Value>) -> Result {
     let size = Value::Object(entry.clone()).to_string().len();
     if size <= LARGEST_ENTRY {
         return Ok(());
@@ -357,7 +357,7 @@ fn check_size(name: &str, entry: &Map<String, Value>) -> Result<(), Failure> {
     Err(wrong(name, "its entry would be larger than 32 KiB"))
 }
 
-fn check_waiting(text: &str) -> Result<(), Failure> {
+fn check_waiting(text: &str) -> Result {
     let waiting = config::count_entries(text, |entry| {
         entry.get("changed_by").and_then(Value::as_str) == Some("agent")
             && entry.get("quarantined") == Some(&Value::Bool(true))

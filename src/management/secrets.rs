@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Files;
 use crate::{
     config::{self, is_secret_name},
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     keyring::{Keyring, KeyringError, LONGEST_VALUE, SecretStore, StoredSecrets},
     text::secret::Secret,
 };
@@ -43,7 +43,7 @@ type SecretUses = BTreeMap<String, Vec<String>>;
 
 impl Files {
     /// The secrets, by name.
-    pub fn secrets(&self) -> Result<SecretList, Failure> {
+    pub fn secrets(&self) -> Result<SecretList> {
         let keyring = self.keyring()?;
         let stored = keyring.stored().map_err(|error| unavailable(&error))?;
         let uses = self.secret_uses().unwrap_or_default();
@@ -51,7 +51,7 @@ impl Files {
     }
 
     /// Stores one, in place of one of this name.
-    pub fn set_secret(&self, name: &str, value: &Secret) -> Result<SecretRow, Failure> {
+    pub fn set_secret(&self, name: &str, value: &Secret) -> Result<SecretRow> {
         check(name)?;
         let keyring = self.keyring()?;
         let store = keyring.set(name, value);
@@ -64,7 +64,7 @@ impl Files {
     }
 
     /// Stores one under a name under which nothing is stored; of two at once the second is refused.
-    pub fn add_secret(&self, name: &str, value: &Secret) -> Result<SecretRow, Failure> {
+    pub fn add_secret(&self, name: &str, value: &Secret) -> Result<SecretRow> {
         check(name)?;
         let keyring = self.keyring()?;
         let store = keyring.add(name, value);
@@ -84,7 +84,7 @@ impl Files {
     }
 
     /// Removes one; who used it.
-    pub fn remove_secret(&self, name: &str) -> Result<SecretRow, Failure> {
+    pub fn remove_secret(&self, name: &str) -> Result<SecretRow> {
         check(name)?;
         let keyring = self.keyring()?;
         let removed = keyring.remove(name);
@@ -153,7 +153,7 @@ pub fn secret_value(text: &str) -> Result<(), &'static str> {
 pub const SECRET_NAMES: &str =
     "choose a name of at most 128 letters, digits, `.`, `_`, `-` and `/`";
 
-fn check(name: &str) -> Result<(), Failure> {
+fn check(name: &str) -> Result {
     if is_secret_name(name) {
         return Ok(());
     }

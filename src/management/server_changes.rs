@@ -13,13 +13,13 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{self, Change, ChangeOf, EntryFlag, written_entry},
-    failure::Failure,
+    failure::Result,
     runtime::sync::Guarded,
 };
 
 impl<B: Backing> Management<B> {
     /// Takes servers out of the configuration, by one change of the file. The outcomes have the order of the names.
-    pub async fn remove_servers(&self, names: &[String]) -> Vec<Result<ServerChange, Failure>> {
+    pub async fn remove_servers(&self, names: &[String]) -> Vec<Result<ServerChange>> {
         let rows: Vec<_> = names
             .iter()
             .map(|name| self.row_before_change(name))
@@ -54,7 +54,7 @@ impl<B: Backing> Management<B> {
         &self,
         names: &[String],
         enabled: Enabled,
-    ) -> Vec<Result<ServerChange, Failure>> {
+    ) -> Vec<Result<ServerChange>> {
         let (action, wanted) = match enabled {
             Enabled::On => ("enable", true),
             Enabled::Off => ("disable", false),
@@ -64,7 +64,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Holds servers, by one change of the file: nothing of them is executed until they are approved again. The outcomes have the order of the names.
-    pub async fn quarantine(&self, names: &[String]) -> Vec<Result<ServerChange, Failure>> {
+    pub async fn quarantine(&self, names: &[String]) -> Vec<Result<ServerChange>> {
         let flag = EntryFlag::Quarantined;
         self.set_flag(names, "quarantine", flag, true).await
     }
@@ -77,7 +77,7 @@ impl<B: Backing> Management<B> {
         action: &'static str,
         flag: EntryFlag,
         value: bool,
-    ) -> Vec<Result<ServerChange, Failure>> {
+    ) -> Vec<Result<ServerChange>> {
         let plan = move |text: &str, server: &str| plan_flag(text, server, flag, value);
         let changed = self.change_each(names, action, plan).await;
         let follow = names.iter().map(|name| self.backing().follows(name));
@@ -95,15 +95,15 @@ impl<B: Backing> Management<B> {
         &self,
         names: &[String],
         action: &'static str,
-        plan: impl Fn(&str, &str) -> Result<Option<Change>, Failure> + Send + 'static,
-    ) -> Vec<Result<Made, Failure>> {
+        plan: impl Fn(&str, &str) -> Result<Option<Change>> + Send + 'static,
+    ) -> Vec<Result<Made>> {
         let known: Vec<_> = names
             .iter()
             .map(|name| self.row_before_change(name).map(drop))
             .collect();
         let there = names.iter().zip(&known).filter(|(_, known)| known.is_ok());
         let there: Vec<String> = there.map(|(name, _)| name.clone()).collect();
-        let decided: Arc<Guarded<Vec<Result<bool, Failure>>>> = Arc::default();
+        let decided: Arc<Guarded<Vec<Result<bool>>>> = Arc::default();
         let (slot, servers) = (decided.clone(), there.clone());
         let by = ChangeOf::this_task();
         let note = by.note();
@@ -151,12 +151,7 @@ struct Made {
     id: Option<u64>,
 }
 
-fn plan_flag(
-    text: &str,
-    server: &str,
-    flag: EntryFlag,
-    value: bool,
-) -> Result<Option<Change>, Failure> {
+fn plan_flag(text: &str, server: &str, flag: EntryFlag, value: bool) -> Result<Option<Change>> {
     let written = written_entry(text, server).map_err(not_edited)?;
     let is_so_already = flag.written(&written) == Some(value);
     Ok((!is_so_already).then(|| Change::SetKey {
@@ -167,7 +162,7 @@ fn plan_flag(
 }
 
 /// Takes a server out, where the file has one entry for it.
-fn plan_removal(text: &str, server: &str) -> Result<Option<Change>, Failure> {
+fn plan_removal(text: &str, server: &str) -> Result<Option<Change>> {
     let removed = Change::RemoveServer {
         name: server.to_owned(),
     };

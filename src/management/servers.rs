@@ -22,7 +22,7 @@ use crate::{
         ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport, TransportKind,
         Warning,
     },
-    failure::{ErrorCode, Failure, NextStep, as_step},
+    failure::{ErrorCode, Failure, NextStep, Result, as_step},
     gate::{self, Standing},
     process,
     storage::in_words,
@@ -224,7 +224,7 @@ impl ServerChange {
 
 impl<B: Backing> Management<B> {
     /// Every server of the configuration, broken entries included, by name.
-    pub fn servers(&self) -> Result<ServerList, Failure> {
+    pub fn servers(&self) -> Result<ServerList> {
         let settings = self.settings()?;
         let servers = self.rows(&settings, &self.lists(&settings));
         Ok(ServerList { servers })
@@ -241,7 +241,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// All that is known of one server, its secrets redacted. Blocks.
-    pub fn server_details(&self, name: &str) -> Result<ServerDetails, Failure> {
+    pub fn server_details(&self, name: &str) -> Result<ServerDetails> {
         let settings = self.settings()?;
         let connections = self.0.connections(name);
         Ok(ServerDetails {
@@ -258,11 +258,7 @@ impl<B: Backing> Management<B> {
 
     /// The same when its first attempt to connect has come to an end, where one is under way or about to be. Waits for that, but not
     /// longer than `patience`.
-    pub async fn settled_server(
-        &self,
-        name: &str,
-        patience: Duration,
-    ) -> Result<ServerDetails, Failure>
+    pub async fn settled_server(&self, name: &str, patience: Duration) -> Result<ServerDetails>
     where
         B: 'static,
     {
@@ -276,7 +272,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// The last lines that a server wrote to its stderr, also in earlier runs. Blocks.
-    pub fn server_logs(&self, name: &str, n: usize) -> Result<LogLines, Failure> {
+    pub fn server_logs(&self, name: &str, n: usize) -> Result<LogLines> {
         let row = self.server(name)?;
         let settings = self.settings()?;
         let file = self.log_file(&settings, name);
@@ -309,7 +305,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Where the stderr of a server of the configuration goes, if it writes any here.
-    pub fn server_log_file(&self, name: &str) -> Result<Option<PathBuf>, Failure> {
+    pub fn server_log_file(&self, name: &str) -> Result<Option<PathBuf>> {
         self.server(name)?;
         let settings = self.settings()?;
         Ok(self.log_file(&settings, name))
@@ -327,7 +323,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// One server of the configuration.
-    pub fn server(&self, name: &str) -> Result<ServerRow, Failure> {
+    pub fn server(&self, name: &str) -> Result<ServerRow> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
         match configured(&settings, &lists, name) {
@@ -422,7 +418,7 @@ impl<B: Backing> Management<B> {
         &self,
         name: &str,
         patch: Map<String, Value>,
-    ) -> Result<ServerChange, Failure> {
+    ) -> Result<ServerChange> {
         let row = self.row_before_change(name)?;
         let patch = read_patch(name, patch)?;
         let (server, us) = (name.to_owned(), self.backing().our_address());
@@ -446,10 +442,7 @@ impl<B: Backing> Management<B> {
 
     /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner
     /// failure, which counts only if it is still so afterwards.
-    pub(super) fn row_before_change(
-        &self,
-        name: &str,
-    ) -> Result<Result<ServerRow, Failure>, Failure> {
+    pub(super) fn row_before_change(&self, name: &str) -> Result<Result<ServerRow>> {
         match self.server(name) {
             Err(failure) if failure.code != ErrorCode::ConfigUnusable => Err(failure),
             row => Ok(row),

@@ -17,7 +17,7 @@ use crate::{
         AllowedCalls, ChangeOf, ChangedValue, EditError, IssuedToken, IssuedTokens, Needs,
         NotUndone, Settings, TokenError, TokenHash, duration,
     },
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     sessions::sealing::random_secret,
     storage::{self, in_words},
     text::{moment, names, secret::Secret},
@@ -111,7 +111,7 @@ pub struct TokenList {
 
 impl<B: Backing> Management<B> {
     /// The tokens. Blocks.
-    pub fn tokens(&self) -> Result<TokenList, Failure> {
+    pub fn tokens(&self) -> Result<TokenList> {
         let issued = IssuedTokens::read(self.data_dir())
             .map_err(|error| failed(self.data_dir(), &error.into()))?;
         let uses = last_uses(self.data_dir());
@@ -133,7 +133,7 @@ impl<B: Backing> Management<B> {
         &self,
         new: NewToken,
         listening: Option<&SocketAddr>,
-    ) -> Result<NewlyIssued, Failure> {
+    ) -> Result<NewlyIssued> {
         let settings = self.settings()?;
         let secret = random_secret().map_err(|error| {
             let error = format!("no token was issued: {}", in_words(&error));
@@ -165,7 +165,7 @@ impl<B: Backing> Management<B> {
 
     /// Issues a token to a client of this machine, under its own name or, where that is taken, that with a number. It may do all that it
     /// could before.
-    pub async fn issue_token_to_client(&self, client: &str) -> Result<NewlyIssued, Failure> {
+    pub async fn issue_token_to_client(&self, client: &str) -> Result<NewlyIssued> {
         let known = IssuedTokens::read(self.data_dir())
             .map_err(|error| failed(self.data_dir(), &error.into()))?;
         let is_free = |name: &String| {
@@ -184,11 +184,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// The name of this token, if it is one that was issued, and to this client alone if one is given.
-    pub fn name_of_token(
-        &self,
-        token: &Secret,
-        client: Option<&str>,
-    ) -> Result<Option<String>, Failure> {
+    pub fn name_of_token(&self, token: &Secret, client: Option<&str>) -> Result<Option<String>> {
         let known = IssuedTokens::read(self.data_dir())
             .map_err(|error| failed(self.data_dir(), &error.into()))?;
         let found = known.find(&TokenHash::of(token.reveal()));
@@ -201,7 +197,7 @@ impl<B: Backing> Management<B> {
         &self,
         token: &Secret,
         client: Option<&str>,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>> {
         let name = self.name_of_token(token, client)?;
         if let Some(name) = &name {
             self.revoke_token(name).await?;
@@ -210,7 +206,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Revokes a token: what shows it is refused from now on, in every session and stream.
-    pub async fn revoke_token(&self, name: &str) -> Result<TokenRow, Failure> {
+    pub async fn revoke_token(&self, name: &str) -> Result<TokenRow> {
         let (revoked, data_dir) = (name.to_owned(), self.data_dir().to_owned());
         let removing = move || IssuedTokens::remove(&data_dir, &revoked);
         let change = TokenChange::of("revoke_token");
@@ -223,7 +219,7 @@ impl<B: Backing> Management<B> {
         &self,
         (id, issued): (u64, ChangedValue),
         dry_run: bool,
-    ) -> Result<ConfigChange, Failure> {
+    ) -> Result<ConfigChange> {
         let name = issued.path.last().cloned().unwrap_or_default();
         let known = IssuedTokens::read(self.data_dir())
             .map_err(|error| failed(self.data_dir(), &error.into()))?;
@@ -263,7 +259,7 @@ impl<B: Backing> Management<B> {
         TokenChange { action, by }: TokenChange,
         name: &str,
         change: impl FnOnce() -> Result<IssuedToken, TokenError> + Send + 'static,
-    ) -> Result<(IssuedToken, Option<u64>), Failure> {
+    ) -> Result<(IssuedToken, Option<u64>)> {
         let history = self.backing().history().clone();
         let changing = move || {
             let token = change()?;
@@ -324,7 +320,7 @@ fn noted(token: &IssuedToken) -> Value {
     })
 }
 
-fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToken, Failure> {
+fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToken> {
     let wrong = |why: String, hint: &str| {
         let error = format!("no token was issued: {why}");
         Failure::new(ErrorCode::InvalidArguments, error, hint)

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     catalog::{ServerCatalog, Snapshot, Tool, without_values},
     config::{BrokenEntry, Settings},
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     text::names,
     wire::Raw,
 };
@@ -81,7 +81,7 @@ pub struct ShownTool {
 
 impl<B: Backing> Management<B> {
     /// Every known tool, or those of one server, callable or not.
-    pub fn tools(&self, server: Option<&str>) -> Result<ToolList, Failure> {
+    pub fn tools(&self, server: Option<&str>) -> Result<ToolList> {
         if let Some(name) = server {
             self.server(name)?;
         }
@@ -102,13 +102,13 @@ impl<B: Backing> Management<B> {
     }
 
     /// The servers, or this one of them, whose tools are in no list because their entries cannot be used here.
-    pub fn left_out(&self, server: Option<&str>) -> Result<Vec<BrokenEntry>, Failure> {
+    pub fn left_out(&self, server: Option<&str>) -> Result<Vec<BrokenEntry>> {
         let settings = self.settings()?;
         Ok(left_out(&settings, server))
     }
 
     /// One tool by `server:tool`, or by the name under which it is offered.
-    pub fn tool(&self, name: &str) -> Result<ShownTool, Failure> {
+    pub fn tool(&self, name: &str) -> Result<ShownTool> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
         let found = if let Some((server, tool)) = name.split_once(':') {

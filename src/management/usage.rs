@@ -3,12 +3,12 @@
 use super::{Backing, Management, gated::tool_refusal};
 use crate::{
     activity::{UsageQuery, UsageReport},
-    failure::Failure,
+    failure::Result,
 };
 
 impl<B: Backing> Management<B> {
     /// What the calls of some days add up to.
-    pub async fn usage(&self, query: UsageQuery) -> Result<UsageReport, Failure> {
+    pub async fn usage(&self, query: UsageQuery) -> Result<UsageReport> {
         let mut usage = self
             .read_activity(move |reader| reader.usage(query))
             .await?;
@@ -18,7 +18,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// The bytes of the definitions of all tools that clients may call.
-    fn definition_bytes(&self) -> Result<u64, Failure> {
+    fn definition_bytes(&self) -> Result<u64> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
         let tools = lists.servers.values().flat_map(|known| {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Backing, Management};
 use crate::{
     config::{Change, ChangeOf, EditError, NotUndone, WriteError},
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     process, storage,
     text::names::{BadServerName, as_argument},
 };
@@ -13,7 +13,7 @@ use crate::{
 /// Does it where it may wait for the disk.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
+) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|fault| {
         let error = format!("it failed: {fault}");
         Failure::new(ErrorCode::Internal, error, "Try again.")
@@ -22,7 +22,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 
 impl<B: Backing> Management<B> {
     /// Writes changes to the file. The number of the change in the history.
-    pub(super) async fn write(&self, changes: Vec<Change>) -> Result<Option<u64>, Failure> {
+    pub(super) async fn write(&self, changes: Vec<Change>) -> Result<Option<u64>> {
         let by = ChangeOf::this_task();
         let note = by.note();
         let written = self.backing().change(by, changes).await;
@@ -31,7 +31,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Whether what was written counts now, and why not.
-    pub(super) fn in_force(&self, written: Result<(), WriteError>) -> Result<(), Failure> {
+    pub(super) fn in_force(&self, written: Result<(), WriteError>) -> Result {
         written.map_err(|error| not_written(&error))?;
         match self.config_error() {
             None => Ok(()),

@@ -5,7 +5,7 @@ use super::Router;
 use crate::{
     access::Caller,
     call_context::CallContext,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::{self, Admitted},
     upstream::State,
     wire::Target,
@@ -14,7 +14,7 @@ use crate::{
 impl Router {
     /// Makes sure that a server's lists are known, if that takes waking it. One that waits for approval is started by no request of a client:
     /// the gate says what it is.
-    pub(super) async fn ensure_listed(&self, server: &str) -> Result<(), Failure> {
+    pub(super) async fn ensure_listed(&self, server: &str) -> Result {
         if self.0.catalog.glance().servers.contains_key(server)
             || gate::is_quarantined(&self.settings(), server)
         {
@@ -33,8 +33,8 @@ impl Router {
         &self,
         context: &CallContext,
         (server, target): (&str, &Target<'_>),
-        decide: impl Fn() -> Result<Admitted, Failure> + Send,
-    ) -> Result<Admitted, Failure> {
+        decide: impl Fn() -> Result<Admitted> + Send,
+    ) -> Result<Admitted> {
         let admitted = match decide() {
             Err(held) if matches!(held.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld) => {
                 // Boxed, because it is seldom.
@@ -52,8 +52,8 @@ impl Router {
         context: &CallContext,
         server: &str,
         held: Failure,
-        decide: impl Fn() -> Result<Admitted, Failure> + Send,
-    ) -> Result<Admitted, Failure> {
+        decide: impl Fn() -> Result<Admitted> + Send,
+    ) -> Result<Admitted> {
         let upstream = self.0.upstreams.get(server);
         let asleep = upstream.filter(|one| matches!(one.status().state, State::Asleep));
         let Some(asleep) = asleep else {
@@ -83,7 +83,7 @@ impl Router {
         caller: &Caller,
         server: &str,
         target: &Target<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         self.0.gate.knows(caller, server, target)?;
         self.ensure_listed(server).await
     }
@@ -94,7 +94,7 @@ impl Router {
         context: &CallContext,
         server: &str,
         target: &Target<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let known = self.0.gate.knows(&context.caller, server, target);
         self.note_denied(context, server, target, &known);
         known?;
@@ -111,7 +111,7 @@ impl Router {
         context: &CallContext,
         server: &str,
         target: &Target<'_>,
-        decided: &Result<T, Failure>,
+        decided: &Result<T>,
     ) {
         if decided
             .as_ref()

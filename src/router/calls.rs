@@ -8,7 +8,7 @@ use crate::{
     activity::OpenCall,
     call_context::CallContext,
     config::{RoutingMode, Settings},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     forward::{EndpointKind, ForwardRequest},
     text::names::{self, ServerName},
     trust::approvals::ThingKind,
@@ -128,7 +128,7 @@ impl Router {
         &self,
         context: &CallContext,
         offered: &str,
-    ) -> Result<(ServerName, Box<str>), Failure> {
+    ) -> Result<(ServerName, Box<str>)> {
         let caller = &context.caller;
         if let Some(found) = self.find_tool(caller, offered) {
             return Ok(found);
@@ -246,7 +246,7 @@ impl Router {
         &self,
         caller: &Caller,
         offered: &str,
-    ) -> Result<(ServerName, Box<str>), Failure> {
+    ) -> Result<(ServerName, Box<str>)> {
         let now = self.0.gate.now_for(caller);
         let (snapshot, rules) = (now.snapshot(), now.rules());
         if let Some((server, prompt)) = snapshot.offered_prompt(offered)

@@ -8,7 +8,7 @@ use crate::{
     access::Caller,
     catalog::{self, ServerCatalog},
     config::ServerEntry,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Result},
     gate::Moment,
     trust::{
         approvals::ThingKind,
@@ -133,7 +133,7 @@ fn in_short<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Value> {
 }
 
 /// The scanner's findings on a server of which something is held, for `quarantine_security`.
-pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<Value, Failure> {
+pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<Value> {
     let target = Target::method_alone(method::TOOLS_LIST);
     let refused = now.rules().decide(caller, server, &target).err();
     let is_quarantined = match refused {

@@ -9,7 +9,7 @@ use super::{Reply, RequestError, Router, View};
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity},
-    failure::{Failure, shown_failure},
+    failure::{Result, shown_failure},
     forward::EndpointKind,
     text::names::ServerName,
     wire::{Edit, Outcome, Raw, Revision, RpcError, Target, bridge, method, presentation, splice},
@@ -96,11 +96,7 @@ impl Router {
     }
 
     /// How a server presents itself: its own result of `initialize` or `server/discover`. `None` while nothing is known of it.
-    pub(super) async fn presentation(
-        &self,
-        caller: &Caller,
-        server: &str,
-    ) -> Result<Option<Raw>, Failure> {
+    pub(super) async fn presentation(&self, caller: &Caller, server: &str) -> Result<Option<Raw>> {
         let target = Target::method_alone(method::INITIALIZE);
         self.0.gate.decide(caller, server, &target)?;
         self.ensure_listed(server).await?;
@@ -142,7 +138,7 @@ impl Router {
     }
 
     /// The result of `server/discover`.
-    pub async fn discover(&self, caller: &Caller, view: &View) -> Result<Raw, Failure> {
+    pub async fn discover(&self, caller: &Caller, view: &View) -> Result<Raw> {
         let presented = match view {
             View::Configured | View::Mode(_) | View::Profile(_) => None,
             View::Server(server) => self.presentation(caller, server.as_str()).await?,

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     activity::{CallBody, CallEntrance},
     call_context::CallContext,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::Variant,
     wire::{Edit, Outcome, Raw, Thing, method, splice},
 };
@@ -24,7 +24,7 @@ impl Router {
         tool: &str,
         args: Option<&Raw>,
         params: Option<&Raw>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome> {
         let declared = DeclaredCall {
             variant,
             is_stated: true,
@@ -44,7 +44,7 @@ impl Router {
         context: &CallContext,
         server: &str,
         tool: &str,
-    ) -> Result<Variant, Failure> {
+    ) -> Result<Variant> {
         let known = ToolCalls::new(self, None).variant_for(context, server, tool);
         let known = known
             .await
@@ -96,7 +96,7 @@ impl Router {
         context: &CallContext,
         arguments: &Raw,
         meta: Option<&Raw>,
-    ) -> Result<Raw, Failure> {
+    ) -> Result<Raw> {
         const NAME: &str = "code_execution";
         let entrance = Some(CallEntrance::Path("/api/v1/code"));
         let body = CallBody::Arguments(Some(arguments));

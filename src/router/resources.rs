@@ -6,7 +6,7 @@ use super::{Router, definitions::other_uri};
 use crate::{
     call_context::{CallContext, NamedBy, NamedResources},
     catalog::{OfferedTemplate, Owner, fits, literal_length},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::Admitted,
     link::ClientKey,
     runtime::sync::Guarded,
@@ -45,7 +45,7 @@ impl NamedToOthers {
 
 impl Router {
     /// Whose resource this is: one that is listed, or one that a server's template describes, or else one that a server named to this client.
-    pub(super) fn owner_of(&self, context: &CallContext, uri: &str) -> Result<Owner, Failure> {
+    pub(super) fn owner_of(&self, context: &CallContext, uri: &str) -> Result<Owner> {
         let caller = &context.caller;
         let snapshot = self.0.catalog.seen_by(caller);
         let is_there =

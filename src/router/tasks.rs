@@ -12,7 +12,7 @@ use crate::{
     access::Caller,
     call_context::CallContext,
     catalog::ServerCatalog,
-    failure::Failure,
+    failure::Result,
     forward::{EndpointKind, RequestError},
     gate::Admitted,
     runtime::sync::Guarded,
@@ -257,18 +257,14 @@ impl Router {
     }
 
     /// Whether the caller may still have of the tool what a task of it has to say.
-    pub(super) fn check_tool_of_task(
-        &self,
-        context: &CallContext,
-        admitted: &Admitted,
-    ) -> Result<(), Failure> {
+    pub(super) fn check_tool_of_task(&self, context: &CallContext, admitted: &Admitted) -> Result {
         let Thing::Task(id) = admitted.target().thing() else {
             return Ok(());
         };
         self.check_tool_of(&context.caller, admitted.server(), id)
     }
 
-    fn check_tool_of(&self, caller: &Caller, server: &ServerName, id: &str) -> Result<(), Failure> {
+    fn check_tool_of(&self, caller: &Caller, server: &ServerName, id: &str) -> Result {
         match self.0.tasks.tool_of(id, server) {
             Some(tool) => {
                 let (gate, target) = (&self.0.gate, Target::tool(&tool));

@@ -10,7 +10,7 @@ use crate::{
     activity::CallBody,
     call_context::CallContext,
     catalog::Owner,
-    failure::Failure,
+    failure::{Failure, Result},
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
     runtime::long_work::LongWork,
@@ -62,7 +62,7 @@ impl<'a> Things<'a> {
         self,
         context: &CallContext,
         offered: &str,
-    ) -> Result<(ServerName, Box<str>), Failure> {
+    ) -> Result<(ServerName, Box<str>)> {
         self.0.offered_tool(context, offered).await
     }
 
@@ -71,12 +71,12 @@ impl<'a> Things<'a> {
         self,
         caller: &Caller,
         offered: &str,
-    ) -> Result<(ServerName, Box<str>), Failure> {
+    ) -> Result<(ServerName, Box<str>)> {
         self.0.offered_prompt(caller, offered)
     }
 
     /// Whose resource this is: one that is listed, that a server's template describes, or that a server named to this client.
-    pub(super) fn owner_of(self, context: &CallContext, uri: &str) -> Result<Owner, Failure> {
+    pub(super) fn owner_of(self, context: &CallContext, uri: &str) -> Result<Owner> {
         self.0.owner_of(context, uri)
     }
 
@@ -86,7 +86,7 @@ impl<'a> Things<'a> {
         caller: &Caller,
         server: &str,
         target: &Target<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         self.0.ensure_known(caller, server, target).await
     }
 
@@ -207,7 +207,7 @@ impl<'a> ToolCalls<'a> {
         context: &CallContext,
         server: &str,
         tool: &str,
-    ) -> Result<Option<Variant>, Failure> {
+    ) -> Result<Option<Variant>> {
         self.router
             .ensure_known_for(context, server, &Target::tool(tool))
             .await?;
@@ -248,7 +248,7 @@ impl<'a> ToolCalls<'a> {
     ) {
         let inner = outer.child(method::TOOLS_CALL);
         let record = self.router.begin_declared(&inner, declared);
-        let refused: Result<(), Failure> = Err(why.clone());
+        let refused: Result = Err(why.clone());
         let target = Target::tool(declared.tool);
         self.router
             .note_denied(&inner, declared.server, &target, &refused);

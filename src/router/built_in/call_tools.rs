@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::Variant,
     router::{
         Reply, RequestError,
@@ -162,7 +162,7 @@ fn wrong_intent(call: &Call<'_>, variant: Variant, why: &str) -> Failure {
 }
 
 /// `server:tool`, or a name under which a tool is offered.
-async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
+async fn split(call: &Call<'_>, name: &str) -> Result<(String, String)> {
     let parts = name.split_once(':');
     let parts = parts.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
     if let Some((server, tool)) = parts {

@@ -9,7 +9,7 @@ use crate::{
     access::Caller,
     catalog::Tool,
     config::Settings,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::Moment,
     router::{Reply, RequestError, definitions::with_offered_views},
     text::{cut::beginning, names::ServerName},
@@ -151,11 +151,7 @@ fn read(arguments: &Raw) -> Result<Vec<String>, String> {
 }
 
 /// The tool, if the caller may have it. The name is `server:tool`, or the one that lists offer.
-fn find<'a>(
-    now: &'a Moment,
-    caller: &Caller,
-    name: &str,
-) -> Result<(ServerName, &'a Tool), Failure> {
+fn find<'a>(now: &'a Moment, caller: &Caller, name: &str) -> Result<(ServerName, &'a Tool)> {
     let snapshot = now.snapshot();
     let (server, tool) = match (snapshot.offered_tool(name), name.split_once(':')) {
         (Some((server, tool)), _) => (server.as_str(), &*tool.name),

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     router::{
         Reply, RequestError,
         large_results::{KeptText, NOTICE_MAX, Notice},
@@ -100,7 +100,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
 }
 
 /// What is kept under a key, if the caller may still have all that it is of.
-fn find(call: &Call<'_>, key: &str) -> Result<KeptText, Failure> {
+fn find(call: &Call<'_>, key: &str) -> Result<KeptText> {
     let caller = &call.context.caller;
     let known = Some(key).filter(|key| key.len() <= LONGEST_KEY);
     let kept = known.and_then(|key| call.router.0.large_results.find(key, caller));

@@ -9,7 +9,7 @@ use crate::{
     access::Caller,
     catalog::{LONGEST_QUERY, Snapshot, WordShare, without_values},
     config::Settings,
-    failure::Failure,
+    failure::Result,
     wire::Raw,
 };
 
@@ -124,7 +124,7 @@ pub fn search_lists(
     snapshot: &Arc<Snapshot>,
     search: &Search,
     detail: Detail,
-) -> Result<Raw, Failure> {
+) -> Result<Raw> {
     let found = run::in_lists(caller, settings, snapshot, search)?;
     Ok(of(&found, settings, search, detail))
 }

@@ -4,7 +4,7 @@ use super::{Search, ToolSearch};
 use crate::{
     access::Caller,
     catalog::Matching,
-    failure::Failure,
+    failure::Result,
     gate::{Moment, Variant},
     runtime::long_work::Stop,
     text::names,
@@ -42,11 +42,7 @@ fn efforts(unknown: usize, known: usize) -> impl Iterator<Item = Effort> {
 impl ToolSearch {
     /// For each of these names, which should be `server:tool` and are unknown, the closest ones that the caller may call: first the one
     /// that is spelt alike, then those that have its words. Off the runtime's workers, and for as many names as `efforts` says.
-    pub async fn closest(
-        &self,
-        caller: &Caller,
-        names: Vec<String>,
-    ) -> Result<Vec<Vec<String>>, Failure> {
+    pub async fn closest(&self, caller: &Caller, names: Vec<String>) -> Result<Vec<Vec<String>>> {
         if names.is_empty() {
             return Ok(Vec::new());
         }

@@ -20,7 +20,7 @@ use self::{notice::Absent, run::SearchState};
 use crate::{
     access::Caller,
     catalog::{Catalog, Matching, Query, ServerCatalog, Tool, WordShare},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::{Gate, Moment, Variant},
     runtime::long_work::{LongWork, Stop},
     text::names::ServerName,
@@ -170,12 +170,7 @@ impl ToolSearch {
 
     /// Searches what is known now, and puts the answer together: `{"tools", "query", "total", "notice"?}`. Never waits for a server.
     /// What would take longer than a worker of the runtime can be spared is done off it, and is given up when the future is dropped.
-    pub async fn answer(
-        &self,
-        caller: &Caller,
-        search: &Search,
-        detail: Detail,
-    ) -> Result<Raw, Failure> {
+    pub async fn answer(&self, caller: &Caller, search: &Search, detail: Detail) -> Result<Raw> {
         // Without it the notice says what is not searched.
         let _ = timeout(FIRST_INDEX, self.0.catalog.index_first()).await;
         let words = Query::parse(&search.query, &[]);
@@ -192,7 +187,7 @@ impl ToolSearch {
     }
 
     /// The search itself. Blocks as long as it takes.
-    fn search_here(&self, caller: &Caller, search: &Search, stop: &Stop) -> Result<Found, Failure> {
+    fn search_here(&self, caller: &Caller, search: &Search, stop: &Stop) -> Result<Found> {
         let now = self.0.gate.now_for(caller);
         let searcher = self.0.catalog.searcher_for(caller);
         let covers = |snapshot| Arc::ptr_eq(searcher.snapshot(), snapshot);
@@ -254,7 +249,7 @@ impl ToolSearch {
     async fn long<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Stop) -> T + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         self.0.long_work.run(work).await.map_err(|_| {
             Failure::new(
                 ErrorCode::Overloaded,

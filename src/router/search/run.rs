@@ -10,7 +10,7 @@ use crate::{
     access::Caller,
     catalog::{Matching, Query, Searcher, Snapshot, Writer},
     config::{OPERATOR, Settings},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::{Rules, Variant},
     runtime::long_work::Stop,
     text::names::ServerName,
@@ -37,7 +37,7 @@ pub(super) fn in_lists(
     settings: &Settings,
     snapshot: &Arc<Snapshot>,
     search: &Search,
-) -> Result<Found, Failure> {
+) -> Result<Found> {
     let indexed = Writer::new().and_then(|mut writer| writer.update(snapshot.clone()));
     let (searcher, _) = indexed.map_err(|error| failed(&error))?;
     let state = SearchState {
@@ -52,7 +52,7 @@ pub(super) fn in_lists(
 
 impl SearchState<'_> {
     /// Searches. Once `stop` is requested, the result is meaningless.
-    pub(super) fn search(&self, search: &Search, stop: &Stop) -> Result<Found, Failure> {
+    pub(super) fn search(&self, search: &Search, stop: &Stop) -> Result<Found> {
         let began = Instant::now();
         // Of a server that the caller may not see a filter would say that it is there.
         let servers = self.settings.servers.keys().map(ServerName::as_str);
@@ -146,7 +146,7 @@ impl SearchState<'_> {
     }
 
     /// Says of what was found what each word adds to its score.
-    fn explain(&self, query: &Query, found: &mut Found) -> Result<(), Failure> {
+    fn explain(&self, query: &Query, found: &mut Found) -> Result {
         let places = found.tools.iter();
         let places: Vec<(&str, usize)> = places
             .map(|tool| (tool.server.server.as_str(), tool.place))
@@ -192,7 +192,7 @@ impl SearchState<'_> {
         Rules::new(self.settings, self.snapshot)
     }
 
-    fn attempt(&self, query: &Query, search: &Search, stop: &Stop) -> Result<Found, Failure> {
+    fn attempt(&self, query: &Query, search: &Search, stop: &Stop) -> Result<Found> {
         let most = self.settings.tools_limit;
         let limit = search.limit.unwrap_or(most).clamp(1, most);
         let mut hits = self

@@ -11,7 +11,7 @@ use super::{
     request_slots::RequestSlot,
 };
 use crate::{
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     link::{Exchange, Incoming, Link, News},
     text::names::ServerName,
     wire::{Id, Outcome, Raw, Request, Revision, bridge, method, result_type},
@@ -41,7 +41,7 @@ impl ActiveCall {
 
     /// The next message; the answer is the last. The clock restarts at each progress notification. Answers questions itself that no
     /// client has to see.
-    pub async fn next(&mut self) -> Result<Incoming, Failure> {
+    pub async fn next(&mut self) -> Result<Incoming> {
         loop {
             let arrived = {
                 // Pinned where it begins: whatever takes it by value would keep it once more.
@@ -91,7 +91,7 @@ impl ActiveCall {
     }
 
     /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results").
-    fn check(&self, result: &Raw) -> Result<(), Failure> {
+    fn check(&self, result: &Raw) -> Result {
         if !self.revision.has_result_types() || result_type::is_known(result) {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl ActiveCall {
     }
 
     /// Answers a question that came as part of this call.
-    pub async fn answer(&mut self, id: &Id, outcome: &Outcome) -> Result<(), Failure> {
+    pub async fn answer(&mut self, id: &Id, outcome: &Outcome) -> Result {
         self.forget(id);
         self.link
             .answer(id, outcome)

@@ -17,7 +17,7 @@ use crate::{
     authorization::{LoginStatus, LoginTrouble, ServerLogin},
     catalog::ServerCatalog,
     config::{ProtocolEra, RemoteKind, ServerEntry, SessionScope, Settings, Transport, duration},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::Gate,
     link::{Authorization, Link},
     process::StderrLog,
@@ -328,7 +328,7 @@ impl Upstream {
     }
 
     /// Connects it if it sleeps, so that its lists are known.
-    pub async fn wake(&self) -> Result<(), Failure> {
+    pub async fn wake(&self) -> Result {
         self.live().await.map(drop)
     }
 
@@ -348,19 +348,19 @@ impl Upstream {
     }
 
     /// Connects it anew and lists it.
-    pub async fn restart(&self) -> Result<(), Failure> {
+    pub async fn restart(&self) -> Result {
         let (answer, answered) = oneshot::channel();
         self.ask(Command::Restart(answer), answered).await.map(drop)
     }
 
-    pub(super) async fn live(&self) -> Result<Arc<Live>, Failure> {
+    pub(super) async fn live(&self) -> Result<Arc<Live>> {
         match self.0.live.load_full() {
             Some(live) => Ok(live),
             None => self.connected().await,
         }
     }
 
-    pub(super) async fn connected(&self) -> Result<Arc<Live>, Failure> {
+    pub(super) async fn connected(&self) -> Result<Arc<Live>> {
         let (answer, answered) = oneshot::channel();
         self.ask(Command::Wake(answer), answered).await
     }
@@ -369,7 +369,7 @@ impl Upstream {
         &self,
         command: Command,
         answered: oneshot::Receiver<Result<Arc<Live>, ConnectError>>,
-    ) -> Result<Arc<Live>, Failure> {
+    ) -> Result<Arc<Live>> {
         let gone = || {
             let error = format!("{} {}", self.name(), self.why_stopped());
             let hint = "Nothing ran. Try again.";

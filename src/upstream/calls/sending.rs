@@ -23,7 +23,7 @@ use crate::{
     activity::{CallCourse, CallStage},
     call_context::ClientSender,
     config::SessionScope,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::{Admitted, AdmittedMessage},
     link::{ClientKey, Entered, LinkError, Maker},
     text::names::ServerName,
@@ -241,7 +241,7 @@ impl Upstream {
     }
 
     /// Sends a notification to a server that is awake; a sleeping one has nothing to be notified of.
-    pub async fn notify(&self, message: &AdmittedMessage<'_>) -> Result<(), Failure> {
+    pub async fn notify(&self, message: &AdmittedMessage<'_>) -> Result {
         self.check_recipient(message.admitted())?;
         match self.0.live.load_full() {
             Some(live) => {
@@ -299,7 +299,7 @@ impl Upstream {
     }
 
     /// What was admitted to one server reaches no other.
-    fn check_recipient(&self, admitted: &Admitted) -> Result<(), Failure> {
+    fn check_recipient(&self, admitted: &Admitted) -> Result {
         if admitted.server() == self.name() {
             Ok(())
         } else {
@@ -309,7 +309,7 @@ impl Upstream {
 
     /// What was admitted must be what the connected server lists, and the gate must let it through as things stand now: a server that was
     /// asleep may have woken with another definition, and rules may have changed while the request waited.
-    fn check(&self, admitted: &Admitted, live: &Live) -> Result<(), Failure> {
+    fn check(&self, admitted: &Admitted, live: &Live) -> Result {
         self.check_definition(admitted, live)?;
         self.0.gate.renew(admitted)?;
         if self.0.instance_scope.is_some() {
@@ -319,7 +319,7 @@ impl Upstream {
         Ok(())
     }
 
-    fn check_definition(&self, admitted: &Admitted, live: &Live) -> Result<(), Failure> {
+    fn check_definition(&self, admitted: &Admitted, live: &Live) -> Result {
         let (Some(tool), Some(fingerprint)) = (admitted.tool(), admitted.fingerprint()) else {
             return Ok(());
         };
@@ -419,7 +419,7 @@ impl Upstream {
     }
 
     /// The connection after a wait, in which it may have been lost. Connecting anew is no part of the call's time.
-    async fn live_again(&self, clock: &mut CallClock) -> Result<Arc<Live>, Failure> {
+    async fn live_again(&self, clock: &mut CallClock) -> Result<Arc<Live>> {
         clock.hold(Instant::now());
         let live = self.live().await?;
         clock.resume(Instant::now());
@@ -432,7 +432,7 @@ impl Upstream {
         bound: usize,
         client: &ClientKey,
         clock: &CallClock,
-    ) -> Result<RequestSlot, Failure> {
+    ) -> Result<RequestSlot> {
         let taking = self.0.slots.take(bound, client, clock.latest_start());
         let why = match taking.await {
             Ok(slot) => return Ok(slot),

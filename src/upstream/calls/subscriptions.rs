@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 
 use super::topic::NewsTopic;
 use crate::{
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     runtime::sync::Guarded,
     wire::{Notification, Raw},
 };
@@ -135,7 +135,7 @@ impl Subscriptions {
         &self,
         topic: NewsTopic,
         tell: Notifier,
-    ) -> Result<Subscription, Failure> {
+    ) -> Result<Subscription> {
         let mut table = self.lock();
         if table.by_topic.len() >= MAX_TOPICS && !table.by_topic.contains_key(&topic) {
             let error =

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::order::{Entering, NotEntered, Order};
 use crate::{
     access::InstanceUser,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     link::ClientKey,
     runtime::quick_map::QuickMap,
     text::names::ServerName,
@@ -95,7 +95,7 @@ impl Upstreams {
     }
 
     /// The upstream that something was admitted to. It runs, unless the settings changed this moment.
-    pub fn named(&self, server: &ServerName) -> Result<Upstream, Failure> {
+    pub fn named(&self, server: &ServerName) -> Result<Upstream> {
         self.get(server.as_str()).ok_or_else(|| {
             let error = format!("the server {server:?} is not running");
             Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
@@ -159,7 +159,7 @@ impl Upstreams {
         user: InstanceUser,
         ended: Option<CancellationToken>,
         scope: InstanceScope,
-    ) -> Result<Upstream, Failure> {
+    ) -> Result<Upstream> {
         self.entered(base, Some(user), ended, scope).await
     }
 
@@ -169,7 +169,7 @@ impl Upstreams {
         user: Option<InstanceUser>,
         ended: Option<CancellationToken>,
         scope: InstanceScope,
-    ) -> Result<Upstream, Failure> {
+    ) -> Result<Upstream> {
         let (entered, answer) = oneshot::channel();
         let order = Order::Enter(Box::new(Entering {
             server: base.name().clone(),
@@ -195,7 +195,7 @@ impl Upstreams {
     }
 
     /// The same; it is added if there is none.
-    pub async fn for_unable(&self, base: &Upstream) -> Result<Upstream, Failure> {
+    pub async fn for_unable(&self, base: &Upstream) -> Result<Upstream> {
         match self.of_unable(base.name()) {
             Some(upstream) => Ok(upstream),
             None => self.entered(base, None, None, InstanceScope::Unable).await,
@@ -203,7 +203,7 @@ impl Upstreams {
     }
 
     /// The instance for all clients that shake hands with a server that needs no handshake; it is added if there is none.
-    pub async fn for_legacy(&self, base: &Upstream) -> Result<Upstream, Failure> {
+    pub async fn for_legacy(&self, base: &Upstream) -> Result<Upstream> {
         let known = {
             let published = self.published.load();
             let of_server = published.instances.get(base.name());

@@ -17,7 +17,7 @@ use crate::{
     access::Caller,
     code_execution::{NotStarted, Script, limits},
     config::Settings,
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::Moment,
     router::{Reply, RequestError},
     text::names::{self, ServerName},
@@ -149,7 +149,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
 
 /// A name that is no server's is a mistake: the script would be refused every call that it was written for. One that the caller may not
 /// know of is none, either.
-fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), Failure> {
+fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result {
     let now = call.now();
     let rules = now.rules();
     let is_known = |name: &str| rules.shows(&call.context.caller, name);

@@ -7,7 +7,7 @@ use super::super::{BuiltIn, Call, find};
 use crate::{
     access::Caller,
     catalog::{Owner, ServerCatalog, Snapshot, Template, fits, literal_length},
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, Result},
     gate::Moment,
     router::RequestError,
     text::names::ServerName,
@@ -86,7 +86,7 @@ pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, Reque
 }
 
 /// The server and its own name for the prompt.
-pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, String), Failure> {
+pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, String)> {
     let caller = &call.context.caller;
     let Some((server, prompt)) = path.split_once(':') else {
         let (server, prompt) = call.things.offered_prompt(caller, path)?;
@@ -156,12 +156,7 @@ fn is_configured(now: &Moment, caller: &Caller, server: &str) -> bool {
 }
 
 /// A URI of this server that is in no list: its results may name such ones. A text that is no URI has to be described by one of its templates.
-fn unlisted_of(
-    now: &Moment,
-    caller: &Caller,
-    server: &str,
-    own: &str,
-) -> Result<NamedResource, Failure> {
+fn unlisted_of(now: &Moment, caller: &Caller, server: &str, own: &str) -> Result<NamedResource> {
     now.rules().decide(caller, server, &Target::resource(own))?;
     let snapshot = now.snapshot();
     let known = snapshot.servers.get(server);
