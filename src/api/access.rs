@@ -1,10 +1,9 @@
 //! `/api/v1/access/check`: why somebody may or may not have something.
 
-use axum::extract::{State, rejection::BytesRejection};
-use bytes::Bytes;
+use axum::extract::State;
 
 use super::{
-    Answer, ok, read_body,
+    Answer, Sent, ok,
     routes::{About, Routes},
     verbs::Verbs,
 };
@@ -38,8 +37,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         )
 }
 
-async fn check<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let question: AccessQuestion = read_body(body)?;
+async fn check<V: Verbs>(State(verbs): State<V>, Sent(question): Sent<AccessQuestion>) -> Answer {
     ok(&verbs.management().check_access(&question)?)
 }
 

@@ -2,10 +2,7 @@
 
 use axum::{
     body::Body,
-    extract::{
-        Path, Query, State,
-        rejection::{PathRejection, QueryRejection},
-    },
+    extract::{Path, State, rejection::PathRejection},
     response::Response,
 };
 use bytes::Bytes;
@@ -16,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Answer, Api, ok,
+    Answer, Api, Asked, ok,
     record_news::RecordNews,
     routes::{About, EVENTS, Routes},
     sse,
@@ -84,21 +81,13 @@ pub(super) fn daemon_routes() -> Routes {
         )
 }
 
-async fn follow(
-    State(api): State<Api>,
-    query: Result<Query<RecordQuery>, QueryRejection>,
-) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
+async fn follow(State(api): State<Api>, Asked(query): Asked<RecordQuery>) -> Answer {
     let news = RecordNews::from_now(api.0.management.clone(), query).await?;
     let open = sse::event("open", &json!({ "after": news.after() }));
     Ok(sse::respond(open, news))
 }
 
-async fn list<V: Verbs>(
-    State(verbs): State<V>,
-    query: Result<Query<RecordQuery>, QueryRejection>,
-) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
+async fn list<V: Verbs>(State(verbs): State<V>, Asked(query): Asked<RecordQuery>) -> Answer {
     ok(&verbs.management().activity(query).await?)
 }
 
@@ -120,11 +109,7 @@ struct FigureQuery {
     tool: Option<String>,
 }
 
-async fn figures(
-    State(api): State<Api>,
-    query: Result<Query<FigureQuery>, QueryRejection>,
-) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
+async fn figures(State(api): State<Api>, Asked(query): Asked<FigureQuery>) -> Answer {
     let period = match query.since.as_deref() {
         None => FigurePeriod::Hour,
         Some(text) => FigurePeriod::parse(text)
@@ -164,10 +149,9 @@ struct ExportQuery {
 /// The records from the oldest on, page by page, so that neither side holds them all.
 async fn export(
     State(api): State<Api>,
-    query: Result<Query<RecordQuery>, QueryRejection>,
-    format: Result<Query<FormatQuery>, QueryRejection>,
+    Asked(query): Asked<RecordQuery>,
+    Asked(format): Asked<FormatQuery>,
 ) -> Answer {
-    let (Query(query), Query(format)) = (query.map_err(wrong)?, format.map_err(wrong)?);
     let format = match format.format.as_deref() {
         None => ExportFormat::default(),
         Some(text) => ExportFormat::parse(text)

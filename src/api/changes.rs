@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use axum::extract::{State, rejection::BytesRejection};
-use bytes::Bytes;
+use axum::extract::State;
 use futures_util::stream::{self, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Api, ok, read_body,
+    Answer, Api, Sent, ok,
     routes::{About, Routes},
     wrong,
 };
@@ -86,8 +85,7 @@ pub(super) fn routes() -> Routes {
     Routes::new().post("/api/v1/changes", change, about)
 }
 
-async fn change(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let wanted: ManyChanges = read_body(body)?;
+async fn change(State(api): State<Api>, Sent(wanted): Sent<ManyChanges>) -> Answer {
     if wanted.servers.is_empty() || wanted.servers.len() > MOST {
         return Err(wrong(format!("`servers` must name 1 to {MOST} servers")));
     }

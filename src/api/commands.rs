@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use axum::extract::{Query, State, rejection::QueryRejection};
+use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Api, blocking, ok,
+    Answer, Api, Asked, blocking, ok,
     routes::{About, Routes},
     wrong,
 };
@@ -63,11 +63,7 @@ struct FoundCommand {
     closest: Option<String>,
 }
 
-async fn find(
-    State(api): State<Api>,
-    query: Result<Query<CommandQuery>, QueryRejection>,
-) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
+async fn find(State(api): State<Api>, Asked(query): Asked<CommandQuery>) -> Answer {
     if query.command.is_empty() {
         return Err(wrong("`command` is empty"));
     }

@@ -1,12 +1,11 @@
 //! `PATCH /api/v1/config` and what belongs to it: values of the configuration file, their history, and undoing a change.
 
-use axum::extract::{State, rejection::BytesRejection};
-use bytes::Bytes;
+use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Answer, blocking, ok, read_body,
+    Answer, Sent, blocking, ok,
     routes::{About, Routes},
     verbs::Verbs,
 };
@@ -68,8 +67,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         )
 }
 
-async fn patch<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let patch: ConfigPatch = read_body(body)?;
+async fn patch<V: Verbs>(State(verbs): State<V>, Sent(patch): Sent<ConfigPatch>) -> Answer {
     ok(&verbs.management().change_config(patch).await?)
 }
 
@@ -88,11 +86,7 @@ struct Undone {
 }
 
 /// A server that undoing takes out and that was moved here would be nowhere.
-async fn undo_change<V: Verbs>(
-    State(verbs): State<V>,
-    body: Result<Bytes, BytesRejection>,
-) -> Answer {
-    let request: UndoRequest = read_body(body)?;
+async fn undo_change<V: Verbs>(State(verbs): State<V>, Sent(request): Sent<UndoRequest>) -> Answer {
     let dry_run = request.dry_run;
     let at_hand = verbs.clone();
     let moved = blocking(move || {

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, State, rejection::BytesRejection};
-use bytes::Bytes;
+use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Api, FailureResponse, blocking,
+    Answer, Api, FailureResponse, Sent, blocking,
     clients::{known, with_files},
-    config, ok, read_body,
+    config, ok,
     routes::{About, Routes},
     wrong,
 };
@@ -159,9 +158,12 @@ async fn in_text(api: &Api, pasted: Pasted) -> Result<ImportReport, FailureRespo
     Ok(found.await??)
 }
 
-async fn read_pasted(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
+async fn read_pasted(
+    State(api): State<Api>,
+    pasted: Result<Sent<Pasted>, FailureResponse>,
+) -> Answer {
     // The parser's own words may repeat a secret.
-    let pasted = read_body(body).map_err(|_| {
+    let Sent(pasted) = pasted.map_err(|_| {
         wrong("the body must be {\"text\": \"TEXT\"}, optionally with \"name\": \"NAME\"")
     })?;
     let mut report = in_text(&api, pasted).await?;
@@ -177,8 +179,7 @@ async fn preview(State(api): State<Api>) -> Answer {
     ok(&report)
 }
 
-async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let mut picked: Picked = read_body(body)?;
+async fn take_over(State(api): State<Api>, Sent(mut picked): Sent<Picked>) -> Answer {
     if picked.servers.is_empty() || picked.servers.len() > MOST {
         return Err(wrong(format!("`servers` must name 1 to {MOST} servers")));
     }

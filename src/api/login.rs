@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use axum::extract::{
-    Path, Query, State,
-    rejection::{BytesRejection, QueryRejection},
-};
+use axum::extract::{Path, State, rejection::BytesRejection};
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Answer, Api, ok,
+    Answer, Api, Asked, ok,
     routes::{About, CHANGE, CONTACT, Routes},
     wrong,
 };
@@ -96,9 +93,8 @@ const LONGEST_WAIT: u64 = 600;
 async fn progress(
     State(api): State<Api>,
     Path(name): Path<String>,
-    query: Result<Query<ProgressQuery>, QueryRejection>,
+    Asked(query): Asked<ProgressQuery>,
 ) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
     let patience = Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT));
     ok(&api.0.management.login_progress(&name, patience).await?)
 }

@@ -41,13 +41,16 @@ use std::sync::Arc;
 use axum::{
     Extension, Router as HttpRouter,
     body::{self, Body},
-    extract::{DefaultBodyLimit, Request, State, rejection::BytesRejection},
+    extract::{
+        DefaultBodyLimit, FromRequest, FromRequestParts, Query, Request, State,
+        rejection::BytesRejection,
+    },
     middleware::{map_request, map_request_with_state, map_response},
     response::{IntoResponse, Response},
     routing::get,
 };
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, header, request::Parts};
 use http_body_util::Full;
 use percent_encoding::percent_decode_str;
 use serde::{Serialize, de::DeserializeOwned};
@@ -330,14 +333,7 @@ fn wrong(why: impl std::fmt::Display) -> FailureResponse {
     ))
 }
 
-/// What a body says, which is an object in which each key stands once.
-fn read_object(
-    body: Result<Bytes, BytesRejection>,
-) -> Result<serde_json::Map<String, Value>, FailureResponse> {
-    read_unrepeated_object(&body.map_err(wrong)?).map_err(|why| unread(&why))
-}
-
-/// The same as it was written.
+/// What a body says, which is an object, as it was written.
 fn raw_object(body: Result<Bytes, BytesRejection>) -> Result<Raw, FailureResponse> {
     let body = body.map_err(wrong)?;
     let read = Raw::parse(&body).map_err(|error| {
@@ -354,12 +350,35 @@ fn unread(why: &str) -> FailureResponse {
     wrong(format!("the body cannot be read ({why})"))
 }
 
-/// The same, read as one of these.
+/// The same, in which each key stands once, read as one of these.
 fn read_body<T: DeserializeOwned>(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<T, FailureResponse> {
-    let object = read_object(body)?;
+    let object = read_unrepeated_object(&body.map_err(wrong)?).map_err(|why| unread(&why))?;
     serde_path_to_error::deserialize(Value::Object(object)).map_err(wrong)
+}
+
+/// The body of a request, read as one of these.
+struct Sent<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
+    type Rejection = FailureResponse;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, FailureResponse> {
+        read_body(Bytes::from_request(request, state).await).map(Self)
+    }
+}
+
+/// The query of a request, read as one of these.
+struct Asked<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = FailureResponse;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, FailureResponse> {
+        let asked = Query::from_request_parts(parts, state).await;
+        asked.map(|Query(asked)| Self(asked)).map_err(wrong)
+    }
 }
 
 /// Does what waits for the disk where it holds up nobody.

@@ -1,12 +1,11 @@
 //! `/api/v1/secrets`: secrets by name. Values come in and never leave.
 
-use axum::extract::{Path, State, rejection::BytesRejection};
-use bytes::Bytes;
+use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Answer, Api, blocking, config, ok, read_body,
+    Answer, Api, Sent, blocking, config, ok,
     routes::{About, Routes},
     wrong,
 };
@@ -108,11 +107,10 @@ async fn list(State(api): State<Api>) -> Answer {
 async fn set(
     State(api): State<Api>,
     Path(name): Path<String>,
-    body: Result<Bytes, BytesRejection>,
+    secret: Result<Sent<NewSecret>, FailureResponse>,
 ) -> Answer {
     // The parser's own words may repeat the value.
-    let read = read_body::<NewSecret>(body);
-    let secret = read.map_err(|_| {
+    let Sent(secret) = secret.map_err(|_| {
         wrong("the body must be {\"value\": \"TEXT\"}, optionally with \"new\": true")
     })?;
     let is_new = secret.new;
@@ -133,9 +131,8 @@ async fn set(
 async fn move_in(
     State(api): State<Api>,
     Path(name): Path<String>,
-    body: Result<Bytes, BytesRejection>,
+    Sent(MovedValue { place }): Sent<MovedValue>,
 ) -> Answer {
-    let MovedValue { place } = read_body(body)?;
     let server = name.clone();
     let patch = with_files(&api, move |files| to_keyring(&files, &server, &place)).await?;
     api.0.management.read_configuration().await;

@@ -4,19 +4,15 @@ use std::{io, time::Duration};
 
 use axum::{
     Extension,
-    extract::{
-        Path, Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
+    extract::{Path, State},
 };
-use bytes::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Answer, Api, FailureResponse, blocking, config, json_response, ok, read_body, read_object,
+    Answer, Api, Asked, FailureResponse, Sent, blocking, config, json_response, ok,
     routes::{About, CHANGE, CONTACT, REVIEW, Routes},
     verbs::Verbs,
     wrong,
@@ -244,9 +240,8 @@ const LONGEST_WAIT: u64 = 600;
 async fn show<V: Verbs>(
     State(verbs): State<V>,
     Path(name): Path<String>,
-    query: Result<Query<ShowQuery>, QueryRejection>,
+    Asked(query): Asked<ShowQuery>,
 ) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
     let settled = verbs.management().settled_server(&name, query.patience());
     let mut details = settled.await?;
     let data_dir = verbs.management().data_dir().to_owned();
@@ -255,8 +250,8 @@ async fn show<V: Verbs>(
     ok(&details)
 }
 
-async fn add<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let (name, entry) = named(body)?;
+async fn add<V: Verbs>(State(verbs): State<V>, Sent(entry): Sent<Map<String, Value>>) -> Answer {
+    let (name, entry) = with_name(entry)?;
     ok(&verbs.management().add_server(&name, entry).await?)
 }
 
@@ -279,9 +274,8 @@ struct Added {
 
 async fn add_several<V: Verbs>(
     State(verbs): State<V>,
-    body: Result<Bytes, BytesRejection>,
+    Sent(Additions { servers }): Sent<Additions>,
 ) -> Answer {
-    let Additions { servers } = read_body(body)?;
     let named = servers.into_iter().map(with_name);
     let named = named.collect::<Result<Vec<_>, _>>()?;
     let outcomes = verbs.management().add_servers(named).await;
@@ -295,12 +289,6 @@ async fn add_several<V: Verbs>(
 }
 
 /// A server that is to be added.
-fn named(
-    body: Result<Bytes, BytesRejection>,
-) -> Result<(String, Map<String, Value>), FailureResponse> {
-    with_name(read_object(body)?)
-}
-
 fn with_name(
     mut entry: Map<String, Value>,
 ) -> Result<(String, Map<String, Value>), FailureResponse> {
@@ -312,8 +300,8 @@ fn with_name(
 }
 
 /// Goes on until its server has ended, if whoever asked leaves.
-async fn try_new(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let (name, entry) = named(body)?;
+async fn try_new(State(api): State<Api>, Sent(entry): Sent<Map<String, Value>>) -> Answer {
+    let (name, entry) = with_name(entry)?;
     let (ledger, login_path) = (api.0.ledger.clone(), api.0.login_path.clone());
     let settings = blocking(move || config::files(&api).settings_to_try(&name, entry));
     let settings = settings.await??;
@@ -331,9 +319,8 @@ async fn try_new(State(api): State<Api>, body: Result<Bytes, BytesRejection>) ->
 async fn patch<V: Verbs>(
     State(verbs): State<V>,
     Path(name): Path<String>,
-    body: Result<Bytes, BytesRejection>,
+    Sent(patch): Sent<Map<String, Value>>,
 ) -> Answer {
-    let patch = read_object(body)?;
     ok(&verbs.management().patch_server(&name, patch).await?)
 }
 
@@ -374,9 +361,8 @@ async fn inspect<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> 
 async fn contact_and_inspect(
     State(api): State<Api>,
     Path(name): Path<String>,
-    query: Result<Query<ShowQuery>, QueryRejection>,
+    Asked(query): Asked<ShowQuery>,
 ) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
     let turns = api.0.router.long_work();
     let contact = (api.0.management).contact(&name, query.patience(), turns);
     ok(&contact.await?)
@@ -386,9 +372,8 @@ async fn approve<V: Verbs>(
     State(verbs): State<V>,
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
-    body: Result<Bytes, BytesRejection>,
+    Sent(body): Sent<ApprovalBody>,
 ) -> Answer {
-    let body: ApprovalBody = read_body(body)?;
     let by = approver(caller.subject());
     ok(&verbs.management().approve(&name, body, by).await?)
 }

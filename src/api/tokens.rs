@@ -1,10 +1,9 @@
 //! `/api/v1/tokens`: the tokens that a person issues to clients.
 
-use axum::extract::{Path, State, rejection::BytesRejection};
-use bytes::Bytes;
+use axum::extract::{Path, State};
 
 use super::{
-    Answer, blocking, ok, read_body,
+    Answer, Sent, blocking, ok,
     routes::{About, Routes},
     verbs::Verbs,
 };
@@ -46,8 +45,7 @@ async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
     ok(&blocking(move || verbs.management().tokens()).await??)
 }
 
-async fn issue<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let new: NewToken = read_body(body)?;
+async fn issue<V: Verbs>(State(verbs): State<V>, Sent(new): Sent<NewToken>) -> Answer {
     let listening = verbs.location().and_then(|it| it.listen.first());
     ok(&verbs.management().issue_token(new, listening).await?)
 }

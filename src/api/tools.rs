@@ -1,14 +1,11 @@
 //! `/api/v1/tools`: what the servers offer, listed, searched and shown.
 
-use axum::{
-    Extension,
-    extract::{Query, State, rejection::QueryRejection},
-};
+use axum::{Extension, extract::State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Answer, ok,
+    Answer, Asked, ok,
     routes::{About, Routes},
     verbs::Verbs,
     wrong,
@@ -92,9 +89,8 @@ impl ToolsQuery {
 async fn list_or_search<V: Verbs>(
     State(verbs): State<V>,
     Extension(caller): Extension<Caller>,
-    query: Result<Query<ToolsQuery>, QueryRejection>,
+    Asked(query): Asked<ToolsQuery>,
 ) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
     let Some(text) = query.q else {
         if let Some(name) = query.of_search_alone() {
             return Err(wrong(format!(
@@ -142,10 +138,6 @@ struct ShowQuery {
     name: String,
 }
 
-async fn show<V: Verbs>(
-    State(verbs): State<V>,
-    query: Result<Query<ShowQuery>, QueryRejection>,
-) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
+async fn show<V: Verbs>(State(verbs): State<V>, Asked(query): Asked<ShowQuery>) -> Answer {
     ok(&verbs.management().tool(&query.name)?)
 }

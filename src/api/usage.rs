@@ -1,12 +1,11 @@
 //! `/api/v1/usage`: what was used in the last days, added up from the activity log.
 
-use axum::extract::{Query, State, rejection::QueryRejection};
+use axum::extract::State;
 
 use super::{
-    Answer, ok,
+    Answer, Asked, ok,
     routes::{About, Routes},
     verbs::Verbs,
-    wrong,
 };
 use crate::activity::{UsageQuery, UsageReport};
 
@@ -22,10 +21,6 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
     )
 }
 
-async fn usage<V: Verbs>(
-    State(verbs): State<V>,
-    query: Result<Query<UsageQuery>, QueryRejection>,
-) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
+async fn usage<V: Verbs>(State(verbs): State<V>, Asked(query): Asked<UsageQuery>) -> Answer {
     ok(&verbs.management().usage(query).await?)
 }
