@@ -16,49 +16,38 @@ use crate::{
     text::names::{BadServerName, ServerName},
 };
 
-/// One change. Values may hold secrets, so it has no `Debug`.
+/// One change: a value becomes another one, or goes. Values may hold secrets, so it has no `Debug`.
 #[derive(Clone, PartialEq)]
-pub enum Change {
-    /// Adds a server; its name must be free, whatever the case.
-    AddServer {
-        /// Its name.
-        name: ServerName,
-        /// Its entry, without `name`.
-        entry: Map<String, Value>,
-    },
-    /// Takes a server out, be its entry sound or broken.
-    RemoveServer {
-        /// The name as written in the file.
-        name: String,
-    },
-    /// Sets a key of a server. An object over an object changes only what differs.
-    SetKey {
-        /// The name as written in the file.
-        server: String,
-        /// The key, and the keys inside it: `["env", "TOKEN"]`.
-        path: Vec<String>,
-        /// The new value.
-        value: Value,
-    },
-    /// Sets a key outside of the servers. An object over an object changes only what differs.
-    SetSetting {
-        /// The key, and the keys inside it: `["activity", "max_age"]`.
-        path: Vec<String>,
-        /// The new value.
-        value: Value,
-    },
-    /// Takes a key outside of the servers out. It need not be there.
-    RemoveSetting {
-        /// The key, and the keys inside it.
-        path: Vec<String>,
-    },
-    /// Takes a key of a server out. It need not be there.
-    RemoveKey {
-        /// The name as written in the file.
-        server: String,
-        /// The key, and the keys inside it.
-        path: Vec<String>,
-    },
+pub struct Change {
+    /// The keys that lead to the value: `["activity", "max_age"]`, `["mcpServers", "github", "env", "TOKEN"]`. A whole entry is added where
+    /// its name is free, whatever the case, and goes be it sound or broken.
+    pub path: Vec<String>,
+    /// What it becomes; nothing where it goes, if it is there. An object over an object changes only what differs.
+    pub value: Option<Value>,
+}
+
+impl Change {
+    /// Adds a server with this entry, or takes one out.
+    pub fn of_server(name: &str, entry: Option<Map<String, Value>>) -> Self {
+        Self {
+            path: vec![SERVERS.to_owned(), name.to_owned()],
+            value: entry.map(Value::Object),
+        }
+    }
+
+    /// Sets a key of a server, or takes it out.
+    pub fn of_key(server: &str, key: &str, value: Option<Value>) -> Self {
+        let path = [SERVERS, server, key].map(str::to_owned).to_vec();
+        Self { path, value }
+    }
+
+    /// The server that it is of, and the keys inside its entry.
+    pub fn server(&self) -> Option<(&str, &[String])> {
+        match &self.path[..] {
+            [servers, name, inside @ ..] if servers == SERVERS => Some((name, inside)),
+            _ => None,
+        }
+    }
 }
 
 /// Why a change cannot be made.
@@ -111,25 +100,20 @@ impl From<ConfigError> for EditError {
 pub fn edit(text: &str, change: &Change) -> Result<String, EditError> {
     let document = document::read(text)?;
     let (mark, json) = split_mark(text);
-    let edited = match change {
-        Change::AddServer { name, entry } => add_server(&document, name, entry)?,
-        Change::RemoveServer { name } => remove_server(&document, name)?,
-        Change::SetKey {
-            server,
-            path,
-            value,
-        } => set_key(json, server, path, value)?,
-        Change::RemoveKey { server, path } => remove_key(json, server, path)?,
-        Change::SetSetting { path, .. } | Change::RemoveSetting { path } if path.is_empty() => {
+    let root = document.root.as_ref();
+    let edited = match (change.server(), &change.value) {
+        (Some((name, [])), Some(Value::Object(entry))) => {
+            add_server(&document, &ServerName::parse(name)?, entry)?
+        }
+        (Some((name, [])), Some(_)) => return Err(EditError::NotAnEntry(name.to_owned())),
+        (Some((name, [])), None) => remove_server(&document, name)?,
+        (Some((name, [key, inside @ ..])), Some(value)) => set_key(json, name, key, inside, value)?,
+        (Some((name, [key, inside @ ..])), None) => remove_key(json, name, key, inside)?,
+        (None, _) if [vec![], vec![SERVERS.to_owned()]].contains(&change.path) => {
             return Err(EditError::NoKey);
         }
-        Change::SetSetting { path, value } => set(
-            &with_a_value(json, document.root.as_ref()),
-            vec![],
-            path,
-            value,
-        )?,
-        Change::RemoveSetting { path } => remove(json, vec![], path)?,
+        (None, Some(value)) => set(&with_a_value(json, root), vec![], &change.path, value)?,
+        (None, None) => remove(json, vec![], &change.path)?,
     };
     Ok(format!("{mark}{edited}"))
 }
@@ -221,9 +205,14 @@ fn remove_server(document: &Document<'_>, name: &str) -> Result<String, EditErro
 }
 
 /// Sets a key under the spelling that the file has, so that no two spellings contradict each other.
-fn set_key(text: &str, server: &str, path: &[String], value: &Value) -> Result<String, EditError> {
+fn set_key(
+    text: &str,
+    server: &str,
+    key: &str,
+    inside: &[String],
+    value: &Value,
+) -> Result<String, EditError> {
     let place = find_entry(text, server)?;
-    let (key, inside) = path.split_first().ok_or(EditError::NoKey)?;
     let present = present(text, &place, &spellings(key))?;
     let spelling = present.first().copied().unwrap_or(key);
     let mut text = text.to_owned();
@@ -236,11 +225,10 @@ fn set_key(text: &str, server: &str, path: &[String], value: &Value) -> Result<S
 }
 
 /// Removes a key. Its proper name stands for every spelling, an alias for itself.
-fn remove_key(text: &str, server: &str, path: &[String]) -> Result<String, EditError> {
+fn remove_key(text: &str, server: &str, key: &str, inside: &[String]) -> Result<String, EditError> {
     let place = find_entry(text, server)?;
-    let (key, inside) = path.split_first().ok_or(EditError::NoKey)?;
     let names = if is_alias(key) {
-        vec![key.as_str()]
+        vec![key]
     } else {
         spellings(key)
     };

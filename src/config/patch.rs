@@ -150,25 +150,15 @@ impl PatchedEntry {
 
     /// What has to be done to the file.
     pub fn changes(&self, server: &str) -> Vec<Change> {
-        let mut changes = Vec::new();
-        for key in differing(&self.before, &self.after) {
-            let remove = |key: &str| Change::RemoveKey {
-                server: server.to_owned(),
-                path: vec![key.to_owned()],
-            };
-            match self.after.get(key) {
-                Some(value) => changes.push(Change::SetKey {
-                    server: server.to_owned(),
-                    path: vec![key.to_owned()],
-                    value: value.clone(),
-                }),
-                None if key == "enabled" => {
-                    changes.extend([remove("enabled"), remove("disabled")]);
-                }
-                None => changes.push(remove(key)),
-            }
-        }
-        changes
+        let differing = differing(&self.before, &self.after).into_iter();
+        let keys = differing.flat_map(|key| {
+            let is_switch_gone = key == "enabled" && !self.after.contains_key(key);
+            [key]
+                .into_iter()
+                .chain(is_switch_gone.then_some("disabled"))
+        });
+        keys.map(|key| Change::of_key(server, key, self.after.get(key).cloned()))
+            .collect()
     }
 }
 

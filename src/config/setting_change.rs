@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     document::{self, Document, SERVERS},
-    edit::{Change, EditError, edit_all},
+    edit::{Change, EditError, edit},
     finding::{ConfigError, ConfigFinding},
     issued::IssuedTokens,
     masks::{UnknownMask, restore},
@@ -18,7 +18,7 @@ use super::{
     warning::Warning,
     write::EditedFile,
 };
-use crate::text::{names::ServerName, secret::MASK};
+use crate::text::secret::MASK;
 
 /// A value of the file that is to become another one.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,12 +32,10 @@ pub struct SettingEdit {
 /// What a value is to become.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WantedValue {
-    /// This.
+    /// This; it goes where this is null.
     Json(Value),
     /// What somebody typed: JSON where the key takes that, else the text itself.
     Typed(String),
-    /// It goes.
-    Absent,
 }
 
 /// The keys of a path that somebody wrote with dots. Names of servers and profiles may have dots themselves.
@@ -82,7 +80,6 @@ pub fn with_edits(
         let set = |value: &Value| set(before, &edited, path, value);
         edited = match value {
             WantedValue::Json(value) => set(value)?,
-            WantedValue::Absent => edit_all(&edited, &[removal(path)?])?,
             WantedValue::Typed(typed) => {
                 let is_right = |text: &str| {
                     let read = document::read(text);
@@ -134,9 +131,6 @@ fn set(
     path: &[String],
     value: &Value,
 ) -> Result<String, EditError> {
-    if value.is_null() {
-        return edit_all(text, &[removal(path)?]);
-    }
     let stored = stored_at(before, path);
     let is_of_entry = path.first().is_some_and(|key| key == SERVERS);
     // Every value of an entry may be hidden, but few settings are: others may have stars of their own.
@@ -147,25 +141,12 @@ fn set(
             Ok(unknown.text.into())
         }
     };
-    let value = restore(&path.join("."), value, stored, &judge)?;
-    let path = path.to_vec();
-    let change = match &path[..] {
-        [servers] if servers == SERVERS => return Err(EditError::NoKey),
-        [servers, name] if servers == SERVERS => {
-            let Value::Object(entry) = value else {
-                return Err(EditError::NotAnEntry(name.clone()));
-            };
-            let name = ServerName::parse(name)?;
-            Change::AddServer { name, entry }
-        }
-        [servers, name, rest @ ..] if servers == SERVERS => Change::SetKey {
-            server: name.clone(),
-            path: rest.to_vec(),
-            value,
-        },
-        _ => Change::SetSetting { path, value },
+    let value = match value {
+        Value::Null => None,
+        value => Some(restore(&path.join("."), value, stored, &judge)?),
     };
-    edit_all(text, &[change])
+    let path = path.to_vec();
+    edit(text, &Change { path, value })
 }
 
 /// What the file has at a place.
@@ -180,20 +161,6 @@ fn stored_at<'d>(document: &'d Document<'_>, path: &[String]) -> Option<&'d Valu
         [] => return None,
     };
     found.and_then(|found| rest.iter().try_fold(found, |at, key| at.get(key)))
-}
-
-fn removal(path: &[String]) -> Result<Change, EditError> {
-    Ok(match path {
-        [servers] if servers == SERVERS => return Err(EditError::NoKey),
-        [servers, name] if servers == SERVERS => Change::RemoveServer { name: name.clone() },
-        [servers, name, rest @ ..] if servers == SERVERS => Change::RemoveKey {
-            server: name.clone(),
-            path: rest.to_vec(),
-        },
-        path => Change::RemoveSetting {
-            path: path.to_vec(),
-        },
-    })
 }
 
 /// What a daemon would say of a text.
@@ -396,6 +363,6 @@ mod tests {
         let text = r#"{"unknown": 1, "mcpServers": {"a": {}}}"#;
         let planned = plan(text, "top_k", WantedValue::Json(json!(7))).expect("it can be edited");
         assert!(planned.problems.is_empty(), "{:?}", planned.problems);
-        plan(text, "mcpServers", WantedValue::Absent).expect_err("all of them at once");
+        plan(text, "mcpServers", WantedValue::Json(Value::Null)).expect_err("all of them at once");
     }
 }

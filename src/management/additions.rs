@@ -53,10 +53,11 @@ impl<B: Backing> Management<B> {
 
     async fn add(&self, additions: Vec<Change>) -> Result<Option<u64>> {
         for addition in &additions {
-            if let Change::AddServer { name, .. } = addition
+            let name = addition.server().map(|(name, _)| ServerName::parse(name));
+            if let Some(Ok(name)) = name
                 && self.server(name.as_str()).is_err()
             {
-                self.0.begin_anew(name).await;
+                self.0.begin_anew(&name).await;
             }
         }
         self.write(additions).await
@@ -68,10 +69,7 @@ impl<B: Backing> Management<B> {
         let entry = read_new(&parsed, entry, &self.0.our_address())?;
         match command_line(&entry) {
             Some(failure) => Err(failure.of_server(name)),
-            None => Ok(Change::AddServer {
-                name: parsed,
-                entry,
-            }),
+            None => Ok(Change::of_server(name, Some(entry))),
         }
     }
 }
@@ -83,5 +81,7 @@ fn taken_name(failure: &Failure) -> Option<&str> {
 }
 
 fn adds(change: &Change, other: &str) -> bool {
-    matches!(change, Change::AddServer { name, .. } if name.as_str().eq_ignore_ascii_case(other))
+    change
+        .server()
+        .is_some_and(|(name, _)| name.eq_ignore_ascii_case(other))
 }

@@ -165,10 +165,9 @@ impl AgentRequest<'_> {
         self.management.server(name).map_err(for_agent)?;
         let server = name.to_owned();
         let plan = move |_: &str| {
-            let name = server.clone();
             Ok(Planned {
                 changed: vec!["removed".to_owned()],
-                ..Planned::of(vec![Change::RemoveServer { name }])
+                ..Planned::of(vec![Change::of_server(&server, None)])
             })
         };
         self.rewrite("remove", name, plan).await?;

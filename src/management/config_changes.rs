@@ -335,10 +335,9 @@ impl ConfigEdit {
             EditPath::Keys(keys) => keys.clone(),
             EditPath::Dotted(written) => keys_of_path(written, text),
         };
-        let value = match (&self.typed, &self.value) {
-            (Some(typed), _) => WantedValue::Typed(typed.clone()),
-            (None, None | Some(Value::Null)) => WantedValue::Absent,
-            (None, Some(value)) => WantedValue::Json(value.clone()),
+        let value = match &self.typed {
+            Some(typed) => WantedValue::Typed(typed.clone()),
+            None => WantedValue::Json(self.value.clone().unwrap_or_default()),
         };
         SettingEdit { path, value }
     }

@@ -118,16 +118,9 @@ impl Management {
         if !is_broken && !gate::is_quarantined(&settings, name) {
             return Ok(());
         }
-        let mark = Change::SetKey {
-            server: name.to_owned(),
-            path: vec!["changed_by".to_owned()],
-            value: Value::String("agent".to_owned()),
-        };
-        match self
-            .backing()
-            .change(ChangeOf::this_task(), vec![mark])
-            .await
-        {
+        let mark = Change::of_key(name, "changed_by", Some("agent".into()));
+        let marked = self.backing().change(ChangeOf::this_task(), vec![mark]);
+        match marked.await {
             Ok(()) => Ok(()),
             Err(error) => {
                 let error = format!(

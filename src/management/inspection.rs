@@ -268,11 +268,7 @@ impl<B: Backing> Management<B> {
             self.note_approvals(change).await;
             return Ok(ServerChange::of(self.server(name)?, &["approvals"]).written(note.id()));
         }
-        let set = Change::SetKey {
-            server: name.to_owned(),
-            path: vec!["quarantined".to_owned()],
-            value: Value::Bool(false),
-        };
+        let set = Change::of_key(name, "quarantined", Some(Value::Bool(false)));
         let changes = vec![set, by_a_person(name)];
         let trusting = self.trust(entry, "lift_quarantine", changes, change.clone());
         let outcome = trusting.await;

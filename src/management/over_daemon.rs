@@ -404,30 +404,21 @@ fn is_about_to_stay(entry: &ServerEntry, status: &Status) -> bool {
 /// Changes as the log has them: what is done, to which server.
 fn operator_changes(changes: &[Change]) -> Vec<OperatorChange> {
     let named = changes.iter().map(|change| {
-        let (action, server, detail) = match change {
-            Change::SetSetting { path, .. } | Change::RemoveSetting { path } => {
-                ("set", "", Some(path.join(".")))
-            }
-            Change::AddServer { name, .. } => ("add", name.as_str(), None),
-            Change::RemoveServer { name } => ("remove", name.as_str(), None),
-            Change::SetKey {
-                server,
-                path,
-                value,
-            } => match (path.join(".").as_str(), value) {
-                ("enabled", Value::Bool(true)) => ("enable", server.as_str(), None),
-                ("enabled", Value::Bool(false)) => ("disable", server.as_str(), None),
-                ("quarantined", Value::Bool(true)) => ("quarantine", server.as_str(), None),
-                ("quarantined", Value::Bool(false)) => ("lift_quarantine", server.as_str(), None),
-                // Nothing came of the contact that a person permitted.
-                ("changed_by", _) => ("forbid_contact", server.as_str(), None),
-                (path, _) => ("edit", server.as_str(), Some(path.to_owned())),
-            },
-            Change::RemoveKey { server, path } => match path.join(".").as_str() {
-                // A person answers for the entry from now on.
-                "changed_by" => ("permit_contact", server.as_str(), None),
-                path => ("edit", server.as_str(), Some(path.to_owned())),
-            },
+        let (server, keys) = change.server().unwrap_or(("", &change.path));
+        let key = keys.join(".");
+        let (action, detail) = match (key.as_str(), &change.value) {
+            _ if server.is_empty() => ("set", Some(key)),
+            ("", Some(_)) => ("add", None),
+            ("", None) => ("remove", None),
+            ("enabled", Some(Value::Bool(true))) => ("enable", None),
+            ("enabled", Some(Value::Bool(false))) => ("disable", None),
+            ("quarantined", Some(Value::Bool(true))) => ("quarantine", None),
+            ("quarantined", Some(Value::Bool(false))) => ("lift_quarantine", None),
+            // Nothing came of the contact that a person permitted.
+            ("changed_by", Some(_)) => ("forbid_contact", None),
+            // A person answers for the entry from now on.
+            ("changed_by", None) => ("permit_contact", None),
+            _ => ("edit", Some(key)),
         };
         OperatorChange {
             detail,
@@ -448,15 +439,8 @@ mod tests {
 
     #[test]
     fn changes_are_told_by_what_they_mean() {
-        let set = |key: &str, value: bool| Change::SetKey {
-            server: "s".to_owned(),
-            path: vec![key.to_owned()],
-            value: Value::Bool(value),
-        };
-        let by_a_person = || Change::RemoveKey {
-            server: "s".to_owned(),
-            path: vec!["changed_by".to_owned()],
-        };
+        let set = |key: &str, value: bool| Change::of_key("s", key, Some(Value::Bool(value)));
+        let by_a_person = || Change::of_key("s", "changed_by", None);
         let check = |changes: &[Change], expected: &[(&str, Option<&str>)]| {
             let told = operator_changes(changes);
             let told = told.iter().map(|one| (one.action, one.detail.as_deref()));

@@ -176,10 +176,7 @@ impl Planned {
 
 /// The last writer of an entry is its author.
 pub(super) fn by_a_person(name: &str) -> Change {
-    Change::RemoveKey {
-        server: name.to_owned(),
-        path: vec!["changed_by".to_owned()],
-    }
+    Change::of_key(name, "changed_by", None)
 }
 
 /// A patch as somebody sent it: what of it can be read, and what is wrong with the rest.
@@ -305,10 +302,7 @@ pub(super) fn plan_addition(
     let entry = patched.after;
     Ok(Planned {
         by_agent: Some([Map::new(), entry.clone()]),
-        changes: vec![Change::AddServer {
-            name: name.clone(),
-            entry,
-        }],
+        changes: vec![Change::of_server(name.as_str(), Some(entry))],
         changed: vec!["added".to_owned()],
         held_for,
     })

@@ -154,18 +154,13 @@ struct Made {
 fn plan_flag(text: &str, server: &str, flag: EntryFlag, value: bool) -> Result<Option<Change>> {
     let written = written_entry(text, server).map_err(not_edited)?;
     let is_so_already = flag.written(&written) == Some(value);
-    Ok((!is_so_already).then(|| Change::SetKey {
-        server: server.to_owned(),
-        path: vec![flag.key().to_owned()],
-        value: Value::Bool(value),
-    }))
+    let change = Change::of_key(server, flag.key(), Some(Value::Bool(value)));
+    Ok((!is_so_already).then_some(change))
 }
 
 /// Takes a server out, where the file has one entry for it.
 fn plan_removal(text: &str, server: &str) -> Result<Option<Change>> {
-    let removed = Change::RemoveServer {
-        name: server.to_owned(),
-    };
-    config::edit_all(text, std::slice::from_ref(&removed)).map_err(not_edited)?;
+    let removed = Change::of_server(server, None);
+    config::edit(text, &removed).map_err(not_edited)?;
     Ok(Some(removed))
 }

@@ -38,11 +38,7 @@ fn configurations(c: &mut Criterion) {
             lookup: &|_| None,
             folder: Path::new("/"),
         };
-        let change = Change::SetKey {
-            server: (*server).to_owned(),
-            path: vec!["enabled".to_owned()],
-            value: json!(false),
-        };
+        let change = Change::of_key(server, "enabled", Some(json!(false)));
         group.throughput(Throughput::Bytes(text.len() as u64));
         group.bench_function(BenchmarkId::new("parse", name), |b| {
             b.iter(|| parse(black_box(text), &surroundings).expect("a good configuration"));

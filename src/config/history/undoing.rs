@@ -2,22 +2,17 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use super::{
-    ChangedValue, changed_values,
+    changed_values,
     store::{Numbered, StoredChange},
     text_mark::TextMark,
     way_back::WayBack,
 };
-use crate::{
-    config::{
-        blank::says_nothing,
-        document::{self, SERVERS},
-        edit::{Change, EditError, edit_all},
-        not_undone::NotUndone,
-    },
-    text::names::ServerName,
+use crate::config::{
+    blank::says_nothing,
+    document,
+    edit::{Change, EditError, edit},
+    not_undone::NotUndone,
 };
 
 /// The change that is to be undone: without a number the latest that neither is undone nor undoes another.
@@ -72,9 +67,18 @@ pub(super) fn undo(
         if value.partly && value.before.is_some() {
             return Err(NotUndone::Secret(id).into());
         }
-        let edit = reversed(value).ok_or(NotUndone::NotKept(id))?;
+        if value.before.is_none() && value.after.is_none() {
+            return Err(NotUndone::NotKept(id).into());
+        }
+        let reverse = Change {
+            path: value.path.clone(),
+            value: value.before.clone(),
+        };
         let before = edited;
-        edited = edit_all(&before, &[edit])?;
+        edited = edit(&before, &reverse).map_err(|error| match error {
+            EditError::NoKey | EditError::BadName(_) => NotUndone::NotKept(id).into(),
+            error => error,
+        })?;
         // Whatever is there now must be what the change left: then it is just the way back that differs.
         let found = changed_values(&document::read(&before)?, &document::read(&edited)?);
         let is_reverse = found.iter().all(|one| {
@@ -86,32 +90,4 @@ pub(super) fn undo(
         }
     }
     Ok(edited)
-}
-
-/// The edit that brings a value back; nothing where it was not kept.
-fn reversed(value: &ChangedValue) -> Option<Change> {
-    value.before.as_ref().or(value.after.as_ref())?;
-    let mut path = value.path.clone();
-    if path.first().is_some_and(|key| key == SERVERS) {
-        let server = path.get(1)?.clone();
-        Some(match (path.split_off(2), value.before.clone()) {
-            (keys, Some(Value::Object(entry))) if keys.is_empty() => Change::AddServer {
-                name: ServerName::parse(&server).ok()?,
-                entry,
-            },
-            (keys, None) if keys.is_empty() => Change::RemoveServer { name: server },
-            (keys, _) if keys.is_empty() => return None,
-            (path, Some(value)) => Change::SetKey {
-                server,
-                path,
-                value,
-            },
-            (path, None) => Change::RemoveKey { server, path },
-        })
-    } else {
-        Some(match value.before.clone() {
-            Some(value) => Change::SetSetting { path, value },
-            None => Change::RemoveSetting { path },
-        })
-    }
 }

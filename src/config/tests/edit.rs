@@ -2,41 +2,30 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    config::{Change, EditError, Surroundings, edit, parse, written_entry},
-    text::names::ServerName,
-};
+use crate::config::{Change, EditError, Surroundings, edit, parse, written_entry};
 
 pub(super) fn add(name: &str, entry: Value) -> Change {
     let Value::Object(entry) = entry else {
         panic!("an entry is an object");
     };
-    let name = ServerName::parse(name).expect("a good name");
-    Change::AddServer { name, entry }
-}
-
-fn path(keys: &[&str]) -> Vec<String> {
-    keys.iter().map(|key| (*key).to_owned()).collect()
+    Change::of_server(name, Some(entry))
 }
 
 pub(super) fn set(server: &str, keys: &[&str], value: Value) -> Change {
-    let (server, path) = (server.to_owned(), path(keys));
-    Change::SetKey {
-        server,
-        path,
-        value,
+    Change {
+        value: Some(value),
+        ..unset(server, keys)
     }
 }
 
 pub(super) fn unset(server: &str, keys: &[&str]) -> Change {
-    let (server, path) = (server.to_owned(), path(keys));
-    Change::RemoveKey { server, path }
+    let mut change = Change::of_server(server, None);
+    change.path.extend(keys.iter().map(|key| (*key).to_owned()));
+    change
 }
 
 pub(super) fn remove(name: &str) -> Change {
-    Change::RemoveServer {
-        name: name.to_owned(),
-    }
+    Change::of_server(name, None)
 }
 
 #[track_caller]
@@ -249,7 +238,10 @@ fn an_edit_that_cannot_be_made_says_why() {
     assert_eq!(error("", &unset("x", &["a"])), expected);
     let expected = EditError::NotAnEntry("odd".to_owned());
     assert_eq!(error(text, &set("odd", &["a"], json!(1))), expected);
-    assert_eq!(error(text, &set("GitHub", &[], json!(1))), EditError::NoKey);
+    assert_eq!(
+        error(text, &set("GitHub", &[], json!(1))),
+        EditError::NotAnEntry("GitHub".to_owned())
+    );
     assert!(matches!(error("{", &remove("x")), EditError::Unreadable(_)));
     assert!(matches!(
         error("[]", &add("x", json!({}))),

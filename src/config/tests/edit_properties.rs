@@ -101,29 +101,21 @@ fn model(servers: &mut Map<String, Value>, change: &Change) {
     let entry = |servers: &mut Map<String, Value>, name: &str| {
         servers[name].as_object().cloned().expect("an object")
     };
-    match change {
-        Change::AddServer { name, entry } => {
-            servers.insert(name.to_string(), Value::Object(entry.clone()));
+    let (server, keys) = change.server().expect("only servers are changed here");
+    match (keys, &change.value) {
+        ([], Some(entry)) => {
+            servers.insert(server.to_owned(), entry.clone());
         }
-        Change::RemoveServer { name } => {
-            servers.shift_remove(name);
+        ([], None) => {
+            servers.shift_remove(server);
         }
-        Change::SetKey {
-            server,
-            path,
-            value,
-        } => {
+        ([key, ..], value) => {
             let mut changed = entry(servers, server);
-            changed.insert(path[0].clone(), value.clone());
-            servers[server.as_str()] = Value::Object(changed);
-        }
-        Change::RemoveKey { server, path } => {
-            let mut changed = entry(servers, server);
-            changed.shift_remove(&path[0]);
-            servers[server.as_str()] = Value::Object(changed);
-        }
-        Change::SetSetting { .. } | Change::RemoveSetting { .. } => {
-            panic!("none of them is made here")
+            match value {
+                Some(value) => drop(changed.insert(key.clone(), value.clone())),
+                None => drop(changed.shift_remove(key)),
+            }
+            servers[server] = Value::Object(changed);
         }
     }
 }

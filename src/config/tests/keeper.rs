@@ -242,11 +242,7 @@ async fn a_change_of_ours_is_in_force_when_it_returns() {
     let kept = Kept::start(Some(
         "// mine\n{\"mcpServers\": {\"one\": {\"command\": \"x\"}}}",
     ));
-    let change = Change::SetKey {
-        server: "one".to_owned(),
-        path: vec!["enabled".to_owned()],
-        value: json!(false),
-    };
+    let change = Change::of_key("one", "enabled", Some(json!(false)));
     assert!(
         kept.keeper
             .change(vec![change])

@@ -10,19 +10,15 @@ use std::{
 use serde_json::{Map, json};
 use tempfile::TempDir;
 
-use crate::{
-    config::{Blank, Change, ChangeOf, EditError, History, WriteError, edit_all},
-    text::names::ServerName,
-};
+use crate::config::{Blank, Change, ChangeOf, EditError, History, WriteError, edit_all};
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
 fn add(name: &str) -> Change {
-    let name = ServerName::parse(name).expect("a good name");
     let entry = Map::from_iter([("command".to_owned(), json!("x"))]);
-    Change::AddServer { name, entry }
+    Change::of_server(name, Some(entry))
 }
 
 fn rewrite(
@@ -71,10 +67,7 @@ fn changes_are_made_all_or_none() {
     let error = write(&file, &[add("c"), add("a")]).expect_err("a name that is taken");
     assert!(matches!(error, WriteError::Edit(_)), "{error}");
     assert_eq!(read(&file), before);
-    let unchanged = Change::RemoveKey {
-        server: "a".to_owned(),
-        path: vec!["x".to_owned()],
-    };
+    let unchanged = Change::of_key("a", "x", None);
     assert!(!write(&file, &[unchanged]).expect("a write that works"));
 }
 

@@ -2,12 +2,8 @@
 
 use std::path::Path;
 
-use mcpproxy::{
-    config::{
-        Change, ConfigError, EditError, FindingKind, Settings, Surroundings, edit, parse,
-        written_entry,
-    },
-    text::names::ServerName,
+use mcpproxy::config::{
+    Change, ConfigError, EditError, FindingKind, Settings, Surroundings, edit, parse, written_entry,
 };
 use serde_json::{Map, Value, json};
 
@@ -63,19 +59,15 @@ fn read(text: &str) -> Result<Settings, ConfigError> {
 
 /// Changes of a server that may be there.
 fn changes(server: &str) -> Vec<Change> {
-    let set = |path: &[&str], value: Value| Change::SetKey {
-        server: server.to_owned(),
-        path: path.iter().map(|key| (*key).to_owned()).collect(),
-        value,
+    let at = |path: &[&str], value: Option<Value>| {
+        let mut change = Change::of_server(server, None);
+        change.path.extend(path.iter().map(|key| (*key).to_owned()));
+        Change { value, ..change }
     };
-    let remove = |path: &[&str]| Change::RemoveKey {
-        server: server.to_owned(),
-        path: path.iter().map(|key| (*key).to_owned()).collect(),
-    };
+    let set = |path: &[&str], value: Value| at(path, Some(value));
+    let remove = |path: &[&str]| at(path, None);
     vec![
-        Change::RemoveServer {
-            name: server.to_owned(),
-        },
+        remove(&[]),
         set(&["enabled"], json!(false)),
         set(&["env", "TOKEN"], json!("a \"b\"\n")),
         set(&["args"], json!(["a", 1.5, null])),
@@ -107,10 +99,7 @@ fn check_edit(
     );
     same_but_for(settings, &read(edited), server);
     is_done(edited, change);
-    let may_only_lose = matches!(
-        change,
-        Change::RemoveServer { .. } | Change::RemoveKey { .. }
-    );
+    let may_only_lose = change.value.is_none();
     assert!(
         !may_only_lose || is_subsequence(edited, text),
         "{text}\nbecame\n{edited}"
@@ -120,31 +109,18 @@ fn check_edit(
 /// The edit has its effect, and made again it has none.
 fn is_done(edited: &str, change: &Change) {
     let again = edit(edited, change);
-    match change {
-        Change::RemoveServer { name } => {
-            assert_eq!(again, Err(EditError::UnknownServer(name.clone())));
-        }
-        Change::AddServer { name, entry } => {
-            let found = written_entry(edited, name.as_str());
+    let (server, path) = change.server().expect("only servers are changed here");
+    match (path, &change.value) {
+        ([], None) => assert_eq!(again, Err(EditError::UnknownServer(server.to_owned()))),
+        ([], Some(entry)) => {
+            let found = written_entry(edited, server).map(Value::Object);
             assert_eq!(found.as_ref(), Ok(entry), "{edited}");
-            assert_eq!(again, Err(EditError::ServerExists(name.to_string())));
+            assert_eq!(again, Err(EditError::ServerExists(server.to_owned())));
         }
-        Change::SetKey {
-            server,
-            path,
-            value,
-        } => {
+        (path, value) => {
             let entry = written_entry(edited, server).expect("an entry that was edited");
-            assert_eq!(value_at(&entry, path), Some(value), "{edited}");
+            assert_eq!(value_at(&entry, path), value.as_ref(), "{edited}");
             assert_eq!(again.as_deref(), Ok(edited));
-        }
-        Change::RemoveKey { server, path } => {
-            let entry = written_entry(edited, server).expect("an entry that was edited");
-            assert_eq!(value_at(&entry, path), None, "{edited}");
-            assert_eq!(again.as_deref(), Ok(edited));
-        }
-        Change::SetSetting { .. } | Change::RemoveSetting { .. } => {
-            unreachable!("only servers are changed here")
         }
     }
 }
@@ -162,19 +138,14 @@ fn check_addition(
 ) {
     let name = "added-by-us";
     let entry = json!({"command": "x", "env": {"A": "1"}, "args": []});
-    let change = Change::AddServer {
-        name: ServerName::parse(name).expect("a good name"),
-        entry: entry.as_object().cloned().expect("an object"),
-    };
+    let change = Change::of_server(name, entry.as_object().cloned());
     if let Ok(edited) = edit(text, &change) {
         check_edit((text, document), settings, &edited, name, &change);
         // A list of servers that is `null` gives way to one, and the blanks of an empty object to lines.
         let visible: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let nothing_goes = is_subsequence(&visible, &edited) || text.contains("null");
         assert!(nothing_goes, "{text}\nbecame\n{edited}");
-        let removal = Change::RemoveServer {
-            name: name.to_owned(),
-        };
+        let removal = Change::of_server(name, None);
         let without = edit(&edited, &removal).expect("it was just added");
         assert_eq!(
             Document::of(&without).map(|document| document.tree.without_server(name)),
