@@ -6,7 +6,7 @@ use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     authorization::LoginTrouble,
     catalog::{ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot},
-    config::{Change, ChangeOf, History, OurAddress, Settings, TextChange, WriteError},
+    config::{ChangeOf, History, OurAddress, Settings, TextChange, WriteError},
     failure::Result,
     text::names::ServerName,
     trust::approvals::ApprovalStep,
@@ -74,23 +74,9 @@ pub trait Backing: Send + Sync {
     /// The activity log.
     fn activity(&self) -> impl Future<Output = Result<ActivityReader, UnreadableActivity>> + Send;
 
-    /// Writes changes to the file, all or none, and puts them in force where anything is.
-    fn change(
-        &self,
-        by: ChangeOf,
-        changes: Vec<Change>,
-    ) -> impl Future<Output = Result<(), WriteError>> + Send;
-
-    /// The same for changes that are decided over the text that they replace, and again over a later one. Nothing is recorded.
+    /// Writes a change to the file that is decided over the text that it replaces, and again over a later one, and puts it in force where
+    /// anything is. Nothing is recorded.
     fn rewrite(
-        &self,
-        change: impl TextChange + Send + 'static,
-    ) -> impl Future<Output = Result<(), WriteError>> + Send {
-        self.rewrite_as(ChangeOf::this_task(), change)
-    }
-
-    /// The same for a change of which more is known than whose it is.
-    fn rewrite_as(
         &self,
         by: ChangeOf,
         change: impl TextChange + Send + 'static,

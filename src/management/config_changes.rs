@@ -301,7 +301,7 @@ impl<B: Backing> Management<B> {
             note: note.clone(),
             decided: Arc::clone(&decided),
         };
-        let written = self.backing().rewrite_as(by, change).await;
+        let written = self.backing().rewrite(by, change).await;
         if dry_run {
             written.map_err(|error| not_written(&error))?;
         } else {

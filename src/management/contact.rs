@@ -4,10 +4,8 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::{
-    Backing, Inspection, Management,
+    Inspection, Management,
     inspection::{awaits_contact, listed},
     patching::by_a_person,
 };
@@ -119,7 +117,7 @@ impl Management {
             return Ok(());
         }
         let mark = Change::of_key(name, "changed_by", Some("agent".into()));
-        let marked = self.backing().change(ChangeOf::this_task(), vec![mark]);
+        let marked = self.change(ChangeOf::this_task(), vec![mark]);
         match marked.await {
             Ok(()) => Ok(()),
             Err(error) => {

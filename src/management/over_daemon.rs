@@ -6,8 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
-
 use super::{
     Backing, Connections, Management, agent_changes::AgentChanges, entry_review,
     gated::server_refusal, servers::ServerChange,
@@ -20,8 +18,8 @@ use crate::{
     authorization::Logins,
     catalog::{ApprovalRequest, ApprovalWithdrawal, Catalog, ServerCatalog, Snapshot},
     config::{
-        Change, ChangeOf, DEMO, History, Keeper, OurAddress, ServerEntry, Settings, Start,
-        TextChange, WriteError, edit_all,
+        ChangeOf, DEMO, History, Keeper, OurAddress, ServerEntry, Settings, Start, TextChange,
+        WriteError,
     },
     failure::{ErrorCode, Failure, Result},
     gate,
@@ -255,24 +253,11 @@ impl Backing for OverDaemon {
             && !self.keeper.settings().servers.contains_key(server)
     }
 
-    async fn change(&self, by: ChangeOf, changes: Vec<Change>) -> Result<(), WriteError> {
-        let steps = operator_changes(&changes);
-        let edited = move |text: &str| edit_all(text, &changes);
-        let written = self.keeper.rewrite_as(by, edited).await.map(drop);
-        let error = written.as_ref().err().map(ToString::to_string);
-        for change in steps {
-            let error = error.clone();
-            self.activity
-                .note_operator(OperatorChange { error, ..change });
-        }
-        written
-    }
-
     fn history(&self) -> &History {
         self.keeper.history()
     }
 
-    async fn rewrite_as(
+    async fn rewrite(
         &self,
         by: ChangeOf,
         change: impl TextChange + Send + 'static,
@@ -399,58 +384,4 @@ impl OverDaemon {
 fn is_about_to_stay(entry: &ServerEntry, status: &Status) -> bool {
     let may_stay = gate::standing(entry).is_usable();
     entry.start == Start::Eager && may_stay && matches!(status.state, State::Asleep)
-}
-
-/// Changes as the log has them: what is done, to which server.
-fn operator_changes(changes: &[Change]) -> Vec<OperatorChange> {
-    let named = changes.iter().map(|change| {
-        let (server, keys) = change.server().unwrap_or(("", &change.path));
-        let key = keys.join(".");
-        let (action, detail) = match (key.as_str(), &change.value) {
-            _ if server.is_empty() => ("set", Some(key)),
-            ("", Some(_)) => ("add", None),
-            ("", None) => ("remove", None),
-            ("enabled", Some(Value::Bool(true))) => ("enable", None),
-            ("enabled", Some(Value::Bool(false))) => ("disable", None),
-            ("quarantined", Some(Value::Bool(true))) => ("quarantine", None),
-            ("quarantined", Some(Value::Bool(false))) => ("lift_quarantine", None),
-            // Nothing came of the contact that a person permitted.
-            ("changed_by", Some(_)) => ("forbid_contact", None),
-            // A person answers for the entry from now on.
-            ("changed_by", None) => ("permit_contact", None),
-            _ => ("edit", Some(key)),
-        };
-        OperatorChange {
-            detail,
-            ..OperatorChange::by_operator(action, server)
-        }
-    });
-    let mut steps: Vec<OperatorChange> = named.collect();
-    // Lifting a quarantine permits contact, too.
-    if steps.len() > 1 {
-        steps.retain(|change| change.action != "permit_contact");
-    }
-    steps
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_are_told_by_what_they_mean() {
-        let set = |key: &str, value: bool| Change::of_key("s", key, Some(Value::Bool(value)));
-        let by_a_person = || Change::of_key("s", "changed_by", None);
-        let check = |changes: &[Change], expected: &[(&str, Option<&str>)]| {
-            let told = operator_changes(changes);
-            let told = told.iter().map(|one| (one.action, one.detail.as_deref()));
-            assert_eq!(told.collect::<Vec<_>>(), expected);
-        };
-        check(&[set("enabled", false)], &[("disable", None)]);
-        check(&[set("quarantined", true)], &[("quarantine", None)]);
-        let lifted = [set("quarantined", false), by_a_person()];
-        check(&lifted, &[("lift_quarantine", None)]);
-        check(&[by_a_person()], &[("permit_contact", None)]);
-        check(&[set("x", true)], &[("edit", Some("x"))]);
-    }
 }

@@ -17,9 +17,9 @@ use crate::{
     authorization::Logins,
     catalog::{self, ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot, saved_listings},
     config::{
-        self, Blank, BrokenEntry, Change, ChangeOf, EditError, History, IssuedTokens,
-        KeyringLookup, LoadError, OurAddress, Places, Settings, Supposed, TextChange, Variables,
-        Warning, WriteError,
+        self, Blank, BrokenEntry, ChangeOf, EditError, History, IssuedTokens, KeyringLookup,
+        LoadError, OurAddress, Places, Settings, Supposed, TextChange, Variables, Warning,
+        WriteError,
     },
     failure::{ErrorCode, Failure, NextStep, Result},
     gate,
@@ -445,11 +445,6 @@ impl Backing for OverFiles {
         ActivityReader::of_file(&self.data_dir)
     }
 
-    async fn change(&self, by: ChangeOf, changes: Vec<Change>) -> Result<(), WriteError> {
-        self.rewrite_as(by, move |text: &str| config::edit_all(text, &changes))
-            .await
-    }
-
     fn history(&self) -> &History {
         &self.history
     }
@@ -470,7 +465,7 @@ impl Backing for OverFiles {
     /// Only a daemon records what happens.
     fn note(&self, _: OperatorChange) {}
 
-    async fn rewrite_as(
+    async fn rewrite(
         &self,
         by: ChangeOf,
         change: impl TextChange + Send + 'static,

@@ -93,7 +93,7 @@ impl<B: Backing> Management<B> {
     ) -> Result<Arc<Planned>> {
         let slot: Arc<Guarded<Option<Arc<Planned>>>> = Arc::default();
         let decided = slot.clone();
-        let rewritten = self.backing().rewrite_as(by, move |text: &str| {
+        let rewritten = self.backing().rewrite(by, move |text: &str| {
             let planned = decide(text).map_err(|failure| EditError::Refused(Box::new(failure)))?;
             let edited = config::edit_all(text, &planned.changes);
             // What counts is what was decided last.
