@@ -3,11 +3,11 @@
 use axum::{
     body::Body,
     extract::{Path, State, rejection::PathRejection},
-    response::Response,
+    response::IntoResponse,
 };
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderValue, header};
+use http::header;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -171,17 +171,12 @@ async fn export(
         async move { next(&management, pages, format).await }
     });
     let head = stream::iter([Ok::<Bytes, Failure>(head)]);
-    let mut response = Response::new(Body::from_stream(futures_util::StreamExt::chain(
-        head, pages,
-    )));
+    let body = Body::from_stream(futures_util::StreamExt::chain(head, pages));
     let kind = match format {
         ExportFormat::Jsonl => "application/jsonl",
         ExportFormat::Csv => "text/csv; charset=utf-8",
     };
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Ok(response)
+    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }
 
 /// A page that was read, and the query that it answers.

@@ -50,7 +50,7 @@ use axum::{
     routing::get,
 };
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header, request::Parts};
+use http::{StatusCode, header, request::Parts};
 use http_body_util::Full;
 use percent_encoding::percent_decode_str;
 use serde::{Serialize, de::DeserializeOwned};
@@ -196,14 +196,9 @@ async fn when_begun(State(api): State<Api>, request: Request) -> Request {
 }
 
 /// Keeps what an operator reads out of caches, and to its declared type.
-async fn kept_private(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    response
+async fn kept_private(response: Response) -> Response {
+    let (kept, typed) = (header::CACHE_CONTROL, header::X_CONTENT_TYPE_OPTIONS);
+    ([(kept, "no-store"), (typed, "nosniff")], response).into_response()
 }
 
 /// Those of the routes that need no daemon, over the files, for this process alone. Whoever reads the files is the operator.
@@ -305,19 +300,13 @@ impl IntoResponse for FailureResponse {
 type Answer = Result<Response, FailureResponse>;
 
 fn answer(status: StatusCode, value: &impl Serialize) -> Response {
-    let mut response = json_response(Raw::author(value).bytes().clone());
-    *response.status_mut() = status;
-    response
+    let response = json_response(Raw::author(value).bytes().clone());
+    (status, response).into_response()
 }
 
 /// An answer of this JSON.
 pub fn json_response(text: Bytes) -> Response {
-    let mut response = Response::new(Body::from(text));
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    response
+    ([(header::CONTENT_TYPE, routes::JSON)], text).into_response()
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "every handler ends with it")]

@@ -3,10 +3,13 @@
 
 use std::{convert::Infallible, pin::Pin};
 
-use axum::{body::Body, response::Response};
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, header};
 use serde_json::json;
 
 use crate::{
@@ -74,11 +77,8 @@ pub(super) fn respond(
             }
         }
     });
-    let mut response = Response::new(Body::from_stream(written));
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-    response
+    let kind = [(header::CONTENT_TYPE, MEDIA_TYPE)];
+    (kind, Body::from_stream(written)).into_response()
 }
 
 fn line(frame: &Bytes) -> Bytes {

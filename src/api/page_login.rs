@@ -3,12 +3,11 @@
 
 use axum::{
     Extension, Router as HttpRouter,
-    body::Body,
     extract::{Query, State, rejection::QueryRejection},
-    response::Response,
+    response::{IntoResponse, Response},
     routing::get,
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,13 +79,9 @@ async fn log_out(
 ) -> Answer {
     let removal = api.0.access.operators().log_out(pass, &headers);
     api.0.access.keep_logins().await;
-    let mut response = ok(&LoggedOut {
-        ended: removal.is_some(),
-    })?;
-    if let Some(cookie) = removal {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
-    Ok(response)
+    let ended = removal.is_some();
+    let cookie = removal.map(|cookie| [(header::SET_COOKIE, cookie)]);
+    Ok((cookie, ok(&LoggedOut { ended })?).into_response())
 }
 
 fn no_random(error: &std::io::Error) -> FailureResponse {
@@ -127,11 +122,9 @@ async fn log_in(
     match opened.transpose() {
         Ok(Some(Some(cookie))) => {
             tracing::info!("login to the web UI");
-            let mut response = text(StatusCode::SEE_OTHER, "");
-            let headers = response.headers_mut();
-            headers.insert(header::SET_COOKIE, cookie);
-            headers.insert(header::LOCATION, HeaderValue::from_static(PAGE));
-            response
+            let login = [(header::SET_COOKIE, cookie)];
+            let page = [(header::LOCATION, PAGE)];
+            (login, page, text(StatusCode::SEE_OTHER, "")).into_response()
         }
         Ok(_) => text(StatusCode::UNAUTHORIZED, NO_LOGIN),
         Err(error) => {
@@ -143,17 +136,12 @@ async fn log_in(
 
 /// Neither the address nor the answer is kept or passed on.
 fn text(status: StatusCode, text: &'static str) -> Response {
-    let mut response = Response::new(Body::from(text));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    for (name, value) in [
+    let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    response
+    ];
+    (status, headers, text).into_response()
 }

@@ -1,7 +1,7 @@
 //! Refusals of requests for what only operators have.
 
-use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, header};
 
 use super::answer;
 use crate::{
@@ -26,14 +26,13 @@ pub fn refused(why: NotAnOperator) -> Response {
         NotAnOperator::SessionOver => (StatusCode::UNAUTHORIZED, ErrorCode::Unauthorized, LOG_IN),
         NotAnOperator::OtherOrigin => (StatusCode::FORBIDDEN, ErrorCode::AccessDenied, ORIGIN),
     };
-    let mut response = answer(status, &Failure::new(code, why.to_string(), hint));
-    if status == StatusCode::UNAUTHORIZED {
-        let scheme = HeaderValue::from_static("X-API-Key");
-        response
-            .headers_mut()
-            .insert(header::WWW_AUTHENTICATE, scheme);
+    let response = answer(status, &Failure::new(code, why.to_string(), hint));
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            ([(header::WWW_AUTHENTICATE, "X-API-Key")], response).into_response()
+        }
+        _ => response,
     }
-    response
 }
 
 /// The answer to a request whose body was not read, with this status.

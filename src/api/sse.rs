@@ -2,10 +2,13 @@
 
 use std::{convert::Infallible, pin::Pin, time::Duration};
 
-use axum::{body::Body, response::Response};
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderValue, header};
+use http::header;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -61,10 +64,8 @@ pub(super) fn respond(first: Bytes, news: impl StreamNews) -> Response {
             }
         }
     });
-    let mut response = Response::new(Body::from_stream(written));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENTS));
+    let kind = [(header::CONTENT_TYPE, EVENTS)];
     // Keeps proxies from gathering answers.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+    let unbuffered = [("x-accel-buffering", "no")];
+    (kind, unbuffered, Body::from_stream(written)).into_response()
 }

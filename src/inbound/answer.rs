@@ -1,6 +1,9 @@
 //! HTTP answers.
 
-use axum::{body::Body, response::Response};
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 
@@ -27,12 +30,8 @@ pub(super) fn json(status: StatusCode, body: impl Into<MessageFrame>) -> Respons
 }
 
 pub(super) fn with_type(status: StatusCode, kind: &'static str, body: Body) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    response
+    let kind = [(header::CONTENT_TYPE, HeaderValue::from_static(kind))];
+    (status, kind, body).into_response()
 }
 
 /// The HTTP status that goes with an error of a stateless request, an upstream's too: the one table (transports, "Protocol Version
@@ -55,9 +54,7 @@ pub(super) fn accepted() -> Response {
 }
 
 pub(super) fn empty(status: StatusCode) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    response
+    (status, Body::empty()).into_response()
 }
 
 /// A JSON-RPC error.
@@ -77,11 +74,8 @@ pub(super) fn no_session(id: Option<&Id>) -> Response {
 /// There is no room for the request now.
 pub(super) fn busy() -> Response {
     let error = bounds::no_memory();
-    let mut response = rpc_error(StatusCode::SERVICE_UNAVAILABLE, None, &error);
-    response
-        .headers_mut()
-        .insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
-    response
+    let response = rpc_error(StatusCode::SERVICE_UNAVAILABLE, None, &error);
+    ([(header::RETRY_AFTER, "5")], response).into_response()
 }
 
 pub(super) fn method_not_allowed(allow: &'static str) -> Response {
@@ -109,10 +103,8 @@ pub(super) async fn no_endpoint() -> Response {
 }
 
 fn not_allowed(error: String, hint: &str, allow: &'static str) -> Response {
-    let mut response = failed(&Failure::new(ErrorCode::MethodNotAllowed, error, hint));
-    let allow = HeaderValue::from_static(allow);
-    response.headers_mut().insert(header::ALLOW, allow);
-    response
+    let response = failed(&Failure::new(ErrorCode::MethodNotAllowed, error, hint));
+    ([(header::ALLOW, allow)], response).into_response()
 }
 
 /// What clients that probe for OAuth need to see: no HTML, no other status.
@@ -162,7 +154,7 @@ pub fn unauthorized(why: &Refused) -> Response {
     };
     let failure = Failure::new(ErrorCode::Unauthorized, why.to_string(), hint);
     let error = bounds::of_ours(&failure);
-    let mut response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);
+    let response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);
     let challenge = match why {
         Refused::NoCredential => r#"Bearer realm="mcpproxy""#,
         Refused::UnknownToken | Refused::ExpiredToken => {
@@ -170,11 +162,7 @@ pub fn unauthorized(why: &Refused) -> Response {
         }
         Refused::BadHeader(_) => r#"Bearer realm="mcpproxy", error="invalid_request""#,
     };
-    let challenge = HeaderValue::from_static(challenge);
-    response
-        .headers_mut()
-        .insert(header::WWW_AUTHENTICATE, challenge);
-    response
+    ([(header::WWW_AUTHENTICATE, challenge)], response).into_response()
 }
 
 /// The answer to a request of this very daemon, which would wait for itself.
@@ -182,10 +170,8 @@ pub fn behind_itself() -> Response {
     let hint = "Remove that server: it leads back to mcpproxy.";
     let failure = Failure::new(ErrorCode::ServerMisconfigured, IS_OURSELVES, hint);
     let error = bounds::of_ours(&failure);
-    let mut response = rpc_error(StatusCode::LOOP_DETECTED, None, &error);
-    let refused = HeaderValue::from_static("refused");
-    response.headers_mut().insert(INSTANCE, refused);
-    response
+    let response = rpc_error(StatusCode::LOOP_DETECTED, None, &error);
+    ([(INSTANCE, "refused")], response).into_response()
 }
 
 /// An answer with the status that goes with it; 429 where its request was one too many and it is no tool's.
@@ -198,12 +184,9 @@ pub(super) fn answered(status: StatusCode, answer: Answer) -> Response {
     } else {
         status
     };
-    let mut response = json(status, answer.frame);
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    response
-        .headers_mut()
-        .insert(header::RETRY_AFTER, seconds.into());
-    response
+    let wait = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
+    (wait, json(status, answer.frame)).into_response()
 }
 
 /// What was sent is no JSON-RPC message.

@@ -9,7 +9,7 @@ use axum::{
     Router as HttpRouter,
     body::Body,
     extract::{Path, State},
-    response::Response,
+    response::{IntoResponse, Response},
     routing::get,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -72,10 +72,8 @@ async fn asset(
 }
 
 async fn whole_address() -> Response {
-    let mut response = answer(StatusCode::PERMANENT_REDIRECT, Body::empty());
-    let address = HeaderValue::from_static("/ui/");
-    response.headers_mut().insert(header::LOCATION, address);
-    response
+    let response = answer(StatusCode::PERMANENT_REDIRECT, Body::empty());
+    ([(header::LOCATION, "/ui/")], response).into_response()
 }
 
 fn file(tagged: &Tagged, name: &str, headers: &HeaderMap) -> Response {
@@ -83,15 +81,16 @@ fn file(tagged: &Tagged, name: &str, headers: &HeaderMap) -> Response {
         return answer(StatusCode::NOT_FOUND, Body::from("there is no such file\n"));
     };
     let mut known = headers.get_all(header::IF_NONE_MATCH).iter();
-    let mut response = if known.any(|known| names(known, tag)) {
+    let response = if known.any(|known| names(known, tag)) {
         answer(StatusCode::NOT_MODIFIED, Body::empty())
     } else {
         answer(StatusCode::OK, Body::from(asset.content))
     };
-    let headers = response.headers_mut();
-    headers.insert(header::ETAG, tag.clone());
-    headers.insert(header::CONTENT_TYPE, asset.content_type());
-    response
+    let (tag, kind) = (
+        (header::ETAG, tag.clone()),
+        (header::CONTENT_TYPE, asset.content_type()),
+    );
+    ([tag, kind], response).into_response()
 }
 
 /// Whether a list of entity tags has this one. Those of proxies that compressed are weak.
@@ -104,13 +103,6 @@ fn names(known: &HeaderValue, tag: &HeaderValue) -> bool {
 }
 
 fn answer(status: StatusCode, body: Body) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    let text = HeaderValue::from_static("text/plain; charset=utf-8");
-    headers.insert(header::CONTENT_TYPE, text);
-    for (name, value) in HEADERS {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    response
+    let text = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
+    (status, text, HEADERS, body).into_response()
 }
