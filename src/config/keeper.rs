@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     blank::{Blank, note_server_auth},
-    edit::{Change, edit_all},
     history::{ChangeOf, History},
     issued::IssuedTokens,
     keyring::KeyringLookup,
@@ -239,23 +238,9 @@ impl Keeper {
         was_on
     }
 
-    /// Writes changes to the file, all or none, and puts them in force. Says whether the text changed.
-    pub async fn change(&self, changes: Vec<Change>) -> Result<bool, WriteError> {
-        self.rewrite(move |text: &str| edit_all(text, &changes))
-            .await
-    }
-
-    /// Changes the file's text under its lock, so that the change sees what it replaces, and puts it in force. Over a text that
-    /// somebody saves meanwhile it is made again.
+    /// Changes the file's text under its lock, so that the change sees what it replaces, and puts it in force. Says whether the text changed.
+    /// Over a text that somebody saves meanwhile it is made again.
     pub async fn rewrite(
-        &self,
-        change: impl TextChange + Send + 'static,
-    ) -> Result<bool, WriteError> {
-        self.rewrite_as(ChangeOf::this_task(), change).await
-    }
-
-    /// The same for a change of which more is known than whose it is.
-    pub async fn rewrite_as(
         &self,
         by: ChangeOf,
         change: impl TextChange + Send + 'static,

@@ -262,7 +262,7 @@ impl Backing for OverDaemon {
         by: ChangeOf,
         change: impl TextChange + Send + 'static,
     ) -> Result<(), WriteError> {
-        self.keeper.rewrite_as(by, change).await.map(drop)
+        self.keeper.rewrite(by, change).await.map(drop)
     }
 
     async fn reread(&self) {

@@ -7,7 +7,9 @@ use tempfile::TempDir;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Change, Keeper, KeyringLookup, LoadError, Overrides, RoutingMode, Settings};
+use crate::config::{
+    Change, ChangeOf, Keeper, KeyringLookup, LoadError, Overrides, RoutingMode, Settings, edit,
+};
 
 fn no_keyring() -> KeyringLookup {
     Arc::new(|_, _| BTreeMap::new())
@@ -243,12 +245,9 @@ async fn a_change_of_ours_is_in_force_when_it_returns() {
         "// mine\n{\"mcpServers\": {\"one\": {\"command\": \"x\"}}}",
     ));
     let change = Change::of_key("one", "enabled", Some(json!(false)));
-    assert!(
-        kept.keeper
-            .change(vec![change])
-            .await
-            .expect("a change that works")
-    );
+    let edited = move |text: &str| edit(text, &change);
+    let written = kept.keeper.rewrite(ChangeOf::this_task(), edited).await;
+    assert!(written.expect("a change that works"));
     assert!(!kept.keeper.settings().servers["one"].enabled);
     assert!(
         fs::read_to_string(kept.file())
