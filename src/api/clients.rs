@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Api, FailureResponse, blocking, config, ok, read_body,
+    Answer, Api, blocking, config, ok, read_body,
     routes::{About, Routes},
     wrong,
 };
@@ -262,7 +262,7 @@ fn reaching(files: &Files, api: &Api) -> Result<Reaching> {
 /// What a body says, where there is one.
 fn body_or_default<T: Default + serde::de::DeserializeOwned>(
     body: Result<Bytes, BytesRejection>,
-) -> Result<T, FailureResponse> {
+) -> Answer<T> {
     match body {
         Ok(body) if body.is_empty() => Ok(T::default()),
         body => read_body(body),
@@ -280,7 +280,7 @@ pub(super) fn known(word: &str) -> Result<Client> {
 pub(super) async fn with_files<T: Send + 'static>(
     api: &Api,
     what: impl FnOnce(&Files, &Api) -> Result<T> + Send + 'static,
-) -> Result<T, FailureResponse> {
+) -> Answer<T> {
     let api = api.clone();
     Ok(blocking(move || what(&config::files(&api), &api)).await??)
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Api, FailureResponse, Sent, blocking,
+    Answer, Api, Sent, blocking,
     clients::{known, with_files},
     config, ok,
     routes::{About, Routes},
@@ -133,7 +133,7 @@ struct Pasted {
 }
 
 /// What is in the files of a client, or of all.
-async fn found(api: &Api, client: Option<Client>) -> Result<ImportReport, FailureResponse> {
+async fn found(api: &Api, client: Option<Client>) -> Answer<ImportReport> {
     let api = api.clone();
     let found = blocking(move || {
         let files = config::files(&api);
@@ -148,7 +148,7 @@ async fn found(api: &Api, client: Option<Client>) -> Result<ImportReport, Failur
     Ok(found.await??)
 }
 
-async fn in_text(api: &Api, pasted: Pasted) -> Result<ImportReport, FailureResponse> {
+async fn in_text(api: &Api, pasted: Pasted) -> Answer<ImportReport> {
     let api = api.clone();
     let found = blocking(move || {
         let files = config::files(&api);
@@ -158,10 +158,7 @@ async fn in_text(api: &Api, pasted: Pasted) -> Result<ImportReport, FailureRespo
     Ok(found.await??)
 }
 
-async fn read_pasted(
-    State(api): State<Api>,
-    pasted: Result<Sent<Pasted>, FailureResponse>,
-) -> Answer {
+async fn read_pasted(State(api): State<Api>, pasted: Answer<Sent<Pasted>>) -> Answer {
     // The parser's own words may repeat a secret.
     let Sent(pasted) = pasted.map_err(|_| {
         wrong("the body must be {\"text\": \"TEXT\"}, optionally with \"name\": \"NAME\"")
@@ -232,7 +229,7 @@ async fn add_chosen(
     mut report: ImportReport,
     is_held: bool,
     keeps_secrets: bool,
-) -> Result<ImportReport, FailureResponse> {
+) -> Answer<ImportReport> {
     if keeps_secrets && report.secrets_to_keep() > 0 {
         report = with_secrets_kept(api, report).await?;
     }
@@ -252,10 +249,7 @@ async fn add_chosen(
     Ok(report)
 }
 
-async fn with_secrets_kept(
-    api: &Api,
-    mut report: ImportReport,
-) -> Result<ImportReport, FailureResponse> {
+async fn with_secrets_kept(api: &Api, mut report: ImportReport) -> Answer<ImportReport> {
     let held = api.clone();
     let kept = blocking(move || {
         let files = config::files(&held);

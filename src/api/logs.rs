@@ -3,10 +3,7 @@
 
 use std::{io, path::PathBuf, pin::Pin};
 
-use axum::{
-    extract::{Path as PathPart, Query, State},
-    response::Response,
-};
+use axum::extract::{Path as PathPart, Query, State};
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -117,7 +114,7 @@ async fn server_logs_stream(
 }
 
 /// The file of the daemon's log.
-fn daemon_log(api: &Api) -> Result<PathBuf, FailureResponse> {
+fn daemon_log(api: &Api) -> Answer<PathBuf> {
     api.0.location.log_file.clone().ok_or_else(|| {
         let error = "the daemon has no log file: it logs to its stderr";
         let hint = "`serve --log-file FILE` makes it write one.";
@@ -166,11 +163,7 @@ struct LogNews {
     is_over: bool,
 }
 
-async fn followed(
-    file: PathBuf,
-    lines: usize,
-    of: Option<(Management, String)>,
-) -> Result<Response, FailureResponse> {
+async fn followed(file: PathBuf, lines: usize, of: Option<(Management, String)>) -> Answer {
     let opened = blocking(move || FollowedLog::open(&file, lines)).await?;
     let (log, last) = opened.map_err(|error| unreadable(&error))?;
     let news = LogNews {

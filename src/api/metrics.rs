@@ -1,15 +1,10 @@
 //! `/metrics`: what Prometheus reads. With tens of thousands of tools it takes a while to count, so that is done beside the workers, once
 //! for all who ask meanwhile.
 
-use axum::{
-    Router as HttpRouter,
-    extract::State,
-    response::{IntoResponse, Response},
-    routing::get,
-};
+use axum::{Router as HttpRouter, extract::State, response::IntoResponse, routing::get};
 use http::header;
 
-use super::{Api, FailureResponse, METRICS, shared_text::SharedText};
+use super::{Answer, Api, METRICS, shared_text::SharedText};
 use crate::telemetry::metrics::{CONTENT_TYPE, Figure, Metrics};
 
 pub(super) fn routes(api: Api, metrics: Metrics) -> HttpRouter {
@@ -18,9 +13,7 @@ pub(super) fn routes(api: Api, metrics: Metrics) -> HttpRouter {
         .with_state((api, metrics, SharedText::default()))
 }
 
-async fn show(
-    State((api, metrics, shared)): State<(Api, Metrics, SharedText)>,
-) -> Result<Response, FailureResponse> {
+async fn show(State((api, metrics, shared)): State<(Api, Metrics, SharedText)>) -> Answer {
     let text = shared.of(move || text(&api, &metrics)).await?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
 }

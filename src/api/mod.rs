@@ -176,7 +176,7 @@ impl Api {
 }
 
 /// A name in a path that is no text is refused here, so that all handlers get one in the same way.
-async fn readable(request: Request) -> Result<Request, FailureResponse> {
+async fn readable(request: Request) -> Answer<Request> {
     let path = request.uri().path();
     match percent_decode_str(path).decode_utf8() {
         Ok(_) => Ok(request),
@@ -297,7 +297,7 @@ impl IntoResponse for FailureResponse {
     }
 }
 
-type Answer = Result<Response, FailureResponse>;
+type Answer<T = Response> = Result<T, FailureResponse>;
 
 fn answer(status: StatusCode, value: &impl Serialize) -> Response {
     let response = json_response(Raw::author(value).bytes().clone());
@@ -323,7 +323,7 @@ fn wrong(why: impl std::fmt::Display) -> FailureResponse {
 }
 
 /// What a body says, which is an object, as it was written.
-fn raw_object(body: Result<Bytes, BytesRejection>) -> Result<Raw, FailureResponse> {
+fn raw_object(body: Result<Bytes, BytesRejection>) -> Answer<Raw> {
     let body = body.map_err(wrong)?;
     let read = Raw::parse(&body).map_err(|error| {
         let text = String::from_utf8_lossy(&body);
@@ -340,9 +340,7 @@ fn unread(why: &str) -> FailureResponse {
 }
 
 /// The same, in which each key stands once, read as one of these.
-fn read_body<T: DeserializeOwned>(
-    body: Result<Bytes, BytesRejection>,
-) -> Result<T, FailureResponse> {
+fn read_body<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Answer<T> {
     let object = read_unrepeated_object(&body.map_err(wrong)?).map_err(|why| unread(&why))?;
     serde_path_to_error::deserialize(Value::Object(object)).map_err(wrong)
 }
@@ -353,7 +351,7 @@ struct Sent<T>(T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
     type Rejection = FailureResponse;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, FailureResponse> {
+    async fn from_request(request: Request, state: &S) -> Answer<Self> {
         read_body(Bytes::from_request(request, state).await).map(Self)
     }
 }
@@ -364,16 +362,14 @@ struct Asked<T>(T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     type Rejection = FailureResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, FailureResponse> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
         let asked = Query::from_request_parts(parts, state).await;
         asked.map(|Query(asked)| Self(asked)).map_err(wrong)
     }
 }
 
 /// Does what waits for the disk where it holds up nobody.
-async fn blocking<T: Send + 'static>(
-    what: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, FailureResponse> {
+async fn blocking<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
     let done = tokio::task::spawn_blocking(what).await;
     done.map_err(|fault| {
         let error = format!("internal error: {fault}");

@@ -95,7 +95,7 @@ struct MovedValue {
 async fn with_files<T: Send + 'static>(
     api: &Api,
     what: impl FnOnce(Files) -> Result<T> + Send + 'static,
-) -> Result<T, super::FailureResponse> {
+) -> Answer<T> {
     let api = api.clone();
     Ok(blocking(move || what(config::files(&api))).await??)
 }
@@ -107,7 +107,7 @@ async fn list(State(api): State<Api>) -> Answer {
 async fn set(
     State(api): State<Api>,
     Path(name): Path<String>,
-    secret: Result<Sent<NewSecret>, FailureResponse>,
+    secret: Answer<Sent<NewSecret>>,
 ) -> Answer {
     // The parser's own words may repeat the value.
     let Sent(secret) = secret.map_err(|_| {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Answer, Api, Asked, FailureResponse, Sent, blocking, config, json_response, ok,
+    Answer, Api, Asked, Sent, blocking, config, json_response, ok,
     routes::{About, CHANGE, CONTACT, REVIEW, Routes},
     verbs::Verbs,
     wrong,
@@ -289,9 +289,7 @@ async fn add_several<V: Verbs>(
 }
 
 /// A server that is to be added.
-fn with_name(
-    mut entry: Map<String, Value>,
-) -> Result<(String, Map<String, Value>), FailureResponse> {
+fn with_name(mut entry: Map<String, Value>) -> Answer<(String, Map<String, Value>)> {
     match entry.shift_remove("name") {
         Some(Value::String(name)) => Ok((name, entry)),
         Some(_) => Err(wrong("`name` must be a string")),

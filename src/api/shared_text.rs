@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::Mutex;
 
-use super::{FailureResponse, blocking};
+use super::{Answer, blocking};
 
 /// How many times as long as it took to make it a text is given out.
 const SHARED_FOR: u32 = 4;
@@ -35,10 +35,7 @@ impl CachedText {
 
 impl SharedText {
     /// The text, or a new one.
-    pub(super) async fn of(
-        &self,
-        make: impl FnOnce() -> String + Send + 'static,
-    ) -> Result<Bytes, FailureResponse> {
+    pub(super) async fn of(&self, make: impl FnOnce() -> String + Send + 'static) -> Answer<Bytes> {
         let mut kept = Arc::clone(&self.0).lock_owned().await;
         if let Some(made) = kept.as_ref().filter(|made| made.is_fresh()) {
             return Ok(made.text.clone());

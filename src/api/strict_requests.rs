@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{FailureResponse, MAX_BODY, wrong};
+use super::{Answer, FailureResponse, MAX_BODY, wrong};
 use crate::{access::operators::OperatorPass, config::ChangeWay, failure::Failure};
 
 /// A parameter that a request may have, with the least and the greatest value of a whole number.
@@ -71,7 +71,7 @@ pub(super) async fn only_described(
     FailureResponse(failure).into_response()
 }
 
-fn check_parameters(request: &Request, known: &[Parameter]) -> Result<(), FailureResponse> {
+fn check_parameters(request: &Request, known: &[Parameter]) -> Answer<()> {
     /// Characters of it that are repeated.
     const REPEATED: usize = 100;
     let Query(parameters) =
@@ -107,7 +107,7 @@ fn check_parameters(request: &Request, known: &[Parameter]) -> Result<(), Failur
 }
 
 /// An object without members says nothing either.
-async fn without_body(request: Request) -> Result<Request, FailureResponse> {
+async fn without_body(request: Request) -> Answer<Request> {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(wrong)?;
     if matches!(body.trim_ascii(), b"" | b"{}") {

@@ -46,6 +46,9 @@ impl fmt::Display for LineColumn {
     }
 }
 
+/// What a value of the file is read as.
+pub(super) type Checked<T = ()> = Result<T, ConfigFinding>;
+
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFinding {

@@ -14,7 +14,7 @@ use crate::{
     config::{
         credentials, duration,
         entry_switches::EntrySwitches,
-        finding::ConfigFinding,
+        finding::{Checked, ConfigFinding},
         fingerprint::{fingerprint, fingerprint_as_written},
         guards,
         raw::{RawEntry, RawRoot},
@@ -136,7 +136,7 @@ fn made(
     entry: &Map<String, Value>,
     context: &Context<'_>,
     is_filled: bool,
-) -> Result<(ServerEntry, Vec<Warning>), ConfigFinding> {
+) -> Checked<(ServerEntry, Vec<Warning>)> {
     let mut warnings = Vec::new();
     let mut transport = transport(&mut raw, context.surroundings, is_filled, &mut warnings)?;
     warnings.splice(..0, without_effect(entry, &transport));
@@ -154,8 +154,7 @@ fn made(
         &mut warnings,
     )?;
     let roots = raw.roots.into_iter().enumerate();
-    let roots: Result<Vec<Root>, ConfigFinding> =
-        roots.map(|(at, written)| root(at, written)).collect();
+    let roots: Checked<Vec<Root>> = roots.map(|(at, written)| root(at, written)).collect();
     if raw.enabled_tools.as_ref().is_some_and(Globs::is_empty) {
         let what = "is empty: none of the server's tools is offered";
         warnings.push(Warning::of_key("enabled_tools", what));
@@ -230,7 +229,7 @@ fn idle_timeout(
     raw: &mut RawEntry,
     is_stdio: bool,
     warnings: &mut Vec<Warning>,
-) -> Result<IdleTimeout, ConfigFinding> {
+) -> Checked<IdleTimeout> {
     let least = raw.min_idle_timeout.map(|time| time.0);
     let most = raw.max_idle_timeout.map(|time| time.0);
     let (min, max) = match (least, most) {
@@ -285,7 +284,7 @@ fn init_timeouts(transport: &Transport) -> (Duration, Duration) {
 }
 
 /// Roots are URIs, absolute paths, or objects with `uri` and `name`.
-fn root(at: usize, written: RawRoot) -> Result<Root, ConfigFinding> {
+fn root(at: usize, written: RawRoot) -> Checked<Root> {
     let (uri, name) = match written {
         RawRoot::String(uri) => (uri, None),
         RawRoot::Object(root) => (root.uri, root.name),

@@ -2,7 +2,7 @@
 
 use super::super::{
     container_options,
-    finding::ConfigFinding,
+    finding::{Checked, ConfigFinding},
     isolation::{Isolation, Named, is_name_for_containers, program_name},
     raw::{RawDefaults, RawIsolation},
     references::{self, Text},
@@ -50,7 +50,7 @@ const IMAGES: &[(&str, &str)] = &[
 const RUNTIMES: &[&str] = &["docker", "podman", "nerdctl"];
 
 /// Reads `docker_isolation`.
-pub(super) fn defaults(raw: RawDefaults) -> Result<ContainerDefaults, ConfigFinding> {
+pub(super) fn defaults(raw: RawDefaults) -> Checked<ContainerDefaults> {
     let mut extra_args = texts(raw.extra_args);
     refuse_options("docker_isolation.extra_args", &extra_args, true)?;
     for (option, limit) in [("--memory", raw.memory_limit), ("--cpus", raw.cpu_limit)] {
@@ -73,7 +73,7 @@ pub(super) fn isolate_if_wanted(
     defaults: &ContainerDefaults,
     is_filled: bool,
     warnings: &mut Vec<Warning>,
-) -> Result<(), ConfigFinding> {
+) -> Checked {
     let stdio = match transport {
         Transport::Stdio(stdio) => stdio,
         Transport::Remote(_) => {
@@ -119,7 +119,7 @@ fn isolate(
     defaults: &ContainerDefaults,
     is_filled: bool,
     warnings: &mut Vec<Warning>,
-) -> Result<(), ConfigFinding> {
+) -> Checked {
     let extra_args = texts(raw.extra_args.unwrap_or_default());
     refuse_options("isolation.extra_args", &extra_args, is_filled)?;
     for (key, word) in [
@@ -200,7 +200,7 @@ fn texts(words: Vec<Word>) -> Vec<Text> {
     words.into_iter().map(|word| word.0).collect()
 }
 
-fn refuse_options(key: &str, extra_args: &[Text], is_filled: bool) -> Result<(), ConfigFinding> {
+fn refuse_options(key: &str, extra_args: &[Text], is_filled: bool) -> Checked {
     match container_options::fault(extra_args, is_filled) {
         None => Ok(()),
         Some(problem) => Err(ConfigFinding::new(key, problem)),
@@ -208,7 +208,7 @@ fn refuse_options(key: &str, extra_args: &[Text], is_filled: bool) -> Result<(),
 }
 
 /// Refuses variables that cannot be passed to a container by their names.
-fn check_variables(stdio: &Stdio) -> Result<(), ConfigFinding> {
+fn check_variables(stdio: &Stdio) -> Checked {
     let mut names = stdio.env.keys();
     match names.find(|name| !is_name_for_containers(name)) {
         None => Ok(()),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::settings::{values, variables};
 use crate::{
     config::{
-        finding::{ConfigFinding, FindingKind},
+        finding::{Checked, ConfigFinding, FindingKind},
         keyring,
         oauth::OAuth,
         raw::{RawEntry, RawOAuth, WrittenTransport},
@@ -28,7 +28,7 @@ pub(super) fn transport(
     surroundings: &Surroundings<'_>,
     is_filled: bool,
     warnings: &mut Vec<Warning>,
-) -> Result<Transport, ConfigFinding> {
+) -> Checked<Transport> {
     let kinds = [
         ("type", raw.kind),
         ("protocol", raw.protocol),
@@ -66,7 +66,7 @@ pub(super) fn transport(
 }
 
 /// What stands under several spellings of a key.
-fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Result<Option<T>, ConfigFinding> {
+fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Checked<Option<T>> {
     let mut given = spellings
         .iter()
         .filter_map(|(key, value)| Some((key, value.clone()?)));
@@ -97,7 +97,7 @@ fn stdio(
     surroundings: &Surroundings<'_>,
     command: Text,
     warnings: &mut Vec<Warning>,
-) -> Result<Stdio, ConfigFinding> {
+) -> Checked<Stdio> {
     let args = std::mem::take(&mut raw.args).into_iter();
     let args: Vec<Text> = args.map(|arg| arg.0).collect();
     warnings.extend(visible_secrets(&args));
@@ -173,7 +173,7 @@ fn remote(
     kind: RemoteKind,
     is_filled: bool,
     warnings: &mut Vec<Warning>,
-) -> Result<Remote, ConfigFinding> {
+) -> Checked<Remote> {
     if is_filled {
         check_url(&url.value).map_err(|problem| ConfigFinding {
             key: "url".to_owned(),
@@ -206,7 +206,7 @@ fn remote(
     })
 }
 
-fn headers(written: Pairs<String, Word>) -> Result<Vec<(String, Secret)>, ConfigFinding> {
+fn headers(written: Pairs<String, Word>) -> Checked<Vec<(String, Secret)>> {
     let mut headers: Vec<(String, Secret)> = Vec::new();
     for (name, text) in written.0 {
         let bad = |problem: &str| {
@@ -291,7 +291,7 @@ const OURS: &[&str] = &[
 ];
 
 /// What is arranged for logging in, and how listings show it.
-fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, ConfigFinding> {
+fn oauth(raw: RawOAuth, is_filled: bool) -> Checked<OAuth> {
     let mut shown = Map::new();
     if let Some(id) = &raw.client_id {
         shown.insert("client_id".to_owned(), json!(id.shown));

@@ -25,7 +25,7 @@ use serde::de::{
 use super::{Node, Path, kind, wrong};
 use crate::config::{
     care::Care,
-    finding::{ConfigFinding, FindingKind},
+    finding::{Checked, ConfigFinding, FindingKind},
     unknown_keys,
 };
 
@@ -39,7 +39,7 @@ const WORD: &str = "$word";
 const FOREIGN: &str = "$foreign";
 
 impl Node<'_> {
-    fn elements<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
+    fn elements<'de, V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         let ast::Value::Array(array) = self.value else {
             return wrong("must be a list");
         };
@@ -53,7 +53,7 @@ impl Node<'_> {
         self,
         visitor: V,
         known: Option<&'static [&'static str]>,
-    ) -> Result<V::Value, ConfigFinding> {
+    ) -> Checked<V::Value> {
         let ast::Value::Object(object) = self.value else {
             return wrong("must be an object");
         };
@@ -75,7 +75,7 @@ impl Node<'_> {
 
 macro_rules! numbers {
     ($($method:ident)*) => { $(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
             let ast::Value::NumberLit(number) = self.value else {
                 return Err(ConfigFinding::invalid_type(Unexpected::Other(""), &visitor));
             };
@@ -93,7 +93,7 @@ macro_rules! numbers {
 impl<'de> Deserializer<'de> for Node<'_> {
     type Error = ConfigFinding;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         match self.value {
             ast::Value::StringLit(_) => self.deserialize_string(visitor),
             ast::Value::NumberLit(_) => self.deserialize_f64(visitor),
@@ -104,7 +104,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         match self.value {
             ast::Value::BooleanLit(boolean) => visitor.visit_bool(boolean.value),
             _ => wrong("must be true or false"),
@@ -113,7 +113,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
 
     numbers! { deserialize_u64 deserialize_f64 }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         let ast::Value::StringLit(text) = self.value else {
             return wrong("must be a string");
         };
@@ -123,17 +123,14 @@ impl<'de> Deserializer<'de> for Node<'_> {
         visitor.visit_string(self.text(&text.value)?.value)
     }
 
-    fn deserialize_identifier<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> Result<V::Value, ConfigFinding> {
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         match self.value {
             ast::Value::StringLit(text) => visitor.visit_str(&text.value),
             _ => wrong("must be a string"),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         if self.is_null() && self.care == Care::Lenient {
             visitor.visit_none()
         } else {
@@ -145,15 +142,15 @@ impl<'de> Deserializer<'de> for Node<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, ConfigFinding> {
+    ) -> Checked<V::Value> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         self.elements(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         self.members(visitor, None)
     }
 
@@ -162,7 +159,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         _: &'static str,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, ConfigFinding> {
+    ) -> Checked<V::Value> {
         if matches!(self.path, Path::Root) {
             self.reading.keys.set(keys);
         }
@@ -173,7 +170,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, ConfigFinding> {
+    ) -> Checked<V::Value> {
         if name == FOREIGN {
             self.ignore(|_, _| None);
         }
@@ -185,7 +182,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         name: &'static str,
         _: usize,
         visitor: V,
-    ) -> Result<V::Value, ConfigFinding> {
+    ) -> Checked<V::Value> {
         if let Some(is_secret) = self.is_secret_key {
             is_secret.set(true);
         }
@@ -213,7 +210,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, ConfigFinding> {
+    ) -> Checked<V::Value> {
         if name == KIND {
             let kind = kind(self.value);
             return if variants.contains(&kind) {
@@ -247,10 +244,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> Result<V::Value, ConfigFinding> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         self.ignore(unknown_keys::meant);
         visitor.visit_unit()
     }
@@ -280,10 +274,7 @@ struct Elements<'n> {
 impl<'de> de::SeqAccess<'de> for Elements<'_> {
     type Error = ConfigFinding;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, ConfigFinding> {
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Checked<Option<S::Value>> {
         let left_out = self.of.reading.left_out.borrow();
         let next = self
             .rest
@@ -376,10 +367,7 @@ impl Members<'_> {
 impl<'de> de::MapAccess<'de> for Members<'_> {
     type Error = ConfigFinding;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, ConfigFinding> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Checked<Option<K::Value>> {
         self.current = None;
         while let Some((index, member)) = self.rest.next() {
             if self.counts(index, member) && !self.passes_over(index, member) {
@@ -426,10 +414,7 @@ impl<'de> de::MapAccess<'de> for Members<'_> {
         })
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<S::Value, ConfigFinding> {
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Checked<S::Value> {
         let Some((index, member)) = self.current else {
             return wrong("has no key");
         };
@@ -454,10 +439,7 @@ impl<'de> de::EnumAccess<'de> for Variant<'_> {
     type Error = ConfigFinding;
     type Variant = Self;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<(S::Value, Self), ConfigFinding> {
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Checked<(S::Value, Self)> {
         let kind = StrDeserializer::<ConfigFinding>::new(self.1);
         Ok((seed.deserialize(kind)?, self))
     }
@@ -466,22 +448,15 @@ impl<'de> de::EnumAccess<'de> for Variant<'_> {
 impl<'de> de::VariantAccess<'de> for Variant<'_> {
     type Error = ConfigFinding;
 
-    fn unit_variant(self) -> Result<(), ConfigFinding> {
+    fn unit_variant(self) -> Checked {
         Ok(())
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<S::Value, ConfigFinding> {
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Checked<S::Value> {
         seed.deserialize(self.0)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(
-        self,
-        _: usize,
-        visitor: V,
-    ) -> Result<V::Value, ConfigFinding> {
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Checked<V::Value> {
         self.0.elements(visitor)
     }
 
@@ -489,7 +464,7 @@ impl<'de> de::VariantAccess<'de> for Variant<'_> {
         self,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, ConfigFinding> {
+    ) -> Checked<V::Value> {
         self.0.members(visitor, Some(keys))
     }
 }

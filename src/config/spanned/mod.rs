@@ -20,7 +20,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use super::{
     care::Care,
     document::tree,
-    finding::{ConfigFinding, FindingKind},
+    finding::{Checked, ConfigFinding, FindingKind},
     references::{self, BadReference, Text, ValueLookup},
 };
 
@@ -151,7 +151,7 @@ fn kind(value: &ast::Value<'_>) -> &'static str {
     }
 }
 
-fn wrong<T>(problem: &str) -> Result<T, ConfigFinding> {
+fn wrong<T>(problem: &str) -> Checked<T> {
     Err(ConfigFinding::custom(problem))
 }
 
@@ -209,7 +209,7 @@ impl<'n> Node<'n> {
     }
 
     /// A text with its references resolved; a key as it is written.
-    fn text(self, written: &str) -> Result<Text, ConfigFinding> {
+    fn text(self, written: &str) -> Checked<Text> {
         let lookup = self.reading.lookup;
         let Some(lookup) = lookup.filter(|_| self.is_secret_key.is_none_or(Cell::get)) else {
             return Ok(references::literal(written));
@@ -227,7 +227,7 @@ impl<'n> Node<'n> {
     }
 
     /// Refuses an empty text, which counts as an absent key where it is the value of one.
-    fn check_blank(self, text: &str) -> Result<(), ConfigFinding> {
+    fn check_blank(self, text: &str) -> Checked {
         match (text, self.care, self.known_keys) {
             ("", Care::Lenient, Some(_)) => Err(ConfigFinding::of(FindingKind::Blank)),
             ("", ..) => wrong("is empty"),
