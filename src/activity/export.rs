@@ -2,7 +2,10 @@
 
 use super::record::ActivityRecord;
 use crate::{
-    text::visible::{layout_escape, push_json, visible_json},
+    text::{
+        spelt,
+        visible::{layout_escape, push_json, visible_json},
+    },
     wire::Raw,
 };
 
@@ -18,16 +21,9 @@ pub enum ExportFormat {
 
 const COLUMNS: &str = "id,time,kind,run,call,parent,caller,client,endpoint,method,server,thing,variant,data_sensitivity,reason,action,detail,outcome,code,error,duration_us,request_bytes,answer_bytes,arguments,result,missing,times";
 
+spelt!(ExportFormat { Jsonl = "jsonl", Csv = "csv" });
+
 impl ExportFormat {
-    /// Every form with its name.
-    pub const ALL: [(&'static str, Self); 2] = [("jsonl", Self::Jsonl), ("csv", Self::Csv)];
-
-    /// Reads a name.
-    pub fn parse(text: &str) -> Option<Self> {
-        let found = Self::ALL.into_iter().find(|(name, _)| *name == text)?;
-        Some(found.1)
-    }
-
     /// What stands above the records.
     pub fn header(self) -> String {
         match self {
@@ -119,7 +115,7 @@ mod tests {
         assert!(csv.contains(r#","{""content"":[1,2]}","#), "{csv}");
         let header = ExportFormat::Csv.header();
         assert_eq!(header.trim_end(), COLUMNS);
-        for (name, format) in ExportFormat::ALL {
+        for &(format, name) in ExportFormat::ALL {
             assert_eq!(ExportFormat::parse(name), Some(format));
         }
     }
@@ -132,7 +128,7 @@ mod tests {
             result: Some(Raw::author(&[text])),
             ..ActivityRecord::default()
         };
-        for (name, format) in ExportFormat::ALL {
+        for &(format, name) in ExportFormat::ALL {
             let line = format.line(&record);
             let line = line.trim_end_matches(['\r', '\n']);
             assert!(

@@ -12,7 +12,10 @@ use super::{
     figures_cell::{CallSums, Cell},
     redaction::Redaction,
 };
-use crate::{telemetry::metrics::CountedCall, text::moment};
+use crate::{
+    telemetry::metrics::CountedCall,
+    text::{moment, spelt},
+};
 
 const MINUTE: u64 = 60_000;
 
@@ -44,16 +47,9 @@ pub enum FigurePeriod {
     Day,
 }
 
-impl FigurePeriod {
-    /// `1h` or `24h`.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "1h" => Some(Self::Hour),
-            "24h" => Some(Self::Day),
-            _ => None,
-        }
-    }
+spelt!(FigurePeriod { Hour = "1h", Day = "24h" });
 
+impl FigurePeriod {
     /// How long one slot is, and how many there are beside the one that has begun.
     fn slots(self) -> (u64, u64) {
         match self {

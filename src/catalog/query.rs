@@ -3,6 +3,8 @@
 
 use super::tokenizer::{tokens_of, words_of};
 
+use crate::text::spelt;
+
 /// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
@@ -35,22 +37,7 @@ pub enum Matching {
     All,
 }
 
-impl Matching {
-    /// The spelling.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::All => "all",
-        }
-    }
-
-    /// Reads [`Matching::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Any, Self::All]
-            .into_iter()
-            .find(|matching| matching.as_str() == text)
-    }
-}
+spelt!(Matching { Any = "any", All = "all" });
 
 /// Limit: characters of a query that are read. Nobody types more; it would only cost time.
 pub const LONGEST_QUERY: usize = 2048;

@@ -10,7 +10,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::text::secret::Secret;
+use crate::text::{secret::Secret, spelt};
 
 /// Where secrets are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -26,20 +26,7 @@ pub enum KeyringChoice {
     File,
 }
 
-impl KeyringChoice {
-    /// With their spellings.
-    pub(super) const ALL: [(&str, Self); 3] = [
-        ("auto", Self::Auto),
-        ("platform", Self::Platform),
-        ("file", Self::File),
-    ];
-
-    /// The choice of this spelling.
-    pub fn parse(word: &str) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(spelling, _)| *spelling == word);
-        found.map(|(_, choice)| *choice)
-    }
-}
+spelt!(KeyringChoice { Auto = "auto", Platform = "platform", File = "file" });
 
 /// What a configuration says about the place of its secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

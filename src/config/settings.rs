@@ -26,6 +26,7 @@ use crate::{
     text::{
         names::ServerName,
         secret::{Secret, Secrets},
+        spelt,
     },
 };
 
@@ -244,31 +245,12 @@ pub enum RoutingMode {
     Proxy,
 }
 
-impl RoutingMode {
-    /// Every mode with its spelling.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("retrieve_tools", Self::RetrieveTools),
-        ("direct", Self::Direct),
-        ("code_execution", Self::CodeExecution),
-        ("proxy", Self::Proxy),
-    ];
-
-    /// The mode's spelling in the configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::RetrieveTools => "retrieve_tools",
-            Self::Direct => "direct",
-            Self::CodeExecution => "code_execution",
-            Self::Proxy => "proxy",
-        }
-    }
-
-    /// Reads [`RoutingMode::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        let found = Self::ALL.into_iter().find(|(word, _)| *word == text)?;
-        Some(found.1)
-    }
-}
+spelt!(RoutingMode {
+    RetrieveTools = "retrieve_tools",
+    Direct = "direct",
+    CodeExecution = "code_execution",
+    Proxy = "proxy",
+});
 
 /// Whether agents may run scripts, and what is the most that one may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -391,7 +373,7 @@ mod tests {
 
     #[test]
     fn every_mode_reads_back() {
-        for (word, mode) in RoutingMode::ALL {
+        for &(mode, word) in RoutingMode::ALL {
             assert_eq!(mode.as_str(), word);
             assert_eq!(RoutingMode::parse(word), Some(mode));
         }

@@ -129,7 +129,7 @@ mod log_lines_tests {
                 method: method::LOG_MESSAGE.into(),
                 params: Some(Raw::author(&serde_json::json!({ "level": level }))),
             };
-            let wanted = wanted.and_then(LogLevel::parse);
+            let wanted = wanted.and_then(LogLevel::read);
             let passes = is_grave_enough(revision, wanted, &line);
             assert_eq!(passes, expected, "{revision} {wanted:?} {level}");
         };

@@ -7,6 +7,7 @@ use crate::{
     catalog::Tool,
     config::ServerEntry,
     failure::{ErrorCode, Failure},
+    text::spelt,
 };
 
 /// How a caller declares a call. A client can approve each separately.
@@ -21,26 +22,7 @@ pub enum Variant {
     Destructive,
 }
 
-impl Variant {
-    /// Reads the spelling that requests use.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "read" => Some(Self::Read),
-            "write" => Some(Self::Write),
-            "destructive" => Some(Self::Destructive),
-            _ => None,
-        }
-    }
-
-    /// The spelling.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Destructive => "destructive",
-        }
-    }
-}
+spelt!(Variant { Read = "read", Write = "write", Destructive = "destructive" });
 
 /// Whether a tool may be called as declared: destructive always; otherwise no milder than its server says, or than our own
 /// classification is sure of. A hint that is milder than plain words does not count.

@@ -7,6 +7,7 @@ use crate::{
     config::duration,
     gate::Standing,
     process,
+    text::spelt,
     upstream::{State, Status},
 };
 
@@ -31,19 +32,14 @@ pub enum ServerState {
     Unknown,
 }
 
-impl ServerState {
-    /// The word that is shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Disconnected => "Disconnected",
-            Self::Connecting => "Connecting",
-            Self::Authenticating => "Authenticating",
-            Self::Ready => "Ready",
-            Self::Error => "Error",
-            Self::Unknown => "Unknown",
-        }
-    }
-}
+spelt!(ServerState {
+    Disconnected = "Disconnected",
+    Connecting = "Connecting",
+    Authenticating = "Authenticating",
+    Ready = "Ready",
+    Error = "Error",
+    Unknown = "Unknown",
+});
 
 /// The state as people call it: a server that sleeps is well, and one that waits for a person has not failed.
 pub(super) fn shown_state(state: ServerState, standing: Standing, running: RunsServers) -> String {

@@ -8,3 +8,27 @@ pub mod percent;
 pub mod redact;
 pub mod secret;
 pub mod visible;
+
+/// Gives an enum the words by which its values are written and read.
+macro_rules! spelt {
+    ($name:ident { $($value:ident = $word:literal),* $(,)? }) => {
+        impl $name {
+            /// Every value with its word.
+            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$value, $word)),*];
+
+            /// Its word.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$value => $word,)*
+                }
+            }
+
+            /// What this word stands for.
+            pub fn parse(word: &str) -> Option<Self> {
+                let found = Self::ALL.iter().find(|(_, known)| *known == word);
+                found.map(|(value, _)| *value)
+            }
+        }
+    };
+}
+pub(crate) use spelt;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Notification;
+use crate::text::spelt;
 
 /// The severities of RFC 5424 as the protocol names them, the least severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,34 +27,27 @@ pub enum LogLevel {
     Emergency,
 }
 
-impl LogLevel {
-    const ALL: [(Self, &'static str); 8] = [
-        (Self::Debug, "debug"),
-        (Self::Info, "info"),
-        (Self::Notice, "notice"),
-        (Self::Warning, "warning"),
-        (Self::Error, "error"),
-        (Self::Critical, "critical"),
-        (Self::Alert, "alert"),
-        (Self::Emergency, "emergency"),
-    ];
+spelt!(LogLevel {
+    Debug = "debug",
+    Info = "info",
+    Notice = "notice",
+    Warning = "warning",
+    Error = "error",
+    Critical = "critical",
+    Alert = "alert",
+    Emergency = "emergency",
+});
 
+impl LogLevel {
     /// The level of this name. `warn`, a common slip, is understood.
-    pub fn parse(text: &str) -> Option<Self> {
-        let text = if text == "warn" { "warning" } else { text };
-        let found = Self::ALL.iter().find(|(_, name)| *name == text);
-        found.map(|(level, _)| *level)
+    pub fn read(text: &str) -> Option<Self> {
+        Self::parse(if text == "warn" { "warning" } else { text })
     }
 
     /// That of a log line; none where it says none that is known.
     pub fn of_line(line: &Notification) -> Option<Self> {
         let level = line.params.as_ref()?.get("level")?.string()?;
-        Self::parse(&level)
-    }
-
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL[self as usize].1
+        Self::read(&level)
     }
 }
 
@@ -63,11 +57,11 @@ mod tests {
 
     #[test]
     fn names_read_back_and_are_ordered() {
-        for (level, name) in LogLevel::ALL {
+        for &(level, name) in LogLevel::ALL {
             assert_eq!((level.as_str(), LogLevel::parse(name)), (name, Some(level)));
         }
         assert!(LogLevel::Debug < LogLevel::Emergency);
-        assert_eq!(LogLevel::parse("warn"), Some(LogLevel::Warning));
-        assert_eq!(LogLevel::parse("loud"), None);
+        assert_eq!(LogLevel::read("warn"), Some(LogLevel::Warning));
+        assert_eq!(LogLevel::read("loud"), None);
     }
 }

@@ -63,7 +63,7 @@ impl RequestMeta {
         let log_level = match log_level.value {
             None => None,
             Some(level) => {
-                let level = level.string().as_deref().and_then(LogLevel::parse);
+                let level = level.string().as_deref().and_then(LogLevel::read);
                 Some(level.ok_or_else(|| {
                     wrong(
                         meta::LOG_LEVEL,

@@ -1,7 +1,7 @@
 //! The revisions of the protocol, and every question whose answer depends on them.
 
 use super::{RpcError, method};
-use crate::text::moment;
+use crate::text::{moment, spelt};
 
 /// A revision of the Model Context Protocol, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +18,14 @@ pub enum Revision {
     V2026_07_28,
 }
 
+spelt!(Revision {
+    V2024_11_05 = "2024-11-05",
+    V2025_03_26 = "2025-03-26",
+    V2025_06_18 = "2025-06-18",
+    V2025_11_25 = "2025-11-25",
+    V2026_07_28 = "2026-07-28",
+});
+
 impl Revision {
     /// The newest revision with a handshake: what a client is answered that asks for one we do not know.
     pub const NEWEST_LEGACY: Self = Self::V2025_11_25;
@@ -27,27 +35,6 @@ impl Revision {
 
     /// What a Streamable HTTP request speaks that does not say (revision 2025-06-18, "Protocol Version Header").
     pub const ASSUMED: Self = Self::V2025_03_26;
-
-    const ALL: [(Self, &'static str); 5] = [
-        (Self::V2024_11_05, "2024-11-05"),
-        (Self::V2025_03_26, "2025-03-26"),
-        (Self::V2025_06_18, "2025-06-18"),
-        (Self::V2025_11_25, "2025-11-25"),
-        (Self::V2026_07_28, "2026-07-28"),
-    ];
-
-    /// The revision of exactly this name.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, name)| *name == text)
-            .map(|(revision, _)| *revision)
-    }
-
-    /// The name, a date.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
 
     /// What `initialize` answers to a client that asks for `requested`: the same if it is a legacy revision we speak, else the
     /// newest of those (lifecycle, "Version Negotiation").
@@ -192,7 +179,7 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for (revision, name) in Revision::ALL {
+        for &(revision, name) in Revision::ALL {
             assert_eq!(
                 (revision.as_str(), Revision::parse(name)),
                 (name, Some(revision))

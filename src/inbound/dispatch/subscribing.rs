@@ -87,7 +87,7 @@ impl ServedClient {
 
     /// A client without a session has no further requests that this could hold for.
     fn set_log_level(&self, level: Option<&str>) -> Result<(), Raw> {
-        let Some(level) = level.and_then(LogLevel::parse) else {
+        let Some(level) = level.and_then(LogLevel::read) else {
             let error = format!(
                 "{} did not run: \"level\" must be debug, info, notice, warning, error, critical, alert or emergency",
                 method::SET_LEVEL

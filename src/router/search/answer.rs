@@ -10,6 +10,7 @@ use crate::{
     catalog::{LONGEST_QUERY, Snapshot, WordShare, without_values},
     config::Settings,
     failure::Result,
+    text::spelt,
     wire::Raw,
 };
 
@@ -23,16 +24,7 @@ pub enum Detail {
     Compact,
 }
 
-impl Detail {
-    /// Reads the spelling that requests use.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "full" => Some(Self::Full),
-            "compact" => Some(Self::Compact),
-            _ => None,
-        }
-    }
-}
+spelt!(Detail { Full = "full", Compact = "compact" });
 
 /// Characters of a description that a compact answer gives.
 const BEGINNING: usize = 160;

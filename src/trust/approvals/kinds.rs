@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::trust::fingerprint::Fingerprint;
+use crate::{text::spelt, trust::fingerprint::Fingerprint};
 
 /// What a definition is of.
 #[derive(
@@ -23,27 +23,15 @@ pub enum ThingKind {
     Instructions,
 }
 
+spelt!(ThingKind {
+    Tool = "tool",
+    Prompt = "prompt",
+    Resource = "resource",
+    Template = "template",
+    Instructions = "instructions",
+});
+
 impl ThingKind {
-    /// Every kind there is.
-    pub const ALL: [Self; 5] = [
-        Self::Tool,
-        Self::Prompt,
-        Self::Resource,
-        Self::Template,
-        Self::Instructions,
-    ];
-
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Prompt => "prompt",
-            Self::Resource => "resource",
-            Self::Template => "template",
-            Self::Instructions => "instructions",
-        }
-    }
-
     /// Whether a change of it is held, and not only what the scanner objects to.
     pub(super) fn is_pinned(self) -> bool {
         matches!(self, Self::Tool | Self::Instructions)
@@ -71,20 +59,17 @@ pub enum HoldReason {
     NotLocked,
 }
 
-impl HoldReason {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Changed => "changed",
-            Self::Objected => "suspicious",
-            Self::Unapproved => "unapproved",
-            Self::New => "new",
-            Self::Alike => "alike",
-            Self::TooMany => "too_many",
-            Self::NotLocked => "not_locked",
-        }
-    }
+spelt!(HoldReason {
+    Changed = "changed",
+    Objected = "suspicious",
+    Unapproved = "unapproved",
+    New = "new",
+    Alike = "alike",
+    TooMany = "too_many",
+    NotLocked = "not_locked",
+});
 
+impl HoldReason {
     /// The reason in words that follow "it is held: ".
     pub fn explained(self, kind: ThingKind) -> &'static str {
         match self {
