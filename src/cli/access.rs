@@ -3,12 +3,7 @@
 use clap::{Args, Subcommand};
 use http::Method;
 
-use super::{
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
-};
+use super::{CommandFailure, Done, Location, Output, connection, output};
 use crate::{
     daemon_client::{self, AnswerDeadline},
     failure::ErrorCode,

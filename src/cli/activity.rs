@@ -15,10 +15,9 @@ use self::{
     source::RecordSource,
 };
 use super::{
-    Location, connection,
-    failure::{CommandFailure, Done},
+    CommandFailure, Done, Location, Output, connection,
     mistake::whole_number,
-    output::{self, Output},
+    output,
     table::{name, text},
 };
 use crate::{

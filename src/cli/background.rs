@@ -15,11 +15,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use super::{
-    failure::{CommandFailure, Done, own_program},
-    output::{self, Output},
-    platform,
-};
+use super::{CommandFailure, Done, Output, failure::own_program, output, platform};
 use crate::{
     config::{Places, duration},
     daemon::ServeError,

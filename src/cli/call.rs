@@ -11,9 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{
-    Location, connection, example_call,
-    failure::{CommandFailure, Done, ONE_VERSION},
-    output::{self, Output},
+    CommandFailure, Done, Location, Output, connection, example_call, failure::ONE_VERSION, output,
     progress, tools_switch,
 };
 use crate::{

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, builder::PossibleValuesParser};
 
 use crate::{
-    cli::{
-        failure::{CommandFailure, Done},
-        mistake::whole_number,
-    },
+    cli::{CommandFailure, Done, mistake::whole_number},
     config::{BadListen, Listen, NotLoopback, Settings},
 };
 

@@ -6,13 +6,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{
-    Location, call, connection,
-    failure::{CommandFailure, Done},
-    mistake,
-    output::{self, Output},
-    progress,
-};
+use super::{CommandFailure, Done, Location, Output, call, connection, mistake, output, progress};
 use crate::{config::json_mistake, daemon_client, storage};
 
 /// Run a JavaScript file that calls tools

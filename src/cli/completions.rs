@@ -5,7 +5,7 @@
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
 
-use super::{failure::Done, location::Location, output};
+use super::{Done, Location, output};
 use crate::text::names::ServerName;
 
 /// Print a shell completion script

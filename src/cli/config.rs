@@ -6,11 +6,9 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
+    CommandFailure, Done, Location, Output,
     config_changes::{ConfigGet, ConfigHistoryList, ConfigSet, ConfigUndo},
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
+    connection, output,
     table::{name, text},
 };
 use crate::{

@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    connection,
-    failure::{CommandFailure, Done},
-    import,
+    CommandFailure, Done, Output, connection, import,
     mistake::whole_number,
-    output::{self, Output, shell_word},
+    output,
+    output::shell_word,
     table::{name, text},
 };
 use crate::{

@@ -8,10 +8,7 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{
-    failure::{CommandFailure, Done},
-    output::Output,
-};
+use super::{CommandFailure, Done, Output};
 use crate::{
     daemon_client::{DaemonClient, DaemonError},
     management::Files,

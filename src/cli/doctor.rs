@@ -5,11 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    config, connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
-    stdio,
+    CommandFailure, Done, Location, Output, config, connection, output, stdio,
     table::{name, text},
 };
 use crate::{

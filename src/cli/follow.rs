@@ -4,11 +4,7 @@ use std::{io, path::Path, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{
-    failure::{CommandFailure, Done},
-    log_part::LogPart,
-    output,
-};
+use super::{CommandFailure, Done, log_part::LogPart, output};
 use crate::{management::FollowedLog, storage::in_words};
 
 /// How often it is looked for more.

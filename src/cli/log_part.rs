@@ -2,11 +2,7 @@
 
 use clap::Args;
 
-use super::{
-    failure::{CommandFailure, Done},
-    mistake::whole_number,
-    output::{self, Output},
-};
+use super::{CommandFailure, Done, Output, mistake::whole_number, output};
 
 /// Which part of a log is shown.
 #[derive(Debug, Clone, Copy, Args)]

@@ -3,12 +3,8 @@
 use clap::Args;
 
 use super::{
-    background, connection,
-    failure::{CommandFailure, Done},
-    follow,
-    location::Location,
-    log_part::LogPart,
-    output::{self, Output},
+    CommandFailure, Done, Location, Output, background, connection, follow, log_part::LogPart,
+    output,
 };
 use crate::{
     management::{self, LogLines},

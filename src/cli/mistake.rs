@@ -7,7 +7,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use super::{failure::CommandFailure, help};
+use super::{CommandFailure, help};
 use crate::{clients::UnknownClient, text::names::BadServerName};
 
 /// The failure; nothing for help that was asked for, and for what clap alone can word.

@@ -1,6 +1,6 @@
 //! The outcome of adding, switching on or restarting a server, waited for and put into one sentence.
 
-use super::{failure::Done, output::Output};
+use super::{Done, Output};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     gate::Standing,

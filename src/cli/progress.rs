@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::Method;
 use serde::Deserialize;
 
-use super::output::Output;
+use super::Output;
 use crate::daemon_client::{AnswerDeadline, DaemonClient, DaemonError};
 
 /// A server's progress of a call.

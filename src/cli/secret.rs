@@ -7,11 +7,7 @@ use clap::{Args, Subcommand};
 use http::Method;
 
 use super::{
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
-    platform,
+    CommandFailure, Done, Location, Output, connection, output, platform,
     table::{name, text},
 };
 use crate::{

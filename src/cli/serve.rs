@@ -5,13 +5,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
+    CommandFailure, Done, Location, Output,
     background::{self, Background, Starter},
     carried::{CarriedOptions, LineFormat},
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
-    platform, stdio,
+    connection, output, platform, stdio,
 };
 use crate::{
     config::SOCKET,

@@ -5,13 +5,8 @@ use http::Method;
 use serde_json::json;
 
 use super::{
-    background::Starter,
-    config::refuse_unusable,
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
-    service, stop,
+    CommandFailure, Done, Location, Output, background::Starter, config::refuse_unusable,
+    connection, output, service, stop,
 };
 use crate::{
     daemon::{self, ServeError},

@@ -5,12 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{
-    config::correct_the_file,
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
-    upstream,
+    CommandFailure, Done, Location, Output, config::correct_the_file, connection, output, upstream,
 };
 use crate::{
     activity::ActivityStatus,

@@ -4,13 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{
-    background::Starter,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::Output,
-    platform,
-};
+use super::{CommandFailure, Done, Location, Output, background::Starter, platform};
 use crate::{
     config::{SOCKET, duration},
     daemon_client::bridge::{self, DaemonSocket, Unserved},

@@ -5,13 +5,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::{
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
-    platform,
-};
+use super::{CommandFailure, Done, Location, Output, connection, output, platform};
 use crate::{
     config::SOCKET,
     daemon_client::{self, DaemonClient, DaemonError},

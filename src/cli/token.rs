@@ -5,10 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use http::Method;
 
 use super::{
-    connection,
-    failure::Done,
-    location::Location,
-    output::{self, Output},
+    Done, Location, Output, connection, output,
     table::{name, text},
 };
 use crate::{

@@ -3,9 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::{
-    Location, connection,
-    failure::{CommandFailure, Done},
-    output::{self, Output},
+    CommandFailure, Done, Location, Output, connection, output,
     table::{name, text},
     tools_search::SearchTools,
     tools_switch::{self, NamedTools, Switch},

@@ -4,8 +4,7 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::{
-    failure::Done,
-    output::{self, Output},
+    Done, Output, output,
     table::{name, text},
 };
 use crate::daemon_client::{self, DaemonClient};

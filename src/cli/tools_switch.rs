@@ -4,10 +4,7 @@ use clap::Args;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{
-    failure::{CommandFailure, Done},
-    output::{self, Output},
-};
+use super::{CommandFailure, Done, Output, output};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     failure::ErrorCode,

@@ -3,13 +3,7 @@
 use clap::Args;
 use http::Method;
 
-use super::{
-    browser, connection,
-    failure::Done,
-    location::Location,
-    output::{self, Output},
-    start,
-};
+use super::{Done, Location, Output, browser, connection, output, start};
 use crate::{
     daemon_client::{self, AnswerDeadline},
     management::PageLink,

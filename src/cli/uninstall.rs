@@ -6,13 +6,7 @@ use std::{env, fs, io, path::PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::{
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
-    service, stop,
-};
+use super::{CommandFailure, Done, Location, Output, connection, output, service, stop};
 use crate::{
     clients::{
         Client, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers, MovesBack,

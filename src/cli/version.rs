@@ -6,11 +6,7 @@ use std::sync::LazyLock;
 use clap::Args;
 use serde::Serialize;
 
-use super::{
-    failure::Done,
-    location::Location,
-    output::{self, Output},
-};
+use super::{Done, Location, Output, output};
 use crate::{daemon_client::DaemonClient, management::ProgramVersion};
 
 /// What `--version` prints behind the program's name.

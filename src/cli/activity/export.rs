@@ -14,10 +14,7 @@ use super::{
 };
 use crate::{
     activity::{ExportFormat, PAGE, RecordQuery},
-    cli::{
-        failure::{CommandFailure, Done},
-        output::{self, Output},
-    },
+    cli::{CommandFailure, Done, Output, output},
     storage,
 };
 

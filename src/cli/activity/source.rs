@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::rows::shown;
 use crate::{
     activity::{ActivityRecord, PAGE, RecordPage, RecordQuery},
-    cli::failure::Done,
+    cli::Done,
     daemon_client::{self, DaemonClient},
     management::Files,
 };

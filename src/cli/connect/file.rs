@@ -4,10 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::{
-    failure::Done,
-    output::{self, Output},
-};
+use super::super::{Done, Output, output};
 use crate::clients::{
     Client, ClientPlaces, ConnectOutcome, Connected, Reaching, TOKEN_VARIABLE, moved_from,
 };

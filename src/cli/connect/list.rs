@@ -1,8 +1,7 @@
 //! Which clients are here, and whether they are connected, for people and programs.
 
 use super::super::{
-    failure::Done,
-    output::{self, Output},
+    Done, Output, output,
     table::{name, text},
 };
 use crate::clients::{ClientList, ClientRow};

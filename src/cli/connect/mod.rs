@@ -8,14 +8,7 @@ use clap::Args;
 
 pub(super) use self::file::say_token;
 use self::{file::say_done, own_token::own_token};
-use super::{
-    connection,
-    failure::{CommandFailure, Done},
-    import,
-    location::Location,
-    output::{self, Output},
-    token,
-};
+use super::{CommandFailure, Done, Location, Output, connection, import, output, token};
 use crate::{
     clients::{
         Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,

@@ -6,10 +6,7 @@ use http::Method;
 use serde::Deserialize;
 
 use crate::{
-    cli::{
-        failure::Done,
-        output::{self, Output},
-    },
+    cli::{Done, Output, output},
     clients::Client,
     daemon_client::{self, AnswerDeadline, DaemonClient},
     storage,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::super::failure::{CommandFailure, Done};
+use super::super::{CommandFailure, Done};
 use crate::{
     clients::{
         self, Client, ClientFile, ClientPlaces, ImportReport, home_places, our_address, real_path,

@@ -20,11 +20,10 @@ pub(super) use self::{
     pick::pick,
 };
 use super::{
-    connection,
-    failure::{CommandFailure, Done, FAILED, USAGE},
-    location::Location,
-    outcome,
-    output::{self, Output, shell_word},
+    CommandFailure, Done, Location, Output, connection,
+    failure::{FAILED, USAGE},
+    outcome, output,
+    output::shell_word,
 };
 use crate::{
     clients::{

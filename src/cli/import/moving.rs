@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::super::{
-    failure::{CommandFailure, Done},
-    output::{self, Output},
-};
+use super::super::{CommandFailure, Done, Output, output};
 use crate::{
     clients::{Client, ClientRow, ImportReport, MovesBack, home_places, move_back, our_address},
     management::Files,

@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use super::super::{
-    failure::Done,
-    output::{self, Output},
+    Done, Output, output,
     table::{name, text},
 };
 use crate::{

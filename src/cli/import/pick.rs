@@ -1,6 +1,6 @@
 //! Which of the servers that were found the person at the terminal wants.
 
-use super::super::output::Output;
+use super::super::Output;
 
 /// Those of the choice that the person at the terminal wants. The table numbers them from 1.
 pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {

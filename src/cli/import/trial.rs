@@ -3,10 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::super::{
-    failure::{CommandFailure, Done},
-    output::Output,
-};
+use super::super::{CommandFailure, Done, Output};
 use crate::{
     clients::ImportReport,
     daemon_client::{AnswerDeadline, DaemonClient},

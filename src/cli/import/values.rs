@@ -2,11 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::super::{
-    failure::Done,
-    output::{self, Output},
-    secret,
-};
+use super::super::{Done, Output, output, secret};
 use crate::{clients::ImportReport, management::Files};
 
 /// Where secrets go that an entry has.

@@ -8,8 +8,9 @@ use std::{
 
 use crate::{
     cli::{
+        Done,
         carried::{CarriedOptions, utf8},
-        failure::{Done, own_program},
+        failure::own_program,
     },
     management::Files,
     process,

@@ -14,12 +14,7 @@ use super::{
     steps::{StartNow, Step},
 };
 use crate::{
-    cli::{
-        carried::CarriedOptions,
-        failure::{CommandFailure, Done},
-        location::Location,
-        output::{self, Output},
-    },
+    cli::{CommandFailure, Done, Location, Output, carried::CarriedOptions, output},
     config,
     daemon_client::DaemonClient,
     management::Files,

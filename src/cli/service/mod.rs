@@ -26,11 +26,7 @@ pub(super) use self::{
     install::install,
     uninstall::{installed, uninstall},
 };
-use super::{
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::Output,
-};
+use super::{CommandFailure, Done, Location, Output};
 
 use crate::storage;
 

@@ -11,12 +11,7 @@ use super::{
     install,
     state::ServiceState,
 };
-use crate::cli::{
-    carried::CarriedOptions,
-    failure::Done,
-    location::Location,
-    output::{self, Output},
-};
+use crate::cli::{Done, Location, Output, carried::CarriedOptions, output};
 
 /// Show whether the service is installed and running
 #[derive(Debug, Args)]

@@ -12,12 +12,7 @@ use super::{
     Found, ServiceChoice, ServiceFile, places::ServiceKind, state::ServiceState, steps::Step,
     systemd,
 };
-use crate::cli::{
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    output::{self, Output},
-};
+use crate::cli::{CommandFailure, Done, Location, Output, connection, output};
 
 /// Stop the service and remove the files that `install` wrote
 ///

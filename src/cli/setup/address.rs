@@ -1,6 +1,6 @@
 //! The address that setup is given. Pure.
 
-use super::super::failure::{CommandFailure, Done};
+use super::super::{CommandFailure, Done};
 use crate::{
     config::{BadListen, Listen},
     management::DaemonLocation,

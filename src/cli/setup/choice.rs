@@ -1,6 +1,6 @@
 //! What a person chose by flags: all, nothing, some by name, or by prompts.
 
-use super::super::output::Output;
+use super::super::Output;
 
 /// A choice among things that are found.
 #[derive(Debug, PartialEq, Eq)]

@@ -22,13 +22,12 @@ use self::{
     report::SetupReport,
 };
 use super::{
+    CommandFailure, Done, Location, Output,
     config::refuse_unusable,
     connection, example_call,
-    failure::{CommandFailure, Done},
     import::{self, values::SecretsPlace},
-    location::Location,
     mistake::whole_number,
-    output::{self, Output},
+    output,
 };
 use crate::{
     clients::{client_of_word, home_places, our_address},

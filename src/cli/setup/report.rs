@@ -4,10 +4,7 @@ use std::{path::Path, time::Duration};
 
 use serde::Serialize;
 
-use super::super::{
-    failure::CommandFailure,
-    output::{self, Output},
-};
+use super::super::{CommandFailure, Output, output};
 use crate::{
     clients::{Client, Connected, MovedServers},
     gate::Standing,

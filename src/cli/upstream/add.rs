@@ -10,13 +10,9 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    connection,
-    failure::{CommandFailure, Done},
+    CommandFailure, Done, Location, Output, connection,
     import::{self, values::SecretsPlace},
-    location::Location,
-    outcome,
-    output::{self, Output},
-    tools,
+    outcome, output, tools,
 };
 use crate::{
     clients::ImportReport,

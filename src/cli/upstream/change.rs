@@ -8,13 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::super::{
-    connection,
-    failure::{CommandFailure, Done},
-    location::Location,
-    outcome,
-    output::{self, Output},
-};
+use super::super::{CommandFailure, Done, Location, Output, connection, outcome, output};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     failure::ErrorCode,

@@ -3,11 +3,9 @@
 use clap::Args;
 
 use super::super::{
-    Location,
+    Done, Location, Output,
     config::correct_the_file,
-    connection,
-    failure::Done,
-    output::{self, Output},
+    connection, output,
     table::{name, text},
 };
 use crate::management::{LeftOut, ServerList, ServerRow};

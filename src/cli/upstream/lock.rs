@@ -10,10 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::{
-    Location, connection,
-    escapes::visible,
-    failure::{CommandFailure, Done},
-    output::{self, Output, count},
+    CommandFailure, Done, Location, Output, connection, escapes::visible, output, output::count,
 };
 use crate::{
     gate::Standing,

@@ -7,12 +7,7 @@ use http::Method;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::super::{
-    Location, browser, connection,
-    failure::{CommandFailure, Done},
-    outcome,
-    output::{self, Output},
-};
+use super::super::{CommandFailure, Done, Location, Output, browser, connection, outcome, output};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     failure::{ErrorCode, NextStep},

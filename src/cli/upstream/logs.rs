@@ -3,12 +3,10 @@
 use clap::Args;
 
 use super::super::{
-    Location, connection,
-    failure::Done,
+    Done, Location, Output, connection,
     follow::{self, FollowEnd},
     log_part::LogPart,
     logs,
-    output::Output,
 };
 use crate::{
     daemon_client,

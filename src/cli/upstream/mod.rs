@@ -18,7 +18,7 @@ use clap::Subcommand;
 
 pub(super) use list::print_rows;
 
-use super::{failure::Done, location::Location, output::Output};
+use super::{Done, Location, Output};
 
 /// Add, edit, restart, review and remove servers
 #[derive(Debug, Subcommand)]

@@ -4,12 +4,7 @@ use clap::Args;
 use http::Method;
 use serde_json::{Map, Value};
 
-use super::super::{
-    Location, connection,
-    failure::{CommandFailure, Done},
-    outcome,
-    output::{self, Output},
-};
+use super::super::{CommandFailure, Done, Location, Output, connection, outcome, output};
 use crate::{
     config::read_unrepeated_object,
     daemon_client::{self, AnswerDeadline},
