@@ -2,11 +2,7 @@
 
 use axum::extract::State;
 
-use super::{
-    Answer, Sent, ok,
-    routes::{About, Routes},
-    verbs::Verbs,
-};
+use super::{About, Answer, Routes, Sent, Verbs, ok};
 use crate::{
     failure::ErrorCode,
     management::{AccessQuestion, AccessVerdict, KnownCallers},

@@ -13,11 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Answer, Api, Asked, ok,
-    record_news::RecordNews,
-    routes::{About, EVENTS, Routes},
-    sse,
-    verbs::Verbs,
+    About, Answer, Api, Asked, Routes, Verbs, ok, record_news::RecordNews, routes::EVENTS, sse,
     wrong,
 };
 use crate::{

@@ -10,11 +10,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Answer, Api, json_response, notices, raw_object,
-    routes::{About, CALL, Routes},
-    wrong,
-};
+use super::{About, Answer, Api, Routes, json_response, notices, raw_object, routes::CALL, wrong};
 use crate::{
     access::Caller,
     call_context::CallContext,

@@ -7,11 +7,7 @@ use futures_util::stream::{self, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Answer, Api, Sent, ok,
-    routes::{About, Routes},
-    wrong,
-};
+use super::{About, Answer, Api, Routes, Sent, ok, wrong};
 use crate::{
     failure::{NextStep, Result},
     management::{Enabled, Management, ServerChange},

@@ -6,11 +6,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Answer, Api, blocking, config, ok, read_body,
-    routes::{About, Routes},
-    wrong,
-};
+use super::{About, Answer, Api, Routes, blocking, config, ok, read_body, wrong};
 use crate::{
     clients::{
         Client, ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,

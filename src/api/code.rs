@@ -8,10 +8,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::{
-    Answer, Api, json_response, notices, raw_object,
-    routes::{About, CALL, Routes},
-};
+use super::{About, Answer, Api, Routes, json_response, notices, raw_object, routes::CALL};
 use crate::{
     access::Caller,
     call_context::CallContext,

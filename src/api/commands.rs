@@ -6,11 +6,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Answer, Api, Asked, blocking, ok,
-    routes::{About, Routes},
-    wrong,
-};
+use super::{About, Answer, Api, Asked, Routes, blocking, ok, wrong};
 use crate::{
     config::{self, Surroundings, with_variables},
     process::{BaseEnvironment, closest_program, find_program},

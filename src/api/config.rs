@@ -5,10 +5,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    Answer, Api, blocking, json_response, ok,
-    routes::{About, Routes},
-};
+use super::{About, Answer, Api, Routes, blocking, json_response, ok};
 use crate::{
     config::{self, Places},
     failure::ErrorCode,

@@ -4,11 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    Answer, Sent, blocking, ok,
-    routes::{About, Routes},
-    verbs::Verbs,
-};
+use super::{About, Answer, Routes, Sent, Verbs, blocking, ok};
 use crate::{
     clients::{MovedServers, home_places, moved_here, our_address, put_back},
     config::ChangedValue,

@@ -2,10 +2,7 @@
 
 use axum::extract::State;
 
-use super::{
-    Answer, Api, ok,
-    routes::{About, Routes},
-};
+use super::{About, Answer, Api, Routes, ok};
 use crate::{failure::ErrorCode, management::ServerChange};
 
 pub(super) fn routes() -> Routes {

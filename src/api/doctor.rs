@@ -3,10 +3,7 @@
 use axum::extract::State;
 use tokio::runtime::Handle;
 
-use super::{
-    Answer, Api, blocking, config, ok,
-    routes::{About, Routes},
-};
+use super::{About, Answer, Api, Routes, blocking, config, ok};
 use crate::{
     doctor::{self, DoctorReport, SeenDaemon, StartServers},
     failure::ErrorCode,

@@ -7,9 +7,9 @@ use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Api,
+    About, Answer, Api, Routes,
     record_news::RecordNews,
-    routes::{About, EVENTS, Routes},
+    routes::EVENTS,
     sse::{self, StreamNews, event},
 };
 use crate::{activity::RecordQuery, catalog::Snapshot, config::Settings, management::Management};

@@ -8,11 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Api, Sent, blocking,
+    About, Answer, Api, Routes, Sent, blocking,
     clients::{known, with_files},
-    config, ok,
-    routes::{About, Routes},
-    wrong,
+    config, ok, wrong,
 };
 use crate::{
     clients::{

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Answer, Api, Asked, ok,
-    routes::{About, CHANGE, CONTACT, Routes},
+    About, Answer, Api, Asked, Routes, ok,
+    routes::{CHANGE, CONTACT},
     wrong,
 };
 use crate::management::{LoginProgress, LoginStarted, ServerChange};

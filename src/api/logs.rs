@@ -10,10 +10,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Answer, Api, FailureResponse, blocking, ok,
-    routes::{About, EVENTS, Routes},
+    About, Answer, Api, FailureResponse, Routes, Verbs, blocking, ok,
+    routes::EVENTS,
     sse::{self, StreamNews, event},
-    verbs::Verbs,
 };
 use crate::{
     failure::{ErrorCode, Failure, NextStep},

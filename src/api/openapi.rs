@@ -9,8 +9,8 @@ use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{
-    json_response,
-    routes::{About, Answers, Body, EVENTS, JSON, Route},
+    About, json_response,
+    routes::{Answers, Body, EVENTS, JSON, Route},
 };
 use crate::{
     config,

@@ -11,10 +11,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Answer, Api, FailureResponse, ok,
-    routes::{About, Routes},
-};
+use super::{About, Answer, Api, FailureResponse, Routes, ok};
 use crate::{
     access::operators::{LINK_LIFETIME, OperatorPass},
     failure::{ErrorCode, Failure},

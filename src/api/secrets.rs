@@ -4,11 +4,7 @@ use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    Answer, Api, Sent, blocking, config, ok,
-    routes::{About, Routes},
-    wrong,
-};
+use super::{About, Answer, Api, Routes, Sent, blocking, config, ok, wrong};
 use crate::{
     clients::to_keyring,
     failure::{ErrorCode, Result},

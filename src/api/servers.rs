@@ -12,9 +12,8 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Answer, Api, Asked, Sent, blocking, config, json_response, ok,
-    routes::{About, CHANGE, CONTACT, REVIEW, Routes},
-    verbs::Verbs,
+    About, Answer, Api, Asked, Routes, Sent, Verbs, blocking, config, json_response, ok,
+    routes::{CHANGE, CONTACT, REVIEW},
     wrong,
 };
 use crate::{

@@ -4,10 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    Answer, Api, ok,
-    routes::{About, Routes},
-};
+use super::{About, Answer, Api, Routes, ok};
 use crate::{call_context::OpenSession, text::moment};
 
 /// Limit: sessions in one answer.

@@ -2,10 +2,7 @@
 
 use axum::extract::State;
 
-use super::{
-    Answer, Api, ok,
-    routes::{About, Routes},
-};
+use super::{About, Answer, Api, Routes, ok};
 use crate::management::{ProgramVersion, StatusReport};
 
 pub(super) const PATH: &str = "/api/v1/status";

@@ -2,11 +2,7 @@
 
 use axum::extract::{Path, State};
 
-use super::{
-    Answer, Sent, blocking, ok,
-    routes::{About, Routes},
-    verbs::Verbs,
-};
+use super::{About, Answer, Routes, Sent, Verbs, blocking, ok};
 use crate::{
     failure::ErrorCode,
     management::{NewToken, NewlyIssued, TokenList, TokenRow},

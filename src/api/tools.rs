@@ -4,12 +4,7 @@ use axum::{Extension, extract::State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    Answer, Asked, ok,
-    routes::{About, Routes},
-    verbs::Verbs,
-    wrong,
-};
+use super::{About, Answer, Asked, Routes, Verbs, ok, wrong};
 use crate::{
     access::Caller,
     catalog::Matching,

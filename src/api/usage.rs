@@ -2,11 +2,7 @@
 
 use axum::extract::State;
 
-use super::{
-    Answer, Asked, ok,
-    routes::{About, Routes},
-    verbs::Verbs,
-};
+use super::{About, Answer, Asked, Routes, Verbs, ok};
 use crate::activity::{UsageQuery, UsageReport};
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
