@@ -6,14 +6,12 @@ use serde::{Deserialize, Deserializer};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Shared,
+    ActivityStore, FigurePeriod, Redaction, Shared,
     call_tallies::CallTally,
     failures::StoreError,
-    figures::FigurePeriod,
     outcome::is_failure,
-    redaction::Redaction,
     seen_call::{SeenCall, ThingCalled},
-    store::{ActivityStore, LookedBack},
+    store::LookedBack,
 };
 use crate::{telemetry::metrics::CountedCall, text::moment};
 

@@ -1,10 +1,7 @@
 //! The log line of a record: the same fact for whoever reads the log. When there are very many, some are left out and counted, because
 //! clients cause as many as they like; the records are all there.
 
-use super::{
-    record::{ActivityRecord, shown_call},
-    seen_call::SeenCall,
-};
+use super::{ActivityRecord, record::shown_call, seen_call::SeenCall};
 use crate::failure::ErrorCode;
 
 /// By what these lines are told from others, and left out: `MCPPROXY_LOG=info,mcpproxy::activity=warn`.

@@ -3,14 +3,12 @@
 use std::{sync::Arc, time::Instant};
 
 use super::{
-    Activity,
-    course::CallCourse,
-    event::EventKind,
+    Activity, CallCourse, CallEntrance, EventKind, StatedIntent,
     outcome::{is_failure, outcome_of_result},
     redaction::LARGEST_BODY,
     seen_call::{
-        CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled, bounded, kept_copy,
-        small_client, small_error, well_known,
+        CallEnd, SeenBody, SeenCall, ThingCalled, bounded, kept_copy, small_client, small_error,
+        well_known,
     },
 };
 use crate::{

@@ -4,14 +4,11 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 
-use super::{figures::program, record::ActivityRecord, redaction::Redaction};
+use super::{ActivityRecord, Redaction, program};
 use crate::{
     config::duration,
     failure::ErrorCode,
-    text::{
-        moment,
-        names::{self, ServerName},
-    },
+    text::{ServerName, moment, names},
 };
 
 /// The filter of records; absent parameters filter nothing.

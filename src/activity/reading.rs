@@ -3,12 +3,9 @@
 use std::{path::Path, sync::Arc, time::SystemTime};
 
 use super::{
-    Activity,
+    Activity, ActivityRecord, ActivityStore, BadQuery, RecordPage, RecordQuery, Redaction,
     failures::{FileError, StoreError},
-    query::{BadQuery, RecordFilter, RecordOrder, RecordQuery},
-    record::ActivityRecord,
-    redaction::Redaction,
-    store::{ActivityStore, RecordPage},
+    query::{RecordFilter, RecordOrder},
     writer,
 };
 

@@ -6,14 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    course::{FINGERPRINT, GateDecision, RecordedDecision, TimeSpent},
-    event::{
-        ActivityEvent, EventKind, MOST_THINGS, OperatorChange, RefusedNotice, ServerNews,
-        TouchedThing,
-    },
+    ActivityEvent, CallEntrance, EventKind, GateDecision, MOST_THINGS, OperatorChange,
+    RecordedDecision, Redaction, RefusedNotice, ServerNews, TimeSpent, TouchedThing,
+    course::FINGERPRINT,
     outcome::is_failure,
-    redaction::{Redaction, masked, uri},
-    seen_call::{CallEnd, CallEntrance, SeenBody, SeenCall, ThingCalled},
+    redaction::{masked, uri},
+    seen_call::{CallEnd, SeenBody, SeenCall, ThingCalled},
 };
 use crate::{
     config::{ActivitySettings, Kept},

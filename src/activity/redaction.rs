@@ -9,10 +9,7 @@ use super::walk::{Bounds, Walk, record_text};
 use crate::{
     config::Kept,
     runtime::sync::Guarded,
-    text::{
-        redact,
-        secret::{MASK, Secrets},
-    },
+    text::{MASK, Secrets, redact},
     wire::Raw,
 };
 

@@ -1,11 +1,6 @@
 //! The spans of a call that ended, in the words of its record and the keys of OpenTelemetry's semantic conventions for MCP.
 
-use super::{
-    event::{ActivityEvent, EventKind},
-    record::ActivityRecord,
-    redaction::Redaction,
-    seen_call::CallEnd,
-};
+use super::{ActivityEvent, ActivityRecord, EventKind, Redaction, seen_call::CallEnd};
 use crate::{
     telemetry::spans::{EndedCall, Spans},
     wire::method,

@@ -11,12 +11,10 @@ use serde_json::{Number, value::RawValue};
 
 use crate::{
     text::{
-        cut,
+        ListContext, MASK, Secrets, TextKind, cut,
         redact::{
-            ListContext, TextKind, is_bare_name, is_named_value, is_naming_key, is_secret_name,
-            redacted, redacted_value,
+            is_bare_name, is_named_value, is_naming_key, is_secret_name, redacted, redacted_value,
         },
-        secret::{MASK, Secrets},
     },
     wire::{Elements, MemberSpan, Members, Raw},
 };

@@ -13,16 +13,14 @@ use std::{
 };
 
 use super::{
-    Shared,
+    ActivityEvent, ActivityRecord, ActivityStore, EventKind, OperatorChange, Redaction, Shared,
     block::NewRecord,
     difference::difference,
-    event::{ActivityEvent, DAEMON, EventKind, OperatorChange},
+    event::DAEMON,
     failures::{FileError, StoreError, whole},
     known_calls::KnownCalls,
     line::{self, RecordLines},
-    record::ActivityRecord,
-    redaction::Redaction,
-    store::{ActivityStore, Totals},
+    store::Totals,
 };
 use crate::{config::Settings, storage, telemetry::log_throttle::LogThrottle, text::moment};
 

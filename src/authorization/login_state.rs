@@ -16,18 +16,15 @@ use http::HeaderValue;
 use tokio::sync::watch;
 
 use super::{
-    LoginError,
+    LoginError, LoginTrouble,
     login_file::{Grant, KeptLogin},
-    renewal_pauses::{LoginTrouble, RenewalPauses},
+    renewal_pauses::RenewalPauses,
     terms::Terms,
 };
 use crate::{
     runtime::sync::Guarded,
     storage,
-    text::{
-        names::ServerName,
-        secret::{Secret, Secrets},
-    },
+    text::{Secret, Secrets, ServerName},
 };
 
 /// Whether a person has to log in.

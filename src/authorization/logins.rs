@@ -9,10 +9,9 @@ use std::{
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{LoginError, login_file, server_login::ServerLogin, terms::Terms};
+use super::{LoginError, ServerLogin, login_file, terms::Terms};
 use crate::{
-    config::ServerEntry, runtime::sync::Guarded, storage, storage::in_words,
-    text::names::ServerName,
+    config::ServerEntry, runtime::sync::Guarded, storage, storage::in_words, text::ServerName,
 };
 
 /// How long the end waits for a renewal: torn off, it may cost the login.

@@ -18,13 +18,12 @@ use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    LoginError,
+    LoginError, LoginTrouble,
     login_file::{Grant, with_tokens},
     login_state::{AccessToken, LoginState, now},
     oauth_http::OAuthHttp,
-    renewal_pauses::LoginTrouble,
 };
-use crate::{runtime::sync::Guarded, text::secret::Secret};
+use crate::{runtime::sync::Guarded, text::Secret};
 
 /// What came of a renewal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,18 +13,16 @@ use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    LoginError,
-    bearer_challenge::BearerChallenge,
-    login_state::{LoginState, LoginStatus, now},
-    pending::{LoginProgress, LoginStarted, PendingLogins},
+    BearerChallenge, LoginError, LoginProgress, LoginStarted, LoginStatus, LoginTrouble,
+    login_state::{LoginState, now},
+    pending::PendingLogins,
     renewal::{RenewalCause, Renewed, TokenRenewals},
-    renewal_pauses::LoginTrouble,
     terms::Terms,
 };
 use crate::{
     link::{Authorization, Challenge, LoginHeader},
     storage::in_words,
-    text::{names::ServerName, secret::Secrets},
+    text::{Secrets, ServerName},
 };
 
 /// Limit: scopes to request because calls were refused for want of them.

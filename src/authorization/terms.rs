@@ -7,12 +7,7 @@ use http::Uri;
 use super::LoginError;
 use crate::{
     config::{OAuth, ServerEntry, Transport, loopback::is_loopback},
-    text::{
-        cut::shortened,
-        redact::{self, TextKind},
-        secret::Secrets,
-        visible::is_invisible,
-    },
+    text::{Secrets, TextKind, redact, shortened, visible::is_invisible},
 };
 
 /// Bytes of what a stranger says in an error.

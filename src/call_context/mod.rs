@@ -34,7 +34,7 @@ use crate::{
         log_context::LoggedAs,
         spans::{CallTrace, TracedRequest},
     },
-    text::cut::beginning,
+    text::beginning,
     wire::{
         Id, LogLevel, Outcome, Raw, RequestTrace, Revision, RpcError, bridge::Sender, capabilities,
     },

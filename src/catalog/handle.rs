@@ -6,17 +6,15 @@ use arc_swap::ArcSwap;
 use tokio::sync::{SetOnce, broadcast, mpsc, oneshot};
 
 use super::{
-    ApprovalRequest, ApprovalWithdrawal, Difference, Listing, OwnDifference, Searcher,
-    ServerCatalog, ServerHabits, Snapshot,
-    own_listings::{OwnKey, OwnListing, OwnListings, SeenSnapshot},
-    pinning,
-    saver::Saver,
+    ApprovalRequest, ApprovalWithdrawal, Difference, Listing, OwnDifference, OwnKey, OwnListing,
+    Searcher, SeenSnapshot, ServerCatalog, ServerHabits, Snapshot, own_listings::OwnListings,
+    pinning, saver::Saver,
 };
 use crate::{
     access::Caller,
     failure::{ErrorCode, Failure, Result},
     runtime::sync::Guarded,
-    text::names::ServerName,
+    text::ServerName,
     trust::approvals::{ApprovalStep, PinPolicy, Pins},
 };
 

@@ -15,10 +15,7 @@ use super::{
 };
 use crate::{
     runtime::{quick_map::QuickMap, sync::Guarded},
-    text::{
-        names::{self, ServerName},
-        secret::Secrets,
-    },
+    text::{Secrets, ServerName, names},
     trust::{
         approvals::ThingKind,
         fingerprint::Fingerprint,

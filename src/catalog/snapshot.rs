@@ -6,12 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    Prompt, ServerCatalog, Tool,
-    offered_uris::{OfferedTemplate, OfferedUris, Owner},
-};
+use super::{OfferedTemplate, Owner, Prompt, ServerCatalog, Tool, offered_uris::OfferedUris};
 use crate::{
-    text::names::ServerName,
+    text::ServerName,
     trust::approvals::{Hold, Lock, Pins, ThingKind},
 };
 

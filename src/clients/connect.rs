@@ -4,19 +4,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    client::Client,
-    file::ClientFile,
+    Client, ClientFile, ClientPlaces, Reaching,
     file_change::{ClientFileError, FileChange, Wanted, connected, disconnected, our_entry_in},
     line_diff,
-    places::ClientPlaces,
-    reach::Reaching,
     replace::ReplaceError,
 };
 use crate::{
     config::Settings,
     failure::{ErrorCode, Failure, Result},
     storage,
-    text::names::{self, ServerName},
+    text::{ServerName, names},
 };
 
 /// What is asked for.

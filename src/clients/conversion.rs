@@ -5,8 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::{
-    client::Client,
-    needs::NeededValue,
+    Client, NeededValue,
     our_text::{OurText, is_variable},
     references::{self, Meanings},
 };

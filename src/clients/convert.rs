@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::{
-    client::Client,
+    Client, ClientServer, NeededValue,
     conversion::{Conversion, as_text},
     literal_secrets::{LiteralSecret, literals},
-    needs::NeededValue,
     our_text::OurText,
     references::{Meanings, Spelling},
-    servers::ClientServer,
     table::{EntryTransport, Unit},
 };
 use crate::config;

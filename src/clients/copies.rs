@@ -4,11 +4,8 @@
 use std::{fs, path::PathBuf};
 
 use super::{
-    client::Client,
-    edit,
-    file::ClientFile,
+    Client, ClientFile, ClientServer, edit,
     replace::{self, CopyKind},
-    servers::ClientServer,
 };
 
 /// Where the copies are, and what they say; the newest first.

@@ -5,14 +5,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::{
-    client::Client,
+    Client, ClientFile, ClientServer, FoundFile,
     copies::{Copies, CopiesAfter, PresentEntry},
     edit,
     fault::FileFault,
-    file::{ClientFile, FoundFile},
     our_entry::{self, ConnectTarget},
     replace::{self, CopyKind, ReplaceError},
-    servers::ClientServer,
 };
 use crate::config::OurAddress;
 

@@ -11,12 +11,9 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    file::{ClientFile, FoundFile},
-    pasted,
-    places::ClientPlaces,
-    plan::plan,
-    report::{FoundServer, ImportReport, RepeatedKey, UnreadFile},
-    secret_names::{SecretNames, StoredUnderName},
+    ClientFile, ClientPlaces, FoundFile, FoundServer, ImportReport, SecretNames, pasted, plan,
+    report::{RepeatedKey, UnreadFile},
+    secret_names::StoredUnderName,
     servers::Scope,
     start_check,
 };
@@ -26,7 +23,7 @@ use crate::{
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Files},
     storage::in_words,
-    text::secret::Secret,
+    text::Secret,
 };
 
 /// Where clients of the person have their files who runs this process.

@@ -5,20 +5,18 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::{
-    client::Client,
-    file::ClientFile,
+    Client, ClientFile, ClientServer, FoundOutcome, FoundServer, ImportReport, Placeholder,
     gather::existing,
     literal_secrets::{has_reference, literals, scheme},
-    placeholders::{Placeholder, fill, placeholders},
+    placeholders::{fill, placeholders},
     plan::row,
-    report::{FoundOutcome, FoundServer, ImportReport},
     secret_names::{own_name, value_of},
-    servers::{ClientServer, Scope},
+    servers::Scope,
 };
 use crate::{
     failure::{ErrorCode, Failure, Result},
     management::Files,
-    text::{names::ServerName, secret::Secret},
+    text::{Secret, ServerName},
 };
 
 /// Stores what an entry has at a place in the keyring, under a name of the server's own. The patch that has the entry refer to it. Blocks.

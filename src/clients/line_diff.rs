@@ -2,10 +2,7 @@
 
 use crate::{
     management,
-    text::{
-        redact::{self, ListContext, TextKind},
-        secret::MASK,
-    },
+    text::{ListContext, MASK, TextKind, redact},
 };
 
 /// The changed lines with some around them: `-` is what goes, `+` what comes.

@@ -3,18 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    client::Client,
-    client_list::{ClientRow, client_rows},
+    Client, ClientFile, ClientPlaces, ClientRow, ClientServer, FoundOutcome, FoundServer,
+    ImportReport, MovedServers, client_rows,
     connect::step_after,
     edit,
     fault::FileFault,
-    file::ClientFile,
     formats::FileFormat,
     gather::planned,
-    places::ClientPlaces,
     replace::{self, CopyKind},
-    report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
-    servers::ClientServer,
 };
 use crate::{config::OurAddress, failure::Result, management::Files, storage};
 

@@ -3,20 +3,17 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    client::Client,
-    connect::{ConnectOutcome, ConnectRequest, Connected, carry_out, file_of, refused},
+    Client, ClientFile, ClientPlaces, ClientServer, ConnectOutcome, ConnectRequest, Connected,
+    connect::{carry_out, file_of, refused},
     copies::{Copies, CopiesAfter, PresentEntry},
     edit,
-    file::ClientFile,
     file_change::{ClientFileError, FileChange, our_entry_in},
-    places::ClientPlaces,
-    servers::ClientServer,
     table::TokenPlace,
 };
 use crate::{
     config::{IssuedToken, OurAddress},
     failure::Result,
-    text::secret::Secret,
+    text::Secret,
 };
 
 const AUTHORIZATION: &str = "Authorization";

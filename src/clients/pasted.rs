@@ -4,9 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    client::Client,
+    Client, FoundFile,
     fault::FileFault,
-    file::FoundFile,
     formats::FileFormat,
     pasted_lines::{is_address, server_of},
     rows::CLIENTS,

@@ -5,22 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::{
-    client::Client,
+    Client, ClientFile, ClientServer, FoundFile, FoundOutcome, FoundServer, SecretNames,
     conversion::as_text,
     convert::{self, Carried},
-    file::{ClientFile, FoundFile},
     placeholders::placeholders,
-    report::{FoundOutcome, FoundServer},
-    secret_names::SecretNames,
-    servers::ClientServer,
 };
 use crate::{
     config::{self, OurAddress},
-    text::{
-        names::ServerName,
-        redact::{self, ListContext, TextKind},
-        secret::MASK,
-    },
+    text::{ListContext, MASK, ServerName, TextKind, redact},
 };
 
 /// Decides, in the order of the files. `existing` are the entries that are here, by name, `secrets` the names that theirs have.

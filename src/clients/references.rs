@@ -4,10 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{
-    needs::{NeededValue, secret_name},
-    our_text::OurText,
-};
+use super::{NeededValue, needs::secret_name, our_text::OurText};
 use crate::config;
 
 /// Which spellings stand for something else.

@@ -7,8 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    client::Client, convert::lost_values, literal_secrets::LiteralSecret, needs::NeededValue,
-    placeholders::Placeholder,
+    Client, NeededValue, Placeholder, convert::lost_values, literal_secrets::LiteralSecret,
 };
 use crate::{
     failure::{ErrorCode, Failure, Result},

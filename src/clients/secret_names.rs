@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::{
-    convert::Carried,
-    literal_secrets::LiteralSecret,
-    needs::{NeededKind, NeededValue, secret_name},
+    NeededKind, NeededValue, convert::Carried, literal_secrets::LiteralSecret, needs::secret_name,
     placeholders::fill,
 };
 use crate::config;

@@ -4,9 +4,8 @@
 use std::{io, path::Path};
 
 use super::{
+    Places, Settings,
     document::{split_mark, tree},
-    places::Places,
-    settings::Settings,
 };
 use crate::storage;
 

@@ -8,11 +8,7 @@ use jsonc_parser::{
 };
 use serde_json::{Map, Value};
 
-use super::{
-    ConfigError,
-    finding::{ConfigFinding, LineColumn},
-    unknown_keys,
-};
+use super::{ConfigError, ConfigFinding, LineColumn, unknown_keys};
 
 /// The key under which the servers stand.
 pub(super) const SERVERS: &str = "mcpServers";

@@ -4,16 +4,15 @@ use jsonc_parser::ast;
 use serde_json::{Map, Value};
 
 use super::{
-    ConfigError,
-    document::{self, Document, SERVERS, split_mark, tree},
+    ConfigError, Document, NotUndone,
+    document::{self, SERVERS, split_mark, tree},
     masks::UnknownMask,
-    not_undone::NotUndone,
     splice::{self, NewMember},
     tree::{Place, container, property, remove, remove_member, set, value_at, with_a_value},
 };
 use crate::{
     failure::Failure,
-    text::names::{BadServerName, ServerName},
+    text::{ServerName, names::BadServerName},
 };
 
 /// One change: a value becomes another one, or goes. Values may hold secrets, so it has no `Debug`.

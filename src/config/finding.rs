@@ -4,13 +4,10 @@ use std::fmt;
 
 use serde::de;
 
-use super::{keyring::NoSecret, unknown_keys};
+use super::{NoSecret, unknown_keys};
 use crate::{
     failure::NextStep,
-    text::{
-        redact::{self, TextKind},
-        secret::Secrets,
-    },
+    text::{Secrets, TextKind, redact},
 };
 
 /// Findings that are named; the others are counted.

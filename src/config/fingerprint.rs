@@ -5,12 +5,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::{Map, Value};
 
-use super::{
-    isolation::Named,
-    server_entry::{ProtocolEra, Root, Transport},
-    settings::{Environment, Inherit},
-};
-use crate::text::secret::Secret;
+use super::{Environment, Inherit, Named, ProtocolEra, Root, Transport};
+use crate::text::Secret;
 
 /// Hashes everything that a running connection was made from.
 pub(super) fn fingerprint(

@@ -5,12 +5,11 @@ use jsonc_parser::{ast, common::Ranged};
 use serde_json::{Map, Value};
 
 use super::{
+    ConfigFinding, Document, FindingKind, Warning,
     care::{self, LOCK_FILE},
-    document::{Document, SERVER_AUTH, SERVERS},
-    finding::{ConfigFinding, FindingKind},
+    document::{SERVER_AUTH, SERVERS},
     raw::file_keys,
     unknown_keys,
-    warning::Warning,
 };
 use crate::text::names;
 

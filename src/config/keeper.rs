@@ -15,16 +15,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    blank::{Blank, note_server_auth},
-    history::{ChangeOf, History},
-    issued::IssuedTokens,
-    keyring::KeyringLookup,
-    ourselves::{OurAddress, Whereabouts},
-    server_entry::ServerEntry,
-    settings::Settings,
-    source::{DEMO, DemoSwitch, Fixed, LoadError, Overrides, Source, Variables, in_place_of_demo},
+    Blank, ChangeOf, DEMO, History, IssuedTokens, KeyringLookup, LoadError, OurAddress, Overrides,
+    ServerEntry, Settings, TextChange, Variables, WriteError,
+    blank::note_server_auth,
+    ourselves::Whereabouts,
+    rewrite,
+    source::{DemoSwitch, Fixed, Source, in_place_of_demo},
     watching::Watching,
-    write::{TextChange, WriteError, rewrite},
 };
 
 /// A handle on the settings in force. Cheap to clone.

@@ -5,10 +5,7 @@ use std::fmt;
 use http::{Uri, uri::Scheme};
 
 use super::{credentials, references::Text, values::schema_as};
-use crate::text::{
-    redact::{TextKind, redacted},
-    secret::{MASK, Secret},
-};
+use crate::text::{MASK, Secret, TextKind, redact::redacted};
 
 /// Where a collector takes spans, below the address that is configured (OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP").
 const TRACES: &str = "/v1/traces";

@@ -7,12 +7,7 @@ use std::{path::Path, sync::Arc};
 use http::Uri;
 use serde_json::{Map, Value};
 
-use super::{
-    listen::Listen,
-    places::Places,
-    server_entry::{ServerEntry, Transport},
-    settings::{BrokenEntry, Settings},
-};
+use super::{BrokenEntry, Listen, Places, ServerEntry, Settings, Transport};
 use crate::{config::loopback, runtime::sync::Guarded};
 
 /// Where on this machine we are, or would be.

@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::{
-    ConfigError,
-    document::{self, Document},
-    entry_switches::EntrySwitches,
-    references::secret_names,
+    ConfigError, Document, document, entry_switches::EntrySwitches, references::secret_names,
 };
 
 /// The secrets that a configuration refers to, each with the servers that use it, disabled ones too, and with the keys of the top level.

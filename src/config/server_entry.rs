@@ -6,16 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{
-    duration,
-    isolation::{Isolation, program_name},
-    oauth::OAuth,
-    tool_filter::{ToolAcl, ToolFilter},
-};
-use crate::text::{
-    names::ServerName,
-    secret::{MASK, Secret, Secrets},
-};
+use super::{Isolation, OAuth, ToolAcl, ToolFilter, duration, isolation::program_name};
+use crate::text::{MASK, Secret, Secrets, ServerName};
 
 /// A configured server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,20 +5,16 @@ use std::cell::LazyCell;
 use serde_json::Value;
 
 use super::{
-    document::{self, Document, SERVERS},
-    edit::{Change, EditError, edit},
-    finding::{ConfigError, ConfigFinding},
-    issued::IssuedTokens,
+    Change, ConfigError, ConfigFinding, Document, EditError, EditedFile, IssuedTokens, Settings,
+    Surroundings, Warning,
+    document::{self, SERVERS},
+    edit,
     masks::{UnknownMask, restore},
     raw::{File, RawEntry},
-    references::Surroundings,
     resolve::{file_fault, parse_document},
-    settings::Settings,
     spanned,
-    warning::Warning,
-    write::EditedFile,
 };
-use crate::text::secret::MASK;
+use crate::text::MASK;
 
 /// A value of the file that is to become another one.
 #[derive(Debug, Clone, PartialEq)]

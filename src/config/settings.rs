@@ -6,28 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    activity::ActivitySettings,
-    credentials::is_safe_variable,
-    finding::{ConfigFinding, listed},
-    issued::IssuedTokens,
-    keyring::KeyringChoice,
-    listen::Listen,
-    otlp::OtlpEndpoint,
-    profiles::Profile,
-    rate_limit::RateLimit,
-    server_auth::ServerAuth,
-    server_entry::{NewTools, ServerEntry},
-    tool_filter::Globs,
-    unknown_callers::UnknownCaller,
-    warning::Warning,
+    ActivitySettings, ConfigFinding, Globs, IssuedTokens, KeyringChoice, Listen, NewTools,
+    OtlpEndpoint, Profile, RateLimit, ServerAuth, ServerEntry, Warning,
+    credentials::is_safe_variable, finding::listed, unknown_callers::UnknownCaller,
 };
 use crate::{
     failure::NextStep,
-    text::{
-        names::ServerName,
-        secret::{Secret, Secrets},
-        spelt,
-    },
+    text::{Secret, Secrets, ServerName, spelt},
 };
 
 /// Everything the configuration says.

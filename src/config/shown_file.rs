@@ -3,13 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    ConfigError, document,
-    review::{AgentTexts, ShownSettings, reviewed_entry},
-};
+use super::{AgentTexts, ConfigError, ShownSettings, document, reviewed_entry};
 use crate::text::{
-    redact::{self, TextKind, is_secret_name},
-    secret::MASK,
+    MASK, TextKind,
+    redact::{self, is_secret_name},
 };
 
 /// Keys of the top level whose values are secret, whatever they are.

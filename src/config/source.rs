@@ -9,25 +9,21 @@ use std::{
 use serde_json::json;
 
 use super::{
-    ConfigError,
-    blank::{Blank, says_nothing},
+    Blank, ConfigError, ConfigFinding, DemoOrigin, KeyringLookup, KeyringPlace, Listen, Places,
+    RoutingMode, Settings, Surroundings, Warning,
+    blank::says_nothing,
     document,
-    file::{folder_of, read_text},
-    finding::ConfigFinding,
-    keyring::{KeyringLookup, KeyringPlace},
-    listen::Listen,
+    file::folder_of,
     ourselves::{Whereabouts, refuse_ourselves},
-    places::Places,
+    parse,
     raw::AFTER_RESTART,
-    references::Surroundings,
-    resolve::{keyring_place, parse, parse_with_secrets},
-    settings::{DemoOrigin, RoutingMode, Settings},
-    warning::Warning,
+    read_text,
+    resolve::{keyring_place, parse_with_secrets},
 };
 use crate::{
     runtime::sync::Guarded,
     storage::in_words,
-    text::{names::ServerName, secret::Secret},
+    text::{Secret, ServerName},
 };
 
 /// Gives the value of an environment variable; [`process_environment`] outside tests.

@@ -3,12 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{
-    keyring::KeyringLookup,
-    places::Places,
-    settings::Settings,
-    source::{LoadError, Variables, load},
-};
+use super::{KeyringLookup, LoadError, Places, Settings, Variables, load};
 
 /// What a file says, and what is missing here.
 #[derive(Debug)]

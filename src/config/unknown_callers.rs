@@ -1,11 +1,6 @@
 //! Callers whom access rules name and who have no token in the file. An issued token may be theirs.
 
-use super::{
-    issued::IssuedToken,
-    server_auth::{ANONYMOUS, AclRule, OPERATOR, Provider, ServerAuth},
-    warning::Warning,
-    wildcard::Wildcard,
-};
+use super::{ANONYMOUS, AclRule, IssuedToken, OPERATOR, Provider, ServerAuth, Warning, Wildcard};
 use crate::text::names;
 
 /// A pattern of a rule for callers that no token of the file has.

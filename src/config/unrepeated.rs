@@ -7,10 +7,7 @@ use serde_json::{Map, Number, Value, error::Category};
 
 use super::document::strict_json;
 use crate::{
-    text::{
-        cut::beginning,
-        redact::{self, TextKind},
-    },
+    text::{TextKind, beginning, redact},
     wire::json_fault,
 };
 

@@ -1,13 +1,11 @@
 //! What the settings say that cannot do what was meant: servers that are not there, access rules and profiles that match nothing, and hosts
 //! and origins that nobody sends.
 
-use super::{
-    server_auth::{Acl, AclRule, OPERATOR, Policy},
-    settings::Settings,
-    warning::Warning,
-    wildcard::{Coverage, NamePattern, Wildcard},
+use super::{Acl, AclRule, Coverage, NamePattern, OPERATOR, Policy, Settings, Warning, Wildcard};
+use crate::text::{
+    ServerName,
+    names::{self, BUILT_IN_TOOLS},
 };
-use crate::text::names::{self, BUILT_IN_TOOLS, ServerName};
 
 /// All of it but the callers.
 pub(super) fn warnings(settings: &Settings) -> Vec<Warning> {

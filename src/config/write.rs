@@ -8,15 +8,12 @@ use std::{
 };
 
 use super::{
-    blank::Blank,
-    document::{self, Document},
-    edit::EditError,
-    file::{LARGEST_FILE, folder_of, link_chain, read_text},
-    history::{ChangeOf, ChangeWay, ChangedValue, History, changed_values},
-    references::Surroundings,
+    Blank, ChangeOf, ChangeWay, ChangedValue, Document, EditError, History, Surroundings, document,
+    file::{LARGEST_FILE, folder_of, link_chain},
+    history::changed_values,
+    process_environment, read_text,
     replace::{Replaced, neighbour, owner_of, replace},
     resolve::{file_fault, parse_document},
-    source::process_environment,
 };
 use crate::storage::{self, belongs_as, create_private_dir, private, too_large};
 

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use tokio::task::JoinSet;
 
 use super::{
-    ServeError,
+    DataLock, ServeError,
     background::{end_logins, hide_secrets, housekeeping, sweep, until},
     data_folder::FolderFiles,
-    lock::DataLock,
     shared_file,
     span_export::SpanExport,
     tasks::{Ends, RunningTasks},
@@ -31,7 +30,7 @@ use crate::{
         session_records::{SessionRecords, SessionRecordsTask},
     },
     telemetry::logging,
-    text::secret::Secret,
+    text::Secret,
     trust::approvals::Lock,
     upstream::{ConnectContext, Supervisor},
 };

@@ -5,10 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use tokio::net::TcpListener;
 
 use super::{
-    RunningDaemon, ServeError,
-    core::{Core, CoreParts},
-    faces::{self, BoundSockets},
-    tasks::{DaemonTasks, Ends},
+    BoundSockets, Core, CoreParts, DaemonTasks, RunningDaemon, ServeError, faces, tasks::Ends,
     url_of,
 };
 use crate::{

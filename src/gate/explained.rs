@@ -1,14 +1,11 @@
 //! What a caller is told of a refusal: what may not be had, which name may have been meant, and the next step. Pure.
 
-use super::{
-    held_refusal,
-    rules::{Refusal, Rules},
-};
+use super::{Refusal, Rules, held_refusal};
 use crate::{
     access::{Caller, ShownToken},
     config::{BrokenEntry, IssuedToken},
     failure::{ErrorCode, Failure},
-    text::names::{self, ServerName},
+    text::{ServerName, names},
     trust::approvals::ThingKind,
     wire::{Target, Thing, TooLong, method},
 };

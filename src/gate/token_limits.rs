@@ -1,12 +1,7 @@
 //! What the limits of an issued token leave of what the access rules let through. Pure. They hold on every way in, and are never wider than
 //! the rules.
 
-use super::{
-    Variant,
-    explained::beyond,
-    permission::names_nothing,
-    rules::{Refusal, Rules},
-};
+use super::{Refusal, Rules, Variant, explained::beyond, permission::names_nothing};
 use crate::{
     access::{Caller, ShownToken},
     config::{AllowedCalls, IssuedToken, Settings},

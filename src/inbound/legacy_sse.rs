@@ -12,9 +12,8 @@ use http::{StatusCode, Uri};
 use self::address::{SESSION_ID, endpoint, session_id};
 pub(super) use self::address::{is_meant, wants_stream};
 use super::{
-    Inbound, answer, body, bounds,
+    AddressKind, Inbound, answer, body, bounds,
     dispatch::{ServedClient, Unframed, Work},
-    endpoint::AddressKind,
     session::{LegacySession, SessionKind},
     stream,
 };

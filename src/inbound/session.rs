@@ -15,8 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub(super) use self::listening::OwnStream;
 use self::{interests::Interests, listening::Listener};
 use super::{
-    event_id::StreamOf, presence::Present, resumable::Resumable,
-    resumable_streams::ResumableStreams,
+    Present, event_id::StreamOf, resumable::Resumable, resumable_streams::ResumableStreams,
 };
 use crate::{
     access::{Caller, ClientSeat},

@@ -13,15 +13,11 @@ use super::keychain::Keychain as Platform;
 use super::no_platform::NoPlatform as Platform;
 #[cfg(target_os = "linux")]
 use super::secret_service::SecretService as Platform;
-use super::{
-    error::{KeyringError, PLATFORM},
-    file::SecretsFile,
-    question::KeyringQuestions,
-};
+use super::{KeyringError, error::PLATFORM, file::SecretsFile, question::KeyringQuestions};
 use crate::{
     config::{KeyringChoice, Variables},
     runtime::sync::Guarded,
-    text::secret::Secret,
+    text::Secret,
 };
 
 /// The variable that says where secrets are kept, above the configuration.

@@ -3,11 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    Incoming, LinkError, News, NewsSender,
-    owner::{ConnectionOwner, Unattributed},
-    slot::Slot,
-};
+use super::{ConnectionOwner, Incoming, LinkError, News, NewsSender, Slot, Unattributed};
 use crate::{
     runtime::{quick_map::QuickMap, sync::Guarded},
     wire::{Notification, Outcome, Raw, Request, RequestNumbers, meta, method},

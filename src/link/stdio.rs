@@ -16,12 +16,8 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Connection, LinkError, MAX_FRAME, News, TOO_LARGE,
-    in_flight::{Purpose, RequestsInFlight},
-    news_queue,
-    slot::Slot,
-    sorter::{Noise, Sorter},
-    withdrawal_frame,
+    Connection, LinkError, MAX_FRAME, News, Noise, Purpose, RequestsInFlight, Slot, TOO_LARGE,
+    news_queue, sorter::Sorter, withdrawal_frame,
 };
 use crate::{
     runtime::sync::Guarded,

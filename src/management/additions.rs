@@ -3,15 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Backing, Management,
+    Backing, Management, ServerChange,
     patching::read_new,
-    servers::ServerChange,
     writing::{bad_name, command_line},
 };
 use crate::{
     config::Change,
     failure::{ErrorCode, Failure, Result},
-    text::names::ServerName,
+    text::ServerName,
 };
 
 impl<B: Backing> Management<B> {

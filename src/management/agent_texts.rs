@@ -5,12 +5,7 @@ use super::{ServerRow, ServerState};
 use crate::{
     config::TransportKind,
     failure::{ErrorCode, Failure},
-    text::{
-        cut::shortened,
-        redact::{self, TextKind},
-        secret::Secrets,
-        visible::push_visible,
-    },
+    text::{Secrets, TextKind, redact, shortened, visible::push_visible},
 };
 
 /// Limit: bytes of a line.

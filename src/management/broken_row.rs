@@ -1,9 +1,6 @@
 //! Rows of servers whose entries cannot be used.
 
-use super::{
-    Backing, Management, gated::next_step, inspection::listed, server_state::ServerState,
-    servers::ServerRow,
-};
+use super::{Backing, Management, ServerRow, ServerState, gated::next_step, inspection::listed};
 use crate::{
     catalog::Snapshot,
     config::{BrokenEntry, Settings},

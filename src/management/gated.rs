@@ -10,10 +10,7 @@ use crate::{
     config::{ServerEntry, Settings},
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::{Rules, Variant},
-    text::{
-        names::{ServerName, as_argument},
-        percent::encoded,
-    },
+    text::{ServerName, names::as_argument, percent::encoded},
     trust::approvals::{HoldReason, Lock, ThingKind},
     upstream::ConnectError,
     wire::{Target, method},

@@ -6,24 +6,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Backing, Management,
+    Backing, EntryReview, Management, ServerChange, ServerRow, ServerState, ShownFinding,
+    ShownParameter, WhatMatters,
     approval_history::change_of,
     definition_diff::{diff, whole},
-    entry_review::{self, EntryReview},
+    entry_review,
     gated::call_variant,
-    parameters::{ShownParameter, parameters},
+    parameters::parameters,
     patching::by_a_person,
-    server_state::ServerState,
-    servers::{ServerChange, ServerRow},
-    shown_finding::{ShownFinding, shown_findings},
-    what_matters::{WhatMatters, what_matters},
+    shown_finding::shown_findings,
+    what_matters::what_matters,
 };
 use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
     config::{Author, Change, OPERATOR, ServerEntry, Settings},
     failure::{ErrorCode, Failure, Result},
     gate::{self, Standing, Variant},
-    text::secret::Secrets,
+    text::Secrets,
     trust::{
         approvals::{Approval, HoldReason, Pins, ThingKind, Which, export, now, utc},
         fingerprint::Fingerprint,

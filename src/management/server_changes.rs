@@ -6,9 +6,8 @@ use futures_util::future::join_all;
 use serde_json::Value;
 
 use super::{
-    Backing, Enabled, Management,
+    Backing, Enabled, Management, ServerChange,
     patching::{Planned, Rights, not_edited},
-    servers::ServerChange,
 };
 use crate::{
     activity::OperatorChange,

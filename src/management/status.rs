@@ -9,10 +9,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Backing, Management, gated::count_callable, health::is_zero, server_state::ServerState,
-    servers::ServerRow,
-};
+use super::{Backing, Management, ServerRow, ServerState, gated::count_callable, health::is_zero};
 use crate::{
     activity::ActivityStatus,
     config::{Policy, Provider, RateLimit, ServerAuth, Settings, Warning, duration},

@@ -16,10 +16,7 @@ use crate::{
     config::{self, Isolation, ServerEntry},
     failure::NextStep,
     storage,
-    text::{
-        names::{self, ServerName},
-        secret::{Secret, Secrets},
-    },
+    text::{Secret, Secrets, ServerName, names},
 };
 
 /// A child to start.

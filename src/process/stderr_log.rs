@@ -14,15 +14,12 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::{
     last_words::telling,
     log_file::{LogFile, remove_all},
-    log_line::{own_words, run_mark, stamp},
+    log_line::{run_mark, stamp},
+    own_words,
 };
 use crate::{
     runtime::sync::Guarded,
-    text::{
-        names::ServerName,
-        redact::{self, TextKind},
-        secret::{MASK, Secrets},
-    },
+    text::{MASK, Secrets, ServerName, TextKind, redact},
 };
 
 /// Limit: the lines kept in memory; their bytes, because 500 of the longest kind would be 8 MB a server; and the lines of one key, of which

@@ -9,6 +9,13 @@ pub mod redact;
 pub mod secret;
 pub mod visible;
 
+pub use self::{
+    cut::{beginning, shortened},
+    names::ServerName,
+    redact::{ListContext, TextKind},
+    secret::{MASK, Secret, Secrets},
+};
+
 /// Gives an enum the words by which its values are written and read.
 macro_rules! spelt {
     ($name:ident { $($value:ident = $word:literal),* $(,)? }) => {

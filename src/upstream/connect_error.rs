@@ -5,11 +5,7 @@ use std::time::Duration;
 use crate::{
     failure::NextStep,
     process::{StderrLog, engine_is_down},
-    text::{
-        cut::beginning,
-        redact::{self, TextKind},
-        secret::Secrets,
-    },
+    text::{Secrets, TextKind, beginning, redact},
 };
 
 /// Why there is no connection.

@@ -10,10 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{error::Category, value::RawValue};
 
-use super::{
-    check,
-    scan::{Elements, MemberSpan, Members, text_of},
-};
+use super::{Elements, MemberSpan, Members, check, scan::text_of};
 
 /// One JSON value, never re-modelled: key order, number text, escapes and unknown fields are those of the sender. Cheap to clone;
 /// a slice of the frame it came in.

@@ -11,8 +11,7 @@ use tokio::sync::watch;
 
 use super::kept_logins::{self, PageLogin};
 use crate::{
-    config::TokenHash, runtime::sync::Guarded, sessions::sealing::random_secret,
-    text::secret::Secret,
+    config::TokenHash, runtime::sync::Guarded, sessions::sealing::random_secret, text::Secret,
 };
 
 /// How long a link works.

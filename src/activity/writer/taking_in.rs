@@ -4,14 +4,8 @@ use std::time::SystemTime;
 
 use super::{
     super::{
-        block::NewRecord,
-        call_kind::CallMoment,
-        counting,
-        event::{ActivityEvent, EventKind},
-        queue::Waiting,
-        record::{ActivityRecord, RecordMaker},
-        seen_call::SeenCall,
-        span,
+        ActivityEvent, ActivityRecord, EventKind, block::NewRecord, call_kind::CallMoment,
+        counting, queue::Waiting, record::RecordMaker, seen_call::SeenCall, span,
     },
     RecordWriter,
 };

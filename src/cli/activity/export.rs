@@ -8,10 +8,7 @@ use std::{
 
 use clap::Args;
 
-use super::{
-    ActivityFilter,
-    source::{RecordSource, go_on},
-};
+use super::{ActivityFilter, RecordSource, source::go_on};
 use crate::{
     activity::{ExportFormat, PAGE, RecordQuery},
     cli::{CommandFailure, Done, Output, output},

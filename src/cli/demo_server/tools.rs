@@ -4,11 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    Server, content,
-    message::{DemoError, DemoRequest},
-    schema,
-};
+use super::{DemoError, DemoRequest, Server, content, schema};
 use crate::text::moment::utc;
 
 /// The one tool that takes long.

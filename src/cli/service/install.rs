@@ -7,11 +7,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    Found, ServiceChoice, ServiceFile,
-    definition::ServiceDefinition,
-    places::{self, ServiceKind},
-    state::ServiceState,
-    steps::{StartNow, Step},
+    Found, ServiceChoice, ServiceDefinition, ServiceFile, ServiceKind, ServiceState, Step, places,
+    steps::StartNow,
 };
 use crate::{
     cli::{CommandFailure, Done, Location, Output, carried::CarriedOptions, output},

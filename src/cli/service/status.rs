@@ -6,10 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    Found, ServiceChoice, ServiceFile,
-    definition::{CommandLine, ServiceDefinition},
-    install,
-    state::ServiceState,
+    CommandLine, Found, ServiceChoice, ServiceDefinition, ServiceFile, ServiceState, install,
 };
 use crate::cli::{Done, Location, Output, carried::CarriedOptions, output};
 

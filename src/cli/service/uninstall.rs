@@ -8,10 +8,7 @@ use std::{
 use clap::Args;
 use serde::Serialize;
 
-use super::{
-    Found, ServiceChoice, ServiceFile, places::ServiceKind, state::ServiceState, steps::Step,
-    systemd,
-};
+use super::{Found, ServiceChoice, ServiceFile, ServiceKind, ServiceState, Step, systemd};
 use crate::cli::{CommandFailure, Done, Location, Output, connection, output};
 
 /// Stop the service and remove the files that `install` wrote

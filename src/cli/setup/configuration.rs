@@ -5,11 +5,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{
-    super::{
-        failure::Done,
-        output::{self, Output},
-    },
-    report::{SetupReport, say_step},
+    super::{Done, Output, output},
+    SetupReport,
+    report::say_step,
 };
 use crate::{
     config::{self, EditError, Listen},

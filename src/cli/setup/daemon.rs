@@ -1,14 +1,9 @@
 //! The third step: a daemon that clients can reach.
 
 use super::{
-    super::{
-        connection,
-        failure::{CommandFailure, Done},
-        output::Output,
-        service, start,
-    },
-    SetupCommand,
-    report::{DaemonRow, SetupReport, say_step},
+    super::{CommandFailure, Done, Output, connection, service, start},
+    SetupCommand, SetupReport,
+    report::{DaemonRow, say_step},
 };
 use crate::{
     config::{Listen, Places},

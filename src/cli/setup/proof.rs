@@ -14,12 +14,9 @@ use tokio::{
 };
 
 use super::{
-    super::{
-        failure::{CommandFailure, Done},
-        import,
-        output::Output,
-    },
-    report::{ProofRow, SetupReport, say_step},
+    super::{CommandFailure, Done, Output, import},
+    SetupReport,
+    report::{ProofRow, say_step},
 };
 use crate::{
     config::Provider,

@@ -5,12 +5,7 @@ use http::Method;
 use serde::Serialize;
 
 use super::{
-    super::{
-        Location, connection,
-        escapes::visible,
-        failure::{CommandFailure, Done},
-        output::{self, Output},
-    },
+    super::{CommandFailure, Done, Location, Output, connection, escapes::visible, output},
     review::{count_findings, looks_dangerous, print_server, print_things},
 };
 use crate::{

@@ -5,11 +5,8 @@ use http::Method;
 
 use super::{
     super::{
-        Location, connection,
-        escapes::visible,
-        failure::{CommandFailure, Done},
-        outcome::LONG_CONNECT_TIMEOUT,
-        output::{self, Output},
+        CommandFailure, Done, Location, Output, connection, escapes::visible,
+        outcome::LONG_CONNECT_TIMEOUT, output,
     },
     review::{print_server, print_things, summarize},
     review_step::ReviewStep,

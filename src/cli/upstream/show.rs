@@ -3,11 +3,7 @@
 use clap::Args;
 
 use super::{
-    super::{
-        Location, connection,
-        failure::Done,
-        output::{self, Output},
-    },
+    super::{Done, Location, Output, connection, output},
     list::{state, tools},
 };
 use crate::{config::DemoOrigin, daemon_client, management::ServerDetails};

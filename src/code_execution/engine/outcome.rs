@@ -3,10 +3,7 @@
 use rquickjs::{CatchResultExt, CaughtError, Coerced, Ctx, Exception, Value};
 use serde_json::value::RawValue;
 
-use super::{
-    stack_trace::{self, ScriptSource},
-    watch::Watch,
-};
+use super::{ScriptSource, Watch, stack_trace};
 use crate::{
     code_execution::{ScriptCode, ScriptFailure, limits},
     failure::script_mistake,

@@ -1,10 +1,9 @@
 //! Approvals in the history: what a person approved of a server, alone or with the change of the file that lifts its quarantine.
 
 use super::{
-    ChangeNote, ChangeOf, ChangedValue, History, LARGEST_WAY_BACK,
-    store::{NotedApprovals, StoredChange},
+    ChangeNote, ChangeOf, ChangedValue, History, LARGEST_WAY_BACK, NotedApprovals, StoredChange,
 };
-use crate::config::not_undone::NotUndone;
+use crate::config::NotUndone;
 
 /// The first key of values that are approvals, in a change that has some.
 const APPROVALS: &str = "approvals";

@@ -35,11 +35,10 @@ use self::{
     way_back::WayBack,
 };
 use super::{
-    document::{self, Document, SERVERS},
-    edit::EditError,
-    file::read_text,
-    not_undone::NotUndone,
+    Document, EditError, NotUndone,
+    document::{self, SERVERS},
     raw::AFTER_RESTART,
+    read_text,
 };
 use crate::{runtime::sync::Guarded, text::moment};
 

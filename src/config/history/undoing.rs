@@ -2,18 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{
-    changed_values,
-    store::{Numbered, StoredChange},
-    text_mark::TextMark,
-    way_back::WayBack,
-};
-use crate::config::{
-    blank::says_nothing,
-    document,
-    edit::{Change, EditError, edit},
-    not_undone::NotUndone,
-};
+use super::{StoredChange, TextMark, WayBack, changed_values, store::Numbered};
+use crate::config::{Change, EditError, NotUndone, blank::says_nothing, document, edit};
 
 /// The change that is to be undone: without a number the latest that neither is undone nor undoes another.
 pub(super) fn meant(stored: &str, id: Option<u64>) -> Result<StoredChange, NotUndone> {

@@ -8,13 +8,11 @@ use serde_json::Value;
 
 use crate::{
     config::{
-        document::{self, Document, SERVERS},
+        Document,
+        document::{self, SERVERS},
         shown_file::{shown_entry, shown_setting},
     },
-    text::{
-        cut::common_ends,
-        redact::{self, TextKind},
-    },
+    text::{TextKind, cut::common_ends, redact},
 };
 
 /// What turns a text back into the one before it.

@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::{
+        Author, Globs, NewTools, ProtocolEra, SessionScope, Start, ToolAcl, ToolChanges,
         references::Text,
-        server_entry::{Author, NewTools, ProtocolEra, SessionScope, Start, ToolChanges},
         spanned,
-        tool_filter::{Globs, ToolAcl},
         values::{Apart, Pairs, RawVariables, Scalar, Span, WholeNumber, Word},
     },
-    text::names::ServerName,
+    text::ServerName,
 };
 
 #[derive(Default, Deserialize, JsonSchema)]

@@ -12,18 +12,11 @@ use serde_json::{Value, json};
 pub use self::entry::WrittenTransport;
 pub(super) use self::entry::{RawEntry, RawIsolation, RawOAuth, RawRoot, entry_keys};
 use super::{
-    activity::Kept,
-    keyring::KeyringChoice,
-    listen::Listen,
-    otlp::OtlpEndpoint,
-    profiles::{Profile, ProfileName},
-    rate_limit::RateLimit,
+    AgentManagement, Globs, Kept, KeyringChoice, Listen, NewTools, OtlpEndpoint, Profile,
+    RateLimit, RoutingMode, ServerAuth,
+    profiles::ProfileName,
     references::Text,
-    server_auth::ServerAuth,
-    server_entry::NewTools,
-    settings::{AgentManagement, RoutingMode},
     spanned,
-    tool_filter::Globs,
     values::{Apart, Foreign, Pairs, RawVariables, Span, WholeNumber, Word},
 };
 

@@ -7,30 +7,23 @@ use percent_encoding::{AsciiSet, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::{
-    isolation::{self, ContainerDefaults},
+    ContainerDefaults, isolation,
     transport::{transport, without_effect},
 };
 use crate::{
     config::{
-        credentials, duration,
+        ConfigFinding, Environment, Globs, IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry,
+        Surroundings, ToolFilter, Transport, Warning, credentials, duration,
         entry_switches::EntrySwitches,
-        finding::{Checked, ConfigFinding},
-        fingerprint::{fingerprint, fingerprint_as_written},
-        guards,
+        finding::Checked,
+        fingerprint::fingerprint,
+        fingerprint_as_written, guards,
         raw::{RawEntry, RawRoot},
-        references::{SecretLookup, Surroundings, ValueLookup},
-        server_entry::{IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry, Transport},
-        settings::Environment,
+        references::{SecretLookup, ValueLookup},
         spanned::{self, ReadValue},
-        tool_filter::{Globs, ToolFilter},
-        warning::Warning,
     },
     runtime::sync::Guarded,
-    text::{
-        names::ServerName,
-        percent::UNRESERVED,
-        secret::{Secret, Secrets},
-    },
+    text::{Secret, Secrets, ServerName, percent::UNRESERVED},
 };
 
 /// What an entry needs to know of the rest of the configuration.

@@ -2,20 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    entry::{Context, Filling, read_entry},
-    isolation::ContainerDefaults,
-};
+use super::{ContainerDefaults, Context, Filling, read_entry};
 use crate::{
     config::{
-        document::tree,
-        finding::{ConfigFinding, FindingKind, listed},
-        ourselves::{BEHIND_ITSELF, LeadsTo, OurAddress},
-        raw::entry_keys,
-        references::{Surroundings, ValueLookup},
-        settings::Environment,
+        ConfigFinding, Environment, FindingKind, LeadsTo, OurAddress, Surroundings, document::tree,
+        finding::listed, ourselves::BEHIND_ITSELF, raw::entry_keys, references::ValueLookup,
     },
-    text::names::ServerName,
+    text::ServerName,
 };
 
 /// Whether an entry may have this key.

@@ -24,25 +24,19 @@ pub use self::{
     transport::is_set_for_each_request,
 };
 use super::{
-    ConfigError,
-    document::{self, Document, SERVERS, WrittenServer},
-    finding::{ConfigFinding, without_credentials},
+    BrokenEntry, ConfigError, ConfigFinding, Document, KeyringLookup, KeyringPlace, NoSecret,
+    ServerEntry, Settings, Surroundings, Warning,
+    document::{self, SERVERS, WrittenServer},
+    finding::without_credentials,
     guards,
-    keyring::{KeyringLookup, KeyringPlace, NoSecret},
     raw::{File, RawPlace},
-    references::{Surroundings, ValueLookup},
+    references::ValueLookup,
     secret_uses,
-    server_entry::ServerEntry,
-    settings::{BrokenEntry, Settings},
     spanned::{self, ReadValue},
     unknown_callers::unknown_callers,
-    warning::Warning,
     warnings::warnings,
 };
-use crate::text::{
-    names::ServerName,
-    secret::{Secret, Secrets},
-};
+use crate::text::{Secret, Secrets, ServerName};
 
 /// Reads a configuration. An empty text is an empty configuration.
 pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {

@@ -8,17 +8,13 @@ use std::{
 
 use crate::{
     config::{
-        activity::{ActivitySettings, Kept},
-        finding::ConfigFinding,
-        issued::IssuedTokens,
+        ActivitySettings, AgentManagement, CodeExecution, ConfigFinding, Environment, Inherit,
+        IssuedTokens, Kept, ServerAuth, Settings, Surroundings, VariableLookup, Warning,
         raw::{File, InheritWord, RawActivity, RawInherit},
-        references::{Surroundings, Text, VariableLookup},
-        server_auth::ServerAuth,
-        settings::{AgentManagement, CodeExecution, Environment, Inherit, Settings},
+        references::Text,
         values::{RawVariables, Word},
-        warning::Warning,
     },
-    text::secret::Secret,
+    text::Secret,
 };
 
 /// `$MCP_TIMEOUT` above this many seconds is taken for milliseconds, which other programs mean by it.

@@ -6,18 +6,17 @@ use serde_json::{Map, Value, json};
 use super::settings::{values, variables};
 use crate::{
     config::{
-        finding::{Checked, ConfigFinding, FindingKind},
+        ConfigFinding, FindingKind, OAuth, Remote, RemoteKind, Stdio, Surroundings, Transport,
+        Warning, WrittenTransport,
+        finding::Checked,
         keyring,
-        oauth::OAuth,
-        raw::{RawEntry, RawOAuth, WrittenTransport},
-        references::{References, Surroundings, Text},
-        server_entry::{Remote, RemoteKind, Stdio, Transport},
+        raw::{RawEntry, RawOAuth},
+        references::{References, Text},
         values::{Pairs, Word},
-        warning::Warning,
     },
     text::{
-        redact::{self, ListContext, TextKind, is_secret_name, redacted},
-        secret::{MASK, Secret},
+        ListContext, MASK, Secret, TextKind,
+        redact::{self, is_secret_name, redacted},
     },
     wire::instance::INSTANCE,
 };

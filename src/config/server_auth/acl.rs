@@ -5,10 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{
-    values::schema_as,
-    wildcard::{NamePattern, UriPattern, Wildcard},
-};
+use crate::config::{NamePattern, UriPattern, Wildcard, values::schema_as};
 
 /// The most rules: a decision may look at all of them.
 const MOST_RULES: usize = 1_000;

@@ -16,10 +16,7 @@ use crate::{
         references::Text,
         values::{Pairs, schema_as},
     },
-    text::{
-        redact::{TextKind, redacted},
-        secret::Secret,
-    },
+    text::{Secret, TextKind, redact::redacted},
 };
 
 /// A token that is shorter can be guessed.

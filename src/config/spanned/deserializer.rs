@@ -23,11 +23,7 @@ use serde::de::{
 };
 
 use super::{Node, Path, kind, wrong};
-use crate::config::{
-    care::Care,
-    finding::{Checked, ConfigFinding, FindingKind},
-    unknown_keys,
-};
+use crate::config::{ConfigFinding, FindingKind, care::Care, finding::Checked, unknown_keys};
 
 /// The name of an enum with a variant for each kind of JSON that may stand there.
 const KIND: &str = "$kind";

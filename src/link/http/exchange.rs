@@ -4,11 +4,10 @@ use std::{pin::pin, sync::Arc};
 
 use bytes::Bytes;
 
-use super::{HttpLink, pull::Pull, session::HttpSession};
+use super::{HttpLink, HttpSession, pull::Pull};
 use crate::{
     link::{
-        Incoming, LinkError, News, WITHDRAWAL, slot::Slot, sorter::subscription_of,
-        withdrawal_frame,
+        Incoming, LinkError, News, Slot, WITHDRAWAL, sorter::subscription_of, withdrawal_frame,
     },
     telemetry::log_context::LoggedWork,
     wire::method,

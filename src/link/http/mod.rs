@@ -27,9 +27,7 @@ use self::{
     session::HttpSession,
 };
 use super::{
-    Connection, Endpoint, EndpointError, GOODBYE, LinkError,
-    in_flight::{Purpose, RequestsInFlight},
-    news_queue,
+    Connection, Endpoint, EndpointError, GOODBYE, LinkError, Purpose, RequestsInFlight, news_queue,
     tasks::LinkTasks,
 };
 use crate::wire::{

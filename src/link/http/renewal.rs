@@ -6,11 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use tokio::sync::watch;
 
-use super::{
-    pull::Pull,
-    server::HttpShared,
-    session::{HttpSession, Renewal},
-};
+use super::{HttpSession, HttpShared, pull::Pull, session::Renewal};
 use crate::{
     link::{
         Incoming, LinkError, News,

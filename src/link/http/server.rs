@@ -8,12 +8,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri, header::CO
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::task::AbortHandle;
 
-use super::session::{HttpSession, Renewals};
+use super::{HttpSession, session::Renewals};
 use crate::{
     link::{
-        LinkError,
-        in_flight::RequestsInFlight,
-        remote::{Endpoint, EndpointError, HttpClient, Posted, ServerBody, request},
+        Endpoint, EndpointError, LinkError, RequestsInFlight,
+        remote::{HttpClient, Posted, ServerBody, request},
         tasks::LinkTasks,
     },
     runtime::sync::Guarded,

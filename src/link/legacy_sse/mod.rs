@@ -24,15 +24,11 @@ use tokio_util::{
 
 use self::reader::StreamReader;
 use super::{
-    Connection, Endpoint, EndpointError, LinkError,
-    in_flight::{Purpose, RequestsInFlight},
-    news_queue,
-    remote::HttpClient,
-    sorter::{Noise, Sorter},
-    tasks::LinkTasks,
+    Connection, Endpoint, EndpointError, LinkError, Noise, Purpose, RequestsInFlight, news_queue,
+    remote::HttpClient, sorter::Sorter, tasks::LinkTasks,
 };
 use crate::{
-    link::slot::Slot,
+    link::Slot,
     telemetry::log_context::LoggedWork,
     wire::{Id, Outcome, Raw, RequestNumbers, notification_frame, request_frame, response_frame},
 };

@@ -7,17 +7,16 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header, uri};
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::{
-    Endpoint, EndpointError, HttpRefusal, Posted, ServerBody,
-    connection::{Http1Connection, MessageBody, Pool, Unanswered},
+    AddressReach, Endpoint, EndpointError, HttpRefusal, MessageBody, Posted, ServerBody,
+    connection::{Http1Connection, Pool, Unanswered},
     dial::Dialer,
-    reach::AddressReach,
     refusal::excerpt,
     reply::cause,
     unreached,
 };
 use crate::{
     link::{Authorization, Challenge, LinkError, LoginHeader},
-    text::secret::Secrets,
+    text::Secrets,
     wire::MessageFrame,
 };
 

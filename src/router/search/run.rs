@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use super::{
-    Found, FoundTool, Search, WholeList,
-    notice::{self, Absent},
-};
+use super::{Absent, Found, FoundTool, Search, WholeList, notice};
 use crate::{
     access::Caller,
     catalog::{Matching, Query, Searcher, Snapshot, Writer},
@@ -13,7 +10,7 @@ use crate::{
     failure::{ErrorCode, Failure, Result},
     gate::{Rules, Variant},
     runtime::long_work::Stop,
-    text::names::ServerName,
+    text::ServerName,
     wire::{Target, method},
 };
 

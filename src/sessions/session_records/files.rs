@@ -7,11 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    Content, LIFETIME, RecordedSession, SessionDigest,
-    ended::EndedIds,
-    kept::{self, KeptIndex},
-};
+use super::{Content, EndedIds, KeptIndex, LIFETIME, RecordedSession, SessionDigest, kept};
 use crate::storage::{self, FileIdentity};
 
 /// What the file of ended ids begins with; then comes the mark of the folder. Another format has another beginning.

@@ -8,10 +8,8 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Content, RecordedSession, SessionRecords,
-    files::RecordFiles,
-    now,
-    queue::{SessionAction, SessionCommand, SessionCommands},
+    Content, RecordFiles, RecordedSession, SessionAction, SessionCommands, SessionRecords, now,
+    queue::SessionCommand,
 };
 use crate::{runtime::sync::Guarded, telemetry::log_throttle::LogThrottle};
 

@@ -1,11 +1,7 @@
 //! What of texts in lists, and in pairs of a name and a value, is a secret because of what stands beside it.
 
-use super::{
-    TextKind,
-    rows::is_login,
-    table::{hidden, is_secret_name, redacted},
-};
-use crate::text::secret::MASK;
+use super::{TextKind, hidden, is_secret_name, redacted, rows::is_login};
+use crate::text::MASK;
 
 /// What stands before a credential in a header. The first two say so anywhere.
 const SCHEMES: [&str; 4] = ["bearer", "basic", "token", "apikey"];

@@ -11,11 +11,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{
-    kinds::ThingKind,
-    ledger::{Approved, Baseline, FirstSeen, Held, Ledger},
-};
-use crate::{storage, text::names::ServerName, trust::fingerprint::Fingerprint};
+use super::{Approved, Baseline, FirstSeen, Held, Ledger, ThingKind};
+use crate::{storage, text::ServerName, trust::fingerprint::Fingerprint};
 
 /// The version of the file format. Files of the first version lack what was seen first.
 const VERSION: u32 = 2;

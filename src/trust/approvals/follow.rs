@@ -2,13 +2,8 @@
 
 use std::{cell::OnceCell, collections::HashSet, sync::Arc};
 
-use super::{
-    kinds::{Hold, HoldReason, ThingKind},
-    ledger::{Baseline, Held, Ledger, Listed},
-    lock_file::Lock,
-    pins::Pins,
-};
-use crate::text::{names::ServerName, visible::letters::loosely};
+use super::{Baseline, Held, Hold, HoldReason, Ledger, Listed, Lock, Pins, ThingKind};
+use crate::text::{ServerName, visible::letters::loosely};
 
 /// Limit: tools of one server whose approvals are remembered. Later ones are held: forgetting an approved one would let a server flush
 /// out what it wants to change. And bytes of their names: with the texts that are kept the file stays below what is read of one.

@@ -2,10 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{
-    kinds::{Hold, ThingKind},
-    ledger::Ledger,
-};
+use super::{Hold, Ledger, ThingKind};
 
 /// What is held of one server, and the ledger that says so. Immutable.
 #[derive(Debug, Clone, Default, PartialEq)]

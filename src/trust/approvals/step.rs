@@ -3,12 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{
-    file,
-    kinds::ThingKind,
-    ledger::{Approved, Baseline, Ledger},
-};
-use crate::{text::names::ServerName, trust::fingerprint::Fingerprint, wire::Raw};
+use super::{Approved, Baseline, Ledger, ThingKind, file};
+use crate::{text::ServerName, trust::fingerprint::Fingerprint, wire::Raw};
 
 /// One change of a ledger: what it said of the things that changed, before and after.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,12 +1,11 @@
 //! Finds parameters that ask for what is none of a tool's business.
 
 use super::{
+    Findings, Passage,
     Severity::{Hold, Remark},
+    ToolPurpose,
     excerpt::excerpt,
-    findings::Findings,
-    passage::Passage,
     phrase::{Hint, Meaning},
-    purpose::ToolPurpose,
 };
 
 /// Reads the name of a parameter, and its words.

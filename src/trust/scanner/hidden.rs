@@ -1,9 +1,8 @@
 //! Characters that a person does not see and a model reads, and those that turn the direction of a text.
 
 use super::{
+    Findings, Passage,
     Severity::{self, Hold, Remark},
-    findings::Findings,
-    passage::Passage,
 };
 use crate::text::visible::{is_hidden, is_private, is_tag};
 

@@ -1,12 +1,11 @@
 //! Names that are taken for others: of tools across servers, and of servers.
 
 use super::{
-    Comparison,
+    Comparison, Findings, Neighbours, Passage,
     Severity::{Hold, Remark},
     excerpt::excerpt,
-    findings::Findings,
-    neighbours::{Nearness, Neighbours},
-    passage::{Kind, Passage},
+    neighbours::Nearness,
+    passage::Kind,
     similar_names::is_plain,
 };
 

@@ -6,11 +6,7 @@ use std::{
     ops::Range,
 };
 
-use super::{
-    Severity::Remark,
-    findings::Findings,
-    passage::{Kind, Passage},
-};
+use super::{Findings, Passage, Severity::Remark, passage::Kind};
 
 /// The names of such hosts.
 const NAMES: [&str; 3] = [

@@ -3,11 +3,10 @@
 use std::{borrow::Cow, cell::OnceCell, ops::Range};
 
 use super::{
-    Severity,
+    Findings, Passage, Severity,
     families::TOGETHER,
-    findings::Findings,
     fold::{fold, origin, words_of_name},
-    passage::{Kind, Passage, Sentences},
+    passage::{Kind, Sentences},
     phrase::{Hint, Meaning},
     phrases::{Match, Phrases},
     quoted::is_harmless,

@@ -4,8 +4,7 @@
 use std::ops::Range;
 
 use super::{
-    Severity,
-    passage::Passage,
+    Passage, Severity,
     phrase::{Hint, Meaning, Topic},
     phrases::Match,
     purpose::{asks_for_consent, says_what_it_does},

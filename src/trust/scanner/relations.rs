@@ -4,9 +4,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{
-    findings::Findings,
-    neighbours::{Neighbours, joined},
-    passage::PassageReader,
+    Findings, Neighbours, PassageReader,
+    neighbours::joined,
     shadowing::names_in,
     similar_names::{is_plain, look},
     walk,

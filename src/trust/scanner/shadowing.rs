@@ -2,12 +2,7 @@
 
 use std::ops::Range;
 
-use super::{
-    Severity::Remark,
-    findings::Findings,
-    neighbours::Neighbours,
-    passage::{Kind, Passage},
-};
+use super::{Findings, Neighbours, Passage, Severity::Remark, passage::Kind};
 
 /// The names of tools that others have and `server` has not.
 pub(super) fn strangers(

@@ -1,9 +1,8 @@
 //! Characters that steer a terminal: they hide, move or overwrite what a person reads there.
 
 use super::{
+    Findings, Passage,
     Severity::{Hold, Remark},
-    findings::Findings,
-    passage::Passage,
 };
 
 pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {

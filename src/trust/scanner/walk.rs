@@ -8,13 +8,8 @@ use serde::{
     de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use super::{
-    Severity,
-    excerpt::push_escaped,
-    findings::Findings,
-    passage::{Kind, Passage, PassageReader},
-};
-use crate::{text::cut::beginning, wire::Raw};
+use super::{Findings, Passage, PassageReader, Severity, excerpt::push_escaped, passage::Kind};
+use crate::{text::beginning, wire::Raw};
 
 /// Limit: levels of a definition that are read, of which the deepest of some 2,000 public ones has 14; bytes of its text, ten times those
 /// of the largest public one; bytes of a place, and of one key in it.

@@ -5,11 +5,8 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 
-use super::{
-    subscriptions::{Notifier, Subscription, Subscriptions},
-    topic::NewsTopic,
-};
-use crate::{link::ClientKey, runtime::sync::Guarded, text::names::ServerName};
+use super::{Notifier, Subscription, subscriptions::Subscriptions, topic::NewsTopic};
+use crate::{link::ClientKey, runtime::sync::Guarded, text::ServerName};
 
 /// The subscriptions of all upstreams, and what is followed of them, by name: one whose entry is edited keeps its own.
 #[derive(Default)]

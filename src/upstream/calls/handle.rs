@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    client_streams::ClientStreams, followed::Followed, log_subscriptions::LogSubscriptions,
+    LogSubscriptions, client_streams::ClientStreams, followed::Followed,
     request_slots::RequestSlots, subscriptions::Subscriptions, unread::UnreadChange,
 };
 use crate::{
@@ -22,14 +22,10 @@ use crate::{
     link::{Authorization, Link},
     process::StderrLog,
     telemetry::log_throttle::LogThrottle,
-    text::{names::ServerName, secret::Secrets},
+    text::{Secrets, ServerName},
     upstream::{
-        connect_error::ConnectError,
-        habits::Habits,
-        instance_scope::{ClientReach, InstanceScope},
-        state::{GIVE_UP_AFTER, State},
-        usage::Usage,
-        wanted::Identity,
+        ClientReach, ConnectError, InstanceScope, State, habits::Habits, state::GIVE_UP_AFTER,
+        usage::Usage, wanted::Identity,
     },
     wire::{LogLevel, RequestNumbers},
 };

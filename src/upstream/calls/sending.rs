@@ -9,13 +9,11 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::{
-    active_call::ActiveCall,
+    ActiveCall, LogSubscription, LogTerm, NotSubscribed, Notifier, Subscription, Upstream,
     call_clock::CallClock,
     call_guards::{InFlightGuard, QuestionStream},
-    handle::{Command, Live, Upstream},
-    log_subscriptions::{LogSubscription, LogTerm},
+    handle::{Command, Live},
     request_slots::{NoSlot, RequestSlot},
-    subscriptions::{NotSubscribed, Notifier, Subscription},
     topic::NewsTopic,
 };
 use crate::{
@@ -26,9 +24,9 @@ use crate::{
     failure::{ErrorCode, Failure, Result},
     gate::{Admitted, AdmittedMessage},
     link::{ClientKey, Entered, LinkError, Maker},
-    text::names::ServerName,
+    text::ServerName,
     trust::approvals::ThingKind,
-    upstream::instance_scope::ClientReach,
+    upstream::ClientReach,
     wire::{
         LogLevel, RpcError,
         bridge::{self, Sender},

@@ -13,12 +13,8 @@ use crate::{
     failure::{ErrorCode, Failure, Result},
     link::ClientKey,
     runtime::quick_map::QuickMap,
-    text::names::ServerName,
-    upstream::{
-        calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
-        instance_scope::InstanceScope,
-        state::State,
-    },
+    text::ServerName,
+    upstream::{InstanceScope, LogSubscriptions, State, Upstream},
 };
 
 /// Requests to the supervisor that wait. It answers them at once.

@@ -22,12 +22,8 @@ use crate::{
     catalog::OwnKey,
     link::ClientKey,
     runtime::quick_map::QuickMap,
-    text::names::ServerName,
-    upstream::{
-        calls::handle::Upstream,
-        instance_scope::{InstanceKey, InstanceScope},
-        state::State,
-    },
+    text::ServerName,
+    upstream::{InstanceScope, State, Upstream, instance_scope::InstanceKey},
 };
 
 /// The most instances of one server. With as many awake nobody's machine has memory left.

@@ -17,7 +17,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    directory::{Directory, Upstreams},
+    Upstreams,
+    directory::Directory,
     instances::Instances,
     order::{Entering, NotEntered, Order},
     plan::{WorkerChange, plan},
@@ -29,18 +30,16 @@ use crate::{
     gate::{self, Gate},
     process::StderrLog,
     telemetry::log_throttle::LogThrottle,
-    text::names::ServerName,
+    text::ServerName,
     upstream::{
+        ConnectContext, InstanceScope, LogSubscriptions, Status, Upstream,
         calls::{
             client_streams::ClientStreams,
             followed::{AllSubscriptions, Followed},
-            handle::{COMMANDS, Command, Status, Upstream, UpstreamShared},
-            log_subscriptions::LogSubscriptions,
+            handle::{COMMANDS, Command, UpstreamShared},
             subscriptions::Subscriptions,
         },
-        connect::ConnectContext,
         habits::Habits,
-        instance_scope::InstanceScope,
         usage::{CallHistory, Usage},
         wanted::{Identity, known, wanted},
         worker::{Life, Turns, Worker, WorkerContext},

@@ -40,18 +40,17 @@ use crate::{
     link::{NEWS_CAPACITY, News},
     process::{Exit, Process},
     upstream::{
+        ConnectContext, ConnectError, LogSubscriptions, State,
         calls::{
             followed::AllSubscriptions,
             handle::{Command, Live, UpstreamShared},
-            log_subscriptions::LogSubscriptions,
         },
         connect::{
-            ConnectContext, Open,
+            Open,
             life_signs::{PingHabit, SignOfLife},
             lists::ReadLists,
         },
-        connect_error::ConnectError,
-        state::{Action, Need, Retries, State, StateEvent},
+        state::{Action, Need, Retries, StateEvent},
     },
     wire::LogLevel,
 };

@@ -4,9 +4,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout_at;
 
 use super::{
-    answer::EndedScript,
-    arguments::{InnerCall, ScriptRequest},
-    inner_calls::InnerCalls,
+    ScriptRequest, answer::EndedScript, arguments::InnerCall, inner_calls::InnerCalls,
     progress::Progress,
 };
 use crate::{

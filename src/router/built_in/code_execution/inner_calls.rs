@@ -5,11 +5,7 @@ use futures_util::{
     stream::{self, StreamExt},
 };
 
-use super::{
-    arguments::{InnerCall, ScriptRequest},
-    call_answer,
-    progress::Progress,
-};
+use super::{ScriptRequest, arguments::InnerCall, call_answer, progress::Progress};
 use crate::{
     code_execution::limits,
     failure::{ErrorCode, Failure},
