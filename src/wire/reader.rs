@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{
-    scan::MemberSpan,
+    scan::{MemberSpan, NEAR},
     window::{self, WINDOW},
 };
 
@@ -186,16 +186,28 @@ impl<'a> Reader<'a> {
 
     /// The end of the string that begins at `at`.
     fn string(&mut self, at: usize) -> Option<usize> {
-        let (text, mut at) = (self.text, at + 1);
+        let (text, mut at, mut windows) = (self.text, at + 1, 0);
         while let Some(window) = text.get(at..).and_then(<[u8]>::first_chunk) {
-            let (from, mut specials) = (at, window::specials(window));
+            if windows == NEAR {
+                match self.blocks(at) {
+                    Ok(end) => return Some(end),
+                    Err(rest) => (at, windows) = (rest, 0),
+                }
+                continue;
+            }
+            windows += 1;
+            let [quotes, backslashes, others] = window::of_window(window);
+            let (from, mut specials) = (at, quotes | backslashes | others);
             at += WINDOW;
             while specials != 0 {
                 let found = from + specials.trailing_zeros() as usize;
                 let next = match *text.get(found)? {
                     b'"' => return Some(found + 1),
                     b'\\' if is_short(*text.get(found + 1)?) => found + 2,
-                    _ => self.odd(found)?,
+                    _ => {
+                        windows = 0;
+                        self.odd(found)?
+                    }
                 };
                 if next >= at {
                     at = next;
@@ -212,6 +224,32 @@ impl<'a> Reader<'a> {
                 _ => self.odd(at)?,
             }
         }
+    }
+
+    /// The end of a string of which the rest begins at `at`; or how far it was read: to what is odd, or to the last bytes, which are no
+    /// whole block.
+    fn blocks(&self, mut at: usize) -> Result<usize, usize> {
+        let mut is_escaped = 0;
+        while let Some(block) = self.text.get(at..).and_then(<[u8]>::first_chunk) {
+            let [quotes, backslashes, mut odd] = window::of_block(block);
+            let escaped = window::escaped(backslashes, &mut is_escaped);
+            let (ends, mut letters) = (quotes & !escaped, escaped & !quotes & !backslashes);
+            while letters != 0 {
+                let letter = letters.trailing_zeros() as usize;
+                odd |= u64::from(!is_short(block[letter % block.len()])) << letter;
+                letters &= letters - 1;
+            }
+            let [first, end] = [odd, ends].map(|bits| bits.trailing_zeros() as usize);
+            if end < first {
+                return Ok(at + end + 1);
+            }
+            if odd != 0 {
+                // The backslash before it belongs to it.
+                return Err(at + first - usize::from(escaped >> first & 1 == 1));
+            }
+            at += block.len();
+        }
+        Err(at - usize::from(is_escaped > 0))
     }
 
     /// The end of what stands in a string at `at` and is neither a plain character nor a short escape.
@@ -372,8 +410,8 @@ mod tests {
             b"\xe2\x82",
             b"\xf0\x9f\x98",
         ];
-        for before in 0..40 {
-            for after in [0, 1, 15, 16, 40] {
+        for before in (0..130).chain(170..180) {
+            for after in [0, 1, 16, 64] {
                 for piece in pieces {
                     let mut text = vec![b'"'];
                     text.extend(vec![b'a'; before]);

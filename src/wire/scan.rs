@@ -160,18 +160,19 @@ fn skip_separators(text: &[u8], mut at: usize) -> usize {
 
 /// The position after the string that starts at `at`.
 pub(super) fn skip_string(text: &[u8], at: usize) -> Option<usize> {
-    let (mut at, mut plain) = (at + 1, 0);
+    let (mut at, mut windows) = (at + 1, 0);
     while let Some(window) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        let (from, mut quotes) = (at, window::quotes(window));
-        at += WINDOW;
-        if quotes == 0 {
-            plain += 1;
-            if plain > NEAR {
-                at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if windows == NEAR {
+            match skip_blocks(text, at) {
+                Ok(end) => return Some(end),
+                Err(rest) => (at, windows) = (rest, 0),
             }
             continue;
         }
-        plain = 0;
+        windows += 1;
+        let [ends, backslashes, _] = window::of_window(window);
+        let (from, mut quotes) = (at, ends | backslashes);
+        at += WINDOW;
         while quotes != 0 {
             let found = from + quotes.trailing_zeros() as usize;
             if text.get(found) == Some(&b'"') {
@@ -194,9 +195,31 @@ pub(super) fn skip_string(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// How many windows are looked at before `memchr` is called. Prose has a quote or an escape every few bytes, where the call
-/// costs more than the search; base64 has none for megabytes.
-const NEAR: usize = 8;
+/// How many windows are looked at before blocks are: most strings end there.
+pub(super) const NEAR: usize = 3;
+
+/// How many blocks are looked at before `memchr` is called. Prose has a quote or an escape every few bytes, where the call costs more than
+/// the search; base64 has none for megabytes.
+const PLAIN: usize = 2;
+
+/// The position after a string of which the rest begins at `at`, or that of the last bytes, which are no whole block.
+fn skip_blocks(text: &[u8], mut at: usize) -> Result<usize, usize> {
+    let (mut is_escaped, mut plain) = (0, 0);
+    while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let [quotes, backslashes, _] = window::of_block(block);
+        let ends = quotes & !window::escaped(backslashes, &mut is_escaped);
+        if ends != 0 {
+            return Ok(at + ends.trailing_zeros() as usize + 1);
+        }
+        at += block.len();
+        plain = if backslashes == 0 { plain + 1 } else { 0 };
+        if plain > PLAIN {
+            let rest = text.get(at..).unwrap_or_default();
+            at += memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        }
+    }
+    Err(at + usize::from(is_escaped > 0))
+}
 
 /// The position after the value that starts at `at`.
 fn skip_value(text: &[u8], at: usize) -> Option<usize> {
