@@ -110,7 +110,7 @@ impl Forwarding<'_> {
             deadline: context.deadline,
             course: &context.course,
         };
-        match upstream.call(outgoing).await {
+        match upstream.call(&outgoing).await {
             Ok(active) => Ok(SentCall {
                 active,
                 progress,

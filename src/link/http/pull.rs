@@ -39,10 +39,6 @@ pub(super) struct Pull {
     tries: u32,
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one for each call, and reading is what it does"
-)]
 enum State {
     Reading(Reply),
     /// A message that was read already.
@@ -224,7 +220,8 @@ impl Pull {
         match response {
             Ok(response) if response.status().is_success() => {
                 let events = Events::of(response, Some(resuming.after));
-                self.state = State::Reading(Reply::Events(events.with_retry(resuming.retry)));
+                let events = Box::new(events.with_retry(resuming.retry));
+                self.state = State::Reading(Reply::Events(events));
                 Ok(())
             }
             Ok(response) if response.status().is_server_error() => {

@@ -1,9 +1,9 @@
 //! HTTP requests to one server: what all of them bear, over which connection they go, and what is done where a login is wanted.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header, uri};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header};
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::{
@@ -120,13 +120,7 @@ impl HttpClient {
             Some(LoginHeader::Now(header)) => header,
             Some(LoginHeader::Later(header)) => header.await,
         };
-        let mut request = make();
-        if let Some(header) = &sent {
-            request
-                .headers_mut()
-                .insert(header::AUTHORIZATION, header.clone());
-        }
-        let response = self.send_once(request).await?;
+        let response = self.send_once(&make, sent.as_ref()).await?;
         let Some(authorization) = self.authorization.as_deref() else {
             return Ok(response);
         };
@@ -139,7 +133,7 @@ impl HttpClient {
         // Boxed, because it is large and seldom.
         let again = Box::pin(async {
             match authorization.refused(challenge, sent).await {
-                Some(header) => self.send_again(authorization, make(), header).await,
+                Some(header) => self.send_again(authorization, make, header).await,
                 None => Ok(response),
             }
         });
@@ -149,66 +143,64 @@ impl HttpClient {
     async fn send_again(
         &self,
         authorization: &dyn Authorization,
-        mut request: Request<MessageBody>,
+        make: impl MakeRequest,
         header: HeaderValue,
     ) -> Result<Response<ServerBody>, LinkError> {
-        let sent = header.clone();
-        request.headers_mut().insert(header::AUTHORIZATION, header);
-        let response = self.send_once(request).await?;
+        let response = self.send_once(&make, Some(&header)).await?;
         match Challenge::of(response.status(), response.headers()) {
             // Only reported: nothing is sent a third time.
-            Some(challenge) => drop(authorization.refused(challenge, Some(sent)).await),
-            None if response.status().is_success() => authorization.accepted(&sent),
+            Some(challenge) => drop(authorization.refused(challenge, Some(header)).await),
+            None if response.status().is_success() => authorization.accepted(&header),
             None => (),
         }
         Ok(response)
     }
 
-    /// Sends a request: over a connection that is open, if there is one.
+    /// Sends a request with this login: over a connection that is open, if there is one. Makes it here, because what is handed to a future
+    /// is held twice.
     async fn send_once(
         &self,
-        mut request: Request<MessageBody>,
+        make: &impl MakeRequest,
+        login: Option<&HeaderValue>,
     ) -> Result<Response<ServerBody>, LinkError> {
+        let mut request = make();
+        if let Some(login) = login {
+            request
+                .headers_mut()
+                .insert(header::AUTHORIZATION, login.clone());
+        }
         let address = request.uri().clone();
-        while let Some(connection) = self.idle.take() {
-            match self.send_over(connection, request, &address).await {
-                Ok(response) => return Ok(response),
-                // It was closed this moment: the request is as good as new.
+        loop {
+            let idle = self.idle.take();
+            let is_new = idle.is_none();
+            let mut connection = match idle {
+                Some(idle) => idle,
+                // Boxed, because it is large and seldom.
+                None => Box::pin(self.connect(&address)).await?,
+            };
+            let sent = pin!(connection.send(request, &address));
+            match connection.answer(sent).await {
+                Ok(response) => {
+                    let body = |body| ServerBody::new(body, connection, self.idle.clone());
+                    return Ok(response.map(body));
+                }
                 Err(Unanswered { unsent, error }) => match unsent {
-                    Some(unsent) => request = unsent,
-                    None => return Err(lost(&error, &address)),
+                    // It was closed this moment: the request is as good as new.
+                    Some(unsent) if !is_new => request = unsent,
+                    _ => return Err(lost(&error, &address)),
                 },
             }
         }
-        let connection = self.connect(&address).await?;
-        let sent = self.send_over(connection, request, &address).await;
-        sent.map_err(|unanswered| lost(&unanswered.error, &address))
     }
 
     /// Only a connection that never came about leaves no doubt that the request was not processed.
     async fn connect(&self, address: &Uri) -> Result<Box<Http1Connection>, LinkError> {
-        // Boxed, because it is large and seldom.
-        let dialled = Box::pin(self.dialer.dial(address.clone())).await;
+        let dialled = self.dialer.dial(address.clone()).await;
         let stream =
             dialled.map_err(|error| unreached::why(&*error, address, self.dialer.goal(address)))?;
         let connection = Http1Connection::over(stream).await;
         let connection = connection.map_err(|error| LinkError::NotDelivered(cause(&error)))?;
         Ok(Box::new(connection))
-    }
-
-    async fn send_over(
-        &self,
-        mut connection: Box<Http1Connection>,
-        mut request: Request<MessageBody>,
-        address: &Uri,
-    ) -> Result<Response<ServerBody>, Unanswered> {
-        *request.uri_mut() = if connection.forwarded {
-            address.clone()
-        } else {
-            path_of(address)
-        };
-        let response = connection.exchange(request).await?;
-        Ok(response.map(|body| ServerBody::new(body, connection, self.idle.clone())))
     }
 
     /// The beginning of a text of the server's, without our secrets.
@@ -254,11 +246,4 @@ fn host(address: &Uri) -> Result<HeaderValue, EndpointError> {
         None => host.to_owned(),
     };
     HeaderValue::try_from(text).map_err(|_| EndpointError::Url("no host".to_owned()))
-}
-
-/// An address as its own server wants it: path and query.
-fn path_of(address: &Uri) -> Uri {
-    let mut parts = uri::Parts::default();
-    parts.path_and_query = address.path_and_query().cloned();
-    Uri::from_parts(parts).unwrap_or_default()
 }

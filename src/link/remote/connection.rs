@@ -8,17 +8,20 @@ use std::{
     collections::VecDeque,
     convert::Infallible,
     future::poll_fn,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{Arc, Weak},
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, Uri, uri};
 use hyper::{
     body::{Body, Frame, Incoming, SizeHint},
-    client::conn::http1::{self, SendRequest},
+    client::conn::{
+        TrySendError,
+        http1::{self, SendRequest},
+    },
 };
 use hyper_util::client::legacy::connect::Connection as _;
 use tokio::{runtime::Handle, task::coop::unconstrained, time::Instant};
@@ -35,8 +38,11 @@ pub(super) struct Http1Connection {
     /// Reads and writes; gone when the connection has ended.
     driver: Option<http1::Connection<Stream, MessageBody>>,
     /// The other end is a proxy that takes whole requests: they bear the whole address.
-    pub(super) forwarded: bool,
+    forwarded: bool,
 }
+
+/// What hyper says of a request.
+type Answered = Result<Response<Incoming>, TrySendError<Request<MessageBody>>>;
 
 /// Why a request has no response.
 pub(super) struct Unanswered {
@@ -57,19 +63,30 @@ impl Http1Connection {
         })
     }
 
-    /// Sends a request and waits for the head of the response. The body comes as this is driven on.
-    pub(super) async fn exchange(
+    /// Has a request for this address sent. What comes of it, [`Http1Connection::answer`] waits for: a future that took the request would
+    /// hold it twice, and so would each around it.
+    pub(super) fn send(
         &mut self,
-        request: Request<MessageBody>,
-    ) -> Result<Response<Incoming>, Unanswered> {
+        mut request: Request<MessageBody>,
+        address: &Uri,
+    ) -> impl Future<Output = Answered> + use<> {
+        *request.uri_mut() = if self.forwarded {
+            address.clone()
+        } else {
+            path_of(address)
+        };
         // Without a budget: one that is spent would wake nobody here.
-        let mut response = pin!(unconstrained(self.sender.try_send_request(request)));
-        let driver = &mut self.driver;
+        unconstrained(self.sender.try_send_request(request))
+    }
+
+    /// Waits for the head of the response. The body comes as this is driven on.
+    pub(super) async fn answer(
+        &mut self,
+        mut sent: Pin<&mut impl Future<Output = Answered>>,
+    ) -> Result<Response<Incoming>, Unanswered> {
         let response = poll_fn(|context| {
-            drive(driver, context);
-            response
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
+            drive(&mut self.driver, context);
+            sent.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         });
         response.await.map_err(|mut error| Unanswered {
             unsent: error.take_message(),
@@ -98,6 +115,13 @@ fn drive(driver: &mut Option<http1::Connection<Stream, MessageBody>>, context: &
     if ended {
         *driver = None;
     }
+}
+
+/// An address as its own server wants it: path and query.
+fn path_of(address: &Uri) -> Uri {
+    let mut parts = uri::Parts::default();
+    parts.path_and_query = address.path_and_query().cloned();
+    Uri::from_parts(parts).unwrap_or_default()
 }
 
 // The body of a request or an answer that is one message: its pieces, none of which is copied.

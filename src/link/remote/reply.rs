@@ -32,14 +32,14 @@ pub(crate) enum End {
 pub(crate) enum Reply {
     /// One message.
     Whole(Whole),
-    /// A stream of them.
-    Events(Events),
+    /// A stream of them. Boxed, because it would be moved with each answer.
+    Events(Box<Events>),
 }
 
 impl Reply {
     pub(crate) fn of(response: Response<ServerBody>) -> Self {
         if is_event_stream(response.headers()) {
-            Self::Events(Events::of(response, None))
+            Self::Events(Box::new(Events::of(response, None)))
         } else {
             Self::Whole(Whole::of(response))
         }

@@ -352,7 +352,8 @@ impl Upstream {
     pub(super) async fn live(&self) -> Result<Arc<Live>> {
         match self.0.live.load_full() {
             Some(live) => Ok(live),
-            None => self.connected().await,
+            // Boxed, because it is seldom.
+            None => Box::pin(self.connected()).await,
         }
     }
 

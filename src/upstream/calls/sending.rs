@@ -87,7 +87,7 @@ impl Upstream {
     /// Sends a request. An upstream that sleeps is woken first; the wait is part of the call.
     ///
     /// A request that certainly was not delivered is sent once more over a new connection.
-    pub async fn call(&self, outgoing: Outgoing<'_>) -> Result<ActiveCall, NotSent> {
+    pub async fn call(&self, outgoing: &Outgoing<'_>) -> Result<ActiveCall, NotSent> {
         let message = outgoing.message;
         let admitted = message.admitted();
         self.check_recipient(admitted)?;
@@ -102,8 +102,10 @@ impl Upstream {
         let mut clock = CallClock::new(Instant::now(), timeout, outgoing.deadline);
         let mut slot = match bound {
             Some(bound) => {
-                let slot = self.slot(bound, &outgoing.client, &clock).await?;
-                live = self.live_again(&mut clock).await.map_err(stopped)?;
+                // Boxed, like all that few calls wait for: each call would be as large.
+                let slot = Box::pin(self.slot(bound, &outgoing.client, &clock)).await?;
+                let again = Box::pin(self.live_again(&mut clock));
+                live = again.await.map_err(stopped)?;
                 Some(slot)
             }
             None => None,
@@ -116,7 +118,7 @@ impl Upstream {
                 Box::pin(self.changes_read(live.incarnation, timeout)).await;
                 clock.resume(Instant::now());
             }
-            if !self.enter(&live, &outgoing) {
+            if !self.enter(&live, outgoing) {
                 return Err(NotSent::Elsewhere);
             }
             let log = match outgoing
@@ -171,15 +173,12 @@ impl Upstream {
                 }
                 Err(error) if first && error.is_undelivered() => {
                     // The worker is gone only while shutting down; then the next line says so.
-                    let _ = self
-                        .0
-                        .commands
-                        .send(Command::Suspect(live.incarnation))
-                        .await;
+                    let suspect = Command::Suspect(live.incarnation);
+                    let _ = Box::pin(self.0.commands.send(suspect)).await;
                     // The worker knows; what is published may still be what has just failed.
                     clock.hold(Instant::now());
                     outgoing.course.enter(CallStage::Waiting);
-                    live = self.connected().await.map_err(stopped)?;
+                    live = Box::pin(self.connected()).await.map_err(stopped)?;
                     clock.resume(Instant::now());
                 }
                 // Nothing was processed; what the server wants in headers stands in its definitions.
@@ -187,7 +186,7 @@ impl Upstream {
                     tracing::debug!(server = %self.name(), why, "the server is listed again: its definitions may have changed");
                     let (done, listed) = oneshot::channel();
                     let command = Command::Relist(live.incarnation, done);
-                    self.listed(command, listed, timeout).await;
+                    Box::pin(self.listed(command, listed, timeout)).await;
                 }
                 Err(error) => return Err(self.failure(&error).into()),
             }
