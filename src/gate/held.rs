@@ -15,9 +15,9 @@ use crate::{
 pub(super) fn hold_of(
     snapshot: &Snapshot,
     entry: &ServerEntry,
+    pins: &Pins,
     thing: &Thing<'_>,
 ) -> Option<(ThingKind, Hold)> {
-    let pins = snapshot.pins.get(&entry.name)?;
     let pinned = |kind, name: &str| pins.hold(kind, name).map(|hold| (kind, *hold));
     let found = match thing {
         Thing::Tool(name) => pinned(ThingKind::Tool, name),
@@ -195,10 +195,10 @@ mod tests {
         }];
         let ledger = Arc::new(Ledger::default());
         let pins = ledger.follow(&server, &listed, PinPolicy::Hold, None, &mut |_, _| true, 7);
-        let servers = [(server.clone(), known)].into();
-        let snapshot = Snapshot::judged(1, servers, [(server, Arc::new(pins))].into(), None);
+        let (servers, pins) = ([(server.clone(), known)].into(), Arc::new(pins));
+        let snapshot = Snapshot::judged(1, servers, [(server, pins.clone())].into(), None);
         let entry = settings.servers.get("s").expect("the entry");
-        hold_of(&snapshot, entry, &Thing::Resource(compared.into())).is_some()
+        hold_of(&snapshot, entry, &pins, &Thing::Resource(compared.into())).is_some()
     }
 
     #[test]

@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use self::rules::Refusal;
 pub use self::{
     classify::{Effect, effect},
-    rules::Rules,
+    rules::{Rules, ServerRules},
     standing::{
         Standing, Switches, awaits_approval, is_quarantined, policies, policy, standing, switches,
     },

@@ -11,7 +11,7 @@ use crate::{
     config::{BrokenEntry, IssuedToken, ServerEntry, Settings, ToolChanges},
     failure::{Failure, Result},
     text::{names::ServerName, visible::letters},
-    trust::approvals::{Hold, ThingKind},
+    trust::approvals::{Hold, Pins, ThingKind},
     wire::{Raw, Target, Thing, TooLong},
 };
 
@@ -20,6 +20,16 @@ use crate::{
 pub struct Rules<'a> {
     pub(super) settings: &'a Settings,
     pub(super) snapshot: &'a Snapshot,
+}
+
+/// The rules for one server, of which all is looked up once: a search asks them for thousands of its tools.
+#[derive(Clone, Copy)]
+pub struct ServerRules<'a, 's> {
+    rules: Rules<'a>,
+    server: &'s str,
+    entry: Option<&'a ServerEntry>,
+    known: Option<&'a ServerCatalog>,
+    pins: Option<&'a Pins>,
 }
 
 /// Why something may not be had. Cheap: most refusals are never shown to anybody.
@@ -48,17 +58,25 @@ impl<'a> Rules<'a> {
         Self { settings, snapshot }
     }
 
-    /// Whether `caller` may have what it wants of `server`, and why not. `server` is text: callers write what they like.
-    pub fn decide(self, caller: &Caller, server: &str, target: &Target<'_>) -> Result {
-        match self.judge(caller, server, target) {
-            Ok(_) => Ok(()),
-            Err(refusal) => Err(self.explained(caller, server, &refusal)),
+    /// Those for a server. `server` is text: callers write what they like.
+    pub fn of_server<'s>(self, server: &'s str) -> ServerRules<'a, 's> {
+        ServerRules {
+            rules: self,
+            server,
+            entry: self.find(server).ok(),
+            known: self.snapshot.servers.get(server).map(AsRef::as_ref),
+            pins: self.snapshot.pins.get(server).map(AsRef::as_ref),
         }
+    }
+
+    /// Whether `caller` may have what it wants of `server`, and why not.
+    pub fn decide(self, caller: &Caller, server: &str, target: &Target<'_>) -> Result {
+        self.of_server(server).decide(caller, target)
     }
 
     /// The same without the reason.
     pub fn allows(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
-        self.judge(caller, server, target).is_ok()
+        self.of_server(server).judge(caller, target).is_ok()
     }
 
     /// A server's instructions where many servers speak: while a change of them is held, the approved ones.
@@ -116,58 +134,6 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The entry of the server that the target may be had of, and what of the access rules lets it.
-    fn judge<'t>(
-        self,
-        caller: &Caller,
-        server: &str,
-        target: &'t Target<'_>,
-    ) -> Result<(&'a ServerEntry, DecidedAccess), Refusal<'t>>
-    where
-        'a: 't,
-    {
-        let access = self.permit(caller, server, target)?;
-        let entry = self.find_for(server, target)?;
-        match standing(entry) {
-            Standing::Usable => (),
-            Standing::Disabled => return Err(Refusal::Disabled),
-            Standing::Quarantined => return Err(Refusal::Quarantined(target.thing())),
-        }
-        if let Thing::Tool(tool) = target.thing()
-            && !entry.tools.allows(tool)
-        {
-            return Err(Refusal::ToolOff(tool));
-        }
-        if let Some((kind, hold)) = held::hold_of(self.snapshot, entry, target.thing()) {
-            return Err(Refusal::Held(target.thing(), kind, hold));
-        }
-        let tool = match target.thing() {
-            Thing::Tool(tool) => tool,
-            Thing::Prompt(prompt)
-                if self.is_unlisted_prompt(entry, prompt)
-                    || self.leaves_out(entry, ThingKind::Prompt, prompt) =>
-            {
-                return Err(Refusal::UnknownPrompt(prompt));
-            }
-            _ => return Ok((entry, access)),
-        };
-        if self.snapshot.tool(server, tool).is_some() {
-            return Ok((entry, access));
-        }
-        let is_unread = self.leaves_out(entry, ThingKind::Tool, tool);
-        if entry.tool_changes != ToolChanges::Allow
-            || holds_new(self.settings, entry)
-            || self.snapshot.is_locked()
-            || is_unread
-        {
-            return Err(Refusal::UnknownTool(tool));
-        }
-        if self.may_be_off(entry, tool) {
-            return Err(Refusal::ToolOff(tool));
-        }
-        Ok((entry, access))
-    }
-
     /// Whether a server lists it in a way that cannot be read: nobody knows what it says.
     fn leaves_out(self, entry: &ServerEntry, kind: ThingKind, name: &str) -> bool {
         let known = self.snapshot.servers.get(&entry.name);
@@ -217,7 +183,7 @@ impl<'a> Rules<'a> {
         server: &str,
         target: &Target<'_>,
     ) -> Result<(&'a ServerName, GateDecision)> {
-        let judged = self.judge(caller, server, target);
+        let judged = self.of_server(server).judge(caller, target);
         let (entry, access) = judged.map_err(|refusal| self.explained(caller, server, &refusal))?;
         let known = match target.thing() {
             Thing::Tool(tool) => self.snapshot.tool(server, tool),
@@ -280,6 +246,68 @@ impl<'a> Rules<'a> {
         entry
             .map(AsRef::as_ref)
             .ok_or_else(|| Refusal::NoEntry(broken()))
+    }
+}
+
+impl<'a> ServerRules<'a, '_> {
+    /// [`Rules::decide`] for it.
+    pub fn decide(self, caller: &Caller, target: &Target<'_>) -> Result {
+        let judged = self.judge(caller, target).map(drop);
+        judged.map_err(|refusal| self.rules.explained(caller, self.server, &refusal))
+    }
+
+    /// The entry of the server that the target may be had of, and what of the access rules lets it.
+    fn judge<'t>(
+        self,
+        caller: &Caller,
+        target: &'t Target<'_>,
+    ) -> Result<(&'a ServerEntry, DecidedAccess), Refusal<'t>>
+    where
+        'a: 't,
+    {
+        let (rules, server) = (self.rules, self.server);
+        let access = rules.permit(caller, server, target)?;
+        let find = || rules.find_for(server, target);
+        let entry = self.entry.map_or_else(find, Ok)?;
+        match standing(entry) {
+            Standing::Usable => (),
+            Standing::Disabled => return Err(Refusal::Disabled),
+            Standing::Quarantined => return Err(Refusal::Quarantined(target.thing())),
+        }
+        if let Thing::Tool(tool) = target.thing()
+            && !entry.tools.allows(tool)
+        {
+            return Err(Refusal::ToolOff(tool));
+        }
+        let hold = |pins| held::hold_of(rules.snapshot, entry, pins, target.thing());
+        if let Some((kind, hold)) = self.pins.and_then(hold) {
+            return Err(Refusal::Held(target.thing(), kind, hold));
+        }
+        let tool = match target.thing() {
+            Thing::Tool(tool) => tool,
+            Thing::Prompt(prompt)
+                if rules.is_unlisted_prompt(entry, prompt)
+                    || rules.leaves_out(entry, ThingKind::Prompt, prompt) =>
+            {
+                return Err(Refusal::UnknownPrompt(prompt));
+            }
+            _ => return Ok((entry, access)),
+        };
+        if self.known.is_some_and(|known| known.tool(tool).is_some()) {
+            return Ok((entry, access));
+        }
+        let is_unread = rules.leaves_out(entry, ThingKind::Tool, tool);
+        if entry.tool_changes != ToolChanges::Allow
+            || holds_new(rules.settings, entry)
+            || rules.snapshot.is_locked()
+            || is_unread
+        {
+            return Err(Refusal::UnknownTool(tool));
+        }
+        if rules.may_be_off(entry, tool) {
+            return Err(Refusal::ToolOff(tool));
+        }
+        Ok((entry, access))
     }
 }
 

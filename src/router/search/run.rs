@@ -8,8 +8,8 @@ use crate::{
     catalog::{Matching, Query, Searcher, Snapshot, Writer},
     config::{OPERATOR, Settings},
     failure::{ErrorCode, Failure, Result},
-    gate::{Rules, Variant},
-    runtime::long_work::Stop,
+    gate::{Rules, ServerRules, Variant},
+    runtime::{long_work::Stop, quick_map::QuickMap},
     text::ServerName,
     wire::{Target, method},
 };
@@ -201,7 +201,7 @@ impl SearchState<'_> {
             let best = best.filter(|_| search.matching == Matching::Any);
             best.is_some_and(|best| score < best * FAR_BELOW)
         };
-        let mut rest = None;
+        let (mut rest, mut rules_of) = (None, QuickMap::<&str, ServerRules<'_, '_>>::default());
         while !stop.is_requested() {
             let hit = match &mut rest {
                 None if found.tools.len() < limit => hits.next(),
@@ -210,7 +210,9 @@ impl SearchState<'_> {
             let Some(hit) = hit else { break };
             let name = hit.server.server.as_str();
             let target = Target::tool(&hit.tool().name);
-            if let Err(failure) = self.rules().decide(self.caller, name, &target) {
+            let rules = rules_of.entry(name);
+            let rules = rules.or_insert_with(|| self.rules().of_server(name));
+            if let Err(failure) = rules.decide(self.caller, &target) {
                 // Only what would stand before all that may be called: nobody is sent to a server for a chance word.
                 let is_first = found.total == 0 && found.omitted.is_none();
                 let is_new = || found.held.iter().all(|known| known.error != failure.error);
