@@ -150,7 +150,8 @@ impl Query {
 
     /// Whether it has neither words nor filters.
     pub fn is_empty(&self) -> bool {
-        self.filters.is_empty() && tokens_of(&self.words).is_empty()
+        let mut words = self.words.split_whitespace();
+        self.filters.is_empty() && words.all(|word| tokens_of(word).is_empty())
     }
 
     fn add_words(&mut self, words: &str) {

@@ -73,6 +73,9 @@ pub(super) enum Role {
 /// Limit: terms that are looked up. Each may be in every tool; the longest requests known have half as many.
 const MOST: usize = 256;
 
+/// Limit: pairs of words that are looked for as one. Requests of whole sentences have none that matters.
+const MOST_PAIRS: usize = 32;
+
 /// The terms of a query.
 pub(super) struct QueryTerms {
     /// Each once.
@@ -150,7 +153,7 @@ pub(super) fn wanted(words: &str) -> QueryTerms {
     });
     let words: Vec<_> = words.collect();
     let mut joined: Vec<QueryTerm> = Vec::new();
-    for pair in words.windows(2) {
+    for pair in words.windows(2).take(MOST_PAIRS) {
         let ((at, first, bits), (next, second, others)) = (pair[0], pair[1]);
         let word = format!("{first}{second}");
         let text = stem(&word);
