@@ -299,26 +299,28 @@ fn beginning(json: &str, most: usize) -> (Cow<'_, str>, bool) {
     let inside = json
         .get(1..json.len().saturating_sub(1))
         .unwrap_or_default();
-    let next_escape = |text: &str| memchr::memchr(b'\\', text.as_bytes());
-    if inside.len() <= most && next_escape(inside).is_none() {
+    if inside.len() <= most && memchr::memchr(b'\\', inside.as_bytes()).is_none() {
         return (Cow::Borrowed(inside), false);
     }
-    let (mut text, mut left) = (String::with_capacity(most.min(inside.len())), inside);
-    while text.len() < most && !left.is_empty() {
-        let plain = next_escape(left).unwrap_or(left.len());
-        let plain = left.ceil_char_boundary(plain.min(most - text.len()));
-        let (piece, rest) = left.split_at(plain);
-        text.push_str(piece);
-        left = rest;
-        if rest.starts_with('\\') {
-            let Some((character, length)) = unescaped(rest.as_bytes()) else {
+    let mut escapes = memchr::memchr_iter(b'\\', inside.as_bytes());
+    let (mut text, mut at) = (String::with_capacity(most.min(inside.len())), 0);
+    while text.len() < most && at < inside.len() {
+        // The second of two backslashes was read with the first.
+        let escape = escapes.find(|escape| *escape >= at);
+        let end = at.saturating_add(most - text.len());
+        let end = inside.ceil_char_boundary(escape.unwrap_or(inside.len()).min(end));
+        text.push_str(inside.get(at..end).unwrap_or_default());
+        at = end;
+        if escape == Some(at) {
+            let rest = inside.as_bytes().get(at..).unwrap_or_default();
+            let Some((character, length)) = unescaped(rest) else {
                 break;
             };
             text.push(character);
-            left = rest.get(length..).unwrap_or_default();
+            at += length;
         }
     }
-    (Cow::Owned(text), !left.is_empty())
+    (Cow::Owned(text), at < inside.len())
 }
 
 /// Bytes of an escape, of which two may stand for one character.
