@@ -17,8 +17,15 @@ test("a changed tool is compared and approved, and only as it was shown", async 
   writeFileSync(here.marker, "");
   await here.rest("POST", "/servers/bookings/restart");
   assert.equal(await held("bookings"), 1);
-  const { page, go, close } = await visitor(here, { expected: [/status of 409/, /status of 4\d\d/] });
+  const who = await visitor(here, { expected: [/status of 409/, /status of 4\d\d/] });
+  const { page, go, close } = who;
   await go("/ui/review/bookings");
+  // On a phone nothing is offered before it was seen.
+  await who.wear({ width: 390 });
+  const top = async (what) => (await page.locator(what).first().boundingBox()).y;
+  const order = await Promise.all([".diff", ".decide", ".decided, .cols > .hint"].map(top));
+  assert.deepEqual(order, [...order].sort((a, b) => a - b), "the change, the decision, and what was decided before");
+  await who.wear({ width: 1280 });
   await page.getByText(/What matters:.*No longer declares itself destructive/).waitFor();
   assert.match(await page.locator(".diff ins", { hasText: "tell the guests" }).innerText(), /and tell the guests/);
   // It changes back and forth while somebody reads: what was shown cannot be approved any more.

@@ -145,7 +145,7 @@ export function review(wanted, frame) {
     const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing awaits your approval" : `${count(n, "server awaits", "servers await")} your approval`),
       h("p.sub", "Agents cannot see or use held servers and tools until you approve them.")));
     if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("Nothing is held.", "mcpproxy holds servers that an agent adds or changes, tools that change, and definitions that look dangerous. They are listed here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided, undo)];
-    return [title, h("div.cols.left", list(), h("div", article(), shown.entry && !shown.server.quarantined && !shown.server.demo ? trust(name, shown.entry, act) : null, ofAll()))];
+    return [title, h("div.cols.left", list(), h("div", article(), shown.entry && !shown.server.quarantined && !shown.server.demo ? trust(name, shown.entry, act) : null, ofAll()), decidedList(decided, undo))];
   }
 
   const ofAll = () => (settings ? trustOfAll(settings, act) : null);
@@ -155,7 +155,7 @@ export function review(wanted, frame) {
     const line = (one) => h("li", { "data-row": "", "data-key": one.name }, h("a", { href: `/ui/review/${part(one.name)}`, "aria-current": one.name === name ? "true" : undefined },
       h("b", said(one.name)), one.quarantined ? state("held", "quarantined") : one.held ? state("held", `${one.held} held`) : state("ready", "nothing held"),
       h("span.small", one.quarantined ? `${one.transport ?? "broken"}, ${one.tools ? count(one.tools, "tool") : "no tools known"}` : "trusted server")));
-    return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)), decidedList(decided, undo));
+    return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)));
   }
 
   function article() {
