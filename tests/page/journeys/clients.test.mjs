@@ -163,6 +163,9 @@ test("the place of clients shows the versions and the open sessions of each, fro
   await shows("client cursor", /Versions 2\.1, 2\.0(?![^]*open)/);
   const other = await agent(here, "my-own-agent");
   await shows("program my-own-agent", /Connected[^]*1 session open/);
+  await agentCalls(here, "bookings__find_rooms", {}, "my-script");
+  await shows("program my-script", /No open session/);
+  assert.match(await page.locator("tr.group").allInnerTexts().then((groups) => groups.join()), /Called before/);
   await isSound({ page, width: 1280 }, "clients with sessions");
   await other.end();
   await close();

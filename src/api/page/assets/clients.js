@@ -121,11 +121,16 @@ export function clients(frame) {
     return [...programsOf(one).map((program) => program.last), ...shown].filter(Boolean).sort().at(-1);
   }
 
-  const isSeen = (one) => Boolean(lastCall(one)) || sessionsOf(programsOf(one)).length > 0;
+  const isOpen = (its) => sessionsOf(its).length > 0;
 
-  const isHere = (one) => one.connected || isSeen(one);
+  const isSeen = (one) => Boolean(lastCall(one)) || isOpen(programsOf(one));
+
+  const isHere = (one) => one.connected || isOpen(programsOf(one));
 
   const isRefused = (one) => one.connected && isRequired && one.shows_token === false;
+
+  /** How programs stand whose file is not known to name mcpproxy. */
+  const session = (its) => (isOpen(its) ? state("ready", "Connected") : state("off", "No open session"));
 
   /** How it stands, why, and what comes next. */
   function standing(one) {
@@ -134,7 +139,7 @@ export function clients(frame) {
     const starts = ownOf(one).map((server) => server.written_name);
     const twice = starts.length ? [`The client also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " to mcpproxy, which starts each server once for all clients")] : null;
     if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["The client’s file names mcpproxy, but the client has not connected yet.", next("restart the client; it reads the file only when it starts")]];
-    if (isSeen(one)) return [state("ready", "Connected"), "The client connects, but this file does not name mcpproxy."];
+    if (isSeen(one)) return [session(programsOf(one)), "The client connects, but this file does not name mcpproxy."];
     if (one.error) return [state("err", "Not connected"), [h("span.bad", "mcpproxy cannot use the client’s file: ", sentence(one.error)), next("correct the file, then look again")]];
     return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `The client’s file has ${count(starts.length, "server")}`, twiceOf(one).length ? `; mcpproxy also has ${some(twiceOf(one).map((server) => server.written_name), 3)}, so ${twiceOf(one).length === 1 ? "it starts" : "they start"} twice` : "") : null];
   }
@@ -189,26 +194,27 @@ export function clients(frame) {
 
   function groups(shown) {
     const other = (program) => row(`program ${program.name}`, [
-      head("grow", said(program.name)), cell("", state("ready", "Connected")), cell("full", h("span.dim", "The client’s file is on another machine or unknown to mcpproxy"), present([program])),
+      head("grow", said(program.name)), cell("", session([program])), cell("full", h("span.dim", "The client’s file is on another machine or unknown to mcpproxy"), present([program])),
       cell("act full", go("Show its calls", `/ui/activity?client=${part(program.name)}`, "btn small")), labelled("r", "calls, 30 d", number(program.calls)), program.last ? labelled("r", "last call", ago(program.last)) : cell("r dim hide", "–"),
     ]);
     const of = (title, rows) => (rows.length ? [h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "6" }, title)), rows] : null);
     return [
       of("Need you", shown.filter(needs).map(line)),
-      of("Connected", [...shown.filter((one) => isHere(one) && !needs(one)).map(line), ...others().map(other)]),
-      of("Not connected", shown.filter((one) => !isHere(one)).map(line)),
+      of("Connected", [...shown.filter((one) => isHere(one) && !needs(one)).map(line), ...others().filter((program) => isOpen([program])).map(other)]),
+      of("Called before", [...shown.filter((one) => isSeen(one) && !isHere(one)).map(line), ...others().filter((program) => !isOpen([program])).map(other)]),
+      of("Not connected", shown.filter((one) => !isSeen(one) && !isHere(one)).map(line)),
     ].filter(Boolean);
   }
 
   const summary = () => {
     const waiting = list?.clients.filter(needs).length ?? 0;
-    const connected = (list?.clients.filter(isHere).length ?? 0) + (list ? others().length : 0);
+    const connected = (list?.clients.filter(isHere).length ?? 0) + (list ? others().filter((program) => isOpen([program])).length : 0);
     return `${count(connected, "client")}${waiting ? `, ${waiting === 1 ? "1 needs" : `${waiting} need`} you` : ""}`;
   };
 
   function render() {
     if (!list) return it.failure ? failed(it.failure) : null;
-    const shown = list.clients.filter((one) => isAll || one.found || isHere(one));
+    const shown = list.clients.filter((one) => isAll || one.found || one.connected || isSeen(one));
     const absent = list.clients.length - shown.length;
     return [
       it.failure ? failed(it.failure) : null,
