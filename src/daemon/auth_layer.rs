@@ -84,8 +84,7 @@ impl AuthLayer {
             Ok(Sender::Operator(caller, pass)) => {
                 request.extensions_mut().insert(caller);
                 request.extensions_mut().insert(pass);
-                // A request that is being answered is somebody who is there.
-                let _present = self.inbound.presence().enter();
+                let _present = self.inbound.presence().enter_operator();
                 let access = self.access.clone();
                 let closing = self.closing.clone();
                 let revoked = async move {
