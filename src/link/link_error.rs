@@ -82,6 +82,9 @@ pub enum LinkError {
     /// The upstream finds that the request's headers do not say what its body says. It was not processed.
     #[error("the server says that headers and body differ: {0}")]
     HeaderMismatch(String),
+    /// The server had forgotten the session, and its lists have not been read in the new one. The request was not processed.
+    #[error("its session had expired and was opened again")]
+    SessionRenewed,
     /// What answers is the daemon that asks. The request was not processed.
     #[error("{IS_OURSELVES}")]
     Ourselves,
@@ -123,6 +126,7 @@ impl LinkError {
             Self::Tls(_) => "no secure connection".to_owned(),
             Self::Lost(_) | Self::NotHttp => "connection lost".to_owned(),
             Self::Broken(_) => "it did not answer as an MCP server does".to_owned(),
+            Self::SessionRenewed => "its session had expired".to_owned(),
             Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
             Self::Ourselves => self.to_string(),
             Self::Status {

@@ -207,6 +207,22 @@ impl Link {
         }
     }
 
+    /// The number of the session that it has now; 0 where sessions are not renewed.
+    pub fn session_number(&self) -> u64 {
+        match self {
+            Self::Http(link) => link.session_number(),
+            Self::Stdio(_) | Self::LegacySse(_) => 0,
+        }
+    }
+
+    /// The server's lists were read in the session of this number, and calls are checked against them. Until then, clients' requests
+    /// fail in a session that took the place of a lost one.
+    pub fn lists_read_in(&self, session_number: u64) {
+        if let Self::Http(link) = self {
+            link.lists_read_in(session_number);
+        }
+    }
+
     /// Sends a notification.
     pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         match self {

@@ -123,6 +123,7 @@ impl Withdrawal {
             | LinkError::NoProxy(_)
             | LinkError::Tls(_)
             | LinkError::HeaderMismatch(_)
+            | LinkError::SessionRenewed
             | LinkError::Ourselves
             | LinkError::Status { .. } => self.settle(),
             LinkError::Lost(_) | LinkError::NotHttp | LinkError::Broken(_) => (),

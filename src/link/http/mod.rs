@@ -126,6 +126,7 @@ impl HttpLink {
     ) -> Result<HttpExchange, LinkError> {
         let id = Id::ours(number);
         let frame = request_frame(&id, method, params);
+        let is_call = purpose.is_call();
         // Where requests are stateless, nothing comes but on their own streams.
         let (headers, slot) = if self.shared.session().is_stateless() {
             (of_request(method, params, mirrored), None)
@@ -136,7 +137,7 @@ impl HttpLink {
         let mut withdrawal = Withdrawal::new(self.clone(), number, slot);
         let sent = {
             let sent_in = &mut withdrawal.sent_in;
-            let request = pin!(self.shared.request(&id, frame, &headers, sent_in));
+            let request = pin!(self.shared.request(&id, frame, &headers, is_call, sent_in));
             self.shared.tasks.unless_closed(request).await
         };
         match sent {
@@ -164,6 +165,19 @@ impl HttpLink {
     /// Whether the server gave it a session.
     pub fn has_session(&self) -> bool {
         self.shared.session().has_id()
+    }
+
+    /// See [`super::Link::session_number`].
+    pub(super) fn session_number(&self) -> u64 {
+        self.shared.session().number
+    }
+
+    /// See [`super::Link::lists_read_in`].
+    pub(super) fn lists_read_in(&self, number: u64) {
+        let session = self.shared.session();
+        if session.number == number {
+            session.lists_read();
+        }
     }
 
     pub(super) fn in_flight(&self) -> &RequestsInFlight {

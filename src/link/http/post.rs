@@ -1,5 +1,5 @@
 //! Sending messages in the session of the moment. What a server refused because it does not know the session was not read, so it
-//! is sent once more in the next one.
+//! is sent once more in the next one; but a client's request only after the server's lists were read there, which its maker sees to.
 
 use std::sync::Arc;
 
@@ -23,15 +23,19 @@ enum Delivery {
 
 impl HttpShared {
     /// Posts a request and gives what comes back. `sent_in` is kept true while this waits: the session in which the server may be
-    /// working on the request.
+    /// working on the request. One of a client fails with [`LinkError::SessionRenewed`] while the lists of a new session are unread.
     pub(super) async fn request(
         self: &Arc<Self>,
         id: &Id,
         frame: MessageFrame,
         headers: &HeaderMap,
+        is_call: bool,
         sent_in: &mut Option<Arc<HttpSession>>,
     ) -> Result<Pull, LinkError> {
         let session = self.session();
+        if is_call && session.has_unread_lists() {
+            return Err(LinkError::SessionRenewed);
+        }
         *sent_in = Some(session.clone());
         let posted = self.server.post(&session, &frame, headers).await?;
         if let Some(refusal) = header_mismatch(&posted, &session) {
@@ -45,6 +49,9 @@ impl HttpShared {
         // Boxed, because it is large and seldom.
         let again = Box::pin(async {
             self.renew(session.number).await?;
+            if is_call {
+                return Err(LinkError::SessionRenewed);
+            }
             let session = self.session();
             *sent_in = Some(session.clone());
             let posted = self.server.post(&session, &frame, headers).await?;

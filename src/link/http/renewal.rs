@@ -127,7 +127,7 @@ impl HttpShared {
                 return Err(LinkError::Broken("initialize was refused".to_owned()));
             }
         };
-        let session = HttpSession::after(&self.session(), session_id, &result);
+        let session = HttpSession::renewed(&self.session(), session_id, &result);
         self.tell(&session, notification_frame(method::INITIALIZED, None))
             .await?;
         // Only now, with its handshake done, it is one for others to use.

@@ -1,6 +1,9 @@
 //! The session that a server's answer to `initialize` opened, or that there is none to open.
 
-use std::sync::OnceLock;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_LENGTH};
@@ -26,6 +29,8 @@ pub(super) struct HttpSession {
     stateless: bool,
     /// The headers of each message that is posted in it, once one was.
     of_messages: OnceLock<HeaderMap>,
+    /// It took the place of a lost one, and the server's lists were not read since: it may be another version of the server.
+    has_unread_lists: AtomicBool,
 }
 
 impl HttpSession {
@@ -38,6 +43,15 @@ impl HttpSession {
             revision: revision.and_then(|r| HeaderValue::try_from(r).ok()),
             stateless: false,
             of_messages: OnceLock::new(),
+            has_unread_lists: AtomicBool::new(false),
+        }
+    }
+
+    /// The session after one that was lost.
+    pub(super) fn renewed(previous: &Self, id: Option<HeaderValue>, initialized: &Raw) -> Self {
+        Self {
+            has_unread_lists: AtomicBool::new(true),
+            ..Self::after(previous, id, initialized)
         }
     }
 
@@ -49,12 +63,23 @@ impl HttpSession {
             revision: revision.map(|revision| HeaderValue::from_static(revision.as_str())),
             stateless: revision.is_some(),
             of_messages: OnceLock::new(),
+            has_unread_lists: AtomicBool::new(false),
         }
     }
 
     /// Whether requests are stateless.
     pub(super) fn is_stateless(&self) -> bool {
         self.stateless
+    }
+
+    /// Whether the lists that calls are checked against were read before it.
+    pub(super) fn has_unread_lists(&self) -> bool {
+        self.has_unread_lists.load(Ordering::Acquire)
+    }
+
+    /// The lists have been read in it, and calls are checked against them.
+    pub(super) fn lists_read(&self) {
+        self.has_unread_lists.store(false, Ordering::Release);
     }
 
     /// Whether the server gave it an id: only then can it be lost, and a cut stream be resumed.

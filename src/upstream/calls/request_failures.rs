@@ -73,6 +73,7 @@ impl Upstream {
             LinkError::NotDelivered(_)
             | LinkError::NoHost(_)
             | LinkError::NoProxy(_)
+            | LinkError::SessionRenewed
             | LinkError::Tls(_) => (
                 ErrorCode::ServerUnavailable,
                 format!("the server {name:?} cannot be reached"),

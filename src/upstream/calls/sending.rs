@@ -181,12 +181,18 @@ impl Upstream {
                     live = Box::pin(self.connected()).await.map_err(stopped)?;
                     clock.resume(Instant::now());
                 }
-                // Nothing was processed; what the server wants in headers stands in its definitions.
-                Err(LinkError::HeaderMismatch(why)) if first => {
-                    tracing::debug!(server = %self.name(), why, "the server is listed again: its definitions may have changed");
+                // Nothing was processed. What the server wants in headers stands in its definitions, and who has forgotten a session may
+                // be another version.
+                Err(error @ (LinkError::HeaderMismatch(_) | LinkError::SessionRenewed))
+                    if first =>
+                {
+                    tracing::debug!(server = %self.name(), %error, "the server is listed again: its definitions may have changed");
+                    clock.hold(Instant::now());
+                    outgoing.course.enter(CallStage::Waiting);
                     let (done, listed) = oneshot::channel();
                     let command = Command::Relist(live.incarnation, done);
                     Box::pin(self.listed(command, listed, timeout)).await;
+                    clock.resume(Instant::now());
                 }
                 Err(error) => return Err(self.failure(&error).into()),
             }

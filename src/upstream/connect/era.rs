@@ -99,6 +99,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
             | LinkError::Tls(_)
             | LinkError::Lost(_)
             | LinkError::NotHttp
+            | LinkError::SessionRenewed
             | LinkError::Ourselves
             | LinkError::Status { status: 401, .. }),
         ) => Err(ProbeError::Link(error)),

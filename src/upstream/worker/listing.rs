@@ -59,6 +59,7 @@ impl Worker {
             known.revision,
         );
         let server = self.entry.name.clone();
+        self.life.relisting_in = link.session_number();
         let reading =
             async move { Box::pin(lists::read(&link, &server, initialize, revision)).await };
         let reading = reading.map_err(|error| error.to_string());
@@ -89,6 +90,7 @@ impl Worker {
                 tracing::warn!(%server, %reason, "server not listed again; last lists stay");
             }
         }
+        live.link.lists_read_in(self.life.relisting_in);
         if let Some(connected) = &mut self.life.open {
             connected.schedule.listing_ended(Instant::now());
             connected.note_unread();

@@ -94,7 +94,10 @@ pub(in crate::upstream) struct Life {
     waiters: Vec<oneshot::Sender<Result<Arc<Live>, ConnectError>>>,
     /// Notified when a call waits for the attempt, which then starts without waiting for its turn.
     urgent: Arc<Notify>,
+    /// The listing that runs.
     relisting: Option<BoxFuture<'static, Result<ReadLists, String>>>,
+    /// The session of the connection when that began.
+    relisting_in: u64,
     pinging: Option<BoxFuture<'static, SignOfLife>>,
     /// How the server takes pings, as far as it was seen.
     ping_habit: PingHabit,
@@ -183,6 +186,7 @@ impl Life {
             waiters: Vec::new(),
             urgent: Arc::default(),
             relisting: None,
+            relisting_in: 0,
             pinging: None,
             ping_habit: PingHabit::Unknown,
             answering: FuturesUnordered::new(),
