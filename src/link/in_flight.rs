@@ -32,7 +32,7 @@ impl Purpose {
         }
     }
 
-    pub(super) fn is_call(&self) -> bool {
+    fn is_call(&self) -> bool {
         matches!(self, Self::Call | Self::OfTask(_))
     }
 }

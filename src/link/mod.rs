@@ -66,6 +66,8 @@ pub enum Link {
 pub enum Maker {
     /// A client.
     Client,
+    /// A client whose request was sent before, and was certainly not processed then.
+    ClientAgain,
     /// We, for no client.
     Ourselves,
 }
@@ -171,7 +173,7 @@ impl Link {
         maker: Maker,
     ) -> Result<Exchange, LinkError> {
         let purpose = match maker {
-            Maker::Client => Purpose::of_client(method, params),
+            Maker::Client | Maker::ClientAgain => Purpose::of_client(method, params),
             Maker::Ourselves => Purpose::Own,
         };
         match self {
@@ -181,7 +183,7 @@ impl Link {
             }
             // Boxed, because each future around these would be as large, and is moved when it begins.
             Self::Http(link) => {
-                let called = Box::pin(link.call(number, method, params, mirrored, purpose));
+                let called = Box::pin(link.call(number, method, params, mirrored, purpose, maker));
                 let exchange = called.await?;
                 Ok(Exchange::Http(Box::new(exchange)))
             }

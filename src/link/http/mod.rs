@@ -27,8 +27,8 @@ use self::{
     session::HttpSession,
 };
 use super::{
-    Connection, Endpoint, EndpointError, GOODBYE, LinkError, Purpose, RequestsInFlight, news_queue,
-    tasks::LinkTasks,
+    Connection, Endpoint, EndpointError, GOODBYE, LinkError, Maker, Purpose, RequestsInFlight,
+    news_queue, tasks::LinkTasks,
 };
 use crate::wire::{
     Id, Outcome, Raw, RequestNumbers, Revision, header_params::HeaderParam, method,
@@ -123,10 +123,10 @@ impl HttpLink {
         params: Option<&Raw>,
         mirrored: &[HeaderParam],
         purpose: Purpose,
+        maker: Maker,
     ) -> Result<HttpExchange, LinkError> {
         let id = Id::ours(number);
         let frame = request_frame(&id, method, params);
-        let is_call = purpose.is_call();
         // Where requests are stateless, nothing comes but on their own streams.
         let (headers, slot) = if self.shared.session().is_stateless() {
             (of_request(method, params, mirrored), None)
@@ -137,7 +137,7 @@ impl HttpLink {
         let mut withdrawal = Withdrawal::new(self.clone(), number, slot);
         let sent = {
             let sent_in = &mut withdrawal.sent_in;
-            let request = pin!(self.shared.request(&id, frame, &headers, is_call, sent_in));
+            let request = pin!(self.shared.request(&id, frame, &headers, maker, sent_in));
             self.shared.tasks.unless_closed(request).await
         };
         match sent {

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use super::{pull::Pull, renewal::session_unknown, server::HttpShared, session::HttpSession};
 use crate::{
     link::{
-        ACCEPTANCE, LinkError,
+        ACCEPTANCE, LinkError, Maker,
         remote::{HttpRefusal, Posted, linger},
     },
     wire::{Id, MessageFrame, RpcError},
@@ -29,11 +29,11 @@ impl HttpShared {
         id: &Id,
         frame: MessageFrame,
         headers: &HeaderMap,
-        is_call: bool,
+        maker: Maker,
         sent_in: &mut Option<Arc<HttpSession>>,
     ) -> Result<Pull, LinkError> {
         let session = self.session();
-        if is_call && session.has_unread_lists() {
+        if maker != Maker::Ourselves && session.has_unread_lists() {
             return Err(LinkError::SessionRenewed);
         }
         *sent_in = Some(session.clone());
@@ -42,14 +42,15 @@ impl HttpShared {
             let why = self.server.excerpt(&refusal.body);
             return Err(LinkError::HeaderMismatch(why));
         }
-        if !is_refused_unread(&posted, &session) {
+        // Refused twice, it is the request and not the session that the server does not take.
+        if maker == Maker::ClientAgain || !is_refused_unread(&posted, &session) {
             return Pull::of(self, id, session, posted);
         }
         *sent_in = None;
         // Boxed, because it is large and seldom.
         let again = Box::pin(async {
             self.renew(session.number).await?;
-            if is_call {
+            if maker == Maker::Client {
                 return Err(LinkError::SessionRenewed);
             }
             let session = self.session();

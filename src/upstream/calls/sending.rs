@@ -144,7 +144,12 @@ impl Upstream {
                 slot.set_server_busy(true);
             }
             let sent = {
-                let (link, params, maker) = (&live.link, params.as_ref(), Maker::Client);
+                let (link, params) = (&live.link, params.as_ref());
+                let maker = if first {
+                    Maker::Client
+                } else {
+                    Maker::ClientAgain
+                };
                 // Pinned where it begins: whatever takes it by value would keep it once more.
                 let sending = pin!(link.call(number, method, params, mirrored, maker));
                 // Over HTTP nothing may come back before the answer, and that may never come.

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::{Endpoint, HttpExchange, HttpLink, connect_through};
 use crate::{
     link::{
-        Incoming, LinkError, News,
+        Incoming, LinkError, Maker, News,
         in_flight::Purpose,
         tests::{ODD, odd_server, soon},
     },
@@ -80,10 +80,14 @@ impl Client {
             r#"{{"name":"{tool}","arguments":{{}},"_meta":{{"progressToken":"p{number}"}}}}"#
         );
         let params = Raw::parse_str(&params).expect("JSON");
-        soon(
-            self.link
-                .call(number, "tools/call", Some(&params), &[], Purpose::Call),
-        )
+        soon(self.link.call(
+            number,
+            "tools/call",
+            Some(&params),
+            &[],
+            Purpose::Call,
+            Maker::Client,
+        ))
         .await
     }
 

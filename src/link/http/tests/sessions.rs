@@ -14,7 +14,7 @@ use super::{
     odd_server::{OddServer, Seen, empty, in_session, json},
     soon,
 };
-use crate::link::{LinkError, News, Purpose};
+use crate::link::{LinkError, Maker, News, Purpose};
 
 const CALLS: usize = 20;
 
@@ -134,7 +134,9 @@ async fn a_renewal_that_fails_fails_all_who_wait_and_the_link() {
 async fn a_request_of_our_own_is_sent_again_only_once() {
     let mut server = OddServer::after_handshake(|_| empty(404)).await;
     let client = Client::opened(&server.url).await;
-    let request = client.link.call(1, "tools/list", None, &[], Purpose::Own);
+    let request = client
+        .link
+        .call(1, "tools/list", None, &[], Purpose::Own, Maker::Ourselves);
     let refused = soon(request).await.err();
     assert!(
         matches!(refused, Some(LinkError::NotDelivered(_))),
@@ -145,6 +147,36 @@ async fn a_request_of_our_own_is_sent_again_only_once() {
         .into_iter()
         .filter(|seen| seen.what() == "tools/list");
     assert_eq!(lists.count(), 2);
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_again_was_not_refused_for_its_session() {
+    let mut server = OddServer::after_handshake(|_| empty(404)).await;
+    let client = Client::opened(&server.url).await;
+    let first = client.call(1, "x").await.err();
+    assert!(
+        matches!(first, Some(LinkError::SessionRenewed)),
+        "{first:?}"
+    );
+    client.link.lists_read_in(client.link.session_number());
+    let again = client.link.call(
+        1,
+        "tools/call",
+        None,
+        &[],
+        Purpose::Call,
+        Maker::ClientAgain,
+    );
+    let refused = soon(again).await.err();
+    assert!(
+        matches!(refused, Some(LinkError::Status { status: 404, .. })),
+        "{refused:?}"
+    );
+    let openings = server
+        .rest()
+        .into_iter()
+        .filter(|seen| seen.what() == "initialize");
+    assert_eq!(openings.count(), 2);
 }
 
 #[tokio::test]
