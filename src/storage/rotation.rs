@@ -9,12 +9,17 @@ use std::{
 /// Sets a file aside, and keeps so many of those that were.
 pub fn rotate(path: &Path, kept: u32) -> io::Result<()> {
     for number in (1..kept).rev() {
-        match fs::rename(set_aside(path, number), set_aside(path, number + 1)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        rename_if_there(&set_aside(path, number), &set_aside(path, number + 1))?;
     }
-    fs::rename(path, set_aside(path, 1))
+    rename_if_there(path, &set_aside(path, 1))
+}
+
+/// A file that somebody moved away or deleted makes room, too.
+fn rename_if_there(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        renamed => renamed,
+    }
 }
 
 /// Where the file of this number is; 1 is the newest.

@@ -122,4 +122,18 @@ mod tests {
         assert_eq!(read("daemon.log").expect("a file"), "5\n");
         assert_eq!(read("daemon.log.1").expect("a file"), "333\n444\n");
     }
+
+    #[test]
+    fn a_file_that_was_moved_away_is_followed_by_a_new_one() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("daemon.log");
+        let mut log = Rotating::open_with(&path, 8).expect("writable");
+        log.write_all(b"1111\n").expect("writable");
+        fs::remove_file(&path).expect("a file");
+        for line in ["2222\n", "3333\n"] {
+            log.write_all(line.as_bytes()).expect("writable");
+        }
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "3333\n");
+        assert!(folder.path().join("daemon.log.1").exists());
+    }
 }
