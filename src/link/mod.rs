@@ -252,16 +252,24 @@ impl Link {
     pub fn refuse(&self, id: Id, error: &RpcError) {
         let outcome = Outcome::Error(error.to_raw());
         let link = self.clone();
-        let refusing = async move {
-            if let Err(error) = link.answer(&id, &outcome).await {
-                tracing::debug!(%error, "a question of the server could not be refused");
+        self.finish_soon(async move { link.answer(&id, &outcome).await });
+    }
+
+    /// Sends an answer to the upstream without waiting until it is sent.
+    pub fn finish_soon(
+        &self,
+        answering: impl Future<Output = Result<(), LinkError>> + Send + 'static,
+    ) {
+        let answering = async move {
+            if let Err(error) = answering.await {
+                tracing::debug!(%error, "a question of the server could not be answered");
             }
         };
         match self {
             // Never waits.
-            Self::Stdio(_) => drop(refusing.now_or_never()),
-            Self::Http(link) => drop(link.tasks().spawn(refusing)),
-            Self::LegacySse(link) => drop(link.tasks().spawn(refusing)),
+            Self::Stdio(_) => drop(answering.now_or_never()),
+            Self::Http(link) => drop(link.tasks().spawn(answering)),
+            Self::LegacySse(link) => drop(link.tasks().spawn(answering)),
         }
     }
 }

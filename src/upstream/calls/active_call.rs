@@ -8,6 +8,7 @@ use super::{
     call_clock::CallClock,
     call_guards::{InFlightGuard, QuestionStream},
     log_subscriptions::LogSubscription,
+    own_answer::OwnAnswer,
     request_slots::RequestSlot,
 };
 use crate::{
@@ -24,6 +25,7 @@ pub struct ActiveCall {
     pub(in crate::upstream) link: Link,
     /// Questions of the server that were given out and not answered.
     pub(in crate::upstream) open: Vec<Request>,
+    pub(super) own_answer: OwnAnswer,
     /// The server has answered.
     pub(in crate::upstream) is_answered: bool,
     pub(in crate::upstream) in_flight: InFlightGuard,
@@ -40,9 +42,11 @@ impl ActiveCall {
     }
 
     /// The next message; the answer is the last. The clock restarts at each progress notification. Answers questions itself that no
-    /// client has to see.
+    /// client has to see. Cancel-safe.
     pub async fn next(&mut self) -> Result<Incoming> {
         loop {
+            let sent = self.own_answer.sent().await;
+            sent.map_err(|error| self.in_flight.upstream().failure(&error))?;
             let arrived = {
                 // Pinned where it begins: whatever takes it by value would keep it once more.
                 let arriving = pin!(self.exchange.next());
@@ -66,9 +70,9 @@ impl ActiveCall {
                     self.clock.progress(Instant::now());
                 }
                 Incoming::Question(question) => {
-                    if let Some(outcome) = self.in_flight.upstream().0.own_answer(question) {
-                        // Boxed, because it is large and seldom.
-                        Box::pin(self.answer(&question.id, &outcome)).await?;
+                    if let Some(outcome) = self.in_flight.own_answer(question) {
+                        let link = self.link.clone();
+                        self.own_answer = OwnAnswer::to(link, question.id.clone(), outcome);
                         continue;
                     }
                     self.open.push(question.clone());
@@ -104,7 +108,7 @@ impl ActiveCall {
     /// Stops the clock: the call waits for its client, not for the server.
     pub fn hold(&mut self) {
         if self.clock.hold(Instant::now()) {
-            self.in_flight.upstream().0.usage.hold();
+            self.in_flight.hold();
         }
     }
 
@@ -122,7 +126,7 @@ impl ActiveCall {
     /// Lets the clock go on.
     pub fn resume(&mut self) {
         if self.clock.is_held() && self.clock.resume(Instant::now()) {
-            self.in_flight.upstream().0.usage.resume();
+            self.in_flight.resume();
         }
     }
 
@@ -156,6 +160,7 @@ impl Drop for ActiveCall {
     /// may belong to another call of the client, or to something that goes on after the answer.
     fn drop(&mut self) {
         self.resume();
+        self.own_answer.send_soon(&self.link);
         for question in self.open.drain(..) {
             if self.is_answered {
                 self.link.news().post(News::Question(question));

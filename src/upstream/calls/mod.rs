@@ -7,6 +7,7 @@ pub(in crate::upstream) mod client_streams;
 pub(in crate::upstream) mod followed;
 pub(in crate::upstream) mod handle;
 pub(in crate::upstream) mod log_subscriptions;
+mod own_answer;
 pub(in crate::upstream) mod questions;
 mod request_failures;
 pub(in crate::upstream) mod request_slots;

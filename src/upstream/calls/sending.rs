@@ -13,6 +13,7 @@ use super::{
     call_clock::CallClock,
     call_guards::{InFlightGuard, QuestionStream},
     handle::{Command, Live},
+    own_answer::OwnAnswer,
     request_slots::{NoSlot, RequestSlot},
     topic::NewsTopic,
 };
@@ -168,6 +169,7 @@ impl Upstream {
                         revision,
                         link: live.link.clone(),
                         open: Vec::new(),
+                        own_answer: OwnAnswer::default(),
                         is_answered: false,
                         in_flight,
                         _questions: question_stream,
