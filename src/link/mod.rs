@@ -354,20 +354,11 @@ impl<L> Connection<L> {
     }
 }
 
-/// How long a server over HTTP may take to accept a message that wants no answer.
-const ACCEPTANCE: Duration = Duration::from_secs(30);
-
-/// How long telling a server over HTTP of a withdrawal may take; later it is of no use.
-const WITHDRAWAL: Duration = Duration::from_secs(5);
-
-/// How long a goodbye may take.
-pub const GOODBYE: Duration = Duration::from_secs(2);
-
-/// Withdraws an own request.
+/// Withdraws a request: its client has gone, or its time is over, or it was one of our own.
 fn withdrawal_frame(number: u64) -> Bytes {
     let params = Raw::author(&serde_json::json!({
         "requestId": Id::ours(number).to_raw(),
-        "reason": "the client withdrew the request",
+        "reason": "nobody waits for the answer any more",
     }));
     notification_frame(method::CANCELLED, Some(&params))
 }

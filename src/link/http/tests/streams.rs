@@ -149,7 +149,7 @@ async fn a_caller_who_leaves_cancels_his_request() {
     let client = Client::opened(&server.url).await;
     let cancelled = |number| {
         format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"p{number}","reason":"the client withdrew the request"}}}}"#
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"p{number}","reason":"nobody waits for the answer any more"}}}}"#
         )
     };
 
