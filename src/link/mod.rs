@@ -18,8 +18,6 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
@@ -76,16 +74,22 @@ impl Link {
     /// From here on requests are stateless, as this revision wants it; with `None`, they belong to a connection that
     /// [`Link::initialize`] opens. The requests themselves say so too, and that is the caller's part.
     pub fn speak(&self, revision: Option<Revision>) {
+        // Elsewhere what is written says everything.
+        if let Some(link) = self.http() {
+            link.speak(revision);
+        }
+    }
+
+    fn http(&self) -> Option<&http::HttpLink> {
         match self {
-            Self::Http(link) => link.speak(revision),
-            // What is written there says everything.
-            Self::Stdio(_) | Self::LegacySse(_) => (),
+            Self::Http(link) => Some(link),
+            Self::Stdio(_) | Self::LegacySse(_) => None,
         }
     }
 
     /// Sends `initialize` and waits for the answer. Dropped before, nothing withdraws the request: the protocol forbids it.
     pub async fn initialize(&self, params: &Raw) -> Result<Outcome, LinkError> {
-        if let Self::Http(link) = self {
+        if let Some(link) = self.http() {
             return link.initialize(params).await;
         }
         let (number, maker) = (self.next_number(), Maker::Ourselves);
@@ -101,9 +105,9 @@ impl Link {
 
     /// Ends the handshake. Over HTTP the server is listened to from here on.
     pub async fn initialized(&self) -> Result<(), LinkError> {
-        match self {
-            Self::Http(link) => link.initialized().await,
-            Self::Stdio(_) | Self::LegacySse(_) => self.notify(method::INITIALIZED, None).await,
+        match self.http() {
+            Some(link) => link.initialized().await,
+            None => self.notify(method::INITIALIZED, None).await,
         }
     }
 
@@ -131,18 +135,12 @@ impl Link {
 
     /// The HTTP status with which the server refused to open a session; see [`http::HttpLink::refused_with`].
     pub fn refused_with(&self) -> Option<u16> {
-        match self {
-            Self::Http(link) => link.refused_with(),
-            Self::Stdio(_) | Self::LegacySse(_) => None,
-        }
+        self.http()?.refused_with()
     }
 
     /// Whether the server gave the connection a session, as remote servers may.
     pub fn has_session(&self) -> bool {
-        match self {
-            Self::Http(link) => link.has_session(),
-            Self::Stdio(_) | Self::LegacySse(_) => true,
-        }
+        self.http().is_none_or(http::HttpLink::has_session)
     }
 
     /// A number for a request of our own.
@@ -157,7 +155,7 @@ impl Link {
 
     /// Whether requests have headers.
     pub fn has_headers(&self) -> bool {
-        matches!(self, Self::Http(_))
+        self.http().is_some()
     }
 
     /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it. No other request has the
@@ -196,17 +194,14 @@ impl Link {
 
     /// Sends a `subscriptions/listen`, which stands beside the calls: what is attributed to one of them passes it by.
     pub async fn listen(&self, number: u64, params: &Raw) -> Result<Exchange, LinkError> {
-        match self {
-            Self::Stdio(link) => link
-                .call(number, method::LISTEN, Some(params), Purpose::Listening)
-                .map(Exchange::Stdio),
-            // Announcements come on a stream of their own.
-            Self::Http(_) | Self::LegacySse(_) => {
-                let maker = Maker::Ourselves;
-                self.call(number, method::LISTEN, Some(params), &[], maker)
-                    .await
-            }
+        if let Self::Stdio(link) = self {
+            let called = link.call(number, method::LISTEN, Some(params), Purpose::Listening);
+            return called.map(Exchange::Stdio);
         }
+        // Elsewhere announcements come on a stream of their own.
+        let maker = Maker::Ourselves;
+        self.call(number, method::LISTEN, Some(params), &[], maker)
+            .await
     }
 
     /// The number of the session that it has now; 0 where sessions are not renewed.

@@ -5,7 +5,7 @@ use std::{pin::Pin, sync::OnceLock};
 use tokio::{runtime::Handle, sync::Semaphore, task::AbortHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{GOODBYE, LinkError};
+use super::{LinkError, remote::GOODBYE};
 
 /// Limit: withdrawals on their way at once. Further ones wait for their turn, or their deadline.
 const WITHDRAWALS: usize = 16;

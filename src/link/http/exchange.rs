@@ -7,7 +7,8 @@ use bytes::Bytes;
 use super::{HttpLink, HttpSession, pull::Pull};
 use crate::{
     link::{
-        Incoming, LinkError, News, Slot, WITHDRAWAL, sorter::subscription_of, withdrawal_frame,
+        Incoming, LinkError, News, Slot, remote::WITHDRAWAL, sorter::subscription_of,
+        withdrawal_frame,
     },
     telemetry::log_context::LoggedWork,
     wire::method,

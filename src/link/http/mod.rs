@@ -27,8 +27,8 @@ use self::{
     session::HttpSession,
 };
 use super::{
-    Connection, Endpoint, EndpointError, GOODBYE, LinkError, Maker, Purpose, RequestsInFlight,
-    news_queue, tasks::LinkTasks,
+    Connection, Endpoint, EndpointError, LinkError, Maker, Purpose, RequestsInFlight, news_queue,
+    remote::GOODBYE, tasks::LinkTasks,
 };
 use crate::wire::{
     Id, Outcome, Raw, RequestNumbers, Revision, header_params::HeaderParam, method,

@@ -9,8 +9,8 @@ use http::HeaderMap;
 use super::{pull::Pull, renewal::session_unknown, server::HttpShared, session::HttpSession};
 use crate::{
     link::{
-        ACCEPTANCE, LinkError, Maker,
-        remote::{HttpRefusal, Posted, linger},
+        LinkError, Maker,
+        remote::{ACCEPTANCE, HttpRefusal, Posted, linger},
     },
     wire::{Id, MessageFrame, RpcError},
 };

@@ -10,8 +10,10 @@ use tokio_util::sync::CancellationToken;
 use super::LegacySseShared;
 use crate::{
     link::{
-        ACCEPTANCE, LinkError, WITHDRAWAL,
-        remote::{HttpRefusal, Posted, Reply, ServerBody, is_event_stream, linger},
+        LinkError,
+        remote::{
+            ACCEPTANCE, HttpRefusal, Posted, Reply, ServerBody, WITHDRAWAL, is_event_stream, linger,
+        },
         withdrawal_frame,
     },
     wire::{Id, Message},
