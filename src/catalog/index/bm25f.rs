@@ -70,14 +70,14 @@ pub(super) struct Means([f32; FIELDS]);
 impl Means {
     /// Of tools with these lengths.
     pub(super) fn of<'a>(lengths: impl Iterator<Item = &'a [u16; FIELDS]>) -> Self {
-        let (mut sums, mut count) = ([0_u32; FIELDS], 0_u16);
+        let (mut sums, mut tools) = ([0_usize; FIELDS], 0_usize);
         for lengths in lengths {
-            count = count.saturating_add(1);
+            tools += 1;
             for (sum, length) in sums.iter_mut().zip(lengths) {
-                *sum = sum.saturating_add(u32::from(*length));
+                *sum += usize::from(*length);
             }
         }
-        Self(sums.map(|sum| number(sum) / f32::from(count.max(1))))
+        Self(sums.map(|sum| count(sum) / count(tools.max(1))))
     }
 
     /// What `frequency` occurrences in one field of this length weigh.
