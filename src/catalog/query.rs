@@ -79,10 +79,12 @@ impl Query {
         if self.phrases.contains(&words) {
             return;
         }
-        if self.phrases.len() == MOST_PHRASES {
-            self.was_cut = true;
-        } else if !words.is_empty() {
-            self.phrases.push(words);
+        if !words.is_empty() {
+            if self.phrases.len() < MOST_PHRASES {
+                self.phrases.push(words);
+            } else {
+                self.was_cut = true;
+            }
         }
         self.add_words(phrase);
     }
@@ -301,6 +303,8 @@ mod tests {
         let many = |form: fn(usize) -> String| (0..12).map(form).collect::<String>();
         let query = check(&many(|i| format!("\"a{i} b\" ")), 8, 0, true);
         assert!(query.words.ends_with("a11 b"), "the others are words");
+        let eight: String = (0..8).map(|i| format!("\"a{i} b\" ")).collect();
+        check(&(eight + "\"\""), 8, 0, false);
         check(&"github: ".repeat(20), 0, 1, false);
         let query = check(&many(|i| format!("time:a{i} ")), 0, 8, true);
         assert_eq!(query.words, "time:a8 time:a9 time:a10 time:a11");
