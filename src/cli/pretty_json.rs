@@ -35,7 +35,7 @@ pub(super) fn pretty(json: &str) -> String {
                 new_line(&mut out, depth);
             }
             ':' => out.push_str(": "),
-            other => out.push(other),
+            other => push_json(other, &mut out),
         }
     }
     out
@@ -76,6 +76,7 @@ mod tests {
                 "{\n  \"b\": 1e400,\n  \"a\": [\n    12345678901234567890123,\n    \"x\\\", {y: \\\\\"\n  ]\n}",
             ),
             ("]]\"", "\n]\n]\""),
+            ("\u{9b}2J", r"\u009b2J"),
             ("\"\u{9b}2J\u{202e}\"", r#""\u009b2J\u202e""#),
         ] {
             assert_eq!(pretty(json), expected);
