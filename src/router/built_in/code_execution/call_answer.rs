@@ -1,7 +1,6 @@
 //! Writes what a script gets of a call: `{"ok": true, "result"}` or `{"ok": false, "error": {"code", "message", …}}`.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::{
     code_execution::limits,
@@ -11,8 +10,15 @@ use crate::{
     wire::{Outcome, Raw, tool_result},
 };
 
-#[derive(Default, Serialize)]
-struct CallAnswer<'a> {
+/// What a script gets of one call.
+pub(super) struct CallAnswer {
+    pub(super) json: Vec<u8>,
+    /// Why the call failed.
+    pub(super) failure: Option<String>,
+}
+
+#[derive(Serialize)]
+struct AnswerBody<'a> {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<CallFailure<'a>>,
@@ -32,24 +38,89 @@ struct CallFailure<'a> {
 }
 
 /// The step after a call that was wrong.
-pub(super) const NOT_SENT: &str =
+const NOT_SENT: &str =
     "Nothing ran. Write call_tool(server, tool, args), with args as a plain object.";
 
-/// The answer for a call that was made, or refused.
-pub(super) fn answer_for(called: &Result<Reply, RequestError>) -> Vec<u8> {
-    match called {
-        Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => write_result(result),
-        Ok(Reply::Passed(Outcome::Error(error))) => write_rpc_error(error),
-        Err(RequestError::Failed(failure)) => write_failure(failure),
-        Err(RequestError::Rpc(error)) => write_refusal("INVALID_ARGS", &error.message, NOT_SENT),
+impl CallAnswer {
+    /// Of a call that was made, or refused.
+    pub(super) fn of(called: &Result<Reply, RequestError>) -> Self {
+        match called {
+            Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => Self::result(result),
+            Ok(Reply::Passed(Outcome::Error(error))) => Self::rpc_error(error),
+            Err(RequestError::Failed(failure)) => Self::failed(failure),
+            Err(RequestError::Rpc(error)) => Self::not_sent(&error.message),
+        }
     }
-}
 
-/// Why a call failed, by its answer.
-pub(super) fn failure_in(answer: &[u8]) -> Option<String> {
-    let is_failure = answer.starts_with(br#"{"ok":false"#);
-    let answer: Value = is_failure.then(|| serde_json::from_slice(answer).ok())??;
-    Some(answer["error"]["message"].as_str()?.to_owned())
+    /// Of a call that was wrong.
+    pub(super) fn not_sent(why: &str) -> Self {
+        Self::refusal("INVALID_ARGS", why, NOT_SENT)
+    }
+
+    pub(super) fn refusal(code: &str, message: &str, hint: &str) -> Self {
+        Self::error(CallFailure {
+            code,
+            message,
+            hint: Some(hint),
+            ..CallFailure::default()
+        })
+    }
+
+    /// Where the results of a batch are too large with this one of so many bytes.
+    pub(super) fn too_large(size: usize) -> Self {
+        let message = format!(
+            "the call ran, but with its result of {size} bytes the batch exceeds {} MiB",
+            limits::RESULTS >> 20
+        );
+        let hint = "Ask for less at a time; check before you repeat it.";
+        Self::refusal("RESULT_TOO_LARGE", &message, hint)
+    }
+
+    /// A result of a server.
+    fn result(result: &Raw) -> Self {
+        let message = tool_result::says_error(result).then(|| error_text(result));
+        let error = message.as_deref().map(|message| CallFailure {
+            code: "UPSTREAM_ERROR",
+            message,
+            ..CallFailure::default()
+        });
+        Self::written(error, Some(result))
+    }
+
+    /// A JSON-RPC error of a server.
+    fn rpc_error(error: &Raw) -> Self {
+        let message = error.get("message").and_then(|message| message.string());
+        let code = error.get("code");
+        Self::error(CallFailure {
+            code: "UPSTREAM_ERROR",
+            message: message.as_deref().unwrap_or("the server refused the call"),
+            reason: code.as_ref().map(Raw::as_str),
+            hint: None,
+        })
+    }
+
+    fn failed(failure: &Failure) -> Self {
+        Self::error(CallFailure {
+            code: &script_code(failure.code),
+            message: &failure.error,
+            reason: Some(failure.code.as_str()),
+            hint: Some(&failure.hint),
+        })
+    }
+
+    fn error(error: CallFailure<'_>) -> Self {
+        Self::written(Some(error), None)
+    }
+
+    fn written(error: Option<CallFailure<'_>>, result: Option<&Raw>) -> Self {
+        let failure = error.as_ref().map(|error| error.message.to_owned());
+        let ok = error.is_none();
+        let json = serde_json::to_vec(&AnswerBody { ok, error, result });
+        Self {
+            json: json.expect("texts and raw JSON can be written to memory"),
+            failure,
+        }
+    }
 }
 
 /// How scripts know the codes of our failures.
@@ -69,22 +140,6 @@ fn script_code(code: ErrorCode) -> String {
     known.to_owned()
 }
 
-/// A result of a server.
-fn write_result(result: &Raw) -> Vec<u8> {
-    let is_error = tool_result::says_error(result);
-    let message = is_error.then(|| error_text(result));
-    let error = message.as_deref().map(|message| CallFailure {
-        code: "UPSTREAM_ERROR",
-        message,
-        ..CallFailure::default()
-    });
-    write_json(&CallAnswer {
-        ok: !is_error,
-        error,
-        result: Some(result),
-    })
-}
-
 /// The first text of a result that is an error.
 fn error_text(result: &Raw) -> String {
     let content = result.get("content");
@@ -97,64 +152,15 @@ fn error_text(result: &Raw) -> String {
     beginning(text, limits::SHOWN).to_owned()
 }
 
-/// A JSON-RPC error of a server.
-fn write_rpc_error(error: &Raw) -> Vec<u8> {
-    let message = error.get("message").and_then(|message| message.string());
-    let code = error.get("code");
-    write_error(CallFailure {
-        code: "UPSTREAM_ERROR",
-        message: message.as_deref().unwrap_or("the server refused the call"),
-        reason: code.as_ref().map(Raw::as_str),
-        hint: None,
-    })
-}
-
-fn write_failure(failure: &Failure) -> Vec<u8> {
-    write_error(CallFailure {
-        code: &script_code(failure.code),
-        message: &failure.error,
-        reason: Some(failure.code.as_str()),
-        hint: Some(&failure.hint),
-    })
-}
-
-pub(super) fn write_refusal(code: &str, message: &str, hint: &str) -> Vec<u8> {
-    write_error(CallFailure {
-        code,
-        message,
-        hint: Some(hint),
-        ..CallFailure::default()
-    })
-}
-
-/// Where the results of a batch are too large with this one of so many bytes.
-pub(super) fn write_too_large(size: usize) -> Vec<u8> {
-    let message = format!(
-        "the call ran, but with its result of {size} bytes the batch exceeds {} MiB",
-        limits::RESULTS >> 20
-    );
-    let hint = "Ask for less at a time; check before you repeat it.";
-    write_refusal("RESULT_TOO_LARGE", &message, hint)
-}
-
-fn write_error(error: CallFailure<'_>) -> Vec<u8> {
-    write_json(&CallAnswer {
-        error: Some(error),
-        ..CallAnswer::default()
-    })
-}
-
-fn write_json(answer: &CallAnswer<'_>) -> Vec<u8> {
-    serde_json::to_vec(answer).expect("texts and raw JSON can be written to memory")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(written: Vec<u8>, expected: &str) {
-        assert_eq!(String::from_utf8(written).expect("text"), expected);
+    fn check(answer: CallAnswer, expected: &str) {
+        let json = String::from_utf8(answer.json).expect("text");
+        assert_eq!(json, expected);
+        assert_eq!(answer.failure.is_some(), json.starts_with(r#"{"ok":false"#));
     }
 
     #[test]
@@ -162,34 +168,40 @@ mod tests {
         let raw = |text| Raw::parse_str(text).expect("JSON");
         let result = r#"{"content":[{"type":"video","x":1.10}],"isError":false}"#;
         check(
-            write_result(&raw(result)),
+            CallAnswer::result(&raw(result)),
             &format!(r#"{{"ok":true,"result":{result}}}"#),
         );
         let result = r#"{"content":[{"type":"text","text":"no such file"}],"isError":true}"#;
         let error = r#"{"code":"UPSTREAM_ERROR","message":"no such file"}"#;
         check(
-            write_result(&raw(result)),
+            CallAnswer::result(&raw(result)),
             &format!(r#"{{"ok":false,"error":{error},"result":{result}}}"#),
         );
         let silent = "the server reports an error without a text";
         assert_eq!(error_text(&raw(r#"{"isError":true}"#)), silent);
         let error = r#"{"code":"UPSTREAM_ERROR","message":"nope","reason":"-32000"}"#;
         check(
-            write_rpc_error(&raw(r#"{"code":-32000,"message":"nope"}"#)),
+            CallAnswer::rpc_error(&raw(r#"{"code":-32000,"message":"nope"}"#)),
             &format!(r#"{{"ok":false,"error":{error}}}"#),
         );
     }
 
     #[test]
+    fn a_result_that_does_not_fit_counts_as_a_failure() {
+        let failure = CallAnswer::too_large(1).failure.expect("one");
+        assert!(failure.starts_with("the call ran, but"), "{failure}");
+    }
+
+    #[test]
     fn failures_have_codes_of_scripts_and_of_everybody() {
-        let check = |code: ErrorCode, expected: &str| assert_eq!(script_code(code), expected);
-        check(ErrorCode::AccessDenied, "ACCESS_DENIED");
-        check(ErrorCode::ServerQuarantined, "QUARANTINED");
-        check(ErrorCode::ConnectionLost, "UPSTREAM_ERROR");
-        check(ErrorCode::UnknownTool, "UNKNOWN_TOOL");
-        check(ErrorCode::WrongVariant, "DESTRUCTIVE_NOT_ALLOWED");
+        let check_code = |code: ErrorCode, expected: &str| assert_eq!(script_code(code), expected);
+        check_code(ErrorCode::AccessDenied, "ACCESS_DENIED");
+        check_code(ErrorCode::ServerQuarantined, "QUARANTINED");
+        check_code(ErrorCode::ConnectionLost, "UPSTREAM_ERROR");
+        check_code(ErrorCode::UnknownTool, "UNKNOWN_TOOL");
+        check_code(ErrorCode::WrongVariant, "DESTRUCTIVE_NOT_ALLOWED");
         let failure = Failure::new(ErrorCode::ToolHeld, "it is held", "Ask.");
         let expected = r#"{"ok":false,"error":{"code":"TOOL_HELD","message":"it is held","reason":"tool_held","hint":"Ask."}}"#;
-        assert_eq!(write_failure(&failure), expected.as_bytes());
+        check(CallAnswer::failed(&failure), expected);
     }
 }

@@ -5,7 +5,7 @@ use futures_util::{
     stream::{self, StreamExt},
 };
 
-use super::{ScriptRequest, arguments::InnerCall, call_answer, progress::Progress};
+use super::{ScriptRequest, arguments::InnerCall, call_answer::CallAnswer, progress::Progress};
 use crate::{
     code_execution::limits,
     failure::{ErrorCode, Failure},
@@ -45,45 +45,40 @@ impl<'a> InnerCalls<'a> {
         max_parallel: usize,
     ) -> Vec<u8> {
         let at_once = max_parallel.clamp(1, limits::MAX_PARALLEL);
-        let each = calls.iter().map(|call| self.answer(call));
-        let each: Vec<BoxFuture<'_, Vec<u8>>> = each.collect();
-        let mut each = stream::iter(each).buffered(at_once);
-        let mut answers = vec![b'['];
-        let answering = async {
-            while let Some(answer) = each.next().await {
-                if answers.len() > 1 {
-                    answers.push(b',');
+        let answering: Vec<BoxFuture<'_, CallAnswer>> =
+            calls.iter().map(|call| self.answer(call)).collect();
+        let mut answers = stream::iter(answering).buffered(at_once);
+        let mut written = vec![b'['];
+        let writing = async {
+            while let Some(mut answer) = answers.next().await {
+                if written.len() > 1 {
+                    written.push(b',');
                 }
-                if answers.len() + answer.len() > limits::RESULTS {
-                    answers.extend_from_slice(&call_answer::write_too_large(answer.len()));
-                } else {
-                    answers.extend_from_slice(&answer);
+                if written.len() + answer.json.len() > limits::RESULTS {
+                    answer = CallAnswer::too_large(answer.json.len());
                 }
-                self.progress
-                    .count(call_answer::failure_in(&answer).as_deref());
+                written.extend_from_slice(&answer.json);
+                self.progress.count(answer.failure.as_deref());
             }
         };
-        self.progress.with_progress(Box::pin(answering)).await;
-        answers.push(b']');
-        answers
+        self.progress.with_progress(Box::pin(writing)).await;
+        written.push(b']');
+        written
     }
 
-    /// Makes a call, or refuses it, and gives the JSON of its outcome.
-    fn answer<'s>(&'s self, call: &'s Result<InnerCall, String>) -> BoxFuture<'s, Vec<u8>> {
+    /// Makes a call, or refuses it.
+    fn answer<'s>(&'s self, call: &'s Result<InnerCall, String>) -> BoxFuture<'s, CallAnswer> {
         Box::pin(async move {
             let call = match call {
                 Ok(call) => call,
-                Err(why) => {
-                    return call_answer::write_refusal("INVALID_ARGS", why, call_answer::NOT_SENT);
-                }
+                Err(why) => return CallAnswer::not_sent(why),
             };
             if !self.request.allows(&call.server) {
                 let failure = server_not_allowed(&call.server, &call.tool);
                 self.record_refusal(call, &failure);
-                let (error, hint) = (&failure.error, &failure.hint);
-                return call_answer::write_refusal("SERVER_NOT_ALLOWED", error, hint);
+                return CallAnswer::refusal("SERVER_NOT_ALLOWED", &failure.error, &failure.hint);
             }
-            call_answer::answer_for(&self.send(call).await)
+            CallAnswer::of(&self.send(call).await)
         })
     }
 
