@@ -67,6 +67,8 @@ pub(super) enum DaemonSocketError {
         why: String,
         /// The kind, where the daemon says one that this version knows.
         code: Option<ErrorCode>,
+        /// The daemon's own next step.
+        hint: Option<String>,
     },
     #[error("the daemon on {} cannot be reached: {reason}", socket.display())]
     Unreachable { socket: PathBuf, reason: String },
@@ -87,11 +89,15 @@ impl DaemonSocketError {
     /// What to do about it, in a terminal.
     pub(super) fn step(&self) -> String {
         let step = match self {
-            Self::Refused { code, .. } => match code {
-                Some(ErrorCode::Unauthorized) => {
+            Self::Refused { code, hint, .. } => match (code, hint) {
+                (Some(ErrorCode::Unauthorized), _) => {
                     "`mcpproxy token add NAME`, then give its token with --token or $MCPPROXY_TOKEN"
                 }
-                _ => "give --endpoint as /mcp, /mcp/all, /mcp/server/NAME or /mcp/p/NAME",
+                (Some(code), _) if names_an_endpoint(*code) => {
+                    "give --endpoint as /mcp, /mcp/all, /mcp/server/NAME or /mcp/p/NAME"
+                }
+                (_, Some(hint)) => hint.as_str(),
+                (_, None) => "`mcpproxy doctor`",
             },
             Self::NotOpened(_) => {
                 "run this as the owner of the data folder, or name a folder of your own with --data-dir"
@@ -130,7 +136,6 @@ impl DaemonSocket {
             .map_err(|_| self.not_running())?;
         match answer.status() {
             StatusCode::SWITCHING_PROTOCOLS => (),
-            StatusCode::SERVICE_UNAVAILABLE => return Err(self.not_running()),
             StatusCode::LOOP_DETECTED => return Err(DaemonSocketError::Ourselves),
             _ => return Err(self.refused(answer).await),
         }
@@ -165,7 +170,12 @@ impl DaemonSocket {
         let status = answer.status();
         let body = Limited::new(answer.into_body(), LARGEST_REFUSAL).collect();
         let body = body.await.map(http_body_util::Collected::to_bytes);
-        let refusal = daemon_client::refusal(status, &body.unwrap_or_default());
+        let body = body.unwrap_or_default();
+        // One that ends says nothing more; one that has no room says so.
+        if status == StatusCode::SERVICE_UNAVAILABLE && body.is_empty() {
+            return self.not_running();
+        }
+        let refusal = daemon_client::refusal(status, &body);
         let (why, code) = match (status, refusal.code) {
             (StatusCode::NOT_FOUND, code @ (None | Some(ErrorCode::UnknownPath))) => (
                 "there is no such endpoint".to_owned(),
@@ -174,7 +184,8 @@ impl DaemonSocket {
             (_, code) => (refusal.to_string(), code),
         };
         let why = format!("the daemon does not serve {}: {why}", self.endpoint);
-        DaemonSocketError::Refused { why, code }
+        let hint = refusal.hint;
+        DaemonSocketError::Refused { why, code, hint }
     }
 
     fn not_running(&self) -> DaemonSocketError {
@@ -189,7 +200,43 @@ impl DaemonSocket {
     }
 }
 
+/// Whether a refusal is about the endpoint that was named.
+fn names_an_endpoint(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::UnknownPath
+            | ErrorCode::UnknownProfile
+            | ErrorCode::UnknownServer
+            | ErrorCode::InvalidArguments
+    )
+}
+
 fn version_of(headers: &HeaderMap) -> Option<&str> {
     let server = headers.get(header::SERVER)?.to_str().ok()?;
     server.strip_prefix("mcpproxy/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_step_is_that_of_the_refusal() {
+        let check = |code, hint: Option<&str>, expected: &str| {
+            let refused = DaemonSocketError::Refused {
+                why: String::new(),
+                code,
+                hint: hint.map(str::to_owned),
+            };
+            assert!(refused.step().starts_with(expected), "{}", refused.step());
+        };
+        check(
+            Some(ErrorCode::UnknownProfile),
+            Some("x"),
+            "give --endpoint",
+        );
+        check(Some(ErrorCode::Unauthorized), Some("x"), "`mcpproxy token");
+        check(Some(ErrorCode::AccessDenied), Some("Wait."), "Wait.");
+        check(None, None, "`mcpproxy doctor`");
+    }
 }
