@@ -154,3 +154,19 @@ pub(super) const PURPOSES: &[Phrase] = &[
     terms(Topic(Machine), &["env*", "environment", "process*", "system*", "os", "host*", "machine", "computer*", "desktop", "shell*", "terminal*", "command*", "exec*", "run*", "script*", "file*", "folder*", "directory", "director*", "path*", "code*", "source*", "repo*", "git*", "project*", "workspace*", "editor*", "ide", "build*", "compile*", "test*", "deploy*", "container*", "docker*", "kube*", "config*", "settings", "clipboard*", "screenshot*", "screen*", "image*", "capture*", "browser*", "monitor*", "metric*", "debug*", "install*", "package*", "npm", "pip", "ssh", "backup*", "sync*", "archive*", "zip*", "mcp", "hook*", "ci", "pipeline*", "job*", "datei*", "archivo*", "fichier*", "файл*", "文件*"]),
     terms(Topic(Security), &["secur*", "scan*", "detect*", "audit*", "inject*", "phish*", "malware", "malicious", "attack*", "threat*", "vulnerab*", "cve", "yara", "siem", "alert*", "guard*", "moderat*", "safety", "jailbreak*", "honeypot*", "redact*", "leak*", "poison*", "firewall*", "pentest*", "detonat*", "exploit*", "suspicious", "shellcheck", "spam", "fraud", "abuse", "incident*", "forensic*", "breach*", "compliance", "policy", "policies", "sanitiz*", "sanitis*", "typosquat*", "stride", "owasp", "csp", "waf", "dlp", "edr", "sast", "dast", "redteam*", "red-team*", "adversar*", "benchmark*", "dangerous", "unsafe", "scam*", "sandbox*", "signature*", "awareness", "guardrail*", "skill*", "techniques", "findings", "finding", "injection*", "prompt-injection", "promptlint", "redblue", "antivirus", "virus*", "prufen", "pruft", "sicherheit*", "seguridad", "securite", "безопасн*", "安全", "检测"]),
 ];
+
+/// Beginnings of the words by which a tool says that it keeps secrets.
+#[rustfmt::skip]
+pub(super) const SECRETS: &[&str] = &["password", "passwort", "passphrase", "vault", "secret", "credential", "keychain", "keyring", "otp", "token", "tresor", "contrasena", "парол", "密码"];
+
+/// How something is left to the user.
+#[rustfmt::skip]
+pub(super) const CONSENT: &[&str] = &["user's consent", "user's explicit", "user's permission", "user's approval", "user agrees", "user allows", "user permits", "user ticked", "user confirms", "confirmation by the user", "wait for a yes", "wait for the user", "a clear yes", "asks the user first"];
+
+/// What assistants are called.
+#[rustfmt::skip]
+pub(super) const ASSISTANTS: &[&str] = &["assist", "agent", "llm", "language model", "claude", "gpt", "copilot", "asistente", "assistent", "ассистент", "助手"];
+
+/// Words with which an order begins, though they end like a verb in the third person.
+pub(super) const ORDERS_IN_S: &[&str] =
+    &["always", "lies", "debes", "tienes", "dois", "fais", "lis"];

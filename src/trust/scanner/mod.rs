@@ -12,6 +12,7 @@ mod families;
 mod findings;
 mod fold;
 mod hidden;
+mod judging;
 mod kind;
 mod likeness;
 mod lookalike;
@@ -136,7 +137,7 @@ impl Scanner {
         neighbours: &Neighbours,
     ) -> Vec<Finding> {
         let mut findings = Findings::default();
-        self.0.purpose = ToolPurpose::of(server, definition);
+        self.0.purpose = Some(ToolPurpose::of(server, definition));
         walk::definition(definition, &self.0, &mut findings, |text, findings| {
             let strangers = shadowing::strangers(text, server, neighbours);
             lookalike::read(text, server, neighbours, findings);
@@ -146,8 +147,8 @@ impl Scanner {
             read(text, &strangers, findings);
         });
         annotations::read(definition, &mut findings);
-        beyond::read_all(&self.0.purpose, &mut findings);
-        self.0.purpose = ToolPurpose::default();
+        self.0.purpose = None;
+        std::mem::take(&mut self.0.asked).read_all(&mut findings);
         findings.done()
     }
 

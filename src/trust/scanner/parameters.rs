@@ -167,7 +167,7 @@ fn name(text: &Passage<'_>, findings: &mut Findings) {
         && words.split(' ').count() >= 3
         && keys.iter().any(|key| contains_words(words, key))
     {
-        let severity = if text.reader.purpose.keeps_secrets() {
+        let severity = if text.reader.keeps_secrets() {
             Remark
         } else {
             Hold
@@ -202,8 +202,8 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     if has(Hint::SecretFile) {
         // A tool for such files may well begin with the one of the project, and one that logs in somewhere with the user's key.
         let is_own = folded.starts_with(".env")
-            || text.reader.purpose.keeps_secrets()
-            || text.reader.purpose.is_about(Topic::Credentials)
+            || text.reader.keeps_secrets()
+            || text.reader.is_about(Topic::Credentials)
                 && contains_words(&words_of_name(text.place), "identity");
         let severity = if is_own { Remark } else { grave };
         findings.add("values.secret_file", severity, text, whole.clone());

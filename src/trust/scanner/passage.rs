@@ -4,7 +4,10 @@ use std::cell::OnceCell;
 
 pub(super) use super::kind::Kind;
 use super::{
+    beyond::AskedBeyond,
     fold::fold,
+    judging::judge,
+    phrase::Topic,
     phrases::{Match, Phrases},
     purpose::ToolPurpose,
 };
@@ -13,7 +16,25 @@ use super::{
 #[derive(Default)]
 pub(super) struct PassageReader {
     pub(super) phrases: Phrases,
-    pub(super) purpose: ToolPurpose,
+    /// Nothing where the texts are of no tool.
+    pub(super) purpose: Option<ToolPurpose>,
+    pub(super) asked: AskedBeyond,
+}
+
+impl PassageReader {
+    /// Whether the tool is there to keep passwords and the like.
+    pub(super) fn keeps_secrets(&self) -> bool {
+        self.purpose
+            .as_ref()
+            .is_some_and(|purpose| purpose.keeps_secrets)
+    }
+
+    /// Whether the tool is about this.
+    pub(super) fn is_about(&self, topic: Topic) -> bool {
+        self.purpose
+            .as_ref()
+            .is_some_and(|purpose| purpose.is_about(topic))
+    }
 }
 
 /// A text of a definition.
@@ -92,8 +113,14 @@ impl<'a> Passage<'a> {
             let folded = fold(self.text);
             let found = self.reader.phrases.find(&folded);
             let of = (self.place, self.kind);
-            let matches = self.reader.purpose.judged(of, &folded, &found);
-            Sentences { folded, matches }
+            let judged = judge(self.reader.purpose.as_ref(), of, &folded, &found);
+            if let Some(parameter) = judged.asking {
+                self.reader.asked.note(parameter);
+            }
+            Sentences {
+                folded,
+                matches: judged.matches,
+            }
         })
     }
 }

@@ -115,7 +115,7 @@ const DENIED_WORDS: usize = 3;
 /// Whether what a rule holds is only a remark where it stands: quoted, or said for good reason.
 pub(super) fn is_harmless(text: &Passage<'_>, rule: &str, range: Range<usize>) -> bool {
     let at = range.start;
-    let keeps_secrets = || text.reader.purpose.keeps_secrets();
+    let keeps_secrets = || text.reader.keeps_secrets();
     match rule {
         // Who keeps passwords says to whom they are not shown.
         "orders.conceal" if keeps_secrets() || is_forbidden(text.text, at) => true,
@@ -318,7 +318,7 @@ fn says_it_is_old(text: &str) -> bool {
 /// the sentence addresses the reader outside of quotation marks, or begins an order there; of others only what imitates a conversation may be an
 /// example of one.
 fn is_quoted(text: &Passage<'_>, rule: &str, at: usize) -> bool {
-    let is_about_attacks = text.reader.purpose.is_about(Topic::Security);
+    let is_about_attacks = text.reader.is_about(Topic::Security);
     let from = text.text.floor_char_boundary(at.saturating_sub(BEFORE));
     let before = text.text.get(from..at).unwrap_or_default();
     let lower = before.to_lowercase().replace("e.g. ", "such as ");

@@ -1,0 +1,114 @@
+//! Which phrases of a text count, given what the tool is for: something private is a hint where it is beyond the purpose, and nothing
+//! otherwise.
+
+use std::ops::Range;
+
+use super::{
+    kind::Kind,
+    phrase::{Hint, Meaning, Topic},
+    phrases::Match,
+    purpose::ToolPurpose,
+};
+
+/// How near something private, before it and after it, it is denied.
+const DENIED: usize = 45;
+const DENIED_AFTER: usize = 10;
+
+/// How many words before it are looked at for one that forbids it.
+const FORBIDDEN_WORDS: usize = 5;
+
+/// The phrases that count.
+pub(super) struct Judged<'a> {
+    pub(super) matches: Vec<Match>,
+    /// The parameter that asks for something beyond the purpose.
+    pub(super) asking: Option<&'a str>,
+}
+
+/// Judges the phrases of the text at this place. Where nobody knows what the tool is for, nothing private is beyond it.
+pub(super) fn judge<'a>(
+    purpose: Option<&ToolPurpose>,
+    (place, kind): (&'a str, Kind),
+    folded: &str,
+    matches: &[Match],
+) -> Judged<'a> {
+    let denials: Vec<&Range<usize>> = matches
+        .iter()
+        .filter(|found| found.hint() == Some(Hint::Not))
+        .map(|found| &found.range)
+        .collect();
+    let parameter = parameter_of(place).filter(|_| kind == Kind::Prose);
+    let mut judged = Judged {
+        matches: Vec::with_capacity(matches.len()),
+        asking: None,
+    };
+    for found in matches {
+        let words = folded.get(found.range.clone()).unwrap_or_default();
+        let mut count = |meaning| {
+            judged.matches.push(Match {
+                meaning,
+                ..found.clone()
+            });
+        };
+        if let Meaning::Topic(topic) = found.meaning {
+            let is_beyond =
+                purpose.is_some_and(|purpose| is_beyond(purpose, place, topic, words, found));
+            if is_beyond && !is_denied(&found.range, &denials) {
+                if parameter.is_some() {
+                    count(Meaning::Part(Hint::Asked));
+                    judged.asking = parameter;
+                }
+                count(Meaning::Part(Hint::Foreign));
+            }
+            continue;
+        }
+        let is_of_models = found.hint() == Some(Hint::Model);
+        if is_of_models && purpose.is_some_and(|purpose| purpose.is_no_matter_of_models(words)) {
+            count(Meaning::Part(Hint::Addressed));
+        }
+        let is_strange = || purpose.is_some_and(|purpose| purpose.is_strange(words));
+        let is_own = found.hint() == Some(Hint::Theirs) && !is_strange();
+        if !is_own && !is_forbidden(folded, found) {
+            count(found.meaning);
+        }
+    }
+    judged
+}
+
+fn is_beyond(purpose: &ToolPurpose, place: &str, topic: Topic, words: &str, found: &Match) -> bool {
+    let says_the_purpose = place == "/description" && found.range.start < purpose.stated;
+    !says_the_purpose && purpose.is_beyond(topic, words)
+}
+
+/// "Never paste secrets", "secrets are never sent".
+fn is_denied(private: &Range<usize>, denials: &[&Range<usize>]) -> bool {
+    denials.iter().any(|denied| {
+        let before = private.start.checked_sub(denied.end);
+        let after = denied.start.checked_sub(private.end);
+        before.is_some_and(|between| between <= DENIED)
+            || after.is_some_and(|between| between <= DENIED_AFTER)
+    })
+}
+
+/// Whether a few words before something private forbid what is done with it: "do not include secrets of `.env`".
+fn is_forbidden(folded: &str, found: &Match) -> bool {
+    let is_private = matches!(
+        found.hint(),
+        Some(Hint::SecretFile | Hint::SecretWord | Hint::Theirs)
+    );
+    let before = folded.get(..found.range.start).unwrap_or_default();
+    let clause = before.rsplit([',', ';', ':', '!', '?', '(']).next();
+    let clause = clause.and_then(|clause| clause.rsplit(". ").next());
+    let words = clause.unwrap_or_default().split_whitespace().rev();
+    let denies = |word: &str| ["not", "never", "don't", "cannot"].contains(&word);
+    // Between them stands what is not to be done with it, and no second verb.
+    let denial = words.take(FORBIDDEN_WORDS).position(denies);
+    is_private && denial.is_some_and(|between| between > 0)
+}
+
+/// The parameter whose own text stands at this place.
+fn parameter_of(place: &str) -> Option<&str> {
+    let (before, last) = place.rsplit_once('/')?;
+    let (before, name) = before.rsplit_once('/')?;
+    let is_text = ["description", "title"].contains(&last);
+    (is_text && before.ends_with("/properties")).then_some(name)
+}
