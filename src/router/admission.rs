@@ -7,11 +7,23 @@ use crate::{
     call_context::CallContext,
     failure::{ErrorCode, Failure, Result},
     gate::{self, Admitted},
+    text::names::ServerName,
     upstream::State,
     wire::Target,
 };
 
 impl Router {
+    /// What the profile of the caller's endpoint and its token lack is not there.
+    pub(super) fn reaches(
+        &self,
+        caller: &Caller,
+        server: &ServerName,
+        target: &Target<'_>,
+    ) -> bool {
+        let now = self.0.gate.now();
+        now.rules().reaches(caller, server.as_str(), target)
+    }
+
     /// Makes sure that a server's lists are known, if that takes waking it. One that waits for approval is started by no request of a client:
     /// the gate says what it is.
     pub(super) async fn ensure_listed(&self, server: &str) -> Result {

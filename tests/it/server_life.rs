@@ -64,6 +64,30 @@ async fn a_thousand_first_calls_are_one_start() {
     }
 }
 
+#[tokio::test]
+async fn servers_that_a_name_may_be_of_start_side_by_side() {
+    let upstream = FakeUpstream::http()
+        .on("initialize", gate("awake").then(reply(INITIALIZED)))
+        .tool("echo", echo())
+        .await;
+    upstream.refuse_connections(true);
+    let builder = ["up", "upper"]
+        .iter()
+        .fold(TestDaemon::builder(), |daemon, name| {
+            daemon.upstream_with(name, &upstream, json!({"protocol_era": "legacy"}))
+        });
+    let daemon = builder.await;
+    let client = daemon.client("/mcp/all").await;
+    client.call("upper__echo", "{}").await;
+    upstream.refuse_connections(false);
+    let start = async {
+        upstream.wait_for_count("initialize", 2).await;
+        upstream.open("awake").await;
+    };
+    let (reply, ()) = tokio::join!(client.call("upper__echo", r#"{"n":1}"#), start);
+    assert_eq!(reply.value()["structuredContent"]["n"], 1);
+}
+
 const INITIALIZED: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}"#;
 
 #[tokio::test]
