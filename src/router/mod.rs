@@ -127,6 +127,13 @@ enum Reply {
     Passed(Outcome),
 }
 
+impl Reply {
+    /// A result as this client must get it.
+    fn result(result: Raw) -> Self {
+        Self::Passed(Outcome::Result(result))
+    }
+}
+
 impl Router {
     /// A router over these parts.
     pub fn new(
@@ -285,7 +292,7 @@ impl Router {
         }
         match &*request.method {
             method::PING => Ok(Reply::Own(Raw::empty_object())),
-            method::DISCOVER => self.discovered(context, view).await,
+            method::DISCOVER => Ok(Reply::result(self.discover(caller, view).await?)),
             method::TOOLS_LIST => Ok(Reply::Own(
                 self.tools_of(caller, view.mode(&self.settings())).await,
             )),
@@ -313,9 +320,8 @@ impl Router {
         match &*request.method {
             method::PING => return Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => {
-                return self
-                    .discovered(context, &View::Server(server.clone()))
-                    .await;
+                let view = View::Server(server.clone());
+                return Ok(Reply::result(self.discover(&context.caller, &view).await?));
             }
             _ => (),
         }

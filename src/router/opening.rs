@@ -1,18 +1,19 @@
-//! How we present ourselves to a client that opens a connection.
+//! How we present ourselves to a client that opens a connection by `initialize`, or asks by `server/discover`. On the endpoint of one server
+//! that is the server's own presentation, brought into the client's era if it is of the other.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Reply, RequestError, Router, View};
+use super::{Router, View};
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity},
     failure::{Result, shown_failure},
     forward::EndpointKind,
     text::names::ServerName,
-    wire::{Edit, Outcome, Raw, Revision, RpcError, Target, bridge, method, presentation, splice},
+    wire::{Edit, Raw, Revision, RpcError, Target, bridge, method, presentation, splice},
 };
 
 /// The request of a client that opens a connection, and the answer.
@@ -52,17 +53,13 @@ impl Router {
         context.revision = revision;
         let context = context.at_client();
         let caller = &context.caller;
-        let presented = match view {
-            View::Configured | View::Mode(_) | View::Profile(_) => None,
-            View::Server(server) => {
-                self.meet(&context, server).await;
-                let presented = self.presentation(caller, server.as_str()).await;
-                presented.map_err(|failure| {
-                    RpcError::new(RpcError::INTERNAL, failure.error.clone())
-                        .with_data(shown_failure(&failure))
-                })?
-            }
-        };
+        if let View::Server(server) = view {
+            self.meet(&context, server).await;
+        }
+        let presented = self.presented(caller, view).await.map_err(|failure| {
+            RpcError::new(RpcError::INTERNAL, failure.error.clone())
+                .with_data(shown_failure(&failure))
+        })?;
         let result = match presented {
             Some(presented) => presentation::as_initialize(&presented, revision),
             None => self.own_opening(caller, view, revision),
@@ -83,6 +80,27 @@ impl Router {
         }))
     }
 
+    /// The result of `server/discover`.
+    pub async fn discover(&self, caller: &Caller, view: &View) -> Result<Raw> {
+        Ok(match self.presented(caller, view).await? {
+            Some(presented) => presentation::as_discovery(&presented),
+            None => self.own_discovery(caller, view),
+        })
+    }
+
+    fn own_discovery(&self, caller: &Caller, view: &View) -> Raw {
+        let mut capabilities = capabilities();
+        if self.some_server_has_tasks(caller) {
+            capabilities["extensions"] = json!({ (presentation::TASKS_EXTENSION): {} });
+        }
+        let result = Raw::author(&json!({
+            "supportedVersions": Revision::names_without_handshake(),
+            "capabilities": capabilities,
+            "instructions": self.prepared(caller).instructions(view),
+        }));
+        bridge::own_result_for(Revision::NEWEST, method::DISCOVER, result)
+    }
+
     /// Sees to it that what a server lists for this client is known, where that is not what everybody sees and the client may use it.
     pub(super) async fn meet(&self, context: &CallContext, server: &ServerName) {
         let lists = Target::method_alone(method::TOOLS_LIST);
@@ -95,8 +113,13 @@ impl Router {
         }
     }
 
-    /// How a server presents itself: its own result of `initialize` or `server/discover`. `None` while nothing is known of it.
-    pub(super) async fn presentation(&self, caller: &Caller, server: &str) -> Result<Option<Raw>> {
+    /// How the server of an endpoint presents itself: its own result of `initialize` or `server/discover`. `None` while nothing is known of
+    /// it, and on endpoints of many.
+    async fn presented(&self, caller: &Caller, view: &View) -> Result<Option<Raw>> {
+        let View::Server(server) = view else {
+            return Ok(None);
+        };
+        let server = server.as_str();
         let target = Target::method_alone(method::INITIALIZE);
         self.0.gate.decide(caller, server, &target)?;
         self.ensure_listed(server).await?;
@@ -122,43 +145,4 @@ pub(super) fn capabilities() -> serde_json::Value {
         "completions": {},
         "logging": {},
     })
-}
-
-// `server/discover`: how we present ourselves to a modern client. On the endpoint of one server that is the server's own
-// presentation, brought into this era if it is of the other.
-
-impl Router {
-    pub(super) async fn discovered(
-        &self,
-        context: &CallContext,
-        view: &View,
-    ) -> Result<Reply, RequestError> {
-        let result = self.discover(&context.caller, view).await?;
-        Ok(Reply::Passed(Outcome::Result(result)))
-    }
-
-    /// The result of `server/discover`.
-    pub async fn discover(&self, caller: &Caller, view: &View) -> Result<Raw> {
-        let presented = match view {
-            View::Configured | View::Mode(_) | View::Profile(_) => None,
-            View::Server(server) => self.presentation(caller, server.as_str()).await?,
-        };
-        Ok(match presented {
-            Some(presented) => presentation::as_discovery(&presented),
-            None => self.own_discovery(caller, view),
-        })
-    }
-
-    fn own_discovery(&self, caller: &Caller, view: &View) -> Raw {
-        let mut capabilities = capabilities();
-        if self.some_server_has_tasks(caller) {
-            capabilities["extensions"] = json!({ (presentation::TASKS_EXTENSION): {} });
-        }
-        let result = Raw::author(&json!({
-            "supportedVersions": Revision::names_without_handshake(),
-            "capabilities": capabilities,
-            "instructions": self.prepared(caller).instructions(view),
-        }));
-        bridge::own_result_for(Revision::NEWEST, method::DISCOVER, result)
-    }
 }
