@@ -44,5 +44,5 @@ pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
 pub use task::CatalogTask;
 pub use task::KnownServer;
-pub use uri_templates::{ComparedUri, fits, literal_length};
+pub use uri_templates::{ComparedUri, closest_template, fits, literal_length};
 pub use withdrawal::{ApprovalWithdrawal, withdraw_in_files};

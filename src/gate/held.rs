@@ -1,7 +1,7 @@
 //! Finds out whether what a caller wants of a server is held. Pure; [`super::held_refusal`] says it.
 
 use crate::{
-    catalog::{ComparedUri, ServerCatalog, Snapshot, Template, literal_length},
+    catalog::{ComparedUri, ServerCatalog, Snapshot, Template, closest_template},
     config::{ServerEntry, ToolChanges},
     text::visible::uris,
     trust::{
@@ -63,6 +63,7 @@ fn hold_of_unlisted(
     }
     let hold_of_template = |known: &Template| pins.hold(ThingKind::Template, &known.uri_template);
     let is_held = |known: &Template| hold_of_template(known).is_some();
+    // Of two that are equally close the bad one counts.
     let Some(closest) = closest_template(known.templates_of(&compared), is_held) else {
         // Nothing that is listed describes it, so nobody knows what the server takes it for.
         return first_hold(pins);
@@ -77,15 +78,6 @@ fn first_hold(pins: &Pins) -> Option<(ThingKind, Hold)> {
         let first = pins.names(kind).min_by_key(|(name, _)| *name)?;
         Some((kind, *first.1))
     })
-}
-
-/// The one of these templates that describes a URI most closely: it has the most literal text. Of two that are equally close the bad one
-/// counts.
-fn closest_template<'a>(
-    templates: impl Iterator<Item = &'a Template>,
-    is_bad: impl Fn(&Template) -> bool,
-) -> Option<&'a Template> {
-    templates.max_by_key(|known| (literal_length(&known.uri_template), is_bad(known)))
 }
 
 /// Why a prompt or resource may not be had of an instance that describes it otherwise than the server is known to: the scanner objects, and

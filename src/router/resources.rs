@@ -1,6 +1,6 @@
 //! Resources of the aggregated view: whose a URI is, and which one names it there.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{cmp::Reverse, collections::VecDeque, sync::Arc};
 
 use super::{Router, definitions::other_uri};
 use crate::{
@@ -64,7 +64,7 @@ impl Router {
             let own = template.own_uri(&template.offered);
             !snapshot.hides(template.server.as_str(), ThingKind::Template, &own)
         };
-        let mut fitting = snapshot
+        let fitting = snapshot
             .offered_templates()
             .filter(|template| template.offered == uri || fits(&template.offered, uri))
             .filter(|template| is_there(template.server, uri))
@@ -75,16 +75,7 @@ impl Router {
             let literal = literal_length(&template.offered);
             (template.is_renamed, is_in_use(template), literal)
         };
-        let best = fitting.next().map(|first| {
-            fitting.fold(first, |best, next| {
-                if rank(&next) > rank(&best) {
-                    next
-                } else {
-                    best
-                }
-            })
-        });
-        if let Some(template) = best {
+        if let Some(template) = fitting.min_by_key(|template| Reverse(rank(template))) {
             return Ok(Owner {
                 server: template.server.clone(),
                 uri: template.own_uri(uri),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::{BuiltIn, Call, find};
 use crate::{
     access::Caller,
-    catalog::{Owner, ServerCatalog, Snapshot, Template, fits, literal_length},
+    catalog::{Owner, ServerCatalog, Snapshot, Template, closest_template, fits},
     failure::{ErrorCode, Failure, Result},
     gate::Moment,
     router::RequestError,
@@ -55,7 +55,7 @@ pub(super) enum ResourceKind {
 struct Candidate<'a> {
     server: &'a ServerName,
     own: &'a str,
-    is_template: bool,
+    kind: ResourceKind,
     by: MatchedBy,
 }
 
@@ -223,45 +223,58 @@ fn several_fit(path: &str, several: &[&Candidate<'_>]) -> String {
 
 /// All that a path fits, each thing once.
 fn fitting<'a>(snapshot: &'a Snapshot, path: &str) -> Vec<Candidate<'a>> {
-    let wanted = Raw::author(&path);
-    let by_uri = snapshot.offered_resource(path);
+    let of_uri = snapshot.offered_resource(path);
     let mut found = Vec::new();
     for (server, known) in &snapshot.servers {
-        let rest = path.strip_prefix(server.as_str());
-        let rest = rest.and_then(|rest| rest.strip_prefix(':'));
-        let rest_wanted = rest.map(|rest| Raw::author(&rest));
-        let how = |own: &str, is_offered: bool, definition: &Raw| {
-            let name = definition.get("name");
-            let is_named = |wanted: &Raw| name.as_ref().is_some_and(|name| is_text(name, wanted));
-            if rest == Some(own) {
-                Some(MatchedBy::ServerAndUri)
+        let after_server = path
+            .strip_prefix(server.as_str())
+            .and_then(|rest| rest.strip_prefix(':'));
+        let names: Vec<Raw> = [Some(path), after_server]
+            .iter()
+            .flatten()
+            .map(Raw::author)
+            .collect();
+        let resources = known.resources.iter().map(|resource| {
+            let is_offered =
+                of_uri.is_some_and(|owner| owner.server == *server && owner.uri == resource.uri);
+            let own = &*resource.uri;
+            (own, ResourceKind::Listed, is_offered, &resource.definition)
+        });
+        let templates = known.templates.iter().map(|template| {
+            let own = &*template.uri_template;
+            let is_offered = snapshot.offered_template(server, own) == path;
+            (
+                own,
+                ResourceKind::Template,
+                is_offered,
+                &template.definition,
+            )
+        });
+        for (own, kind, is_offered, definition) in resources.chain(templates) {
+            let by = if after_server == Some(own) {
+                MatchedBy::ServerAndUri
             } else if is_offered {
-                Some(MatchedBy::Uri)
-            } else if is_named(&wanted) || rest_wanted.as_ref().is_some_and(is_named) {
-                Some(MatchedBy::Name)
+                MatchedBy::Uri
+            } else if has_name(definition, &names) {
+                MatchedBy::Name
             } else {
-                None
-            }
-        };
-        let candidate = |own: &'a str, is_template, by| Candidate {
-            server,
-            own,
-            is_template,
-            by,
-        };
-        for resource in &known.resources {
-            let owner = by_uri.filter(|owner| owner.server == *server);
-            let is_offered = owner.is_some_and(|owner| owner.uri == resource.uri);
-            let by = how(&resource.uri, is_offered, &resource.definition);
-            found.extend(by.map(|by| candidate(&resource.uri, false, by)));
-        }
-        for template in &known.templates {
-            let is_offered = snapshot.offered_template(server, &template.uri_template) == path;
-            let by = how(&template.uri_template, is_offered, &template.definition);
-            found.extend(by.map(|by| candidate(&template.uri_template, true, by)));
+                continue;
+            };
+            found.push(Candidate {
+                server,
+                own,
+                kind,
+                by,
+            });
         }
     }
     found
+}
+
+/// Whether a definition has one of these names.
+fn has_name(definition: &Raw, names: &[Raw]) -> bool {
+    let name = definition.get("name");
+    name.is_some_and(|name| names.iter().any(|wanted| is_text(&name, wanted)))
 }
 
 /// Whether a value is this text, however it is escaped.
@@ -275,24 +288,17 @@ fn is_text(value: &Raw, wanted: &Raw) -> bool {
 
 impl Candidate<'_> {
     fn found(&self, snapshot: &Snapshot) -> NamedResource {
-        let offered = if self.is_template {
-            snapshot
-                .offered_template(self.server, self.own)
-                .into_owned()
-        } else {
-            snapshot.offered_uri(self.server, self.own).into_owned()
+        let offered = match self.kind {
+            ResourceKind::Template => snapshot.offered_template(self.server, self.own),
+            _ => snapshot.offered_uri(self.server, self.own),
         };
         NamedResource {
             owner: Owner {
                 server: self.server.clone(),
                 uri: self.own.into(),
             },
-            offered,
-            kind: if self.is_template {
-                ResourceKind::Template
-            } else {
-                ResourceKind::Listed
-            },
+            offered: offered.into_owned(),
+            kind: self.kind,
         }
     }
 
@@ -324,6 +330,5 @@ pub(super) fn template_of<'a>(
         fits(&template.uri_template, &owner.uri)
             && now.rules().allows(caller, server.as_str(), &target)
     });
-    let closest = visible.max_by_key(|template| literal_length(&template.uri_template))?;
-    Some((server, closest))
+    Some((server, closest_template(visible, |_| ())?))
 }
