@@ -283,6 +283,18 @@ impl ServerCatalog {
         self.listing.initialize.get("instructions")?.string()
     }
 
+    /// By what it may be about other servers, and they about it; read on first use.
+    pub(in crate::catalog) fn relations(&self) -> &Relations {
+        self.relations.get_or_init(|| {
+            let tools = self
+                .tools
+                .iter()
+                .map(|tool| (&*tool.name, &tool.definition));
+            let instructions = self.listing.initialize.get("instructions");
+            Relations::of(self.server.as_str(), tools, instructions.as_ref())
+        })
+    }
+
     /// The capabilities object of the opening.
     pub fn capabilities(&self) -> Raw {
         self.listing

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Difference, ServerCatalog, Snapshot,
+    difference::changed_tools,
     handle::{CatalogCommand, KnownHabits, Published},
     indexer::Indexer,
     own_listings::OwnListings,
@@ -198,7 +199,7 @@ fn log_listed(new: &ServerCatalog, before: Option<&ServerCatalog>) {
     if let Some(more @ 1..) = new.problems.len().checked_sub(SHOWN_PROBLEMS) {
         tracing::warn!(%server, more, "further definitions left out");
     }
-    let (tools, changed) = (new.tools.len(), new.changed_tools(before));
+    let (tools, changed) = (new.tools.len(), changed_tools(new, before));
     // The worker announces the first lists of a connection, and the index its own work.
     if before.is_some() && changed > 0 {
         tracing::info!(%server, tools, changed, "tools listed");

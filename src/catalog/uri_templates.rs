@@ -43,7 +43,7 @@ pub fn fits(template: &str, uri: &str) -> bool {
 
 /// What is left of a URI, or of a template, without the differences that servers are lenient about: those of [`uris::folded`], a fragment, a
 /// slash or an empty query at the end.
-pub(super) fn loosely(uri: &str) -> String {
+pub(super) fn folded_uri(uri: &str) -> String {
     let address = uri.split('#').next().unwrap_or_default();
     let folded = uris::folded(address);
     folded.trim_end_matches(['/', '?']).to_owned()
@@ -63,7 +63,7 @@ impl<'a> ComparedUri<'a> {
         Self {
             written: uri,
             decoded: uris::decoded(uri),
-            loose: loosely(uri),
+            loose: folded_uri(uri),
         }
     }
 }
@@ -94,7 +94,7 @@ impl LooseTemplate {
         let whole = template.split_once("://{").and_then(path);
         Self {
             decoded: uris::decoded(template).into(),
-            loose: loosely(whole.as_deref().unwrap_or(template)).into(),
+            loose: folded_uri(whole.as_deref().unwrap_or(template)).into(),
         }
     }
 
@@ -152,9 +152,9 @@ mod tests {
             "note://x?",
             " note://x",
         ] {
-            assert_eq!(loosely(uri), "note:/x", "{uri}");
+            assert_eq!(folded_uri(uri), "note:/x", "{uri}");
         }
-        assert_ne!(loosely("note://y"), "note:/x");
-        assert_eq!(loosely("http://h/{id}/"), "http:/h/{id}");
+        assert_ne!(folded_uri("note://y"), "note:/x");
+        assert_eq!(folded_uri("http://h/{id}/"), "http:/h/{id}");
     }
 }

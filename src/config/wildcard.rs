@@ -88,7 +88,7 @@ pub struct NamePattern {
 /// How a name may be spelt otherwise and still be taken for the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
-    /// As that of a tool or prompt ([`letters::loosely`]).
+    /// As that of a tool or prompt ([`letters::folded_name`]).
     Name,
     /// As a URI ([`uris::folded`]).
     Uri,
@@ -97,7 +97,7 @@ pub enum Fold {
 impl Fold {
     fn of(self, text: &str) -> String {
         match self {
-            Self::Name => letters::loosely(text),
+            Self::Name => letters::folded_name(text),
             Self::Uri => uris::folded(text),
         }
     }

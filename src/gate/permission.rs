@@ -268,7 +268,7 @@ impl<'a> Rules<'a> {
             return false;
         };
         let known = self.snapshot.servers.get(server);
-        let letters = letters::loosely(name);
+        let letters = letters::folded_name(name);
         let mut alike = known
             .iter()
             .flat_map(|known| known.tools_of_letters(&letters));

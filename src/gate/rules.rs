@@ -166,7 +166,7 @@ impl<'a> Rules<'a> {
     /// off.
     fn may_be_off(self, entry: &ServerEntry, tool: &str) -> bool {
         let known = self.snapshot.servers.get(&entry.name);
-        let letters = letters::loosely(tool);
+        let letters = letters::folded_name(tool);
         let mut alike = known
             .iter()
             .flat_map(|known| known.tools_of_letters(&letters));

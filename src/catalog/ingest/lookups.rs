@@ -1,12 +1,11 @@
-//! Finds what one server lists, by name or URI, by what a server that is lenient about spelling may take one for, and by what it may be
-//! about others.
+//! Finds what a server lists, by its exact name and by loose spellings.
 
 use super::{Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 use crate::{
-    catalog::uri_templates::{ComparedUri, loosely},
+    catalog::uri_templates::{ComparedUri, folded_uri},
     runtime::text_index::TextIndex,
     text::visible::letters,
-    trust::{approvals::ThingKind, scanner::Relations},
+    trust::approvals::ThingKind,
 };
 
 /// The indexes of one server's lists.
@@ -33,8 +32,8 @@ impl Lookups {
             prompts: TextIndex::of_all(prompts),
             resources: TextIndex::of_all(resources.clone()),
             templates: TextIndex::of_all(templates),
-            tools_by_letters: TextIndex::new(tools.map(letters::loosely).enumerate()),
-            resources_by_spelling: TextIndex::new(resources.map(loosely).enumerate()),
+            tools_by_letters: TextIndex::new(tools.map(letters::folded_name).enumerate()),
+            resources_by_spelling: TextIndex::new(resources.map(folded_uri).enumerate()),
         }
     }
 }
@@ -61,45 +60,24 @@ impl ServerCatalog {
         found.find(|template| *template.uri_template == *uri_template)
     }
 
-    /// The tools that a lenient server may take for one of these letters, as [`letters::loosely`] leaves them.
+    /// The tools that a lenient server may take for one of these letters, as [`letters::folded_name`] leaves them.
     pub fn tools_of_letters(&self, wanted: &str) -> impl Iterator<Item = &Tool> {
         let places = self.lookups.tools_by_letters.places(wanted);
         let found = places.filter_map(|place| self.tools.get(place));
-        found.filter(move |tool| letters::loosely(&tool.name) == wanted)
+        found.filter(move |tool| letters::folded_name(&tool.name) == wanted)
     }
 
     /// The resources that a lenient server may take for this one.
     pub fn resources_like(&self, uri: &ComparedUri<'_>) -> impl Iterator<Item = &Resource> {
         let places = self.lookups.resources_by_spelling.places(&uri.loose);
         let found = places.filter_map(|place| self.resources.get(place));
-        found.filter(move |resource| loosely(&resource.uri) == uri.loose)
+        found.filter(move |resource| folded_uri(&resource.uri) == uri.loose)
     }
 
     /// The templates of which this URI may be an expansion to a lenient server.
     pub fn templates_of(&self, uri: &ComparedUri<'_>) -> impl Iterator<Item = &Template> {
         let templates = self.templates.iter();
         templates.filter(move |template| template.loose.fits(&template.uri_template, uri))
-    }
-
-    /// How many tools are new, or have another fingerprint than before.
-    pub(in crate::catalog) fn changed_tools(&self, before: Option<&Self>) -> usize {
-        let is_same = |tool: &&Tool| {
-            let known = before.and_then(|before| before.tool(&tool.name));
-            known.is_some_and(|known| known.fingerprint == tool.fingerprint)
-        };
-        self.tools.iter().filter(|tool| !is_same(tool)).count()
-    }
-
-    /// By what it may be about other servers, and they about it; read on first use.
-    pub(in crate::catalog) fn relations(&self) -> &Relations {
-        let tools = || {
-            let tools = self.tools.iter();
-            tools.map(|tool| (&*tool.name, &tool.definition))
-        };
-        self.relations.get_or_init(|| {
-            let instructions = self.listing.initialize.get("instructions");
-            Relations::of(self.server.as_str(), tools(), instructions.as_ref())
-        })
     }
 
     /// Whether it lists something of this name that can be read.

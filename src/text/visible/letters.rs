@@ -13,7 +13,7 @@ const DECODED: usize = 3;
 
 /// What a lenient reader may take a name for: its letters and digits in lower case, with percent-encodings decoded and letters of ours
 /// in place of those that look like them, without what joins words and what cannot be seen.
-pub fn loosely(name: &str) -> String {
+pub fn folded_name(name: &str) -> String {
     let name = in_ascii(name);
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
@@ -196,11 +196,11 @@ mod tests {
             "𝐝𝐞𝐥𝐞𝐭𝐞_𝒊𝒔𝒔𝒖𝒆",
             "%EF%BD%84elete_issue",
         ] {
-            assert_eq!(loosely(name), "deleteissue", "{name:?}");
+            assert_eq!(folded_name(name), "deleteissue", "{name:?}");
         }
-        assert_eq!(loosely("löschen"), "loschen");
-        assert_eq!(loosely("получить"), loosely("ПОЛУЧИТЬ"));
-        assert_ne!(loosely("получить"), loosely("удалить"));
+        assert_eq!(folded_name("löschen"), "loschen");
+        assert_eq!(folded_name("получить"), folded_name("ПОЛУЧИТЬ"));
+        assert_ne!(folded_name("получить"), folded_name("удалить"));
     }
 
     #[test]

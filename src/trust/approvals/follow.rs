@@ -3,7 +3,7 @@
 use std::{cell::OnceCell, collections::HashSet, sync::Arc};
 
 use super::{Baseline, Held, Hold, HoldReason, Ledger, Listed, Lock, Pins, ThingKind};
-use crate::text::{ServerName, visible::letters::loosely};
+use crate::text::{ServerName, visible::letters::folded_name};
 
 /// Limit: tools of one server whose approvals are remembered. Later ones are held: forgetting an approved one would let a server flush
 /// out what it wants to change. And bytes of their names: with the texts that are kept the file stays below what is read of one.
@@ -194,7 +194,7 @@ impl Ledger {
         let is_alike = || {
             known_letters
                 .get_or_init(|| self.letters())
-                .contains(&loosely(one.name))
+                .contains(&folded_name(one.name))
         };
         let is_tool = one.kind == ThingKind::Tool;
         if is_tool && self.baseline == Baseline::Taken && is_alike() {
@@ -215,7 +215,7 @@ impl Ledger {
     fn letters(&self) -> HashSet<String> {
         let tools = self.approved.keys();
         let tools = tools.filter(|(kind, _)| *kind == ThingKind::Tool);
-        tools.map(|(_, name)| loosely(name)).collect()
+        tools.map(|(_, name)| folded_name(name)).collect()
     }
 }
 
