@@ -1,13 +1,21 @@
 //! `mcpproxy tools search`: the ranking of `retrieve_tools`, from a terminal.
 
-use clap::{Args, ValueEnum};
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use serde::Deserialize;
 
 use super::{
-    Done, Output, output,
+    Done, Output,
+    mistake::whole_number,
+    output,
     table::{name, text},
 };
-use crate::daemon_client::{self, DaemonClient};
+use crate::{
+    catalog::Matching,
+    daemon_client::{self, DaemonClient},
+};
 
 #[derive(Debug, Args)]
 pub(super) struct SearchTools {
@@ -18,19 +26,11 @@ pub(super) struct SearchTools {
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
     /// Number of results; `tools_limit` is the default and maximum
-    #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = whole_number(1..=1000_usize))]
     limit: Option<usize>,
     /// How many of the words must match
-    #[arg(long = "match", value_name = "WHICH", default_value = "any")]
-    matching: MatchMode,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum MatchMode {
-    /// Tools with more of the words come first
-    Any,
-    /// Only tools with all of them
-    All,
+    #[arg(long = "match", value_name = "WHICH", default_value = "any", value_parser = matching())]
+    matching: Matching,
 }
 
 #[derive(Deserialize)]
@@ -50,22 +50,19 @@ struct FoundTool {
     call_with: String,
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(limit) if limit > 0 => Ok(limit),
-        _ => Err("write a whole number, at least 1".to_owned()),
-    }
+fn matching() -> impl TypedValueParser<Value = Matching> {
+    let words = [
+        PossibleValue::new("any").help("Tools with more of the words come first"),
+        PossibleValue::new("all").help("Only tools with all of them"),
+    ];
+    PossibleValuesParser::new(words).map(|word| Matching::parse(&word).unwrap_or_default())
 }
 
 impl SearchTools {
     pub(super) async fn run(self, mut daemon: DaemonClient, out: Output) -> Done {
-        let matching = match self.matching {
-            MatchMode::Any => "any",
-            MatchMode::All => "all",
-        };
         let query = [
             ("q", Some(self.query.join(" "))),
-            ("match", Some(matching.to_owned())),
+            ("match", Some(self.matching.as_str().to_owned())),
             ("server", self.server),
             ("limit", self.limit.map(|limit| limit.to_string())),
         ];
