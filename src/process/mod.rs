@@ -9,6 +9,7 @@ mod environment;
 mod last_words;
 mod launch;
 mod ledger;
+mod line_cutter;
 mod log_file;
 mod log_line;
 #[cfg(unix)]

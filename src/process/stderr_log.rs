@@ -13,20 +13,22 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::{
     last_words::telling,
+    line_cutter::LineCutter,
     log_file::{LogFile, remove_all},
     log_line::{run_mark, stamp},
     own_words,
 };
 use crate::{
     runtime::sync::Guarded,
-    text::{MASK, Secrets, ServerName, TextKind, redact},
+    text::{
+        MASK, Secrets, ServerName, TextKind,
+        redact::{self, KeyBlock},
+    },
 };
 
-/// Limit: the lines kept in memory; their bytes, because 500 of the longest kind would be 8 MB a server; and the lines of one key, of which
-/// the longest in use have about a hundred.
+/// Limit: the lines kept in memory; their bytes, because 500 of the longest kind would be 8 MB a server.
 const LINES: usize = 500;
 const BYTES: usize = 512 * 1024;
-const KEY_LINES: usize = 200;
 
 /// What is read at once. Each child has a buffer of that size.
 const CHUNK: usize = 16 * 1024;
@@ -147,23 +149,6 @@ impl StderrLog {
     }
 }
 
-/// A key of several lines (RFC 7468), which are read one by one: how many more may follow.
-#[derive(Default)]
-struct KeyBlock(usize);
-
-impl KeyBlock {
-    /// Whether the line belongs to a key that began on an earlier one.
-    fn has(&mut self, line: &str) -> bool {
-        let is_inside = self.0 > 0;
-        self.0 = match line {
-            _ if line.contains("-----END") => 0,
-            _ if line.contains("-----BEGIN") => KEY_LINES,
-            _ => self.0.saturating_sub(1),
-        };
-        is_inside
-    }
-}
-
 impl Last {
     fn push(&mut self, line: String) {
         self.bytes += line.len();
@@ -175,123 +160,5 @@ impl Last {
             };
             self.bytes -= oldest.len();
         }
-    }
-}
-
-// Cuts a stream of bytes into lines of bounded length. Pure.
-
-/// Limit: what is kept of one line, in bytes. A progress bar or a dump can be one line of any length.
-pub(super) const LINE_CAP: usize = 16 * 1024;
-
-/// What stands for the rest of a cut line.
-const CUT: char = '…';
-
-/// Holds the line that has not ended yet.
-#[derive(Default)]
-pub(super) struct LineCutter {
-    partial: Vec<u8>,
-    overflowed: bool,
-}
-
-impl LineCutter {
-    /// Takes the next bytes and hands out the lines that they end, without their line ends.
-    pub(super) fn feed(&mut self, mut bytes: &[u8], lines: &mut Vec<String>) {
-        while let Some(end) = memchr::memchr(b'\n', bytes) {
-            let (line, rest) = bytes.split_at(end);
-            self.keep(line);
-            lines.push(self.take());
-            bytes = rest.get(1..).unwrap_or_default();
-        }
-        self.keep(bytes);
-    }
-
-    /// Hands out what the input ended with, if it did not end with a line end.
-    pub(super) fn finish(&mut self, lines: &mut Vec<String>) {
-        if !self.partial.is_empty() {
-            lines.push(self.take());
-        }
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        let room = LINE_CAP - self.partial.len();
-        let kept = bytes.get(..room).unwrap_or(bytes);
-        self.partial.extend_from_slice(kept);
-        self.overflowed |= kept.len() < bytes.len();
-    }
-
-    fn take(&mut self) -> String {
-        let whole = self.partial.strip_suffix(b"\r").unwrap_or(&self.partial);
-        let mut line = String::from_utf8_lossy(whole).into_owned();
-        if self.overflowed {
-            line.push(CUT);
-        }
-        self.partial.clear();
-        self.overflowed = false;
-        line
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_of_several_lines_is_hidden_up_to_its_end() {
-        let mut key = KeyBlock::default();
-        for (line, is_hidden) in [
-            (
-                "-----BEGIN CERTIFICATE----- all in one -----END CERTIFICATE-----",
-                false,
-            ),
-            ("reading", false),
-            ("pem: -----BEGIN PRIVATE KEY-----", false),
-            ("MC4CAQAwBQYDK2VwBCIEIH", true),
-            ("-----END PRIVATE KEY-----", true),
-            ("done", false),
-            ("-----BEGIN PRIVATE KEY-----", false),
-        ] {
-            assert_eq!(key.has(line), is_hidden, "{line}");
-        }
-        // One without an end hides no more than the longest that there is.
-        assert!((0..KEY_LINES).all(|_| key.has("x")));
-        assert!(!key.has("x"));
-    }
-}
-
-#[cfg(test)]
-mod line_cutter_tests {
-    use super::{LINE_CAP, LineCutter};
-
-    fn check(pieces: &[&[u8]], expected: &[&str]) {
-        let mut cutter = LineCutter::default();
-        let mut lines = Vec::new();
-        for piece in pieces {
-            cutter.feed(piece, &mut lines);
-        }
-        cutter.finish(&mut lines);
-        assert_eq!(lines, expected);
-    }
-
-    #[test]
-    fn lines_come_out_however_the_bytes_come_in() {
-        check(&[b"one\ntwo\r\n", b"thr", b"ee"], &["one", "two", "three"]);
-        check(&[b"\n\n"], &["", ""]);
-        check(&[b""], &[]);
-        check(&[b"a\xffb\n"], &["a\u{fffd}b"]);
-        check(
-            &["é".as_bytes().split_at(1).0, "é".as_bytes().split_at(1).1],
-            &["é"],
-        );
-    }
-
-    #[test]
-    fn a_long_line_is_cut_and_the_next_one_is_whole() {
-        let long = vec![b'x'; LINE_CAP];
-        let cut = format!("{}…", "x".repeat(LINE_CAP));
-        check(
-            &[&long, b"\nnext"],
-            &["x".repeat(LINE_CAP).as_str(), "next"],
-        );
-        check(&[&long, b"y", b"y\nnext"], &[&cut, "next"]);
     }
 }

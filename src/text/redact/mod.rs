@@ -4,10 +4,12 @@
 //! [`table`](self) has one row for each thing that looks like a secret or is introduced as one; [`ListContext`] knows what stands before a
 //! text in a list.
 
+mod key_block;
 mod list_context;
 mod rows;
 mod table;
 
+pub use key_block::KeyBlock;
 pub use list_context::{
     ListContext, hidden_in_arguments, is_bare_name, is_named_value, is_naming_key, is_scheme,
     is_secret_flag, redacted_arguments,
