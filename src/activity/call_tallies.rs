@@ -1,4 +1,4 @@
-//! Counts tool calls that are alike together.
+//! Metrics count calls in tallies: calls of one kind that ended alike in one minute are one, until a write takes all of them.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ pub(super) struct CallTallies {
     round: u64,
 }
 
-/// Where a tally is found until all are taken.
+/// Where a tally is found until all are taken. Later the place is another's, so it says in which round it was given.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TallyPlace {
     round: u64,
