@@ -86,41 +86,30 @@ impl Server {
             return Ok(());
         }
         match serde_json::from_slice(line) {
-            Ok(Value::Array(batch)) => self.serve_batch(batch),
-            Ok(value) => self.serve_message(DemoMessage::read(value)),
+            Ok(Value::Array(batch)) if batch.is_empty() || !self.has_batches() => {
+                let refusal = DemoError::invalid("an array of messages is not accepted here");
+                send(&refusal.reply(&Value::Null))
+            }
+            Ok(Value::Array(batch)) => self.serve(batch, Value::Array),
+            Ok(message) => self.serve(vec![message], |mut answers| answers.swap_remove(0)),
             Err(error) => send(&DemoError::parse(&error.to_string()).reply(&Value::Null)),
         }
     }
 
-    fn serve_message(self: &Arc<Self>, message: DemoMessage) -> io::Result<()> {
-        match message {
-            DemoMessage::Request(request) if tools::takes_long(&request) => {
-                if let Err(refused) = self.in_flight.begin(&request.id) {
-                    return send(&refused.reply(&request.id));
-                }
-                self.in_background(move |server| {
-                    server
-                        .answer(&request)
-                        .map_or(Ok(()), |answer| send(&answer))
-                })
-            }
-            other => match self.respond(other) {
-                Some(answer) => send(&answer),
-                None => Ok(()),
-            },
-        }
+    fn has_batches(&self) -> bool {
+        *self.revision() == Some(REVISION_WITH_BATCHES)
     }
 
-    fn serve_batch(self: &Arc<Self>, batch: Vec<Value>) -> io::Result<()> {
-        let has_batches = *self.revision() == Some(REVISION_WITH_BATCHES);
-        if batch.is_empty() || !has_batches {
-            let refusal = DemoError::invalid("an array of messages is not accepted here");
-            return send(&refusal.reply(&Value::Null));
-        }
+    /// Serves the messages of one line; `together` makes one value of their answers.
+    fn serve(
+        self: &Arc<Self>,
+        line: Vec<Value>,
+        together: fn(Vec<Value>) -> Value,
+    ) -> io::Result<()> {
         let mut answers = Vec::new();
         let mut messages = Vec::new();
         let mut takes_long = false;
-        for message in batch.into_iter().map(DemoMessage::read) {
+        for message in line.into_iter().map(DemoMessage::read) {
             if let DemoMessage::Request(request) = &message
                 && tools::takes_long(request)
             {
@@ -133,16 +122,12 @@ impl Server {
             messages.push(message);
         }
         let serve = move |server: &Arc<Self>| {
-            answers.extend(
-                messages
-                    .into_iter()
-                    .filter_map(|message| server.respond(message)),
-            );
+            let responses = messages.into_iter().filter_map(|one| server.respond(one));
+            answers.extend(responses);
             if answers.is_empty() {
-                Ok(())
-            } else {
-                send(&Value::Array(answers))
+                return Ok(());
             }
+            send(&together(answers))
         };
         if takes_long {
             return self.in_background(serve);
