@@ -98,24 +98,19 @@ impl FolderFiles {
 
     fn look(&self) {
         storage::keep_reserves(self.0.lock.lock().data_dir());
-        let seen = self.written_again();
-        match seen {
-            Ok(LockState::Held) => return,
-            Ok(LockState::Lost) => return self.0.lost.cancel(),
-            _ => (),
-        }
-        let Some(times) = self.0.lines.due() else {
-            return;
-        };
-        match seen {
-            Ok(LockState::Held | LockState::Lost) => (),
+        match self.written_again() {
+            Ok(LockState::Held) => (),
+            Ok(LockState::Lost) => self.0.lost.cancel(),
             Ok(LockState::TakenAgain) => {
-                tracing::warn!(times, "data folder's lock was removed; taken again");
+                if let Some(times) = self.0.lines.due() {
+                    tracing::warn!(times, "data folder's lock was removed; taken again");
+                }
             }
-            Err(error) => tracing::warn!(
-                %error, times,
-                "removed files of the data folder not restored"
-            ),
+            Err(error) => {
+                if let Some(times) = self.0.lines.due() {
+                    tracing::warn!(%error, times, "removed files of the data folder not restored");
+                }
+            }
         }
     }
 

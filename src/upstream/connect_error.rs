@@ -61,13 +61,10 @@ impl ConnectError {
         let has_log = !log.tail(1).is_empty();
         let engine = wrote.as_deref().and_then(engine_is_down);
         if let Some(engine) = engine {
-            return Self {
-                outside: format!("{engine} is not running"),
-                ..Self::plain(
-                    &format!("{engine} is not running"),
-                    NextStep::act(format!("start {engine}, then restart the server")),
-                )
-            };
+            return Self::plain(
+                &format!("{engine} is not running"),
+                NextStep::act(format!("start {engine}, then restart the server")),
+            );
         }
         let step = match self.step {
             NextStep::ReadLog if !has_log => NextStep::RunByHand,
