@@ -1,6 +1,6 @@
 //! Puts stored values back where an edit contains what a listing masked as `***`. Pure.
 
-use std::slice;
+use std::{iter, slice};
 
 use serde_json::Value;
 
@@ -11,19 +11,24 @@ use crate::text::{redact::redacted_arguments, secret::MASK};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{place}` is masked, but no stored value matches it; write the value itself")]
 pub struct UnknownMask {
-    pub(super) place: String,
-    pub(super) text: String,
+    place: String,
 }
 
-/// Says what stands for such a text, if anything does.
-pub(super) type Judge<'a> = &'a dyn Fn(UnknownMask) -> Result<Value, UnknownMask>;
+/// What becomes of a text with a mask that stands for no stored value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnUnknown {
+    /// It is an error.
+    Refuse,
+    /// It is the value itself, unless it is a mask as a whole.
+    KeepUnlessWhole,
+}
 
 /// A new value for a place, with the stored value in place of each mask.
 pub(super) fn restore(
     place: &str,
     new: &Value,
     stored: Option<&Value>,
-    unknown: Judge<'_>,
+    on_unknown: OnUnknown,
 ) -> Result<Value, UnknownMask> {
     match new {
         Value::Object(members) => {
@@ -31,90 +36,109 @@ pub(super) fn restore(
                 let place = format!("{place}.{key}");
                 let stored = stored.and_then(|stored| stored.get(key));
                 if key.contains(MASK) && stored.is_none() {
-                    let text = key.clone();
-                    return Err(UnknownMask { place, text });
+                    return Err(UnknownMask { place });
                 }
-                Ok((key.clone(), restore(&place, value, stored, unknown)?))
+                Ok((key.clone(), restore(&place, value, stored, on_unknown)?))
             });
             members.collect::<Result<_, _>>().map(Value::Object)
         }
         Value::Array(elements) => {
-            let stored = stored.and_then(Value::as_array);
-            let listed = Listed::of(stored.map_or(&[], Vec::as_slice));
+            let values = stored.and_then(Value::as_array);
+            let known = StoredList::of(values.map_or(&[], Vec::as_slice));
             let mut restored: Vec<Value> = Vec::with_capacity(elements.len());
             for (i, element) in elements.iter().enumerate() {
-                let find = |text: &str| listed.find(i, text, restored.last());
-                let place = format!("{place}[{i}]");
-                let value = unmask(place, element, find, unknown)?;
+                let value = match known.meant(i, element, restored.last()) {
+                    Some(value) => value,
+                    None => {
+                        let there = known.values.get(i).filter(|_| !hides_whole(element));
+                        restore(&format!("{place}[{i}]"), element, there, on_unknown)?
+                    }
+                };
                 restored.push(value);
             }
             Ok(Value::Array(restored))
         }
-        new => {
-            let find = |text: &str| match stored {
-                // One that is hidden as a whole is known by its place.
-                Some(stored) if text != MASK => {
-                    Listed::of(slice::from_ref(stored)).find(0, text, None)
-                }
-                stored => stored,
+        Value::String(text) if text.contains(MASK) => {
+            // One that is hidden as a whole is known by its place.
+            let is_meant = |stored: &&Value| {
+                text == MASK || StoredList::of(slice::from_ref(stored)).is_listed_as(0, text)
             };
-            unmask(place.to_owned(), new, find, unknown)
+            match stored.filter(is_meant) {
+                Some(stored) => Ok(stored.clone()),
+                None if on_unknown == OnUnknown::KeepUnlessWhole && text != MASK => Ok(new.clone()),
+                None => Err(UnknownMask {
+                    place: place.to_owned(),
+                }),
+            }
         }
+        plain => Ok(plain.clone()),
     }
 }
 
-/// A value, or what is found to be listed like it where it is a text with a mask.
-fn unmask<'a>(
-    place: String,
-    new: &Value,
-    find: impl FnOnce(&str) -> Option<&'a Value>,
-    unknown: Judge<'_>,
-) -> Result<Value, UnknownMask> {
-    match new {
-        Value::String(text) if text.contains(MASK) => match find(text) {
-            Some(stored) => Ok(stored.clone()),
-            None => unknown(UnknownMask {
-                place,
-                text: text.clone(),
-            }),
-        },
-        new => Ok(new.clone()),
-    }
-}
-
-/// Stored values, and how they are listed.
-struct Listed<'a> {
+/// A stored list, whose elements a new one may have at other places.
+struct StoredList<'a> {
     values: &'a [Value],
-    /// As they are written, with their references hidden, and both without what looks like a secret.
-    spellings: [Vec<String>; 4],
+    /// How the elements are listed: as they are written, with their references hidden, and both without what looks like a secret.
+    listings: [Vec<String>; 4],
 }
 
-impl<'a> Listed<'a> {
+impl<'a> StoredList<'a> {
     fn of(values: &'a [Value]) -> Self {
         let written: Vec<String> = values.iter().map(plain_text).collect();
         let unresolved: Vec<String> = written
             .iter()
             .map(|text| references::redacted(text))
             .collect();
-        let shown = [&written, &unresolved].map(|texts| redacted_arguments(texts));
-        let [written_shown, unresolved_shown] = shown;
+        let [written_shown, unresolved_shown] =
+            [&written, &unresolved].map(|texts| redacted_arguments(texts));
         Self {
             values,
-            spellings: [written, unresolved, written_shown, unresolved_shown],
+            listings: [written, unresolved, written_shown, unresolved_shown],
         }
     }
 
-    /// The stored value that is listed like this, at the same place first. One that is hidden as a whole is known by what stands before it,
-    /// which is listed as a text even where it is a number.
-    fn find(&self, place: usize, text: &str, before: Option<&Value>) -> Option<&'a Value> {
-        let is_meant = |i: &usize| {
-            let mut spellings = self.spellings.iter().filter_map(|all| all.get(*i));
-            let previous = i.checked_sub(1).and_then(|i| self.values.get(i));
-            spellings.any(|spelling| spelling == text)
-                && (text != MASK || previous.map(plain_text) == before.map(plain_text))
-        };
-        let mut places = std::iter::once(place).chain(0..self.values.len());
-        self.values.get(places.find(is_meant)?)
+    fn is_listed_as(&self, i: usize, text: &str) -> bool {
+        let mut listings = self.listings.iter();
+        listings.any(|listing| listing.get(i).is_some_and(|listed| listed == text))
+    }
+
+    /// What a new element with masks stands for, where `before` stands before it: the stored element at the same place first.
+    fn meant(&self, place: usize, new: &Value, before: Option<&Value>) -> Option<Value> {
+        let mut places = iter::once(place).chain(0..self.values.len());
+        match new {
+            Value::String(text) if text.contains(MASK) => {
+                let found = places.find(|i| {
+                    self.is_listed_as(*i, text) && (text != MASK || self.follows(*i, before))
+                });
+                self.values.get(found?).cloned()
+            }
+            Value::Object(_) | Value::Array(_) => {
+                let stored = places.filter_map(|i| self.values.get(i));
+                let restored = stored.filter_map(|stored| {
+                    let restored = restore("", new, Some(stored), OnUnknown::Refuse).ok()?;
+                    Some((restored != *stored, restored))
+                });
+                let (is_edited, restored) = restored.min_by_key(|(is_edited, _)| *is_edited)?;
+                (!is_edited || !hides_whole(new)).then_some(restored)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether `before` is what stands before an element. It is listed as a text even where it is a number.
+    fn follows(&self, place: usize, before: Option<&Value>) -> bool {
+        let previous = place.checked_sub(1).and_then(|i| self.values.get(i));
+        previous.map(plain_text) == before.map(plain_text)
+    }
+}
+
+/// Whether a value in it is hidden as a whole: nothing says which one that is but what stands around it.
+fn hides_whole(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text == MASK,
+        Value::Array(elements) => elements.iter().any(hides_whole),
+        Value::Object(members) => members.values().any(hides_whole),
+        _ => false,
     }
 }
 
@@ -126,13 +150,14 @@ mod tests {
 
     #[track_caller]
     fn check(stored: &Value, listed: &Value, restored: &Value) {
-        let found = restore("p", listed, Some(stored), &Err);
+        let found = restore("p", listed, Some(stored), OnUnknown::Refuse);
         assert_eq!(found.as_ref(), Ok(restored), "{stored} as {listed}");
     }
 
     #[track_caller]
     fn check_unknown(stored: Option<&Value>, listed: &Value, place: &str) {
-        let unknown = restore("p", listed, stored, &Err).expect_err("it is not stored");
+        let unknown =
+            restore("p", listed, stored, OnUnknown::Refuse).expect_err("it is not stored");
         assert_eq!(unknown.place, place, "{listed}");
     }
 
@@ -197,10 +222,43 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_an_unknown_mask_is_not_decided_here() {
-        let itself = |unknown: UnknownMask| Ok(unknown.text.into());
-        let new = json!(["*** stars", "***"]);
-        let stored = json!(["s3cret"]);
-        assert_eq!(restore("p", &new, Some(&stored), &itself), Ok(new));
+    fn a_mask_within_an_element_is_known_by_what_stands_beside_it() {
+        let at = |secret, name| json!({ "uri": format!("https://{secret}@h/"), "name": name });
+        let stored = json!([at("u:1", "a"), at("u:2", "b"), [["https://u:3@h"]]]);
+        let (a, b) = (at("u:1", "a"), at("u:2", "b"));
+        check(&stored, &json!([at("***", "a")]), &json!([a]));
+        check(&stored, &json!([at("***", "b")]), &json!([b]));
+        check(
+            &stored,
+            &json!([at("***", "b"), at("***", "a"), [["https://***@h"]]]),
+            &json!([b, a, [["https://u:3@h"]]]),
+        );
+        check(
+            &stored,
+            &json!([at("***", "new"), 1]),
+            &json!([at("u:1", "new"), 1]),
+        );
+        check_unknown(
+            Some(&stored),
+            &json!([{ "uri": "https://***@evil/" }]),
+            "p[0].uri",
+        );
+        let stored = json!([{ "name": "a", "key": "A" }, { "name": "b", "key": "B" }]);
+        let listed = json!([{ "name": "b", "key": "***" }]);
+        check(&stored, &listed, &json!([{ "name": "b", "key": "B" }]));
+        let listed = json!([{ "name": "c", "key": "***" }]);
+        check_unknown(Some(&stored), &listed, "p[0].key");
+    }
+
+    #[test]
+    fn stars_may_be_kept_where_nothing_is_listed_like_that() {
+        let restored = |new: &Value| {
+            let stored = json!(["s3cret", { "a": "https://u:p@h" }]);
+            restore("p", new, Some(&stored), OnUnknown::KeepUnlessWhole)
+        };
+        let new = json!(["*** stars", { "a": "https://***@h", "b": "*** stars" }]);
+        let kept = json!(["*** stars", { "a": "https://u:p@h", "b": "*** stars" }]);
+        assert_eq!(restored(&new), Ok(kept));
+        restored(&json!(["***"])).expect_err("nothing is listed like that");
     }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    edit::Change, entry_switches::EntryFlag, finding::without_credentials, masks::restore,
-    raw::entry_keys, unknown_keys, unrepeated::read_unrepeated,
+    edit::Change, entry_switches::EntryFlag, finding::without_credentials, masks, raw::entry_keys,
+    unknown_keys, unrepeated::read_unrepeated,
 };
 use crate::text::cut::beginning;
 
@@ -260,7 +260,7 @@ fn check_shape(key: &str, value: &Value) -> Result<(), BadPatch> {
 /// An object over what is stored: the keys inside it are patched in their turn.
 fn merged(place: &str, stored: Option<&Value>, new: &Value) -> Result<Value, BadPatch> {
     let Value::Object(new) = new else {
-        let restored = restore(place, new, stored, &Err);
+        let restored = masks::restore(place, new, stored, masks::OnUnknown::Refuse);
         return restored.map_err(|unknown| BadPatch::one(unknown.to_string()));
     };
     let mut members = match stored {

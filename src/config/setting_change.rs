@@ -9,12 +9,11 @@ use super::{
     Surroundings, Warning,
     document::{self, SERVERS},
     edit,
-    masks::{UnknownMask, restore},
+    masks::{OnUnknown, restore},
     raw::{File, RawEntry},
     resolve::{file_fault, parse_document},
     spanned,
 };
-use crate::text::MASK;
 
 /// A value of the file that is to become another one.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,18 +127,15 @@ fn set(
     value: &Value,
 ) -> Result<String, EditError> {
     let stored = stored_at(before, path);
-    let is_of_entry = path.first().is_some_and(|key| key == SERVERS);
     // Every value of an entry may be hidden, but few settings are: others may have stars of their own.
-    let judge = |unknown: UnknownMask| {
-        if is_of_entry || unknown.text == MASK {
-            Err(unknown)
-        } else {
-            Ok(unknown.text.into())
-        }
+    let on_unknown = if path.first().is_some_and(|key| key == SERVERS) {
+        OnUnknown::Refuse
+    } else {
+        OnUnknown::KeepUnlessWhole
     };
     let value = match value {
         Value::Null => None,
-        value => Some(restore(&path.join("."), value, stored, &judge)?),
+        value => Some(restore(&path.join("."), value, stored, on_unknown)?),
     };
     let path = path.to_vec();
     edit(text, &Change { path, value })
