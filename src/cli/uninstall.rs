@@ -13,7 +13,7 @@ use crate::{
         Reaching, disconnect, home_places, kept_copies, may_be_connected, move_back, moved_from,
         our_address,
     },
-    config::Why,
+    config::ChosenBy,
     daemon_client::DaemonClient,
     management::Files,
     storage::in_words,
@@ -156,7 +156,7 @@ fn stored(files: &Files) -> Vec<String> {
 /// not ours to delete.
 fn own_files(files: &Files) -> Vec<PathBuf> {
     let (config, data) = (files.config_file(), files.data_dir());
-    let is_ours = files.places().why != Why::GoProgram && config.is_file();
+    let is_ours = files.places().chosen_by != ChosenBy::GoProgram && config.is_file();
     let holds_home = env::home_dir().is_some_and(|home| home.starts_with(data));
     let is_data = data.join("lock").is_file() || data.join("approvals").is_dir();
     let config = is_ours.then(|| config.to_owned());

@@ -15,12 +15,14 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Blank, ChangeOf, DEMO, History, IssuedTokens, KeyringLookup, LoadError, OurAddress, Overrides,
-    ServerEntry, Settings, TextChange, Variables, WriteError,
+    Blank, ChangeOf, DEMO, DemoProgram, History, IssuedTokens, KeyringLookup, LoadError,
+    OurAddress, Overrides, ServerEntry, Settings, TextChange, Variables, WriteError,
+    after_restart::Fixed,
     blank::note_server_auth,
+    demo::{DemoSwitch, namesake},
     ourselves::Whereabouts,
     rewrite,
-    source::{DemoSwitch, Fixed, Source, in_place_of_demo},
+    source::Source,
     watching::Watching,
 };
 
@@ -211,7 +213,7 @@ impl Keeper {
 
     /// Has this program run as the bundled demo server beside what the file says. Nothing is written. Where that is refused it is as before,
     /// and stays so.
-    pub async fn start_demo(&self, program: PathBuf) -> Result<(), DemoRefused> {
+    pub async fn start_demo(&self, program: DemoProgram) -> Result<(), DemoRefused> {
         if self.settings().demo.is_some() || !self.demo.start(program) {
             return Err(DemoRefused::NameTaken(DEMO.to_owned()));
         }
@@ -221,7 +223,7 @@ impl Keeper {
             return Ok(());
         }
         self.demo.end();
-        Err(match (in_place_of_demo(&settings), read) {
+        Err(match (namesake(&settings), read) {
             (Some(name), _) => DemoRefused::NameTaken(name.to_owned()),
             (None, Err(error)) => DemoRefused::FileUnusable(error),
             (None, Ok(())) => DemoRefused::Busy,
@@ -334,6 +336,7 @@ impl KeeperTask {
             Ok(Ok(None)) => self.publish_status(None),
             Ok(Ok(Some((text, settings)))) => {
                 self.text = text;
+                self.end_displaced_demo(&settings);
                 self.publish(settings);
                 self.note_server_auth().await;
                 self.publish_status(None);
@@ -341,6 +344,13 @@ impl KeeperTask {
             Ok(Err(error)) => self.publish_status(Some(error)),
             // The runtime is ending.
             Err(_) => {}
+        }
+    }
+
+    /// Ends the demo server where an entry has its name now: it does not come back when that entry goes.
+    fn end_displaced_demo(&self, settings: &Settings) {
+        if namesake(settings).is_some() && self.source.demo.end() {
+            tracing::info!("the demo server ended: an entry with its name is configured");
         }
     }
 

@@ -3,10 +3,13 @@
 //! The only door to the JSONC parser, globs, the platform's folders and file watching. It decides nothing about running servers.
 
 mod activity;
+mod after_restart;
 mod blank;
 mod care;
 mod container_options;
 mod credentials;
+mod data_folder_note;
+mod demo;
 mod document;
 pub mod duration;
 mod edit;
@@ -22,6 +25,7 @@ mod issued;
 mod keeper;
 mod keyring;
 mod listen;
+mod load_error;
 pub mod loopback;
 mod masks;
 mod not_undone;
@@ -64,6 +68,7 @@ mod tests;
 
 pub use activity::{ActivitySettings, Kept};
 pub use blank::Blank;
+pub use demo::{DEMO, DemoProgram};
 pub use document::{Document, json_and_repeated, json_of};
 pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries, written_entry};
 pub use entry_switches::EntryFlag;
@@ -82,12 +87,13 @@ pub use keyring::{
     KeyringChoice, KeyringLookup, KeyringPlace, NoSecret, is_secret_name, no_values,
 };
 pub use listen::{BadListen, Listen, NotLoopback};
+pub use load_error::LoadError;
 pub use not_undone::NotUndone;
 pub use oauth::OAuth;
 pub use otlp::OtlpEndpoint;
 pub use ourselves::{LeadsTo, OurAddress, loopback_port_of};
 pub use patch::{BadPatch, PatchedEntry, ServerPatch, differing};
-pub use places::{NoHome, Places, RequestedPlaces, SOCKET, Why};
+pub use places::{ChosenBy, NoHome, Places, RequestedPlaces, SOCKET};
 pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use raw::{WrittenTransport, schema};
@@ -110,9 +116,7 @@ pub use settings::{
     Settings,
 };
 pub use shown_file::shown_file;
-pub use source::{
-    DEMO, LoadError, Overrides, Variables, load, load_text, process_environment, secrets_place,
-};
+pub use source::{Overrides, Variables, load, load_text, process_environment, secrets_place};
 pub use supposed::{Supposed, load_supposing};
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
 pub use unrepeated::{NO_OBJECT, json_mistake, read_unrepeated, read_unrepeated_object};

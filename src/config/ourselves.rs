@@ -249,7 +249,7 @@ fn port_and_path(url: &str) -> Option<(u16, String)> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{super::places::Why, *};
+    use super::{super::places::ChosenBy, *};
 
     #[test]
     fn ports_of_this_machine_are_read_out_of_addresses() {
@@ -272,16 +272,16 @@ mod tests {
         }
     }
 
-    /// Ours are `/c` and `/d`; `why` says whether they are the usual ones.
+    /// Ours are `/c` and `/d`; `chosen_by` says whether they are the usual ones.
     #[track_caller]
-    fn check(why: Why, entry: &Value, expected: bool) {
+    fn check(chosen_by: ChosenBy, entry: &Value, expected: bool) {
         let us = OurAddress {
             ports: vec![8080],
             places: Some(Places {
                 config_file: "/c".into(),
                 data_dir: "/d".into(),
-                data_dir_given: why != Why::Platform,
-                why,
+                data_dir_given: chosen_by != ChosenBy::Platform,
+                chosen_by,
             }),
         };
         let target = LeadsTo::of_written(entry.as_object().expect("an entry"));
@@ -302,7 +302,7 @@ mod tests {
             json!({ "command": "mcpproxy", "args": ["--config", "/c", "stdio"] }),
             json!({ "command": "mcpproxy", "args": ["stdio", "--data-dir=/d"] }),
         ] {
-            check(Why::Platform, &entry, true);
+            check(ChosenBy::Platform, &entry, true);
         }
         for entry in [
             json!({ "url": "http://127.0.0.1:8081/mcp" }),
@@ -321,20 +321,20 @@ mod tests {
             json!({ "command": "docker", "args": ["run", "-i", "some/mcpproxy:1", "stdio"] }),
             json!({ "command": 7 }),
         ] {
-            check(Why::Platform, &entry, false);
+            check(ChosenBy::Platform, &entry, false);
         }
     }
 
     #[test]
     fn the_usual_mcpproxy_is_another_one_for_who_has_places_of_their_own() {
         check(
-            Why::Flag,
+            ChosenBy::Flag,
             &json!({ "command": "mcpproxy", "args": ["stdio"] }),
             false,
         );
         for args in [["--config", "/c", "stdio"], ["--data-dir", "/d", "stdio"]] {
             let entry = json!({ "command": "mcpproxy", "args": args });
-            check(Why::Flag, &entry, true);
+            check(ChosenBy::Flag, &entry, true);
         }
     }
 }

@@ -1,14 +1,10 @@
 //! Where the configuration file and the data folder are.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use directories::{BaseDirs, ProjectDirs};
 
 use super::{references::VariableLookup, settings::Settings};
-use crate::storage;
 
 /// The file's name in the platform's folder.
 const FILE_NAME: &str = "mcp_config.json";
@@ -25,13 +21,13 @@ pub struct Places {
     pub data_dir: PathBuf,
     /// Whether `data_dir` was given on the command line, so that it wins over the file.
     pub data_dir_given: bool,
-    /// Why it is this file.
-    pub why: Why,
+    /// What chose the file.
+    pub chosen_by: ChosenBy,
 }
 
 /// What chose the configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum ChosenBy {
     /// `--config`.
     Flag,
     /// `$MCPPROXY_CONFIG`.
@@ -88,20 +84,9 @@ impl Places {
         }
     }
 
-    /// Writes down where the daemon of this configuration keeps its data, if the file chose that: it may say something else, or
-    /// nothing that can be read, while the daemon still runs.
-    pub fn note_data_folder(&self, folder: &Path) -> io::Result<()> {
-        if folder == self.data_dir {
-            return Ok(());
-        }
-        storage::create_private_dir(&self.data_dir)?;
-        let text = folder.to_string_lossy();
-        storage::write_atomically(&self.data_folder_note(), text.as_bytes())
-    }
-
     /// What names this file, unless it is in its usual place.
     pub fn requested_by(&self) -> Option<&'static str> {
-        (!self.is_file_usual()).then(|| self.why.as_str())
+        (!self.is_file_usual()).then(|| self.chosen_by.as_str())
     }
 
     /// Whether the file was given, and left it to the file where the data is.
@@ -115,28 +100,11 @@ impl Places {
     }
 
     fn is_file_usual(&self) -> bool {
-        matches!(self.why, Why::Platform | Why::GoProgram)
-    }
-
-    /// Where a daemon of this configuration may keep its data, whatever the file says now.
-    pub fn other_data_folders(&self) -> Vec<PathBuf> {
-        if self.data_dir_given {
-            return Vec::new();
-        }
-        let noted = fs::read_to_string(self.data_folder_note()).ok();
-        let noted = noted.map(|text| PathBuf::from(text.trim_end()));
-        noted.into_iter().chain([self.data_dir.clone()]).collect()
-    }
-
-    fn data_folder_note(&self) -> PathBuf {
-        let file = self.config_file.to_string_lossy();
-        let hash = blake3::hash(file.as_bytes()).to_hex();
-        let digits: String = hash.chars().take(16).collect();
-        self.data_dir.join(format!("data-folder-{digits}"))
+        matches!(self.chosen_by, ChosenBy::Platform | ChosenBy::GoProgram)
     }
 }
 
-impl Why {
+impl ChosenBy {
     /// In words, for `config path`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -160,28 +128,28 @@ fn choose(
             .filter(|path| !path.is_empty())
             .map(PathBuf::from)
     };
-    let (config_file, why) = if let Some(file) = &requested.config_file {
-        (file.clone(), Why::Flag)
+    let (config_file, chosen_by) = if let Some(file) = &requested.config_file {
+        (file.clone(), ChosenBy::Flag)
     } else if let Some(file) = variable("MCPPROXY_CONFIG") {
-        (file, Why::Variable)
+        (file, ChosenBy::Variable)
     } else if let Some(file) = variable("MCP_CONFIG_PATH") {
-        (file, Why::OldVariable)
+        (file, ChosenBy::OldVariable)
     } else {
         let folders = folders.ok_or(NoHome)?;
         let ours = folders.config.join(FILE_NAME);
         let go_program = folders.home.join(".mcpproxy").join(FILE_NAME);
         if !exists(&ours) && exists(&go_program) {
-            (go_program, Why::GoProgram)
+            (go_program, ChosenBy::GoProgram)
         } else {
-            (ours, Why::Platform)
+            (ours, ChosenBy::Platform)
         }
     };
     // Services and daemons in the background get the usual place, too.
     let usual = folders.map(|folders| folders.config.join(FILE_NAME));
-    let why = if usual.as_ref() == Some(&config_file) {
-        Why::Platform
+    let chosen_by = if usual.as_ref() == Some(&config_file) {
+        ChosenBy::Platform
     } else {
-        why
+        chosen_by
     };
     let data_dir = match (&requested.data_dir, folders) {
         (Some(folder), _) => folder.clone(),
@@ -192,7 +160,7 @@ fn choose(
         config_file: absolute(config_file),
         data_dir: absolute(data_dir),
         data_dir_given: requested.data_dir.is_some(),
-        why,
+        chosen_by,
     })
 }
 
@@ -213,7 +181,7 @@ mod tests {
             home: "/h".into(),
         };
         let check =
-            |flag: Option<&str>, variables: &[&str], files: &[&str], expected: &str, why| {
+            |flag: Option<&str>, variables: &[&str], files: &[&str], expected: &str, chosen_by| {
                 let asked = RequestedPlaces {
                     config_file: flag.map(PathBuf::from),
                     data_dir: None,
@@ -222,25 +190,25 @@ mod tests {
                 let exists = |file: &Path| files.iter().any(|known| file == Path::new(known));
                 let places = choose(&asked, &lookup, Some(&folders), &exists).expect("a place");
                 assert_eq!(places.config_file, Path::new(expected));
-                assert_eq!(places.why, why);
+                assert_eq!(places.chosen_by, chosen_by);
                 assert_eq!(places.data_dir, Path::new("/d"));
             };
         let both = ["MCPPROXY_CONFIG", "MCP_CONFIG_PATH"];
         let ours = "/c/mcp_config.json";
         let go_program = "/h/.mcpproxy/mcp_config.json";
-        check(Some("/f"), &both, &[], "/f", Why::Flag);
-        check(Some(ours), &both, &[], ours, Why::Platform);
-        check(None, &both, &[], "/MCPPROXY_CONFIG", Why::Variable);
+        check(Some("/f"), &both, &[], "/f", ChosenBy::Flag);
+        check(Some(ours), &both, &[], ours, ChosenBy::Platform);
+        check(None, &both, &[], "/MCPPROXY_CONFIG", ChosenBy::Variable);
         check(
             None,
             &both[1..],
             &[ours],
             "/MCP_CONFIG_PATH",
-            Why::OldVariable,
+            ChosenBy::OldVariable,
         );
-        check(None, &[], &[ours, go_program], ours, Why::Platform);
-        check(None, &[], &[go_program], go_program, Why::GoProgram);
-        check(None, &[], &[], ours, Why::Platform);
+        check(None, &[], &[ours, go_program], ours, ChosenBy::Platform);
+        check(None, &[], &[go_program], go_program, ChosenBy::GoProgram);
+        check(None, &[], &[], ours, ChosenBy::Platform);
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub use self::{serve_error::ServeError, shutdown::Signals};
 pub use crate::telemetry::logging::LogFormat;
 use crate::{
     config::{
-        self, BadListen, Keeper, Listen, NotLoopback, Overrides, Places, RoutingMode, Settings,
+        self, BadListen, DemoProgram, Keeper, Listen, NotLoopback, Overrides, Places, RoutingMode,
+        Settings,
     },
     doctor::TakenPort,
     keyring,
@@ -351,7 +352,7 @@ fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
         ServeError::usage(what, "name a lock file")
     })?;
     let demo = if options.demo {
-        let program = std::env::current_exe();
+        let program = std::env::current_exe().and_then(DemoProgram::at);
         Some(program.map_err(|error| {
             let why = storage::in_words(&error);
             ServeError::failed(format!("no demo server: {why}"), "leave --demo out")

@@ -255,16 +255,16 @@ mod tests {
 
     use super::{TakenPort, check, listening_sockets, version_of};
     use crate::{
-        config::{Listen, Places, Why},
+        config::{ChosenBy, Listen, Places},
         doctor::DoctorSeverity,
     };
 
-    fn places(why: Why, data_dir_given: bool) -> Places {
+    fn places(chosen_by: ChosenBy, data_dir_given: bool) -> Places {
         Places {
             config_file: "/c".into(),
             data_dir: "/d".into(),
             data_dir_given,
-            why,
+            chosen_by,
         }
     }
 
@@ -276,7 +276,7 @@ mod tests {
     async fn a_taken_port_fails_and_names_who_has_it() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = taken.local_addr().expect("an address").port();
-        let found = check(Some(listen(port)), None, &places(Why::Platform, false))
+        let found = check(Some(listen(port)), None, &places(ChosenBy::Platform, false))
             .await
             .expect("it is known");
         assert_eq!(found.severity, DoctorSeverity::Fail, "{found:?}");
@@ -285,7 +285,7 @@ mod tests {
             assert!(found.what.contains(&us), "{found:?}");
         }
         drop(taken);
-        let found = check(Some(listen(port)), None, &places(Why::Platform, false))
+        let found = check(Some(listen(port)), None, &places(ChosenBy::Platform, false))
             .await
             .expect("it is known");
         assert_eq!(found.severity, DoctorSeverity::Ok, "{found:?}");
@@ -295,7 +295,7 @@ mod tests {
     async fn who_keeps_a_daemon_from_its_port_is_named() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = taken.local_addr().expect("an address").port();
-        let usual = places(Why::Platform, false);
+        let usual = places(ChosenBy::Platform, false);
         let taken_port = TakenPort::of(listen(port)).await.expect("it is taken");
         let free = taken_port.free;
         assert!(free.port() != port && TakenPort::of(free).await.is_none());
@@ -303,7 +303,7 @@ mod tests {
         assert!(why.contains("is taken by"), "{why}");
         assert!(step.contains(&free.to_string()), "{step}");
         // The file is another daemon's, too.
-        let second = places(Why::Platform, true);
+        let second = places(ChosenBy::Platform, true);
         let (_, step) = super::why_unheard(listen(port), &[], &second).await;
         let alone = format!("`mcpproxy serve --port {}`", free.port());
         assert!(

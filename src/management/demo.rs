@@ -4,7 +4,7 @@
 use super::{Backing, Management, patching::Rights, servers::ServerChange};
 use crate::{
     activity::OperatorChange,
-    config::{DEMO, DemoOrigin, DemoRefused},
+    config::{DEMO, DemoOrigin, DemoProgram, DemoRefused},
     failure::{ErrorCode, Failure, NextStep, Result},
     process::own_program,
     storage::in_words,
@@ -13,7 +13,8 @@ use crate::{
 impl Management {
     /// Starts the demo server beside what the file says.
     pub async fn start_demo(&self) -> Result<ServerChange> {
-        let program = own_program().map_err(|reason| {
+        let program = own_program().and_then(DemoProgram::at);
+        let program = program.map_err(|reason| {
             let error = format!("the demo server was not started: {}", in_words(&reason));
             Failure::new(ErrorCode::Internal, error, "Restart the daemon.")
         })?;

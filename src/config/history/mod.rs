@@ -35,9 +35,8 @@ use self::{
     way_back::WayBack,
 };
 use super::{
-    Document, EditError, NotUndone,
+    Document, EditError, NotUndone, after_restart,
     document::{self, SERVERS},
-    raw::AFTER_RESTART,
     read_text,
 };
 use crate::{runtime::sync::Guarded, text::moment};
@@ -202,7 +201,7 @@ impl Needs {
         let needs = changes
             .iter()
             .map(|change| match change.path.first().map(String::as_str) {
-                Some(key) if AFTER_RESTART.contains(&key) => Self::Restart,
+                Some(key) if after_restart::keys().any(|fixed| fixed == key) => Self::Restart,
                 Some(SERVERS | "environment" | "docker_isolation") => Self::Reload,
                 Some("serverAuth") if opens_up(change) => Self::Restart,
                 _ => Self::Nothing,

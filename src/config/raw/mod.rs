@@ -37,11 +37,11 @@ pub(super) struct File {
     #[schemars(with = "entry::Servers")]
     pub(super) servers: Apart,
     /// The address on which the daemon listens. "localhost:8080" and ":8080" mean loopback. An address other than loopback needs
-    /// --insecure. Takes
-    /// effect after a restart.
-    #[schemars(extend("default" = "127.0.0.1:8080"))]
+    /// --insecure. Takes effect after a restart.
+    #[schemars(extend("default" = "127.0.0.1:8080", "x-after-restart" = true))]
     pub(super) listen: Listen,
     /// The data folder; by default the platform's. Takes effect after a restart.
+    #[schemars(extend("x-after-restart" = true))]
     pub(super) data_dir: Option<Text>,
     /// Which tools /mcp lists.
     pub(super) routing_mode: RoutingMode,
@@ -70,13 +70,12 @@ pub(super) struct File {
     pub(super) api_key: Option<Text>,
     /// A file that `mcpproxy upstream lock` wrote: mcpproxy accepts exactly the tools in it. A relative path is relative to the folder of
     /// this file. If the lock file is missing or broken, the daemon does not start. `serve --locked` overrides this key. Takes effect
-    /// after a
-    /// restart.
-    #[schemars(length(min = 1))]
+    /// after a restart.
+    #[schemars(length(min = 1), extend("x-after-restart" = true))]
     pub(super) lock_file: Option<Text>,
     /// The key that encrypts session ids, at least 32 characters. Daemons with the same key can continue each other's sessions. By default,
     /// mcpproxy generates a key and keeps it in the data folder. `$MCPPROXY_SESSION_KEY` overrides this key. Takes effect after a restart.
-    #[schemars(length(min = 32))]
+    #[schemars(length(min = 32), extend("x-after-restart" = true))]
     pub(super) session_key: Option<Text>,
     /// Where mcpproxy looks up ${keyring:NAME}. auto: in the platform's keyring (the Secret Service on Linux, the keychain on macOS) or, if
     /// there is none, in a private file in the data folder. platform: only in the keyring. file: only in the file. `$MCPPROXY_KEYRING`
@@ -226,21 +225,12 @@ pub(super) fn file_keys() -> &'static [&'static str] {
     &KEYS
 }
 
-/// Keys whose new values take effect after a restart of the daemon. The schema marks them with `x-after-restart`.
-pub(super) const AFTER_RESTART: [&str; 4] = ["listen", "data_dir", "lock_file", "session_key"];
-
 /// The JSON Schema of the file, for editors and for `config schema`.
 pub fn schema() -> &'static str {
     static SCHEMA: LazyLock<String> = LazyLock::new(|| {
         let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(simplify));
-        let mut schema = settings
-            .into_generator()
-            .into_root_schema_for::<File>()
-            .to_value();
-        for key in AFTER_RESTART {
-            schema["properties"][key]["x-after-restart"] = json!(true);
-        }
-        format!("{schema:#}\n")
+        let schema = settings.into_generator().into_root_schema_for::<File>();
+        format!("{:#}\n", schema.to_value())
     });
     &SCHEMA
 }
@@ -283,7 +273,7 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::{AFTER_RESTART, entry_keys, file_keys, schema};
+    use super::{super::after_restart, entry_keys, file_keys, schema};
 
     /// Every key that is read, of the top level and of servers.
     fn all_keys() -> impl Iterator<Item = &'static str> {
@@ -382,7 +372,11 @@ mod tests {
             let says_so = property["description"]
                 .as_str()
                 .is_some_and(|text| text.contains("after a restart"));
-            assert_eq!(says_so, AFTER_RESTART.contains(&key.as_str()), "{key}");
+            assert_eq!(
+                says_so,
+                after_restart::keys().any(|fixed| fixed == key),
+                "{key}"
+            );
             assert_eq!(property.get("x-after-restart").is_some(), says_so, "{key}");
         }
     }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{ContainerDefaults, Context, Filling, read_entry};
+use super::read_alone;
 use crate::{
     config::{
-        ConfigFinding, Environment, FindingKind, LeadsTo, OurAddress, Surroundings, document::tree,
-        finding::listed, ourselves::BEHIND_ITSELF, raw::entry_keys, references::ValueLookup,
+        ConfigFinding, FindingKind, LeadsTo, OurAddress, finding::listed, ourselves::BEHIND_ITSELF,
+        raw::entry_keys,
     },
     text::ServerName,
 };
@@ -40,22 +40,8 @@ pub fn entry_fault(
     let mut entry = entry.clone();
     entry.shift_remove("quarantined");
     let entry = &entry;
-    let context = Context {
-        surroundings: &Surroundings {
-            lookup: &|_| None,
-            folder: std::path::Path::new("/"),
-        },
-        secrets: ValueLookup::to_variables(&|_| None).secrets,
-        secrets_of_settings: &[],
-        environment: &Environment::default(),
-        init_timeout: None,
-        containers: ContainerDefaults::default(),
-    };
     let fault = |entry: &Map<String, Value>| {
-        let text = Value::Object(entry.clone()).to_string();
-        let written = tree(&text).ok().flatten()?;
-        let read = read_entry(name, entry, &written, &context, Filling::WhereUsed);
-        let findings = read.err()?;
+        let findings = read_alone(name, entry).err()?;
         let is_of_url = |finding: &ConfigFinding| matches!(finding.kind, FindingKind::Url(_));
         Some(EntryFault {
             text: listed(&findings),

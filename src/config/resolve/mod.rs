@@ -2,7 +2,10 @@
 
 mod entry;
 mod entry_fault;
+mod idle_timeout;
 mod isolation;
+mod noted;
+mod roots;
 mod settings;
 mod transport;
 
@@ -14,9 +17,11 @@ use std::{
 use jsonc_parser::{ast, common::Ranged};
 use serde_json::Value;
 
+pub(super) use self::entry::read_alone;
 use self::{
-    entry::{Context, Filling, Noted, read_entry},
+    entry::{Context, Filling, WrittenEntry, read_entry},
     isolation::ContainerDefaults,
+    noted::Noted,
     settings::{check, read_mcp_timeout},
 };
 pub use self::{
@@ -295,10 +300,15 @@ fn read_server<'d>(
         }));
     }
     first.insert_entry(written_name);
-    let Value::Object(entry) = &written.entry else {
+    let Value::Object(members) = &written.entry else {
         return Err(broken("the entry must be an object"));
     };
-    let read = |filling| read_entry(&name, entry, value, context, filling);
+    let entry = WrittenEntry {
+        name: &name,
+        members,
+        tree: value,
+    };
+    let read = |filling| read_entry(entry, context, filling);
     read(Filling::WhereUsed).map_err(|findings| BrokenEntry {
         unresolved: read(Filling::Never).ok().map(|(entry, _)| Arc::new(entry)),
         ..BrokenEntry::of(findings)

@@ -9,7 +9,7 @@ use std::{
 };
 
 use mcpproxy::{
-    config::{Places, Why},
+    config::{ChosenBy, Places},
     daemon::{self, LogFormat, RunningDaemon, ServeOptions, Tcp},
     process::LoginPath,
 };
@@ -257,7 +257,7 @@ impl TestDaemon {
                 config_file: home.config_file(),
                 data_dir: home.data_dir(),
                 data_dir_given: true,
-                why: Why::Platform,
+                chosen_by: ChosenBy::Platform,
             },
             listen: Some("127.0.0.1:0".to_owned()),
             mode: None,

@@ -1,0 +1,71 @@
+//! The note of where the daemon of a configuration keeps its data, if the file chose that: the file may say something else, or nothing that
+//! can be read, while the daemon still runs.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::Places;
+use crate::storage;
+
+impl Places {
+    /// Notes the folder of a daemon.
+    pub fn note_data_folder(&self, folder: &Path) -> io::Result<()> {
+        if folder == self.data_dir {
+            return Ok(());
+        }
+        storage::create_private_dir(&self.data_dir)?;
+        let path = folder.as_os_str().as_encoded_bytes();
+        storage::write_atomically(&self.data_folder_note(), path)
+    }
+
+    /// Where a daemon of this configuration may keep its data, whatever the file says now.
+    pub fn other_data_folders(&self) -> Vec<PathBuf> {
+        if self.data_dir_given {
+            return Vec::new();
+        }
+        let noted = fs::read(self.data_folder_note()).ok().and_then(path_of);
+        noted.into_iter().chain([self.data_dir.clone()]).collect()
+    }
+
+    fn data_folder_note(&self) -> PathBuf {
+        let file = self.config_file.to_string_lossy();
+        let hash = blake3::hash(file.as_bytes()).to_hex();
+        let digits: String = hash.chars().take(16).collect();
+        self.data_dir.join(format!("data-folder-{digits}"))
+    }
+}
+
+#[cfg(unix)]
+fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    Some(std::ffi::OsString::from_vec(bytes).into())
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
+    String::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{super::RequestedPlaces, *};
+
+    #[test]
+    fn a_noted_folder_is_found_again_whatever_its_name_is() {
+        let ground = tempfile::tempdir().expect("a temporary folder");
+        let requested = RequestedPlaces {
+            config_file: Some(ground.path().join("file")),
+            data_dir: Some(ground.path().join("data")),
+        };
+        let places = Places {
+            data_dir_given: false,
+            ..Places::find(&requested, &|_| None).expect("both are named")
+        };
+        let folder = path_of(b"/srv/d\xffta ".to_vec()).expect("a path");
+        places.note_data_folder(&folder).expect("writable");
+        let expected = [folder, places.data_dir.clone()];
+        assert_eq!(places.other_data_folders(), expected);
+    }
+}

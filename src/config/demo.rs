@@ -1,0 +1,112 @@
+//! The bundled demo server: an entry that stands in no file.
+
+use std::{io, path::PathBuf, sync::Arc};
+
+use serde_json::{Map, json};
+
+use super::{DemoOrigin, Settings, resolve::read_alone};
+use crate::{runtime::sync::Guarded, text::ServerName};
+
+/// The name of the bundled demo server.
+pub const DEMO: &str = "demo";
+
+/// This program, to be run as the bundled demo server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoProgram(String);
+
+impl DemoProgram {
+    /// Commands are texts, so its path has to be one.
+    pub fn at(path: PathBuf) -> io::Result<Self> {
+        let text = path.into_os_string().into_string();
+        text.map(Self).map_err(|path| {
+            let path = path.display();
+            io::Error::other(format!("the path of mcpproxy is not Unicode: {path}"))
+        })
+    }
+
+    /// Adds the demo server, unless its name is taken; whether it did.
+    pub(super) fn add_to(&self, settings: &mut Settings, origin: DemoOrigin) -> bool {
+        if namesake(settings).is_some() {
+            return false;
+        }
+        let name = ServerName::parse(DEMO).expect("it is a name");
+        let command = self.0.replace("${", "$${");
+        let written = [
+            ("command", json!(command)),
+            ("args", json!(["demo-server"])),
+        ];
+        let written = Map::from_iter(written.map(|(key, value)| (key.to_owned(), value)));
+        let entry = read_alone(&name, &written).expect("a program and its argument are an entry");
+        settings.servers.insert(name, Arc::new(entry));
+        settings.demo = Some(origin);
+        true
+    }
+}
+
+/// The name in the file that the demo server cannot have beside it: its own, whatever the case, of an entry that can be used or not.
+pub(super) fn namesake(settings: &Settings) -> Option<&str> {
+    let sound = settings.servers.keys().map(ServerName::as_str);
+    let broken = settings.broken.iter().map(|broken| &*broken.name);
+    let mut names = sound.chain(broken);
+    names
+        .find(|name| name.eq_ignore_ascii_case(DEMO))
+        .filter(|_| settings.demo.is_none())
+}
+
+/// Whether somebody has started the demo server while the daemon runs, and with which program. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct DemoSwitch(Arc<Guarded<Option<DemoProgram>>>);
+
+impl DemoSwitch {
+    /// Switches it on; whether it was off.
+    pub(super) fn start(&self, program: DemoProgram) -> bool {
+        let mut runs = self.0.lock();
+        let was_off = runs.is_none();
+        runs.get_or_insert(program);
+        was_off
+    }
+
+    /// What is to run.
+    pub(super) fn program(&self) -> Option<DemoProgram> {
+        self.0.lock().clone()
+    }
+
+    /// Switches it off; whether it was on.
+    pub(super) fn end(&self) -> bool {
+        self.0.lock().take().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demo_server_runs_the_program_whose_path_is_given() {
+        let program = DemoProgram::at("/opt/${x}/mcpproxy".into()).expect("it is Unicode");
+        let mut settings = Settings::default();
+        assert!(program.add_to(&mut settings, DemoOrigin::Request));
+        let shown = settings.servers[DEMO].shown();
+        assert_eq!(shown["args"], json!(["demo-server"]));
+        let crate::config::Transport::Stdio(stdio) = &settings.servers[DEMO].transport else {
+            panic!("{shown}");
+        };
+        assert_eq!(stdio.command, "/opt/${x}/mcpproxy");
+        assert!(!program.add_to(
+            &mut Settings {
+                demo: None,
+                ..settings
+            },
+            DemoOrigin::Request
+        ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_is_not_unicode_is_no_taken_name() {
+        use std::os::unix::ffi::OsStringExt;
+        let path = std::ffi::OsString::from_vec(b"/opt/\xff/mcpproxy".to_vec());
+        let error = DemoProgram::at(path.into()).expect_err("it is no text");
+        assert!(error.to_string().contains("not Unicode"), "{error}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Why a file gives no settings, and what to do about it.
+
+use std::{io, path::PathBuf};
+
+use super::{ConfigError, ConfigFinding};
+use crate::storage::in_words;
+
+/// Why a file gives no settings.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It cannot be read.
+    #[error("failed to read the configuration {}: {}", file.display(), in_words(reason))]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// It can be read, but not used.
+    #[error("the configuration {} cannot be used: {reason}", file.display())]
+    Unusable {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: ConfigError,
+    },
+    /// Somebody named it, and it is not there. What it was to say, who may come in for example, is not known.
+    #[error("there is no file {}, which {by} names", file.display())]
+    Missing {
+        /// The file.
+        file: PathBuf,
+        /// What names it, `$MCPPROXY_CONFIG` for example.
+        by: &'static str,
+    },
+    /// It had something in it and now it has not; taken for an accident.
+    #[error("the configuration {} is gone or empty", .0.display())]
+    Gone(PathBuf),
+    /// The same at a start, after a daemon with `serverAuth`: it would let everybody in.
+    #[error("the configuration {} is gone or empty, and the last daemon with this data folder had `serverAuth`", .0.display())]
+    WithoutServerAuth(PathBuf),
+}
+
+impl LoadError {
+    /// The variables that are missing, without which the file cannot be used as a whole.
+    pub fn missing_variables(&self) -> impl Iterator<Item = &str> {
+        let findings: &[ConfigFinding] = match self {
+            Self::Unusable { reason, .. } => reason.findings(),
+            _ => &[],
+        };
+        findings.iter().filter_map(ConfigFinding::missing_variable)
+    }
+
+    /// The next step.
+    pub fn next_step(&self) -> String {
+        match self {
+            Self::Unreadable { .. } => "name a file that you can read with --config".to_owned(),
+            Self::Unusable { .. } if self.missing_variables().next().is_some() => {
+                "set the variable for the daemon; `mcpproxy config check` shows other mistakes"
+                    .to_owned()
+            }
+            Self::Unusable { .. } => "correct the file, then `mcpproxy config check`".to_owned(),
+            Self::Missing { .. } => {
+                "correct the name, or create the file: `mcpproxy setup`".to_owned()
+            }
+            Self::Gone(_) => "put the file back".to_owned(),
+            Self::WithoutServerAuth(_) => {
+                "put the file back, or write `{}` into it to allow every client".to_owned()
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! When an unused connection is closed: `idle_timeout`, and the bounds of an adaptive one.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::config::{
+    ConfigFinding, IdleTimeout, Warning, duration, finding::Checked, raw::RawEntry,
+};
+
+const MIN: Duration = Duration::from_mins(1);
+const MAX: Duration = Duration::from_mins(5);
+
+/// Closing sooner would start the server anew for each call.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// Takes the keys of an entry.
+pub(super) fn idle_timeout(
+    raw: &mut RawEntry,
+    is_stdio: bool,
+    warnings: &mut Vec<Warning>,
+) -> Checked<IdleTimeout> {
+    let least = raw.min_idle_timeout.map(|time| time.0);
+    let most = raw.max_idle_timeout.map(|time| time.0);
+    let (min, max) = match (least, most) {
+        (Some(min), Some(max)) if min > max => {
+            let problem = "is longer than `max_idle_timeout`";
+            return Err(ConfigFinding::new("min_idle_timeout", problem));
+        }
+        // Where only one is given, the default of the other makes room for it.
+        (Some(min), max) => (min, max.unwrap_or(min.max(MAX))),
+        (None, Some(max)) => (max.min(MIN), max),
+        (None, None) => (MIN, MAX),
+    };
+    let adaptive = IdleTimeout::Adaptive { min, max };
+    let chosen = match raw.idle_timeout.take().map(Value::from) {
+        None if is_stdio => adaptive,
+        None => IdleTimeout::Never,
+        Some(written) if written == "adaptive" => adaptive,
+        Some(written) if written == "never" => IdleTimeout::Never,
+        Some(written) => match duration::from_json(&written) {
+            Some(time) if time >= SHORTEST => IdleTimeout::After(time),
+            _ => {
+                let accepted =
+                    "must be \"adaptive\", \"never\" or a duration of at least 1s such as \"2m\"";
+                return Err(ConfigFinding::new("idle_timeout", accepted));
+            }
+        },
+    };
+    let mut bounds = [("min_idle_timeout", least), ("max_idle_timeout", most)].into_iter();
+    if let Some((key, _)) = bounds.find(|(_, bound)| bound.is_some())
+        && chosen != adaptive
+    {
+        let ignored =
+            "`min_idle_timeout` and `max_idle_timeout` bound only \"adaptive\" and are ignored";
+        warnings.push(Warning::new(ignored).at(key));
+    }
+    Ok(chosen)
+}
