@@ -13,7 +13,7 @@ pub(super) fn in_arguments(arguments: &[String]) -> Vec<String> {
 
 /// Of an address: of `user:password` also the password by itself, and both as a header carries them (RFC 7617).
 pub(super) fn in_url(url: &str) -> Vec<String> {
-    let hidden = redact::hidden(url, TextKind::Word);
+    let hidden = redact::hidden_texts(url, TextKind::Word);
     let mut found: Vec<String> = hidden.iter().map(|text| (*text).to_owned()).collect();
     for text in hidden {
         if let Some((_, password)) = text.split_once(':') {

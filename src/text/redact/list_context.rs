@@ -1,6 +1,6 @@
 //! What of texts in lists, and in pairs of a name and a value, is a secret because of what stands beside it.
 
-use super::{TextKind, hidden, is_secret_name, redacted, rows::is_login};
+use super::{TextKind, hidden_texts, is_secret_name, redacted, rows::is_login};
 use crate::text::MASK;
 
 /// What stands before a credential in a header. The first two say so anywhere.
@@ -71,7 +71,7 @@ pub fn hidden_in_arguments(arguments: &[String]) -> Vec<&str> {
         if is_whole {
             vec![argument.as_str()]
         } else {
-            hidden(argument, TextKind::Word)
+            hidden_texts(argument, TextKind::Word)
         }
     });
     hidden.collect()

@@ -4,19 +4,19 @@
 //! [`table`](self) has one row for each thing that looks like a secret or is introduced as one; [`ListContext`] knows what stands before a
 //! text in a list.
 
+mod harmless_json;
 mod key_block;
 mod list_context;
 mod rows;
 mod table;
 
+pub use harmless_json::is_harmless_json;
 pub use key_block::KeyBlock;
 pub use list_context::{
     ListContext, hidden_in_arguments, is_bare_name, is_named_value, is_naming_key, is_scheme,
     is_secret_flag, redacted_arguments,
 };
-pub use table::{
-    TextKind, hidden, hidden_ranges, is_harmless_json, is_secret_name, redacted, redacted_value,
-};
+pub use table::{TextKind, hidden_ranges, hidden_texts, is_secret_name, redacted, redacted_value};
 
 #[cfg(test)]
 mod tests;

@@ -28,24 +28,24 @@ pub enum TextKind {
 }
 
 /// Rows, a bit for each.
-type Rows = u32;
+pub(super) type Rows = u32;
 
 /// What only the structure of a value tells.
-const OF_STRUCTURE: Rows = 1 << 31;
+pub(super) const OF_STRUCTURE: Rows = 1 << 31;
 
-struct Table {
+pub(super) struct Table {
     /// Those that were needed.
     rows: [OnceLock<Regex>; ROWS.len()],
     words: DFA,
     /// The rows that each of the words is for.
     rows_of: Vec<Rows>,
     of_runs: Rows,
-    of_names: Rows,
+    pub(super) of_names: Rows,
     /// A name, and behind it what may give it a value.
     named: LazyLock<Regex>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
 /// A name of a secret.
 static NAME: LazyLock<Regex> = LazyLock::new(|| compile("name", "(?i){NAME}"));
@@ -107,7 +107,7 @@ impl Table {
     }
 
     /// The rows that have what they need in a text.
-    fn rows_in(&self, text: &str) -> Rows {
+    pub(super) fn rows_in(&self, text: &str) -> Rows {
         let words = &self.words;
         let Ok(mut state) = words.start_state(Anchored::No) else {
             return Rows::MAX;
@@ -140,7 +140,7 @@ impl Table {
     }
 
     /// What these rows hide of a text, in no order.
-    fn hidden(&self, candidates: Rows, text: &str, kind: TextKind) -> Vec<Range<usize>> {
+    pub(super) fn ranges(&self, candidates: Rows, text: &str, kind: TextKind) -> Vec<Range<usize>> {
         let kind = match kind {
             TextKind::Prose => TEXT,
             TextKind::Record => RECORD,
@@ -208,7 +208,7 @@ pub fn redacted(text: &str, kind: TextKind) -> Cow<'_, str> {
 }
 
 fn redacted_by(candidates: Rows, text: &str, kind: TextKind) -> Cow<'_, str> {
-    let hidden = merged(TABLE.hidden(candidates, text, kind));
+    let hidden = merged(TABLE.ranges(candidates, text, kind));
     if hidden.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -245,65 +245,14 @@ pub fn redacted_value<'a>(name: &str, value: &'a str, kind: TextKind) -> Cow<'a,
 }
 
 /// What [`redacted`] hides.
-pub fn hidden(text: &str, kind: TextKind) -> Vec<&str> {
+pub fn hidden_texts(text: &str, kind: TextKind) -> Vec<&str> {
     let ranges = hidden_ranges(text, kind).into_iter();
     ranges.filter_map(|range| text.get(range)).collect()
 }
 
 /// Where that is, in order.
 pub fn hidden_ranges(text: &str, kind: TextKind) -> Vec<Range<usize>> {
-    merged(TABLE.hidden(TABLE.candidates(text), text, kind))
-}
-
-/// Whether certainly nothing of a text of JSON would be redacted or written otherwise. What it does not let pass may be harmless.
-pub fn is_harmless_json(json: &str) -> bool {
-    if !is_plain(json.as_bytes()) {
-        return false;
-    }
-    let mut rows = TABLE.rows_in(json);
-    if json.contains('\\') {
-        // An escape is no part of any word, but not what rows take it for.
-        return rows == 0;
-    }
-    if rows & TABLE.of_names != 0 && !is_secret_name(json) {
-        rows &= !TABLE.of_names;
-    }
-    rows == 0
-        || rows & (OF_STRUCTURE | TABLE.of_names) == 0
-            && TABLE.hidden(rows, json, TextKind::Record).is_empty()
-}
-
-/// Whether JSON stands in one line, with no escapes but the commonest, without JSON in its texts, and nests little.
-fn is_plain(json: &[u8]) -> bool {
-    /// The most lists and objects.
-    const MOST: usize = 16;
-    let (mut nested, mut is_text, mut begins) = (0, false, false);
-    let mut bytes = json.iter();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => {
-                is_text = !is_text;
-                begins = is_text;
-            }
-            b' ' => (),
-            b'\\' => match bytes.next() {
-                Some(b'n' | b't' | b'r') => (),
-                Some(b'"' | b'\\') => begins = false,
-                _ => return false,
-            },
-            0..b' ' => return false,
-            b'{' | b'[' if begins => return false,
-            b'{' | b'[' if !is_text => nested += 1,
-            _ => begins = false,
-        }
-        if is_text && !begins {
-            // Nothing else matters in a text.
-            let rest = bytes.as_slice();
-            let next = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-            bytes = rest.get(next..).unwrap_or_default().iter();
-        }
-    }
-    nested <= MOST
+    merged(TABLE.ranges(TABLE.candidates(text), text, kind))
 }
 
 /// What all rows hide, whatever they need.

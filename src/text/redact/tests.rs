@@ -1,8 +1,8 @@
 use proptest::{prelude::*, sample::select};
 
 use super::{
-    ListContext, TextKind, hidden, hidden_in_arguments, is_harmless_json, is_secret_name, redacted,
-    redacted_arguments,
+    ListContext, TextKind, hidden_in_arguments, hidden_texts, is_harmless_json, is_secret_name,
+    redacted, redacted_arguments,
     rows::{PARTS, ROWS, WORDS},
     table::{compile, every_row},
 };
@@ -250,7 +250,7 @@ fn nothing_more_is_found_in_what_was_redacted() {
 #[test]
 fn what_is_hidden_is_known() {
     let url = format!("https://u:pass@h/s/{RANDOM}?api_key=x&a=1");
-    assert_eq!(hidden(&url, TextKind::Word), ["u:pass", RANDOM, "x"]);
+    assert_eq!(hidden_texts(&url, TextKind::Word), ["u:pass", RANDOM, "x"]);
     let arguments = [
         "--token",
         "abc",
