@@ -17,9 +17,7 @@ pub struct CallTrace {
     /// The span of what is sent to a server for it.
     pub(super) sent: TraceParent,
     /// The span that the call is part of.
-    pub(super) parent: Option<[u8; 8]>,
-    /// Whether that is the span of another call, which caused this one.
-    pub(super) has_parent_call: bool,
+    pub(super) parent: Option<Parent>,
     /// The `tracestate` of whoever began the trace.
     pub(super) state: Option<Box<str>>,
     /// The id of the client's request; calls that another call causes have none.
@@ -29,6 +27,15 @@ pub struct CallTrace {
     /// Whether the trace came in the params, whose `tracestate` goes on to the server by itself.
     is_in_params: bool,
     pub(super) exchange: Guarded<ExchangeTimes>,
+}
+
+/// The id of a span that a call is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parent {
+    /// Of whoever asks.
+    Remote([u8; 8]),
+    /// Of another call, which caused this one.
+    Call([u8; 8]),
 }
 
 /// When something was sent to the server, and when all was answered.
@@ -58,7 +65,8 @@ impl CallTrace {
         let (trace_id, flags, parent, state) = match received {
             Some(trace) if !trace.parent.is_sampled() => return None,
             Some(RequestTrace { parent, state }) => {
-                (parent.trace_id, parent.flags, Some(parent.span_id), state)
+                let asks = Some(Parent::Remote(parent.span_id));
+                (parent.trace_id, parent.flags, asks, state)
             }
             None => {
                 let id = RandomIdGenerator::default().new_trace_id();
@@ -69,7 +77,6 @@ impl CallTrace {
             own: new_span(trace_id, flags),
             sent: new_span(trace_id, flags),
             parent,
-            has_parent_call: false,
             state,
             request_id: request.id.map(Box::from),
             revision: request.revision,
@@ -85,11 +92,11 @@ impl CallTrace {
         Self {
             own: new_span(trace_id, flags),
             sent: new_span(trace_id, flags),
-            parent: Some(self.own.span_id),
-            has_parent_call: true,
+            parent: Some(Parent::Call(self.own.span_id)),
             state: self.state.clone(),
             request_id: None,
             revision: self.revision,
+            // Whoever causes calls repeats its trace in their params.
             is_in_params: self.is_in_params,
             exchange: Guarded::default(),
         }
@@ -160,7 +167,7 @@ mod tests {
         let trace = CallTrace::begin(received("03"), REQUEST).expect("it is recorded");
         let parent = received("03").expect("well-formed").parent;
         assert_eq!(trace.own.trace_id, parent.trace_id);
-        assert_eq!(trace.parent, Some(parent.span_id));
+        assert_eq!(trace.parent, Some(Parent::Remote(parent.span_id)));
         assert_ne!(trace.own.span_id, parent.span_id);
         assert_ne!(trace.own.span_id, trace.sent.span_id);
         assert_eq!(trace.own.flags, 3);
@@ -207,8 +214,7 @@ mod tests {
         let outer = CallTrace::begin(received("01"), REQUEST).expect("it is recorded");
         let inner = outer.child();
         assert_eq!(inner.own.trace_id, outer.own.trace_id);
-        assert_eq!(inner.parent, Some(outer.own.span_id));
-        assert!(inner.has_parent_call && !outer.has_parent_call);
+        assert_eq!(inner.parent, Some(Parent::Call(outer.own.span_id)));
         assert_eq!(inner.request_id, None);
     }
 }

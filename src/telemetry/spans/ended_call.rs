@@ -2,6 +2,7 @@
 
 use std::{
     str::FromStr,
+    sync::LazyLock,
     time::{Instant, SystemTime},
 };
 
@@ -11,8 +12,15 @@ use opentelemetry::{
 };
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 
-use super::CallTrace;
+use super::{CallTrace, call_trace::Parent};
 use crate::wire::TraceParent;
+
+/// Who makes spans.
+static SCOPE: LazyLock<InstrumentationScope> = LazyLock::new(|| {
+    InstrumentationScope::builder(env!("CARGO_PKG_NAME"))
+        .with_version(env!("CARGO_PKG_VERSION"))
+        .build()
+});
 
 /// A key of a span, and what it says of this call, if anything.
 type Attribute<'a> = (&'static str, Option<&'a str>);
@@ -39,53 +47,58 @@ pub struct EndedCall<'a> {
 }
 
 impl EndedCall<'_> {
+    /// That of what was sent first, if anything was.
     pub(super) fn spans(&self) -> impl Iterator<Item = SpanData> {
         let trace = self.trace;
-        let kind = if trace.has_parent_call {
-            SpanKind::Internal
-        } else {
-            SpanKind::Server
-        };
         let exchange = *trace.exchange.lock();
         let sent = exchange.sent.map(|sent| {
-            let answered = exchange.answered.unwrap_or(self.ended);
-            let parent = Some(trace.own.span_id);
+            let parent = Some(Parent::Call(trace.own.span_id));
+            let times = [sent, exchange.answered.unwrap_or(self.ended)];
             let attributes = pairs(self.shared).collect();
-            let span = self.span(trace.sent, parent, SpanKind::Client, attributes);
-            self.with_times(span, sent, answered)
+            self.span(trace.sent, parent, SpanKind::Client, times, attributes)
         });
-        let attributes = pairs(self.shared).chain(pairs(self.own)).collect();
-        let own = self.span(trace.own, trace.parent, kind, attributes);
-        let own = SpanData {
-            parent_span_is_remote: trace.parent.is_some() && !trace.has_parent_call,
-            ..self.with_times(own, self.began, self.ended)
+        let kind = match trace.parent {
+            Some(Parent::Call(_)) => SpanKind::Internal,
+            Some(Parent::Remote(_)) | None => SpanKind::Server,
         };
+        let times = [self.began, self.ended];
+        let attributes = pairs(self.shared).chain(pairs(self.own)).collect();
+        let own = self.span(trace.own, trace.parent, kind, times, attributes);
         sent.into_iter().chain([own])
     }
 
     fn span(
         &self,
         id: TraceParent,
-        parent: Option<[u8; 8]>,
+        parent: Option<Parent>,
         span_kind: SpanKind,
+        times: [Instant; 2],
         attributes: Vec<KeyValue>,
     ) -> SpanData {
         let state = self.trace.state.as_deref().map(TraceState::from_str);
-        let state = state.and_then(Result::ok).unwrap_or_default();
+        let (parent_span_id, parent_span_is_remote) = match parent {
+            Some(Parent::Remote(id)) => (SpanId::from_bytes(id), true),
+            Some(Parent::Call(id)) => (SpanId::from_bytes(id), false),
+            None => (SpanId::INVALID, false),
+        };
+        let [start_time, end_time] = times.map(|moment| {
+            let before = self.ended.saturating_duration_since(moment);
+            self.ended_at.checked_sub(before).unwrap_or(self.ended_at)
+        });
         SpanData {
             span_context: SpanContext::new(
                 TraceId::from_bytes(id.trace_id),
                 SpanId::from_bytes(id.span_id),
                 TraceFlags::new(id.flags),
                 false,
-                state,
+                state.and_then(Result::ok).unwrap_or_default(),
             ),
-            parent_span_id: parent.map_or(SpanId::INVALID, SpanId::from_bytes),
-            parent_span_is_remote: false,
+            parent_span_id,
+            parent_span_is_remote,
             span_kind,
             name: self.name.to_owned().into(),
-            start_time: self.ended_at,
-            end_time: self.ended_at,
+            start_time,
+            end_time,
             attributes,
             dropped_attributes_count: 0,
             events: SpanEvents::default(),
@@ -93,19 +106,7 @@ impl EndedCall<'_> {
             status: self
                 .failure
                 .map_or(Status::Unset, |why| Status::error(why.to_owned())),
-            instrumentation_scope: scope(),
-        }
-    }
-
-    fn with_times(&self, span: SpanData, from: Instant, to: Instant) -> SpanData {
-        let at = |moment: Instant| {
-            let before = self.ended.saturating_duration_since(moment);
-            self.ended_at.checked_sub(before).unwrap_or(self.ended_at)
-        };
-        SpanData {
-            start_time: at(from),
-            end_time: at(to),
-            ..span
+            instrumentation_scope: SCOPE.clone(),
         }
     }
 }
@@ -115,10 +116,4 @@ fn pairs(attributes: &[Attribute<'_>]) -> impl Iterator<Item = KeyValue> {
         .iter()
         .filter_map(|(key, value)| Some((*key, (*value)?)));
     present.map(|(key, value)| KeyValue::new(key, value.to_owned()))
-}
-
-fn scope() -> InstrumentationScope {
-    InstrumentationScope::builder(env!("CARGO_PKG_NAME"))
-        .with_version(env!("CARGO_PKG_VERSION"))
-        .build()
 }
