@@ -1,7 +1,10 @@
 //! The `OpenAPI` document (3.1), made of the table of routes and the types of what they take and give. It has nothing in it that is not in the
 //! program, so anybody may read it.
 
-use std::{collections::BTreeSet, sync::OnceLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -29,8 +32,8 @@ const COMMON: [ErrorCode; 5] = [
     ErrorCode::Overloaded,
 ];
 
-/// The status for a body that is too large.
-const TOO_LARGE: u16 = 413;
+/// The failure of every body that is too large: the one whose status is not that of its code.
+const TOO_LARGE: (u16, &ErrorCode) = (413, &ErrorCode::InvalidArguments);
 
 /// The name of what every failure is.
 const FAILURE: &str = "Failure";
@@ -131,7 +134,8 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         operation["requestBody"] = request_body(body, &mut schemas.read);
     }
     let content = contents(answers, &mut schemas.written);
-    let done = said_of_all(&content, &schemas.written).unwrap_or_else(|| (*summary).to_owned());
+    let done =
+        description_of_answers(&content, &schemas.written).unwrap_or_else(|| (*summary).to_owned());
     operation["responses"] = responses(route.path, &done, &content, failures);
     if route.path == PATH {
         operation["security"] = json!([]);
@@ -143,7 +147,7 @@ fn request_body(body: &Body, read: &mut SchemaGenerator) -> Value {
     let schema = (body.schema)(read);
     json!({
         "required": body.is_required,
-        "content": { "application/json": { "schema": schema } },
+        "content": { JSON: { "schema": schema } },
     })
 }
 
@@ -165,22 +169,25 @@ fn contents(answers: &[Answers], written: &mut SchemaGenerator) -> Map<String, V
 }
 
 /// What an operation answers, in a sentence: the descriptions of its JSON.
-fn said_of_all(content: &Map<String, Value>, written: &SchemaGenerator) -> Option<String> {
+fn description_of_answers(
+    content: &Map<String, Value>,
+    written: &SchemaGenerator,
+) -> Option<String> {
     if content.contains_key(EVENTS) {
         return Some("A stream of events.".to_owned());
     }
     let schema = &content.get(JSON)?["schema"];
     let all = schema["anyOf"].as_array();
     let all = all.map_or(std::slice::from_ref(schema), Vec::as_slice);
-    let said = all.iter().filter_map(|one| {
+    let descriptions = all.iter().filter_map(|one| {
         let name = one["$ref"]
             .as_str()
             .and_then(|path| path.rsplit('/').next());
         let named = name.and_then(|name| written.definitions().get(name));
         named.unwrap_or(one)["description"].as_str().map(as_step)
     });
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| sentence(said.join(", or ")))
+    let descriptions = Vec::from_iter(descriptions);
+    (!descriptions.is_empty()).then(|| sentence(descriptions.join(", or ")))
 }
 
 /// The responses of an operation, by status.
@@ -200,12 +207,13 @@ fn responses(
         // An empty name makes another path.
         failures.push(ErrorCode::UnknownPath);
     }
-    for (status, codes) in failures_by_status(&failures) {
-        let description = format!("Failed with the code {}.", codes.join(" or "));
+    for (status, codes) in codes_by_status(&failures) {
+        let codes = Vec::from_iter(codes).join(" or ");
+        let description = format!("Failed with the code {codes}.");
         let schema = format!("#/components/schemas/{FAILURE}");
         let answer = json!({
             "description": description,
-            "content": { "application/json": { "schema": { "$ref": schema } } },
+            "content": { JSON: { "schema": { "$ref": schema } } },
         });
         responses.insert(status.to_string(), answer);
     }
@@ -213,23 +221,14 @@ fn responses(
 }
 
 /// The statuses of failures, with the codes that each has.
-fn failures_by_status(failures: &[ErrorCode]) -> Vec<(u16, Vec<&'static str>)> {
-    let all = COMMON.iter().chain(failures);
-    let mut statuses: BTreeSet<u16> = all.clone().map(|code| code.http_status()).collect();
-    statuses.insert(TOO_LARGE);
-    let codes = |status: u16| {
-        let of_status = all.clone().filter(|code| code.http_status() == status);
-        let codes: BTreeSet<&'static str> = of_status.map(|code| code.as_str()).collect();
-        if codes.is_empty() {
-            vec![ErrorCode::InvalidArguments.as_str()]
-        } else {
-            codes.into_iter().collect()
-        }
-    };
-    statuses
-        .iter()
-        .map(|&status| (status, codes(status)))
-        .collect()
+fn codes_by_status(failures: &[ErrorCode]) -> BTreeMap<u16, BTreeSet<&'static str>> {
+    let mut codes: BTreeMap<u16, BTreeSet<&'static str>> = BTreeMap::new();
+    let failures = COMMON.iter().chain(failures);
+    let failures = failures.map(|code| (code.http_status(), code));
+    for (status, code) in failures.chain([TOO_LARGE]) {
+        codes.entry(status).or_default().insert(code.as_str());
+    }
+    codes
 }
 
 /// The resource: what comes after `/api/v1/`.
@@ -253,25 +252,28 @@ fn path_parameters(path: &str) -> Vec<Value> {
         let part = part.strip_prefix('{')?;
         part.strip_suffix('}')
     });
-    let schema = |name: &str| {
-        if name == "id" {
-            json!({ "type": "integer", "minimum": 0 })
-        } else {
-            json!({ "type": "string", "minLength": 1 })
-        }
-    };
-    let description = |name: &str| match name {
-        "id" => "The number of the record.".to_owned(),
-        "client" => "The client by its name in `GET /api/v1/clients`.".to_owned(),
-        _ => format!("The name of the {}.", tag(path).trim_end_matches('s')),
-    };
     let parameter = |name: &str| {
+        let text = json!({ "type": "string", "minLength": 1 });
+        let (schema, description) = match name {
+            "id" => {
+                let number = json!({ "type": "integer", "minimum": 0 });
+                (number, "The number of the record.".to_owned())
+            }
+            "client" => {
+                let client = "The client by its name in `GET /api/v1/clients`.";
+                (text, client.to_owned())
+            }
+            _ => {
+                let thing = tag(path).trim_end_matches('s');
+                (text, format!("The name of the {thing}."))
+            }
+        };
         json!({
             "name": name,
             "in": "path",
             "required": true,
-            "description": description(name),
-            "schema": schema(name),
+            "description": description,
+            "schema": schema,
         })
     };
     named.map(parameter).collect()
@@ -310,28 +312,11 @@ fn query_parameters(object: &Schema, without: &[&str]) -> Vec<Value> {
 
 /// The part of the configuration's schema about servers, under names of its own.
 fn config_definitions() -> Map<String, Value> {
-    let schema: Value = serde_json::from_str(config::schema()).unwrap_or_default();
-    let definitions = schema.get("$defs").and_then(Value::as_object);
-    let named = definitions.into_iter().flatten().map(|(name, schema)| {
-        let mut schema = schema.clone();
-        point_here(&mut schema);
-        (format!("config_{name}"), schema)
-    });
+    let schema = config::schema().replace("#/$defs/", "#/components/schemas/config_");
+    let schema: Value = serde_json::from_str(&schema).unwrap_or_default();
+    let definitions = schema["$defs"].as_object().into_iter().flatten();
+    let named = definitions.map(|(name, schema)| (format!("config_{name}"), schema.clone()));
     named.collect()
-}
-
-/// Has references lead to where the definitions are now.
-fn point_here(schema: &mut Value) {
-    match schema {
-        Value::Object(members) => {
-            if let Some(Value::String(target)) = members.get_mut("$ref") {
-                *target = target.replace("#/$defs/", "#/components/schemas/config_");
-            }
-            members.values_mut().for_each(point_here);
-        }
-        Value::Array(elements) => elements.iter_mut().for_each(point_here),
-        _ => (),
-    }
 }
 
 /// [`crate::failure::Failure`] writes itself.
