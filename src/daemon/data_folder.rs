@@ -70,7 +70,7 @@ impl FolderFiles {
         // It ends with a fault only if we have one.
         let first = move || {
             files.remove_unfinished();
-            files.look();
+            files.look_after();
         };
         let _ = tokio::task::spawn_blocking(first).await;
         while !self.0.lost.is_cancelled() {
@@ -80,7 +80,7 @@ impl FolderFiles {
             }
             let files = self.clone();
             // It ends with a fault only if we have one, which the next look may not meet.
-            let _ = tokio::task::spawn_blocking(move || files.look()).await;
+            let _ = tokio::task::spawn_blocking(move || files.look_after()).await;
         }
     }
 
@@ -96,9 +96,10 @@ impl FolderFiles {
         }
     }
 
-    fn look(&self) {
+    /// Keeps room for writing, and writes again what was removed.
+    fn look_after(&self) {
         storage::keep_reserves(self.0.lock.lock().data_dir());
-        match self.written_again() {
+        match self.restore() {
             Ok(LockState::Held) => (),
             Ok(LockState::Lost) => self.0.lost.cancel(),
             Ok(LockState::TakenAgain) => {
@@ -114,7 +115,7 @@ impl FolderFiles {
         }
     }
 
-    fn written_again(&self) -> io::Result<LockState> {
+    fn restore(&self) -> io::Result<LockState> {
         let state = self.0.lock.lock().look()?;
         if state != LockState::Lost {
             self.0.keys.iter().try_for_each(KeptKey::write_again)?;
