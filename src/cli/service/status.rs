@@ -34,6 +34,9 @@ struct ServiceReport {
     differences: Vec<String>,
     /// What is wrong besides.
     warnings: Vec<String>,
+    /// Whether another program wrote the file.
+    #[serde(skip)]
+    is_foreign: bool,
 }
 
 impl ServiceStatus {
@@ -46,10 +49,12 @@ impl ServiceStatus {
         };
         match file.read()? {
             Found::Nothing => (),
-            Found::Foreign => report.warnings.push(format!(
-                "{} was not written by `mcpproxy service install`",
-                report.file
-            )),
+            Found::Foreign => {
+                let file = &report.file;
+                let what = format!("{file} was not written by `mcpproxy service install`");
+                report.warnings.push(what);
+                report.is_foreign = true;
+            }
             Found::Ours { text, installed } => {
                 report.installed = true;
                 report.describe(&file, &text, installed, location)?;
@@ -103,43 +108,35 @@ impl ServiceReport {
 
 /// The lines that only one of the two has.
 fn differences(installed: &str, wanted: &str) -> Vec<String> {
-    let only = |of: &str, other: &str, who: &str| {
-        let lines = of
-            .lines()
-            .filter(|line| !other.lines().any(|known| known == *line));
-        lines
+    let only = |of: &str, other: &str, who: &str| -> Vec<String> {
+        of.lines()
+            .filter(|line| !other.lines().any(|known| known == *line))
             .map(|line| format!("{who}: {}", line.trim()))
-            .collect::<Vec<_>>()
+            .collect()
     };
-    let installed_only = only(installed, wanted, "installed");
-    [
-        installed_only,
-        only(wanted, installed, "install would write"),
-    ]
-    .concat()
+    let mut differences = only(installed, wanted, "installed");
+    differences.extend(only(wanted, installed, "install would write"));
+    differences
 }
 
 fn print(report: ServiceReport, out: Output) -> Done {
-    let is_foreign = !report.installed && !report.warnings.is_empty();
-    let mut facts = vec![
-        (
-            "installed",
-            if report.installed { "yes" } else { "no" }.to_owned(),
-        ),
-        ("file", report.file),
-    ];
+    let either = |is_so, [yes, no]: [&str; 2]| if is_so { yes } else { no }.to_owned();
     let state = report.state.state.unwrap_or_else(|| "not known".to_owned());
     let pid = report.state.pid.map(|pid| format!(", process {pid}"));
     let restarts = report.state.restarts.filter(|count| *count > 0);
     let restarts = restarts.map(|count| format!(", restarted {count} times"));
-    let state = [Some(state), pid, restarts].into_iter().flatten().collect();
-    facts.push(("state", state));
-    if let Some(starts) = report.state.at_login {
-        facts.push((
-            "at login",
-            if starts { "starts" } else { "does not start" }.to_owned(),
-        ));
-    }
+    let mut facts = vec![
+        ("installed", either(report.installed, ["yes", "no"])),
+        ("file", report.file),
+        (
+            "state",
+            [Some(state), pid, restarts].into_iter().flatten().collect(),
+        ),
+    ];
+    facts.extend(report.state.at_login.map(|starts| {
+        let words = ["starts", "does not start"];
+        ("at login", either(starts, words))
+    }));
     facts.extend(report.program.map(|program| ("program", program)));
     facts.extend(report.config_file.map(|file| ("configuration", file)));
     if !report.arguments.is_empty() {
@@ -147,10 +144,9 @@ fn print(report: ServiceReport, out: Output) -> Done {
     }
     facts.extend(report.logs.map(|logs| ("log", logs)));
     if report.installed {
-        let same = "yes".to_owned();
-        let other = "no: the file was changed; `mcpproxy service install` rewrites it".to_owned();
+        let changed = "no: the file was changed; `mcpproxy service install` rewrites it";
         let is_same = report.differences.is_empty();
-        facts.push(("up to date", if is_same { same } else { other }));
+        facts.push(("up to date", either(is_same, ["yes", changed])));
     }
     let differences = report.differences.into_iter();
     facts.extend(differences.map(|line| ("difference", line)));
@@ -159,7 +155,7 @@ fn print(report: ServiceReport, out: Output) -> Done {
     if let Some(reason) = report.state.unknown {
         out.note(&format!("no service manager here: {reason}"));
         out.next("`mcpproxy start` runs the daemon without one");
-    } else if is_foreign {
+    } else if report.is_foreign {
         out.next("move that file away, then `mcpproxy service install`");
     } else if !report.installed {
         out.next("`mcpproxy service install`");
