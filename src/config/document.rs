@@ -289,27 +289,18 @@ impl<'a> Document<'a> {
             ast::Value::Object(map) => {
                 for property in &map.properties {
                     let name = property.name.as_str();
-                    let (entry, repeated) =
-                        self.entry(&property.value, &format!("{SERVERS}.{name}"));
-                    self.servers.push(WrittenServer {
-                        name: Some(name.to_owned()),
-                        entry,
-                        repeated,
-                    });
+                    let mut server = self.server(&property.value, &format!("{SERVERS}.{name}"));
+                    server.name = Some(name.to_owned());
+                    self.servers.push(server);
                 }
             }
             ast::Value::Array(array) => {
                 for (index, element) in array.elements.iter().enumerate() {
-                    let (mut entry, repeated) = self.entry(element, &format!("{SERVERS}[{index}]"));
-                    let name = entry
-                        .as_object_mut()
-                        .and_then(|entry| entry.shift_remove("name"))
-                        .and_then(|name| name.as_str().map(str::to_owned));
-                    self.servers.push(WrittenServer {
-                        name,
-                        entry,
-                        repeated,
-                    });
+                    let mut server = self.server(element, &format!("{SERVERS}[{index}]"));
+                    let entry = server.entry.as_object_mut();
+                    let name = entry.and_then(|entry| entry.shift_remove("name"));
+                    server.name = name.and_then(|name| name.as_str().map(str::to_owned));
+                    self.servers.push(server);
                 }
             }
             ast::Value::NullKeyword(_) => {}
@@ -321,15 +312,19 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// An entry, and which of its keys stand twice.
-    fn entry(&mut self, entry: &ast::Value<'_>, path: &str) -> (Value, Vec<String>) {
+    /// An entry whose name stands elsewhere.
+    fn server(&mut self, entry: &ast::Value<'_>, path: &str) -> WrittenServer {
         let before = self.repeated.len();
         let entry = self.value(entry, path);
         let found = self.repeated.get(before..).unwrap_or_default();
         let inside = found
             .iter()
             .filter_map(|repeated| repeated.strip_prefix(path)?.strip_prefix('.'));
-        (entry, inside.map(str::to_owned).collect())
+        WrittenServer {
+            name: None,
+            entry,
+            repeated: inside.map(str::to_owned).collect(),
+        }
     }
 
     fn value(&mut self, value: &ast::Value<'_>, path: &str) -> Value {
