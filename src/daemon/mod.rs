@@ -19,6 +19,7 @@ mod shared_file;
 mod shutdown;
 mod span_export;
 mod tasks;
+mod watchdog;
 
 use std::{
     io,
