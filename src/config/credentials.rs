@@ -3,6 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
 
+use super::safe_variables::is_safe_variable;
 use crate::text::redact::{self, TextKind, is_secret_name};
 
 /// Of the arguments of a command.
@@ -41,79 +42,6 @@ pub(super) fn in_setting(name: &str, value: &str) -> Vec<String> {
     } else {
         in_url(value)
     }
-}
-
-// Variables that hold no secrets as a rule.
-
-/// Variables that programs need to find their way and that hold no secrets as a rule. `PATH` is here for the name's sake:
-/// children get the login shell's.
-const SAFE_VARIABLES: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TERM",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "XAUTHORITY",
-    "DOCKER_HOST",
-    "DOCKER_CONTEXT",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "all_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "REQUESTS_CA_BUNDLE",
-    "NIX_SSL_CERT_FILE",
-    "NVM_DIR",
-    "VOLTA_HOME",
-    "FNM_DIR",
-    "ASDF_DIR",
-    "MISE_DATA_DIR",
-    "PNPM_HOME",
-    "BUN_INSTALL",
-    "CARGO_HOME",
-    "RUSTUP_HOME",
-    "GOPATH",
-    "JAVA_HOME",
-    "SYSTEMROOT",
-    "SYSTEMDRIVE",
-    "WINDIR",
-    "COMSPEC",
-    "PATHEXT",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "PROGRAMDATA",
-    "PROGRAMFILES",
-    "USERPROFILE",
-    "USERNAME",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "NUMBER_OF_PROCESSORS",
-    "PROCESSOR_ARCHITECTURE",
-];
-
-/// Families of such variables, by the beginning of their names.
-const SAFE_FAMILIES: &[&str] = &["LC_", "XDG_"];
-
-/// Whether a variable of this name holds no secret as a rule.
-pub(super) fn is_safe_variable(name: &str) -> bool {
-    SAFE_VARIABLES.contains(&name)
-        || SAFE_FAMILIES.iter().any(|family| name.starts_with(family))
-        || cfg!(windows) && SAFE_VARIABLES.contains(&name.to_ascii_uppercase().as_str())
 }
 
 #[cfg(test)]

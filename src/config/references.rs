@@ -2,8 +2,6 @@
 //!
 //! Where values come from is the caller's business: a lookup is passed in. What a value resolved to is never resolved again.
 
-use std::path::{Path, PathBuf};
-
 use super::keyring::{self, NoSecret, is_secret_name};
 use crate::text::secret::{MASK, Secret};
 
@@ -274,30 +272,6 @@ fn is_variable_name(name: &str) -> bool {
         && !name.starts_with(|c: char| c.is_ascii_digit())
         // Windows has `ProgramFiles(x86)`.
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '(' | ')'))
-}
-
-// What a configuration refers to outside its text.
-
-/// Variables, and the folder of the file.
-#[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
-    /// Environment variables.
-    pub lookup: VariableLookup<'a>,
-    /// The folder relative paths start from: that of the file.
-    pub folder: &'a Path,
-}
-
-impl Surroundings<'_> {
-    /// A path as written: `~/` is the home folder, a relative one starts at the configuration's folder.
-    pub fn path(&self, written: &str) -> PathBuf {
-        let home = || (self.lookup)("HOME").or_else(|| (self.lookup)("USERPROFILE"));
-        if let Some(rest) = written.strip_prefix("~/")
-            && let Some(home) = home()
-        {
-            return Path::new(&home).join(rest);
-        }
-        self.folder.join(written)
-    }
 }
 
 #[cfg(test)]

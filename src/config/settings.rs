@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ActivitySettings, ConfigFinding, Globs, IssuedTokens, KeyringChoice, Listen, NewTools,
-    OtlpEndpoint, Profile, RateLimit, ServerAuth, ServerEntry, Warning,
-    credentials::is_safe_variable, finding::listed, unknown_callers::UnknownCaller,
+    OtlpEndpoint, Profile, RateLimit, ServerAuth, ServerEntry, Warning, finding::listed,
+    safe_variables::is_safe_variable, unknown_callers::UnknownCaller,
 };
 use crate::{
     failure::NextStep,

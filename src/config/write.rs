@@ -8,12 +8,11 @@ use std::{
 };
 
 use super::{
-    Blank, ChangeOf, ChangeWay, ChangedValue, Document, EditError, History, Surroundings, document,
+    Blank, ChangeOf, ChangeWay, EditError, EditedFile, History, Surroundings, TextChange, document,
     file::{LARGEST_FILE, folder_of, link_chain},
     history::changed_values,
     process_environment, read_text,
     replace::{Replaced, neighbour, owner_of, replace},
-    resolve::{file_fault, parse_document},
 };
 use crate::storage::{self, belongs_as, create_private_dir, private, too_large};
 
@@ -162,52 +161,5 @@ fn open_lock(path: &Path, of: &Path) -> io::Result<File> {
             private(options.write(true).create(true).truncate(false)).open(path)
         }
         Err(error) => Err(error),
-    }
-}
-
-// A change of the configuration file as it is decided: over the text that it replaces, and once more over what it comes to.
-
-/// A change of the configuration file.
-pub trait TextChange {
-    /// The text that it comes to.
-    fn edited(
-        &self,
-        before: &Document<'_>,
-        surroundings: &Surroundings<'_>,
-    ) -> Result<String, EditError>;
-
-    /// Whether that is written. A text that no daemon would take is an error.
-    fn is_written(&self, outcome: &EditedFile<'_>) -> Result<bool, EditError> {
-        outcome.check().map(|()| true)
-    }
-}
-
-impl<F: Fn(&str) -> Result<String, EditError>> TextChange for F {
-    fn edited(&self, before: &Document<'_>, _: &Surroundings<'_>) -> Result<String, EditError> {
-        self(before.written)
-    }
-}
-
-/// What a change comes to, read once for all that look at it.
-#[derive(Clone, Copy)]
-pub struct EditedFile<'a> {
-    /// The file before it.
-    pub before: &'a Document<'a>,
-    /// The file after it.
-    pub after: &'a Document<'a>,
-    /// The values that differ.
-    pub changes: &'a [ChangedValue],
-    /// What the texts refer to.
-    pub surroundings: &'a Surroundings<'a>,
-}
-
-impl EditedFile<'_> {
-    /// Finds out whether a daemon would take it.
-    pub fn check(&self) -> Result<(), EditError> {
-        let read = parse_document(self.after, self.surroundings);
-        match read.err().and_then(file_fault) {
-            Some(fault) => Err(fault.into()),
-            None => Ok(()),
-        }
     }
 }
