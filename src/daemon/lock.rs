@@ -4,7 +4,8 @@ use std::{
     fs::{File, TryLockError},
     io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::ServeError;
@@ -13,6 +14,10 @@ use crate::{
     management::DaemonLocation,
     storage::{self, FileIdentity},
 };
+
+/// How long a holder may take to write who it is, which it does before it serves.
+const NOTE_DEADLINE: Duration = Duration::from_secs(5);
+const NOTE_RETRY: Duration = Duration::from_millis(10);
 
 /// Held as long as the daemon runs.
 pub(super) struct DataLock {
@@ -54,15 +59,23 @@ impl DataLock {
         };
         let mut file = open(&path).map_err(cannot)?;
         match file.try_lock() {
-            Ok(()) => Ok(Self {
-                file,
-                data_dir: data_dir.to_owned(),
-                note: Note::default(),
-            }),
+            Ok(()) => {
+                // One that was killed is the holder no more.
+                file.set_len(0).map_err(cannot)?;
+                Ok(Self {
+                    file,
+                    data_dir: data_dir.to_owned(),
+                    note: Note::default(),
+                })
+            }
             Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
+                let (mut holder, deadline) = (String::new(), Instant::now() + NOTE_DEADLINE);
                 // The text is a courtesy; the lock is what counts.
-                let _ = file.read_to_string(&mut holder);
+                while file.read_to_string(&mut holder).is_ok_and(|read| read == 0)
+                    && Instant::now() < deadline
+                {
+                    thread::sleep(NOTE_RETRY);
+                }
                 let holder = match holder.trim() {
                     "" => String::new(),
                     holder => format!(" ({holder})"),
@@ -84,7 +97,6 @@ impl DataLock {
 
     /// Writes down who serves.
     pub(super) fn note_address(&mut self, location: &DaemonLocation) {
-        let url = location.url.as_deref();
         let pid = Some(format!("pid {}", std::process::id()));
         let until = location.ends_after_idle_seconds.map(Duration::from_secs);
         let until = until.map(|time| {
@@ -93,13 +105,10 @@ impl DataLock {
         });
         let log = location.log_file.as_ref();
         let log = log.map(|log| format!("its log is {}", log.display()));
-        let parts = [pid, url.map(str::to_owned), until, log]
-            .into_iter()
-            .flatten();
-        self.note = Note {
-            text: parts.collect::<Vec<_>>().join(", "),
-            url: location.url.clone(),
-        };
+        let url = location.url.clone();
+        let parts = [pid, url.clone(), until, log].into_iter().flatten();
+        let text = parts.collect::<Vec<_>>().join(", ");
+        self.note = Note { text, url };
         if let Err(error) = self.write_note().and_then(|()| self.write_address()) {
             tracing::warn!(%error, "the address could not be written to the data folder");
         }
@@ -185,9 +194,17 @@ mod tests {
     fn a_folder_is_free_at_once_whoever_still_holds_the_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let take = || DataLock::take(folder.path());
-        let held = take().expect("the folder is free");
+        let mut held = take().expect("the folder is free");
         let copy = held.file.try_clone().expect("an open file");
-        assert!(take().is_err(), "it is taken");
+        // The rival waits for the name of one that has not written it yet.
+        let rival = thread::scope(|threads| {
+            let rival = threads.spawn(take);
+            held.note_address(&DaemonLocation::default());
+            rival.join().expect("it ends")
+        });
+        let taken = rival.err().expect("it is taken").to_string();
+        let holder = format!("another daemon (pid {})", std::process::id());
+        assert!(taken.contains(&holder), "{taken}");
         drop(held);
         assert!(take().is_ok(), "it is free again");
         drop(copy);
@@ -218,7 +235,8 @@ mod tests {
 
         std::fs::remove_dir_all(&data_dir).expect("it is ours");
         storage::create_private_dir(&data_dir).expect("a folder of ours");
-        let _other = take().expect("a new folder is free");
+        let mut other = take().expect("a new folder is free");
+        other.note_address(&DaemonLocation::default());
         std::fs::write(data_dir.join("address"), "another's").expect("writable");
         assert_eq!(state(&mut held), LockState::Lost);
         drop(held);

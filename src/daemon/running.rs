@@ -35,8 +35,9 @@ pub(super) fn begin(
         .listens_at(addresses.iter().map(SocketAddr::port).collect());
     let behind = core_tasks.spawn(&core, &ends);
     let api = open_api(&core, location.clone());
-    let faces = faces::open(&core, &api, sockets, &ends.closing);
+    // Who gets an answer finds the address written.
     core.files.note_address(&location);
+    let faces = faces::open(&core, &api, sockets, &ends.closing);
     Ok(RunningDaemon {
         addresses,
         data_dir: location.data_dir,
