@@ -18,8 +18,7 @@ const OF_VALUES: [(&str, &str); 4] = [
 ];
 
 /// What libraries call a kind of value, and what people do. The beginnings of longer ones come last.
-const KINDS: [(&str, &str); 12] = [
-    ("a string", "a string"),
+const KINDS: [(&str, &str); 11] = [
     ("string ", "the string "),
     ("a sequence", "a list"),
     ("sequence", "a list"),
