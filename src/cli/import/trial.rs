@@ -35,6 +35,10 @@ pub(super) async fn try_chosen(
             Some(NextStep::LogIn) => format!(
                 "`mcpproxy upstream add` without --check, then `mcpproxy upstream login {name}`"
             ),
+            // There is no entry whose key could be corrected.
+            Some(NextStep::FixEntry { key: Some(key), .. }) if *key == *"command" => {
+                again("install it, or give the program's full path after `--`")
+            }
             Some(NextStep::FixEntry { how: Some(how), .. } | NextStep::Act { how, .. }) => {
                 again(&how)
             }
