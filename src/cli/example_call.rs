@@ -1,11 +1,14 @@
 //! A call of a tool as it is typed, with all that its schema requires.
 
+use std::iter;
+
 use serde_json::{Map, Value};
 
 use super::output::shell_word;
 use crate::{
     daemon_client::{self, DaemonClient},
     management::{ToolList, ToolRow},
+    text::names,
 };
 
 /// Tools that are looked at for an example.
@@ -27,11 +30,33 @@ fn missing<'a>(schema: &'a Value, given: &Map<String, Value>) -> Vec<&'a str> {
     required.filter(|key| !given.contains_key(*key)).collect()
 }
 
-/// What these arguments lack, and the call with it; nothing where they lack nothing.
+/// These arguments with the first that the schema does not know under the one name of it that is close and not given.
+fn corrected(schema: &Value, given: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let known = schema["properties"].as_object()?;
+    let unknown = given.keys().find(|key| !known.contains_key(*key))?;
+    let free = known.keys().filter(|key| !given.contains_key(*key));
+    let is_close = |key: &&String| names::closest(unknown, iter::once(key.as_str())).is_some();
+    let mut close = free.filter(is_close);
+    let meant = close.next().filter(|_| close.next().is_none())?;
+    let named = |key| if key == unknown { meant } else { key };
+    let given = given.iter();
+    Some(
+        given
+            .map(|(key, value)| (named(key).clone(), value.clone()))
+            .collect(),
+    )
+}
+
+/// What these arguments lack, and the call with it and with what a misspelt one means; nothing where they lack nothing.
 pub(super) fn completed(name: &str, schema: &Value, given: &Map<String, Value>) -> Option<String> {
-    let missing = missing(schema, given);
-    let call = || typed(name, schema, given, &missing);
-    (!missing.is_empty()).then(|| format!("it needs {}: `{}`", missing.join(", "), call()))
+    let meant = corrected(schema, given);
+    let whole = meant.as_ref().unwrap_or(given);
+    let missing = missing(schema, whole);
+    let call = typed(name, schema, whole, &missing);
+    if missing.is_empty() {
+        return meant.map(|_| format!("did you mean `{call}`?"));
+    }
+    Some(format!("it needs {}: `{call}`", missing.join(", ")))
 }
 
 fn typed(name: &str, schema: &Value, given: &Map<String, Value>, missing: &[&str]) -> String {
@@ -123,9 +148,13 @@ mod tests {
             completed(json!({ "times": 2, "x": [1] })).as_deref(),
             Some(rest)
         );
-        assert_eq!(
-            completed(json!({ "message": "", "times": 0, "unit": 1 })),
-            None
-        );
+        let whole = json!({ "message": "", "times": 0, "unit": 1 });
+        assert_eq!(completed(whole), None);
+        let misspelt = json!({ "mesage": "x", "times": 0, "unit": 1 });
+        let meant = "did you mean `mcpproxy call a:echo message=x times=0 unit=1`?";
+        assert_eq!(completed(misspelt).as_deref(), Some(meant));
+        let schema = json!({ "properties": { "text1": {}, "text2": {}, "n": {} } });
+        let two = super::completed("a:b", &schema, &given(json!({ "text": "x" })));
+        assert_eq!(two, None, "it may be either");
     }
 }
