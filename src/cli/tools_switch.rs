@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{CommandFailure, Done, Output, output};
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
     failure::ErrorCode,
     management::{ServerChange, ServerDetails, ToolList, ToolRow},
-    router,
+    process, router,
     text::names,
 };
 
@@ -74,24 +74,14 @@ async fn switched(
     let row = known_tool(daemon, &path, server, tool).await;
     let row = row.map_err(|failure| failure.undone(UNDONE))?;
     let details: ServerDetails = daemon.fetch(&path).await?;
-    let written = details
-        .entry
-        .as_ref()
-        .and_then(|entry| entry.get("disabled_tools"));
-    let mut patterns: Vec<Value> = written
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let entry = details.entry.as_ref();
+    let written = entry.and_then(|entry| entry.get("disabled_tools")?.as_array());
+    let mut patterns = written.cloned().unwrap_or_default();
     let own = Value::String(pattern_of(tool));
     let is_named = patterns.contains(&own);
-    let is_done = match switch {
-        Switch::Disable => is_named,
-        Switch::Enable => !is_named,
-    };
-    if is_done {
-        let is_left_out = row
-            .as_ref()
-            .is_some_and(|row| row.code.as_deref() == Some("tool_disabled"));
+    if is_named == (switch == Switch::Disable) {
+        let code = row.as_ref().and_then(|row| row.code.as_deref());
+        let is_left_out = code == Some("tool_disabled");
         if switch == Switch::Enable && is_left_out {
             return Err(left_out(server, tool).undone(UNDONE));
         }
@@ -108,14 +98,10 @@ async fn switched(
         Switch::Disable => patterns.push(own),
         Switch::Enable => patterns.retain(|pattern| *pattern != own),
     }
-    let value = if patterns.is_empty() {
-        Value::Null
-    } else {
-        Value::Array(patterns)
-    };
-    let body = json!({ "disabled_tools": value }).to_string();
+    let patterns = Some(patterns).filter(|patterns| !patterns.is_empty());
+    let body = json!({ "disabled_tools": patterns }).to_string();
     let changing = daemon.request(Method::PATCH, &path, body, AnswerDeadline::Daemon);
-    let change: ServerChange = changing.await?;
+    let change: ServerChange = changing.await.map_err(without_entry)?;
     let file = daemon.in_file();
     out.done(&format!("{} {server}:{tool}{file}", past(switch)));
     if row.is_none() {
@@ -148,6 +134,20 @@ pub(super) async fn known_tool(
     let failure = CommandFailure::failed(format!("{server} has no tool {tool:?}{meant}"));
     let failure = failure.of_code(Some(ErrorCode::UnknownTool));
     Err(failure.next(format!("`mcpproxy tools list {server}` shows its tools")))
+}
+
+/// The demo server, which the daemon has beside the file, needs an entry there for its tools to be disabled in.
+fn without_entry(error: DaemonError) -> CommandFailure {
+    let failure = CommandFailure::from(error);
+    if failure.code != Some(ErrorCode::NotInFile) {
+        return failure;
+    }
+    let program = process::own_program().unwrap_or_else(|_| "mcpproxy".into());
+    let entry = json!({ "command": program.to_string_lossy(), "args": ["demo-server"] });
+    let entry = output::shell_word(&entry.to_string());
+    failure.next(format!(
+        "give it an entry, then try again: `mcpproxy config set mcpServers.demo {entry}`"
+    ))
 }
 
 /// A tool that something else than its name keeps away.
