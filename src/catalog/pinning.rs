@@ -12,7 +12,7 @@ use super::{ServerCatalog, Snapshot, Tool, suspicion::is_grave};
 use crate::{
     activity::{Activity, TouchedThing},
     failure::{ErrorCode, Failure, NextStep, Result},
-    text::names::ServerName,
+    text::names::{self, ServerName},
     trust::{
         approvals::{
             self, Approval, ApprovalStep, Knowledge, Ledger, Listed, Lock, PinPolicy, Pins,
@@ -327,7 +327,10 @@ pub(super) fn approved(
         } else {
             format!("the server {name:?} has nothing named {thing:?} that can be approved")
         };
+        let known = listed.into_iter().flat_map(ServerCatalog::definitions);
+        let known = known.map(|one| one.name).filter(|name| *name != thing);
         Failure::new(ErrorCode::UnknownTool, error, "Look at what it lists.")
+            .with_closest(names::closest(&thing, known))
             .with_step(NextStep::Review)
             .of_server(name)
             .of_tool(thing)

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     Backing, ConfigChange, Management,
+    operator_hints::closest_server,
     writing::{blocking, not_written},
 };
 use crate::{
@@ -348,6 +349,7 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
     if let Some(unknown) = named.find(|name| !is_known(name)) {
         let why = format!("no server {unknown:?} is configured");
         let failure = wrong(why, "Name configured servers.");
+        let failure = failure.with_closest(closest_server(settings, unknown));
         return Err(failure.with_step(NextStep::ShowServers));
     }
     let created = moment::millis(SystemTime::now());
