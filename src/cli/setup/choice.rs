@@ -1,6 +1,6 @@
 //! What a person chose by flags: all, nothing, some by name, or by prompts.
 
-use super::super::Output;
+use super::super::{CommandFailure, Done, Output};
 
 /// A choice among things that are found.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,29 +15,48 @@ pub(super) enum Choice {
 }
 
 impl Choice {
-    pub(super) fn of(words: &[String], yes: bool, out: Output) -> Self {
-        Self::read(words, yes, out.is_interactive())
+    /// What was chosen by these words of an option, which contradict each other where nothing is meant and something, too.
+    pub(super) fn of(option: &str, words: &[String], yes: bool, out: Output) -> Done<Self> {
+        let other = words.iter().find(|word| *word != "none");
+        if let Some(other) = other.filter(|_| words.iter().any(|word| word == "none")) {
+            let what = format!("{option} none contradicts {option} {other}");
+            let failure = CommandFailure::usage(what).undone("nothing was set up");
+            return Err(failure.next("leave one of them out"));
+        }
+        Ok(Self::read(words, yes, out.is_interactive()))
     }
 
     fn read(words: &[String], yes: bool, has_person: bool) -> Self {
         let is = |word: &str| words.iter().any(|given| given == word);
-        if is("all") || (words.is_empty() && yes) {
-            Self::All
-        } else if is("none") {
-            Self::Nothing
-        } else if words.is_empty() && !has_person {
-            Self::Undecided
-        } else if words.is_empty() {
-            Self::Ask
-        } else {
-            Self::Named(words.to_vec())
+        match words {
+            [] if yes => Self::All,
+            [] if has_person => Self::Ask,
+            [] => Self::Undecided,
+            _ if is("all") => Self::All,
+            _ if is("none") => Self::Nothing,
+            _ => Self::Named(words.to_vec()),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Choice;
+    use super::{Choice, Output};
+
+    #[test]
+    fn nothing_and_something_contradict_each_other() {
+        let check = |words: &[&str], expected: Option<&str>| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let read = Choice::of("--import", &words, true, Output::plain());
+            assert_eq!(read.err().map(|failure| failure.what).as_deref(), expected);
+        };
+        check(&["none", "none"], None);
+        check(&["all", "codex"], None);
+        let all = "--import none contradicts --import all";
+        check(&["all", "none"], Some(all));
+        let codex = "--import none contradicts --import codex";
+        check(&["none", "codex"], Some(codex));
+    }
 
     #[test]
     fn without_a_person_nothing_is_done_that_was_not_said() {

@@ -81,8 +81,8 @@ pub(super) struct SetupCommand {
 impl SetupCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let (began, out) = (Instant::now(), out.unasked(self.yes));
-        let taken = Choice::of(&self.import, self.yes, out);
-        let connect = Choice::of(&self.connect, self.yes, out);
+        let taken = Choice::of("--import", &self.import, self.yes, out)?;
+        let connect = Choice::of("--connect", &self.connect, self.yes, out)?;
         let listen = chosen_address(self.listen.as_deref(), self.port);
         let listen = listen.map_err(|failure| failure.undone("nothing was set up"))?;
         let files = location.files()?;
