@@ -1,11 +1,11 @@
 //! How a command fails: what went wrong, what to do next, and the exit code. Made at the border, out of the errors of the
 //! parts below.
 
-use std::{io, path::PathBuf};
+use std::{env, io, path::PathBuf};
 
 use serde::Serialize;
 
-use super::pretty_json;
+use super::{pretty_json, typed::as_typed};
 use crate::{
     daemon_client::DaemonError,
     failure::{ErrorCode, Failure, as_step},
@@ -100,6 +100,17 @@ impl CommandFailure {
         }
     }
 
+    /// The next step as this command line is typed, for programs. Whoever has us start a daemon says it as its own is typed.
+    pub(super) fn hint(&self) -> Option<String> {
+        let is_own = env::args_os().any(|argument| argument == "--background=start");
+        let step = self.next_step.as_deref()?;
+        Some(if is_own {
+            step.to_owned()
+        } else {
+            as_typed(step)
+        })
+    }
+
     /// As programs read it.
     pub(super) fn as_json(&self) -> String {
         #[derive(Serialize)]
@@ -107,7 +118,7 @@ impl CommandFailure {
             error: &'a str,
             code: &'a str,
             #[serde(skip_serializing_if = "Option::is_none")]
-            hint: Option<&'a str>,
+            hint: Option<String>,
             exit_code: u8,
         }
         let of_exit = match self.exit_code {
@@ -119,7 +130,7 @@ impl CommandFailure {
         let shown = Shown {
             error: &self.in_words(),
             code: self.code.unwrap_or(of_exit).as_str(),
-            hint: self.next_step.as_deref(),
+            hint: self.hint(),
             exit_code: self.exit_code,
         };
         let json = serde_json::to_string(&shown).unwrap_or_default();

@@ -71,7 +71,7 @@ pub(super) fn report(done: &[(Client, Done<Connected>)]) -> Value {
             "client": client,
             "outcome": "failed",
             "error": failure.in_words(),
-            "next_step": failure.next_step,
+            "next_step": failure.hint(),
         }),
     });
     json!({ "clients": rows.collect::<Vec<Value>>() })

@@ -84,7 +84,7 @@ fn failed(name: &str, failure: &CommandFailure) -> Value {
         "name": name,
         "error": failure.in_words(),
         "code": failure.code.map(ErrorCode::as_str),
-        "hint": failure.next_step,
+        "hint": failure.hint(),
     })
 }
 
@@ -128,11 +128,7 @@ async fn done(
     out: Output,
 ) -> Done<ServerChange> {
     if let (Verb::Enable | Verb::Disable, Some(_)) = (verb, name.split_once(':')) {
-        let verb = if verb == Verb::Enable {
-            "enable"
-        } else {
-            "disable"
-        };
+        let verb = past(verb).trim_end_matches('d');
         let failure = CommandFailure::usage(format!("{name:?} is a tool, not a server"));
         let failure = failure.undone("nothing was changed");
         return Err(failure.next(format!("`mcpproxy tools {verb} {}`", as_argument(name))));
