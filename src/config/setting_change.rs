@@ -8,7 +8,7 @@ use super::{
     Change, ConfigError, ConfigFinding, Document, EditError, EditedFile, IssuedTokens, Settings,
     Surroundings, Warning,
     document::{self, SERVERS},
-    edit,
+    edit, edit_all,
     masks::{OnUnknown, restore},
     raw::{File, RawEntry},
     resolve::{file_fault, parse_document},
@@ -69,7 +69,7 @@ pub fn with_edits(
     surroundings: &Surroundings<'_>,
 ) -> Result<String, EditError> {
     let none = IssuedTokens::default();
-    let known = LazyCell::new(|| JudgedText::of(before, surroundings, &none));
+    let known = LazyCell::new(|| JudgedText::without(edits, before, surroundings, &none));
     let mut edited = before.written.to_owned();
     for SettingEdit { path, value } in edits {
         let set = |value: &Value| set(before, &edited, path, value);
@@ -90,11 +90,11 @@ pub fn with_edits(
     Ok(edited)
 }
 
-/// What a daemon would say of the outcome, and did not say before.
-pub fn judged(outcome: &EditedFile<'_>, issued: &IssuedTokens) -> JudgedText {
-    let mut judged = JudgedText::of(outcome.after, outcome.surroundings, issued);
+/// What a daemon would say of what these edits made, and would not say without them.
+pub fn judged(made: &EditedFile<'_>, edits: &[SettingEdit], issued: &IssuedTokens) -> JudgedText {
+    let mut judged = JudgedText::of(made.after, made.surroundings, issued);
     if !judged.problems.is_empty() || !judged.warnings.is_empty() {
-        let known = JudgedText::of(outcome.before, outcome.surroundings, issued);
+        let known = JudgedText::without(edits, made.before, made.surroundings, issued);
         judged.problems.retain(|one| !known.problems.contains(one));
         judged.warnings.retain(|one| !known.warnings.contains(one));
     }
@@ -165,6 +165,22 @@ pub struct JudgedText {
 }
 
 impl JudgedText {
+    /// Of a text without the settings that these edits set: a value that is wrong already is no less wrong if it is set again.
+    fn without(
+        edits: &[SettingEdit],
+        before: &Document<'_>,
+        surroundings: &Surroundings<'_>,
+        issued: &IssuedTokens,
+    ) -> Self {
+        let paths = edits.iter().map(|edit| edit.path.clone());
+        let paths = paths.filter(|path| path.first().is_some_and(|key| key != SERVERS));
+        let gone: Vec<Change> = paths.map(|path| Change { path, value: None }).collect();
+        let rest = edit_all(before.written, &gone);
+        let rest = rest.as_deref().unwrap_or(before.written);
+        let rest = document::read(rest).unwrap_or_default();
+        Self::of(&rest, surroundings, issued)
+    }
+
     fn of(document: &Document<'_>, surroundings: &Surroundings<'_>, issued: &IssuedTokens) -> Self {
         let (mut settings, fault) = match parse_document(document, surroundings) {
             Ok(settings) => (settings, None),
@@ -238,14 +254,15 @@ mod tests {
         };
         let path = keys_of_path(path, text);
         let before = document::read(text)?;
-        let text = with_edits(&before, &[SettingEdit { path, value }], &surroundings)?;
+        let edits = [SettingEdit { path, value }];
+        let text = with_edits(&before, &edits, &surroundings)?;
         let outcome = EditedFile {
             before: &before,
             after: &document::read(&text)?,
             changes: &[],
             surroundings: &surroundings,
         };
-        let problems = judged(&outcome, &IssuedTokens::default()).problems;
+        let problems = judged(&outcome, &edits, &IssuedTokens::default()).problems;
         Ok(Planned { text, problems })
     }
 
@@ -352,6 +369,14 @@ mod tests {
         let planned = plan(entry, "mcpServers.a.env.ANY", WantedValue::Json(json!("x")));
         let problems = planned.expect("it can be edited").problems;
         assert_eq!(problems, [""; 0], "variables have any name");
+        let text = r#"{"top_k": "x", "listen": 5}"#;
+        let wrong = |path: &str, typed: &str| {
+            let planned = plan(text, path, WantedValue::Typed(typed.to_owned()));
+            planned.expect("it can be edited").problems.len()
+        };
+        assert_eq!(wrong("top_k", "x"), 1, "it is as wrong as before");
+        assert_eq!(wrong("top_k", "y"), 1, "and so is another value");
+        assert_eq!(wrong("top_k", "7") + wrong("top_k", "null"), 0);
         let text = r#"{"unknown": 1, "mcpServers": {"a": {}}}"#;
         let planned = plan(text, "top_k", WantedValue::Json(json!(7))).expect("it can be edited");
         assert!(planned.problems.is_empty(), "{:?}", planned.problems);

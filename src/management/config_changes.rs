@@ -137,8 +137,7 @@ impl TextChange for ShownChange {
                 if seen.is_some_and(|seen| seen != TextMark::of(text).as_str()) {
                     return Err(EditError::Refused(Box::new(changed_meanwhile())));
                 }
-                let edits = patch.changes.iter().map(|edit| edit.over(text));
-                with_edits(before, &edits.collect::<Vec<_>>(), surroundings)
+                with_edits(before, &patch.edits(text), surroundings)
             }
         }
     }
@@ -147,8 +146,9 @@ impl TextChange for ShownChange {
         let mut warnings = Vec::new();
         let undoes = match &self.wanted {
             Wanted::Undo(_, meant) => outcome.check().map(|()| Some(meant.id()))?,
-            Wanted::Patch(_) => {
-                let judged = judged(outcome, &self.issued);
+            Wanted::Patch(patch) => {
+                let edits = patch.edits(outcome.before.written());
+                let judged = judged(outcome, &edits, &self.issued);
                 if !judged.problems.is_empty() {
                     let error = format!("nothing was changed: {}", judged.problems.join("; "));
                     let hint = "Correct that, then try again.";
@@ -329,19 +329,24 @@ fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error>
     Value::deserialize(value).map(Some)
 }
 
-impl ConfigEdit {
-    fn over(&self, text: &str) -> SettingEdit {
-        let path = match &self.path {
-            EditPath::Keys(keys) => keys.clone(),
-            EditPath::Dotted(written) => keys_of_path(written, text),
+impl ConfigPatch {
+    /// The changes over this text.
+    fn edits(&self, text: &str) -> Vec<SettingEdit> {
+        let edit = |edit: &ConfigEdit| SettingEdit {
+            path: match &edit.path {
+                EditPath::Keys(keys) => keys.clone(),
+                EditPath::Dotted(written) => keys_of_path(written, text),
+            },
+            value: match &edit.typed {
+                Some(typed) => WantedValue::Typed(typed.clone()),
+                None => WantedValue::Json(edit.value.clone().unwrap_or_default()),
+            },
         };
-        let value = match &self.typed {
-            Some(typed) => WantedValue::Typed(typed.clone()),
-            None => WantedValue::Json(self.value.clone().unwrap_or_default()),
-        };
-        SettingEdit { path, value }
+        self.changes.iter().map(edit).collect()
     }
+}
 
+impl ConfigEdit {
     /// Whether it says one new value.
     fn is_clear(&self) -> bool {
         match (&self.value, &self.typed) {
