@@ -29,8 +29,8 @@ pub struct Document<'a> {
     pub(super) settings: Map<String, Value>,
     /// The servers in the order of the file; repeated names included.
     pub(super) servers: Vec<WrittenServer>,
-    /// Paths of keys that stand twice in one object; the last one counts.
-    pub(super) repeated: Vec<String>,
+    /// Paths of keys that stand twice in one object, each with the byte of the last one, which counts.
+    pub(super) repeated: Repeated,
 }
 
 /// What some editors put at the beginning of a file; not part of JSON.
@@ -159,7 +159,7 @@ pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError
     let value = root.map_or(Value::Null, |root| to_json(&root, "", &mut repeated));
     let paths = repeated
         .iter()
-        .map(|path| path.trim_start_matches('.').to_owned());
+        .map(|(path, _)| path.trim_start_matches('.').to_owned());
     Ok((value, paths.collect()))
 }
 
@@ -191,7 +191,7 @@ pub(super) fn read(written: &str) -> Result<Document<'_>, ConfigError> {
             document.read_servers(property)?;
         } else {
             let value = document.value(&property.value, key);
-            document.put(key, value);
+            document.put(key, property.start(), value);
         }
     }
     if let Some(property) = misspelt_servers(object, &document.settings) {
@@ -278,9 +278,9 @@ impl<'a> Document<'a> {
         ConfigError::of(vec![finding], self.text)
     }
 
-    fn put(&mut self, key: &str, value: Value) {
+    fn put(&mut self, key: &str, at: usize, value: Value) {
         if self.settings.insert(key.to_owned(), value).is_some() {
-            self.repeated.push(key.to_owned());
+            self.repeated.push((key.to_owned(), at));
         }
     }
 
@@ -319,7 +319,7 @@ impl<'a> Document<'a> {
         let found = self.repeated.get(before..).unwrap_or_default();
         let inside = found
             .iter()
-            .filter_map(|repeated| repeated.strip_prefix(path)?.strip_prefix('.'));
+            .filter_map(|(repeated, _)| repeated.strip_prefix(path)?.strip_prefix('.'));
         WrittenServer {
             name: None,
             entry,
@@ -332,8 +332,10 @@ impl<'a> Document<'a> {
     }
 }
 
+type Repeated = Vec<(String, usize)>;
+
 /// The JSON value of a syntax tree; the last one of repeated keys counts and is noted.
-pub(super) fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Vec<String>) -> Value {
+pub(super) fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Repeated) -> Value {
     match value {
         ast::Value::NullKeyword(_) => Value::Null,
         ast::Value::BooleanLit(literal) => Value::Bool(literal.value),
@@ -354,7 +356,7 @@ pub(super) fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Vec<Str
                 let path = format!("{path}.{key}");
                 let value = to_json(&property.value, &path, repeated);
                 if map.insert(key.to_owned(), value).is_some() {
-                    repeated.push(path);
+                    repeated.push((path, property.start()));
                 }
             }
             Value::Object(map)
@@ -493,7 +495,8 @@ mod tests {
             "{\"listen\": 1, \"listen\": 2, \"mcpServers\": {\"a\": {\"x\": 1, \"x\": 2}, \"a\": {}}}",
         )
         .expect("a good document");
-        assert_eq!(document.repeated, ["listen", "mcpServers.a.x"]);
+        let repeated = [("listen".to_owned(), 14), ("mcpServers.a.x".to_owned(), 56)];
+        assert_eq!(document.repeated, repeated);
         assert_eq!(document.settings["listen"], 2);
         assert_eq!(document.servers.len(), 2);
     }

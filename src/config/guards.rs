@@ -125,7 +125,7 @@ pub(super) fn is_misspelt_guard(finding: &ConfigFinding, entry: &Map<String, Val
 pub(super) fn repeated_guard(repeated: &[String]) -> Option<ConfigFinding> {
     let guards = |path: &&String| GUARDS.contains(&path.split(['.', '[']).next().unwrap_or(path));
     let twice = repeated.iter().find(guards)?;
-    let problem = "appears twice, and only the last one would count; remove one";
+    let problem = "appears again, and only this last value would count; remove one";
     Some(ConfigFinding::new(twice, problem))
 }
 

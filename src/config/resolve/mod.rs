@@ -29,8 +29,8 @@ pub use self::{
     transport::is_set_for_each_request,
 };
 use super::{
-    BrokenEntry, ConfigError, ConfigFinding, Document, KeyringLookup, KeyringPlace, NoSecret,
-    ServerEntry, Settings, Surroundings, Warning,
+    BrokenEntry, ConfigError, ConfigFinding, Document, KeyringLookup, KeyringPlace, LineColumn,
+    NoSecret, ServerEntry, Settings, Surroundings, Warning,
     document::{self, SERVERS, WrittenServer},
     finding::without_credentials,
     guards,
@@ -119,7 +119,13 @@ fn read(
     let mut settings = Settings::of(top_level.file, surroundings);
     settings.lacks_secrets = values.values().any(Result::is_err);
     let repeated = document.repeated.iter();
-    let repeated = repeated.map(|path| Warning::of_key(path, "appears twice; the last one counts"));
+    let repeated = repeated.map(|(path, at)| {
+        let LineColumn { line, .. } = LineColumn::of_byte(document.text, *at);
+        Warning::of_key(
+            path,
+            format!("appears twice; the one in line {line} counts"),
+        )
+    });
     let ignored = top_level.ignored.iter().map(guards::ignored);
     settings.warnings.splice(..0, repeated.chain(ignored));
     let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);

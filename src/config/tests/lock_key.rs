@@ -129,15 +129,15 @@ fn a_guard_that_stands_twice_or_says_nothing_disables_its_entry() {
     for (entry, expected) in [
         (
             r#"{"command": "x", "quarantined": true, "quarantined": false}"#,
-            "`quarantined` appears twice",
+            "`quarantined` appears again",
         ),
         (
             r#"{"command": "x", "changed_by": "agent", "changed_by": "person"}"#,
-            "`changed_by` appears twice",
+            "`changed_by` appears again",
         ),
         (
             r#"{"command": "x", "tool_acl": {"destructive": ["a"], "destructive": []}}"#,
-            "`tool_acl.destructive` appears twice",
+            "`tool_acl.destructive` appears again",
         ),
         (
             r#"{"command": "x", "changed_by": null}"#,
@@ -159,7 +159,8 @@ fn a_guard_that_stands_twice_or_says_nothing_disables_its_entry() {
         panic!("its entry is disabled");
     };
     let reason = broken.clone().with_places().reason;
-    let place = "line 2, column 3: `enabled_tools` appears twice";
+    let place =
+        "line 2, column 3: `enabled_tools` appears again, and only this last value would count";
     assert!(reason.starts_with(place), "{reason}");
     let harmless = r#"{"mcpServers": {"s": {"command": "x", "args": [], "args": ["y"]}}}"#;
     assert!(read(harmless).broken.is_empty());
