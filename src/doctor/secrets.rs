@@ -14,13 +14,14 @@ pub(super) fn check(files: &Files) -> Option<DoctorFinding> {
     let keyring = files.keyring().ok()?;
     let text = config::read_text(files.config_file()).unwrap_or_default();
     let uses = config::secret_uses(&text).unwrap_or_default();
-    Some(finding(&keyring, keyring.stored(), uses.len()))
+    let wanted: Vec<&str> = uses.keys().map(String::as_str).collect();
+    Some(finding(&keyring, keyring.stored(), &wanted))
 }
 
 fn finding(
     keyring: &Keyring,
     stored: Result<StoredSecrets, KeyringError>,
-    wanted: usize,
+    wanted: &[&str],
 ) -> DoctorFinding {
     let fault = match stored {
         Ok(stored) => {
@@ -48,15 +49,12 @@ fn finding(
     };
     let what = fault.as_ref().map(ToString::to_string).unwrap_or_default();
     let fix = fault.map(|fault| fault.next_step()).unwrap_or_default();
-    if wanted > 0 {
-        DoctorFinding::fail(SECRETS, what, fix)
-    } else {
-        DoctorFinding::warn(
-            SECRETS,
-            format!("no server needs a secret, but {what}"),
-            fix,
-        )
+    if wanted.is_empty() {
+        let what = format!("no server needs a secret, but {what}");
+        return DoctorFinding::warn(SECRETS, what, fix);
     }
+    let what = format!("{what}; your servers need {}", wanted.join(", "));
+    DoctorFinding::fail(SECRETS, what, fix)
 }
 
 #[cfg(test)]
@@ -80,7 +78,7 @@ mod tests {
                 fault,
             })
         };
-        let check = |stored, wanted, severity, part: &str| {
+        let check = |stored, wanted: &[&str], severity, part: &str| {
             let found = finding(&keyring, stored, wanted);
             assert_eq!(found.severity, severity, "{}", found.what);
             assert!(found.what.contains(part), "{}", found.what);
@@ -89,25 +87,25 @@ mod tests {
         let absent = || KeyringError::Absent("none runs".to_owned());
         check(
             stored(file, None),
-            0,
+            &[],
             DoctorSeverity::Ok,
             "1 stored; new ones go into the file ",
         );
         check(
             stored(file, Some(absent())),
-            1,
+            &["gh"],
             DoctorSeverity::Ok,
             "because",
         );
         check(
             stored(None, Some(KeyringError::Locked)),
-            1,
+            &["gh"],
             DoctorSeverity::Fail,
-            "is locked",
+            "is locked; your servers need gh",
         );
         check(
             Err(KeyringError::Silent),
-            0,
+            &[],
             DoctorSeverity::Warn,
             "did not answer",
         );

@@ -59,7 +59,7 @@ impl KeyringError {
             Self::Absent(_) => "`mcpproxy config set keyring auto`",
             Self::Silent => "answer its dialog, or `mcpproxy config set keyring file`",
             Self::Damaged(_) => {
-                "correct the file, or move it away and store its secrets again: `mcpproxy secret set NAME`"
+                "restore the file from a backup, or move it away and store each secret again: `mcpproxy secret set NAME`"
             }
             Self::Disk(_, step) => step,
             Self::UnknownChoice(_) => {
@@ -73,13 +73,12 @@ impl KeyringError {
     /// The same for an entry that refers to the secret. Clients read the reason, so it names no path: what the platform or the disk says is
     /// for `mcpproxy secret list`.
     pub(super) fn fault(&self) -> NoSecret {
+        let listed = || "`mcpproxy secret list` says why".to_owned();
         let (why, how) = match self {
             Self::Missing(..) => return NoSecret::Missing,
             Self::Absent(_) => (format!("{PLATFORM} cannot be used"), self.next_step()),
-            Self::Damaged(_) | Self::Disk(..) | Self::Failed(_) => (
-                "its secret cannot be read".to_owned(),
-                "`mcpproxy secret list` says why".to_owned(),
-            ),
+            Self::Damaged(_) => ("the file of secrets is damaged".to_owned(), listed()),
+            Self::Disk(..) | Self::Failed(_) => ("its store failed".to_owned(), listed()),
             _ => (self.to_string(), self.next_step()),
         };
         NoSecret::Unreadable { why, how }

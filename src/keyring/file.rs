@@ -64,19 +64,19 @@ impl SecretsFile {
             Ok(_) => (),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(self.damaged("it is not text"));
+                return Err(self.damaged("is damaged: it is not text"));
             }
             Err(error) => return Err(self.failed("read", &error)),
         }
         // What the parser says could repeat a part of a secret.
         let written: Written = serde_json::from_str(&text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
-            self.damaged(&format!("it is not valid JSON: {place}"))
+            self.damaged(&format!("is damaged: no valid JSON at {place}"))
         })?;
         if written.version != VERSION {
             let version = written.version;
             return Err(self.damaged(&format!(
-                "it has version {version}, which this mcpproxy does not know"
+                "has version {version}, which this mcpproxy does not know"
             )));
         }
         let secrets = written.secrets.into_iter();
@@ -146,6 +146,9 @@ impl SecretsFile {
     }
 
     fn damaged(&self, why: &str) -> KeyringError {
-        KeyringError::Damaged(format!("failed to read {}: {why}", self.path.display()))
+        let file = self.path.display();
+        KeyringError::Damaged(format!(
+            "the secrets in {file} cannot be read: the file {why}"
+        ))
     }
 }

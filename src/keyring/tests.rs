@@ -101,15 +101,23 @@ fn a_link_in_place_of_the_private_file_is_refused() {
 fn a_file_that_cannot_be_read_is_named_and_nothing_of_it_repeated() {
     let folder = tempfile::tempdir().expect("a folder");
     let keyring = in_file(folder.path());
-    for text in [
-        "{\"secrets\": hunter2}",
-        "",
-        r#"{"version": 2, "secrets": {"a": "hunter2"}}"#,
+    for (text, why) in [
+        (
+            "{\"secrets\": hunter2}",
+            "is damaged: no valid JSON at line 1, column 13",
+        ),
+        ("", "is damaged: no valid JSON at line 1, column 0"),
+        (
+            r#"{"version": 2, "secrets": {"a": "hunter2"}}"#,
+            "has version 2, which this mcpproxy does not know",
+        ),
     ] {
         fs::write(folder.path().join("secrets.json"), text).expect("writable");
         let fault = values(&keyring, "a").expect_err("it is broken").to_string();
         assert!(
-            fault.contains("secrets.json") && !fault.contains("hunter2"),
+            fault.contains("secrets.json cannot be read: the file ")
+                && fault.ends_with(why)
+                && !fault.contains("hunter2"),
             "{fault}"
         );
         let set = keyring.set("a", &Secret::new("x"));
