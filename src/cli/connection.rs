@@ -75,23 +75,21 @@ pub(super) async fn open_if_running(
     opened
 }
 
-/// [`open`] for commands that need no daemon: where none runs, the same over the files.
+/// [`open`] for commands that need no daemon: where none runs, the same over the files. One with another configuration is in the way: the
+/// data folder is its own.
 pub(super) async fn open_or_files(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
-    let daemon = open_if_running(files, out).await?;
+    let daemon = open_unless_absent(files, out).await?;
     Ok(daemon.unwrap_or_else(|| DaemonClient::over_files(files.clone())))
 }
 
-/// The same for commands that show how things are: without a daemon only the files tell.
+/// The same for commands that show how things are: without a daemon of this configuration only the files tell.
 pub(super) async fn open_to_show(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
-    let daemon = open_or_files(files, out).await?;
+    let daemon = open_if_running(files, out).await?;
+    let daemon = daemon.unwrap_or_else(|| DaemonClient::over_files(files.clone()));
     if daemon.is_over_files() {
-        out.note(&match files.missing_file() {
-            Some(missing) => missing,
-            None => format!(
-                "the daemon is not running; showing {} and the tools last seen",
-                files.config_file().display()
-            ),
-        });
+        let file = files.config_file().display();
+        let stopped = format!("the daemon is not running; showing {file} and the tools last seen");
+        out.note(&files.missing_file().unwrap_or(stopped));
     }
     Ok(daemon)
 }
@@ -119,7 +117,7 @@ pub(super) async fn other_daemon(files: &Files) -> Option<u32> {
 /// The daemon, unless a file was named that is not the one that it serves.
 fn of_file(files: &Files, daemon: DaemonClient) -> Result<DaemonClient, DaemonError> {
     let status = daemon.status_report();
-    let Some(status) = status.filter(|_| files.places().is_file_named()) else {
+    let Some(status) = status.filter(|_| files.places().requested_by().is_some()) else {
         return Ok(daemon);
     };
     let requested = files.config_file();

@@ -160,7 +160,7 @@ impl From<DaemonError> for CommandFailure {
                 .next("`mcpproxy start`"),
             DaemonError::NotRunning(Some(_)) => Self::not_reachable(what)
                 .next("correct the name, or create the file: `mcpproxy setup`"),
-            DaemonError::OtherConfiguration { .. } => Self::not_reachable(what)
+            DaemonError::OtherConfiguration { .. } => Self::not_reachable(what).undone(UNDONE)
                 .next("leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose another with --data-dir"),
             DaemonError::NoFolder(_) => Self::failed(what).undone(UNDONE).next("name a folder with --data-dir"),
             DaemonError::TooLong(_) => Self::failed(what).undone(UNDONE).next("name a folder with a shorter path with --data-dir"),

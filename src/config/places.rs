@@ -89,11 +89,6 @@ impl Places {
         (!self.is_file_usual()).then(|| self.chosen_by.as_str())
     }
 
-    /// Whether the file was given, and left it to the file where the data is.
-    pub fn is_file_named(&self) -> bool {
-        !self.is_file_usual() && !self.data_dir_given
-    }
-
     /// Whether daemons with other data folders go by the same file.
     pub fn shares_file(&self) -> bool {
         self.is_file_usual() && self.data_dir_given

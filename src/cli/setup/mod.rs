@@ -126,7 +126,7 @@ impl SetupCommand {
         report: &mut SetupReport,
         out: Output,
     ) -> Done {
-        let running = connection::open_if_running(files, out).await?;
+        let running = connection::open_unless_absent(files, out).await?;
         if let (Some(listen), Some(daemon)) = (listen, &running) {
             check_address(listen, import::location_of(daemon).as_ref())?;
         }

@@ -30,7 +30,9 @@ impl Playback {
             (env!("CARGO_PKG_VERSION"), answer)
         };
         let (code, body) = answer.split_once(' ').expect("an answer");
-        let (status, code, body) = (status(version), code.to_owned(), body.to_owned());
+        let file = socket.ancestors().nth(2).expect("a home");
+        let status = status(version, &file.join("mcp_config.json"));
+        let (code, body) = (code.to_owned(), body.to_owned());
         thread::spawn(move || {
             for stream in listener.incoming() {
                 play(&stream.expect("a connection"), |request| {
@@ -51,9 +53,9 @@ impl Playback {
     }
 }
 
-fn status(version: &str) -> String {
+fn status(version: &str, config_file: &Path) -> String {
     json!({
-        "version": version, "pid": 7, "uptime_seconds": 61, "config_file": "/c", "data_dir": "/d",
+        "version": version, "pid": 7, "uptime_seconds": 61, "config_file": config_file, "data_dir": "/d",
         "listen": ["127.0.0.1:8080"], "url": "http://127.0.0.1:8080/mcp", "routing_mode": "direct",
         "servers": { "configured": 2, "connected": 1 }, "tools": 3, "sessions": 0, "warnings": [{ "text": "look out" }],
     })
