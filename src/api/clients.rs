@@ -132,7 +132,7 @@ struct DisconnectBody {
 
 async fn list(State(api): State<Api>) -> Answer {
     let list = with_files(&api, |files, api| {
-        let places = home_places()?;
+        let places = home_places(files)?;
         let us = our_address(files, Some(&api.0.location));
         Ok(ClientList {
             home: places.home().display().to_string(),
@@ -172,7 +172,7 @@ async fn connect_one(
             is_dry: body.dry_run,
             ..ConnectRequest::usual(client)
         };
-        connect(&home_places()?, &reaching(files, api)?, &request)
+        connect(&home_places(files)?, &reaching(files, api)?, &request)
     });
     ok(&done.await?)
 }
@@ -189,7 +189,7 @@ async fn disconnect_one(
             is_dry: body.dry_run,
             ..ConnectRequest::usual(client)
         };
-        let (places, reaching) = (home_places()?, reaching(files, api)?);
+        let (places, reaching) = (home_places(files)?, reaching(files, api)?);
         let us = our_address(files, Some(&api.0.location));
         let shown = shown_token(&places, &us, client).filter(|_| !body.dry_run);
         Ok((disconnect(&places, &reaching, &request)?, shown))
@@ -212,7 +212,7 @@ async fn give_own_token(
     let write = async |token: Secret, is_dry: bool| {
         let writing = with_files(&api, move |files, api| {
             let us = our_address(files, Some(&api.0.location));
-            give_token(&home_places()?, &us, client, &token, is_dry)
+            give_token(&home_places(files)?, &us, client, &token, is_dry)
         });
         writing.await
     };
@@ -240,7 +240,7 @@ async fn take_own_token(State(api): State<Api>, Path(client): Path<String>) -> A
     let client = known(&client)?;
     let (connected, shown) = with_files(&api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
-        take_token(&home_places()?, &us, client)
+        take_token(&home_places(files)?, &us, client)
     })
     .await?;
     let token = match &shown {

@@ -88,7 +88,7 @@ async fn undo_change<V: Verbs>(State(verbs): State<V>, Sent(request): Sent<UndoR
     let moved = blocking(move || {
         let files = at_hand.files();
         // Without a home there are no files of clients.
-        let places = home_places().ok()?;
+        let places = home_places(&files).ok()?;
         let us = our_address(&files, at_hand.location());
         // Where the configuration cannot be read, undoing says why.
         Some((moved_here(&files, &places, &us).ok()?, us))

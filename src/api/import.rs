@@ -135,7 +135,7 @@ async fn found(api: &Api, client: Option<Client>) -> Answer<ImportReport> {
     let api = api.clone();
     let found = blocking(move || {
         let files = config::files(&api);
-        let places = home_places()?;
+        let places = home_places(&files)?;
         let us = our_address(&files, Some(&api.0.location));
         let mut candidates = places.files();
         candidates.retain(|file| {
@@ -199,8 +199,8 @@ async fn move_here(State(api): State<Api>, Path(client): Path<String>) -> Answer
         let us = our_address(files, Some(&api.0.location));
         move_out(
             &mut report,
-            (&home_places()?, &us),
-            |of| of == client,
+            (&home_places(files)?, &us),
+            |server| server.client == client,
             false,
         );
         Ok(report)
@@ -212,9 +212,12 @@ async fn put_back(State(api): State<Api>, Path(client): Path<String>) -> Answer 
     let client = known(&client)?;
     let put_back = with_files(&api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
-        Ok(move_back(&home_places()?, &us, MovesBack::Latest, |of| {
-            of == client
-        }))
+        Ok(move_back(
+            &home_places(files)?,
+            &us,
+            MovesBack::Latest,
+            |of| of == client,
+        ))
     });
     ok(&PutBack {
         put_back: put_back.await?,

@@ -310,7 +310,7 @@ fn requires_tokens(change: &ChangedValue) -> bool {
 
 /// Names the clients of this machine that show no token.
 fn warn_of_clients(files: &Files, location: Option<&DaemonLocation>, out: Output) {
-    let Ok(places) = home_places() else {
+    let Ok(places) = home_places(files) else {
         return;
     };
     let rows = client_rows(&places, &our_address(files, location), true);
@@ -327,7 +327,7 @@ fn warn_of_clients(files: &Files, location: Option<&DaemonLocation>, out: Output
 
 /// Names the clients of this machine that know only the address at which the daemon still listens.
 fn warn_of_new_address(files: &Files, location: Option<&DaemonLocation>, out: Output) {
-    let Ok(places) = home_places() else {
+    let Ok(places) = home_places(files) else {
         return;
     };
     let rows = |location| client_rows(&places, &our_address(files, location), true);

@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::{CommandFailure, Done, Location, Output, connection, output, service, stop};
 use crate::{
     clients::{
-        Client, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers, MovesBack,
-        Reaching, disconnect, home_places, kept_copies, may_be_connected, move_back, moved_from,
-        our_address,
+        Client, ClientFile, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers,
+        MovesBack, Reaching, WRITTEN_FILES, all_connected, disconnect, home_places, kept_copies, move_back,
+        moved_from, our_address,
     },
     config::ChosenBy,
     daemon_client::DaemonClient,
@@ -67,11 +67,9 @@ impl UninstallCommand {
         let daemon = connection::open_if_running(&files, out).await?;
         let status = daemon.as_ref().and_then(DaemonClient::status_report);
         let at = status.as_ref().map(|status| &status.location);
-        let (places, us) = (home_places()?, our_address(&files, at));
+        let (places, us) = (home_places(&files)?, our_address(&files, at));
         let reaching = Reaching::new(&files, at, us)?;
-        let meant: Vec<Client> = Client::all()
-            .filter(|client| may_be_connected(&places, &reaching, *client, false))
-            .collect();
+        let meant = all_connected(&places, &reaching);
         let mut done = Uninstalled {
             dry_run: self.dry_run,
             clients: Vec::new(),
@@ -158,7 +156,8 @@ fn own_files(files: &Files) -> Vec<PathBuf> {
     let (config, data) = (files.config_file(), files.data_dir());
     let is_ours = files.places().chosen_by != ChosenBy::GoProgram && config.is_file();
     let holds_home = env::home_dir().is_some_and(|home| home.starts_with(data));
-    let is_data = data.join("lock").is_file() || data.join("approvals").is_dir();
+    let has_file = ["lock", WRITTEN_FILES].map(|name| data.join(name).is_file());
+    let is_data = has_file.contains(&true) || data.join("approvals").is_dir();
     let config = is_ours.then(|| config.to_owned());
     let data = (is_data && !holds_home).then(|| data.to_owned());
     config.into_iter().chain(data).collect()
@@ -176,11 +175,12 @@ impl Uninstalled {
         &mut self,
         places: &ClientPlaces,
         reaching: &Reaching,
-        clients: &[Client],
+        meant: &[(Client, ClientFile)],
         is_dry: bool,
     ) {
-        for client in clients {
+        for (client, file) in meant {
             let request = ConnectRequest {
+                file: Some(file),
                 is_dry,
                 spares_found: true,
                 ..ConnectRequest::usual(*client)
@@ -188,10 +188,8 @@ impl Uninstalled {
             match disconnect(places, reaching, &request) {
                 Ok(one) if one.outcome == ConnectOutcome::LeftAsFound => {
                     self.next_steps.push(format!(
-                        "{:?} in {} may be yours; `mcpproxy connect {} --undo` removes it",
-                        one.name,
-                        one.file,
-                        client.id()
+                        "{:?} in {} may be yours; {} removes it",
+                        one.name, one.file, one.undo
                     ));
                 }
                 Ok(one) => self.clients.push(one),

@@ -26,6 +26,8 @@ pub struct ConnectRequest<'a> {
     pub client: Client,
     /// Whether the project's file is meant, and not the person's.
     pub is_for_project: bool,
+    /// The file that is meant, where it is neither.
+    pub file: Option<&'a ClientFile>,
     /// The name of our entry, if none is there yet.
     pub name: Option<&'a str>,
     /// What the client gets.
@@ -44,6 +46,7 @@ impl ConnectRequest<'_> {
         Self {
             client,
             is_for_project: false,
+            file: None,
             name: None,
             endpoint: None,
             by_process: false,
@@ -72,6 +75,9 @@ pub struct Connected {
     pub diff: Vec<String>,
     /// Whether the client was found on this machine.
     pub is_found: bool,
+    /// The command that disconnects it, and where.
+    #[serde(skip)]
+    pub undo: String,
 }
 
 /// What was done with a client's file, or would be.
@@ -171,14 +177,25 @@ pub fn may_be_connected(
     client: Client,
     is_for_project: bool,
 ) -> bool {
-    let Some(file) = places.file_to_connect(client, is_for_project) else {
-        return false;
-    };
+    let file = places.file_to_connect(client, is_for_project);
+    file.is_some_and(|file| may_have_us(&file, reaching))
+}
+
+fn may_have_us(file: &ClientFile, reaching: &Reaching) -> bool {
     match file.read() {
         Ok(None) => false,
-        Ok(Some(found)) => our_entry_in(&found, &file, &reaching.us).is_some(),
+        Ok(Some(found)) => our_entry_in(&found, file, &reaching.us).is_some(),
         Err(_) => true,
     }
+}
+
+/// The files of which that is so, wherever they are: the person's, and those that were written to elsewhere. Blocks.
+pub fn all_connected(places: &ClientPlaces, reaching: &Reaching) -> Vec<(Client, ClientFile)> {
+    let of_person = Client::all().filter_map(|client| places.file_to_connect(client, false));
+    let all = places.with_noted(of_person.collect()).into_iter();
+    let all = all.filter(|file| may_have_us(file, reaching));
+    let of_client = |file: ClientFile| Some((file.client.filter(|one| one.can_connect())?, file));
+    all.filter_map(of_client).collect()
 }
 
 /// Whether a client has a file in which we can be: its own, or that of a project.
@@ -274,7 +291,10 @@ pub(super) fn carry_out(
             ..done(places, asked, change, would)
         });
     }
-    let backup = change.write().map_err(|error| not_written(&error))?;
+    let backup = places
+        .note(asked.client, &change.path)
+        .and_then(|()| change.write());
+    let backup = backup.map_err(|error| not_written(&error))?;
     let did = if change.puts_back_another {
         ConnectOutcome::PutBack
     } else {
@@ -292,8 +312,14 @@ fn done(
     change: FileChange,
     outcome: ConnectOutcome,
 ) -> Connected {
+    let in_project = places.named(&change.path);
+    let in_project = in_project.project().map(|folder| folder.display());
     Connected {
         client: asked.client,
+        undo: match (asked.client.id(), in_project) {
+            (id, None) => format!("`mcpproxy connect {id} --undo`"),
+            (id, Some(folder)) => format!("`mcpproxy connect {id} --project --undo` in {folder}"),
+        },
         file: change.path.display().to_string(),
         name: change.name,
         outcome,
@@ -304,8 +330,8 @@ fn done(
 }
 
 pub(super) fn file_of(places: &ClientPlaces, asked: &ConnectRequest<'_>) -> Result<ClientFile> {
-    let file = places.file_to_connect(asked.client, asked.is_for_project);
-    file.ok_or_else(|| {
+    let usual = || places.file_to_connect(asked.client, asked.is_for_project);
+    asked.file.cloned().or_else(usual).ok_or_else(|| {
         let what = format!(
             "nothing was changed: {} has no project file",
             asked.client.name()

@@ -16,6 +16,7 @@ use super::{
     secret_names::StoredUnderName,
     servers::Scope,
     start_check,
+    written_files::WRITTEN_FILES,
 };
 use crate::{
     config::{self, EditError, OurAddress},
@@ -26,15 +27,17 @@ use crate::{
     text::Secret,
 };
 
-/// Where clients of the person have their files who runs this process.
-pub fn home_places() -> Result<ClientPlaces> {
-    ClientPlaces::of_process().ok_or_else(|| {
+/// Where clients of the person have their files who runs this process, and where this configuration has written to others.
+pub fn home_places(files: &Files) -> Result<ClientPlaces> {
+    let mut places = ClientPlaces::of_process().ok_or_else(|| {
         Failure::new(
             ErrorCode::ClientUnchanged,
             "no home folder is known",
             "set $HOME, or name the files",
         )
-    })
+    })?;
+    places.record = Some(files.data_dir().join(WRITTEN_FILES));
+    Ok(places)
 }
 
 /// Where clients reach us: the daemon that is at `location`, or one that would be started.

@@ -38,14 +38,15 @@ mod servers;
 mod start_check;
 mod table;
 mod toml;
+mod written_files;
 mod yaml;
 
 pub use self::{
     client::Client,
     client_list::{ClientList, ClientRow, client_rows, is_free},
     connect::{
-        ConnectOutcome, ConnectRequest, Connected, UnknownClient, check_endpoint, client_of_word,
-        connect, disconnect, endpoint_path, entry_name, has_file, may_be_connected,
+        ConnectOutcome, ConnectRequest, Connected, UnknownClient, all_connected, check_endpoint,
+        client_of_word, connect, disconnect, endpoint_path, entry_name, has_file, may_be_connected,
     },
     file::{ClientFile, FoundFile},
     gather::{gather, gather_pasted, home_places, our_address, real_path},
@@ -63,4 +64,5 @@ pub use self::{
     secret_names::SecretNames,
     servers::ClientServer,
     start_check::look as check_starts,
+    written_files::WRITTEN_FILES,
 };

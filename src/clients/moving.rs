@@ -19,7 +19,7 @@ use crate::{config::OurAddress, failure::Result, management::Files, storage};
 pub fn move_out(
     report: &mut ImportReport,
     (places, us): (&ClientPlaces, &OurAddress),
-    is_meant: impl Fn(Client) -> bool,
+    is_meant: impl Fn(&FoundServer) -> bool,
     dry_run: bool,
 ) {
     let rows = client_rows(places, us, true);
@@ -34,7 +34,7 @@ pub fn move_out(
         comes(server) || same.is_some_and(|name| !found_only.contains(name))
     };
     let here = report.servers.iter_mut();
-    let here = here.filter(|server| is_meant(server.client) && is_here(server));
+    let here = here.filter(|server| is_meant(server) && is_here(server));
     let here = here.filter_map(|server| {
         server.stays = server.why_it_stays();
         server.stays.is_none().then_some(&*server)
@@ -55,7 +55,7 @@ pub fn move_out(
             let step = format!("`mcpproxy connect {id}`, then `mcpproxy import {id} --move`");
             Err((why, step))
         } else {
-            remove(client, Path::new(&server.file), &of_file, dry_run)
+            remove(places, client, &of_file, dry_run)
         };
         moved.push(MovedServers {
             client,
@@ -71,11 +71,12 @@ pub fn move_out(
 
 /// Gives the copy of the file; else why nothing was removed, and what to do about it.
 fn remove(
+    places: &ClientPlaces,
     client: Client,
-    path: &Path,
     servers: &[&FoundServer],
     dry_run: bool,
 ) -> Result<Option<String>, (String, String)> {
+    let path = Path::new(servers.first().map_or("", |server| &server.file));
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = path.display();
     if client.0.read_only.contains(&&*file_name) {
@@ -101,7 +102,8 @@ fn remove(
     if dry_run {
         return Ok(None);
     }
-    let copy = replace::replace(path, Some(&text), &after, CopyKind::Move);
+    let noted = places.note(client, path);
+    let copy = noted.and_then(|()| replace::replace(path, Some(&text), &after, CopyKind::Move));
     let copy = copy.map_err(|error| (error.of_it(), step_after(&error)))?;
     Ok(copy.map(|copy| copy.display().to_string()))
 }
@@ -144,7 +146,7 @@ pub fn move_back(
     is_meant: impl Fn(Client) -> bool,
 ) -> Vec<MovedServers> {
     let mut all = Vec::new();
-    for file in places.files() {
+    for file in places.with_noted(places.files()) {
         let Some(client) = file.client.filter(|client| is_meant(*client)) else {
             continue;
         };
@@ -205,7 +207,7 @@ pub struct MovedHere {
 /// The servers that were removed from files and are here, the latest removal first. Blocks.
 pub fn moved_here(files: &Files, places: &ClientPlaces, us: &OurAddress) -> Result<Vec<MovedHere>> {
     let mut all = Vec::new();
-    for file in places.files() {
+    for file in places.with_noted(places.files()) {
         let Some(client) = file.client else {
             continue;
         };
@@ -261,7 +263,7 @@ pub fn put_back(
 
 /// The files of clients from which servers were removed.
 pub fn moved_from(places: &ClientPlaces) -> Vec<PathBuf> {
-    let files = places.files().into_iter();
+    let files = places.with_noted(places.files()).into_iter();
     let is_moved = |file: &ClientFile| {
         file.client.is_some() && !replace::backups(&file.path, CopyKind::Move).is_empty()
     };
@@ -272,7 +274,12 @@ pub fn moved_from(places: &ClientPlaces) -> Vec<PathBuf> {
 pub fn kept_copies(places: &ClientPlaces) -> Vec<PathBuf> {
     let kinds = [CopyKind::First, CopyKind::Connect, CopyKind::Move];
     let of = |file: ClientFile| kinds.map(|kind| replace::backups(&file.path, kind));
-    let mut copies: Vec<PathBuf> = places.files().into_iter().flat_map(of).flatten().collect();
+    let mut copies: Vec<PathBuf> = places
+        .with_noted(places.files())
+        .into_iter()
+        .flat_map(of)
+        .flatten()
+        .collect();
     copies.sort();
     copies.dedup();
     copies

@@ -17,6 +17,8 @@ pub struct ClientPlaces {
     project: PathBuf,
     /// Whether variables of the environment name other places.
     uses_variables: bool,
+    /// Where files elsewhere are noted that were written to.
+    pub(super) record: Option<PathBuf>,
 }
 
 impl ClientPlaces {
@@ -27,6 +29,7 @@ impl ClientPlaces {
             config: home.join(".config"),
             project: project_of(folder, home),
             uses_variables: false,
+            record: None,
         }
     }
 
@@ -118,6 +121,13 @@ impl ClientPlaces {
         let there = files.iter().find(|file| file.path.exists());
         let found = there.or(files.first()).cloned();
         found.filter(|_| client.can_connect())
+    }
+
+    /// Whether it is a file of the person that is found with no variable set, wherever one stands.
+    pub(super) fn is_usual(&self, path: &Path) -> bool {
+        let usual = Self::new(&self.home, &self.home).files();
+        let mut usual = usual.iter().filter(|file| file.project().is_none());
+        usual.any(|file| file.path == path)
     }
 
     /// Whether there are signs of a client: a file of it, or the folder in which it keeps that.

@@ -53,6 +53,7 @@ pub(super) fn row(file: &ClientFile, client: Client, server: &ClientServer) -> F
         client,
         file: file.path.display().to_string(),
         project: project.map(|folder| folder.display().to_string()),
+        is_in_project_file: file.project().is_some(),
         list: server.list.clone(),
         starts: shown(server),
         outcome: FoundOutcome::Ourselves,

@@ -213,7 +213,7 @@ fn write_new(path: &Path, like: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-fn failed(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> ReplaceError {
+pub(super) fn failed(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> ReplaceError {
     let file = file.to_owned();
     move |reason| ReplaceError::Io {
         doing,

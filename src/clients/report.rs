@@ -154,6 +154,9 @@ pub struct FoundServer {
     /// Why it stays in the client's file, although your configuration has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stays: Option<String>,
+    /// Whether its file is a project's, which others may share.
+    #[serde(skip)]
+    pub is_in_project_file: bool,
     /// The keys that lead to its list there.
     #[serde(skip)]
     pub(super) list: Vec<String>,

@@ -18,17 +18,17 @@ pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> 
     let (file, name) = (&done.file, &done.name);
     match done.outcome {
         ConnectOutcome::Connected => {
-            let copy = done.backup.as_deref().map(|copy| {
-                let id = done.client.id();
-                format!("; backup: {copy}, undo: `mcpproxy connect {id} --undo`")
-            });
+            let copy = done.backup.as_deref();
+            let copy = copy.map(|copy| format!("; backup: {copy}, undo: {}", done.undo));
             out.done(&format!(
                 "connected {client} as {name:?} in {file}{}",
                 copy.unwrap_or_default()
             ));
         }
         ConnectOutcome::AlreadyConnected => {
-            out.done(&format!("{client} is already connected, as {name:?} in {file}"));
+            out.done(&format!(
+                "{client} is already connected, as {name:?} in {file}"
+            ));
         }
         ConnectOutcome::Disconnected => {
             let copy = done.backup.as_deref();
@@ -45,12 +45,12 @@ pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> 
             }
         }
         ConnectOutcome::PutBack => out.done(&format!(
-            "restored {file}, which has an older {name:?}; `mcpproxy connect {} --undo` removes that, too",
-            done.client.id()
+            "restored {file}, which has an older {name:?}; {} removes that, too",
+            done.undo
         )),
         ConnectOutcome::LeftAsFound => out.done(&format!(
-            "kept {name:?} in {file}, which may be yours; `mcpproxy connect {} --undo` removes it",
-            done.client.id()
+            "kept {name:?} in {file}, which may be yours; {} removes it",
+            done.undo
         )),
         ConnectOutcome::WouldConnect | ConnectOutcome::WouldDisconnect => {
             out.note(&format!("would change {file}; nothing was written"));

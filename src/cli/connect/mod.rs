@@ -125,7 +125,7 @@ impl ConnectCommand {
             // Only the daemon knows the file's entry and the token together.
             let mut daemon = connection::open_to_act(&files, out, "nothing was changed").await?;
             let location = import::location_of(&daemon);
-            let (places, us) = (home_places()?, our_address(&files, location.as_ref()));
+            let (places, us) = (home_places(&files)?, our_address(&files, location.as_ref()));
             let reaching = Reaching::new(&files, location.as_ref(), us)?;
             for client in self.clients {
                 let is_connected = may_be_connected(&places, &reaching, client, false);
@@ -146,7 +146,7 @@ impl ConnectCommand {
         }
         let daemon = connection::open_if_running(&files, out).await?;
         let location = daemon.as_ref().and_then(import::location_of);
-        let places = home_places()?;
+        let places = home_places(&files)?;
         let us = our_address(&files, location.as_ref());
         let answers = match &location {
             Some(location) => location.url.is_some(),
@@ -178,6 +178,7 @@ impl ConnectCommand {
             let request = ConnectRequest {
                 client,
                 is_for_project: self.project,
+                file: None,
                 name: self.name.as_deref(),
                 endpoint: self.endpoint.as_deref(),
                 by_process: self.stdio,

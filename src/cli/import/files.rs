@@ -20,7 +20,7 @@ pub(in crate::cli) fn gather(
     daemon: &DaemonClient,
     from: &[String],
 ) -> Done<ImportReport> {
-    let places = home_places()?;
+    let places = home_places(files)?;
     let candidates = if from.is_empty() {
         places.files()
     } else {
@@ -87,7 +87,7 @@ fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<Client
 /// That every word is a client or a file, before anything is done.
 pub(in crate::cli) fn check_words(files: &Files, words: &[String]) -> Done {
     let own = real_path(files.config_file());
-    named(&home_places()?, words, &own).map(|_| ())
+    named(&home_places(files)?, words, &own).map(|_| ())
 }
 
 fn of_client(places: &ClientPlaces, client: Client) -> Done<Vec<ClientFile>> {

@@ -7,7 +7,7 @@ mod pick;
 mod trial;
 pub(super) mod values;
 
-use std::io;
+use std::{collections::BTreeSet, io};
 
 use clap::Args;
 use http::Method;
@@ -126,16 +126,19 @@ impl ImportCommand {
             add(&mut daemon, &mut report, self.is_held, out).await;
         }
         let (places, us) = (
-            home_places()?,
+            home_places(&files)?,
             our_address(&files, location_of(&daemon).as_ref()),
         );
         let rows = client_rows(&places, &us, true);
         let connected = |client| rows.iter().any(|row| row.client == client && row.connected);
-        let has_moves = || report.taken().any(|server| connected(server.client));
-        if self.moves || asks && has_moves() && moving::is_wanted(out) {
-            let is_meant = |client| self.moves || connected(client);
-            move_out(&mut report, (&places, &us), is_meant, self.dry_run);
-        }
+        let from = if asks && !self.moves && report.taken().any(|one| connected(one.client)) {
+            let servers = report.servers.iter();
+            moving::wanted(servers.filter(|one| connected(one.client)), false, out)
+        } else {
+            BTreeSet::new()
+        };
+        let is_meant = |server: &FoundServer| self.moves || from.contains(&server.file);
+        move_out(&mut report, (&places, &us), is_meant, self.dry_run);
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
         } else {

@@ -1,16 +1,36 @@
 //! What is said of servers that are removed from files of clients, and put back.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::json;
 
 use super::super::{CommandFailure, Done, Output, output};
 use crate::{
-    clients::{Client, ClientRow, ImportReport, MovesBack, home_places, move_back, our_address},
+    clients::{
+        Client, ClientRow, FoundServer, ImportReport, MovesBack, home_places, move_back,
+        our_address,
+    },
     management::Files,
 };
 
-/// Whether the person at the terminal wants them removed.
-pub(in crate::cli) fn is_wanted(out: Output) -> bool {
-    out.agrees("Remove the imported servers from the clients' files, so that nothing runs twice?")
+/// The files of connected clients from which imported servers are removed: all that are the person's, or as the person at the terminal says.
+/// Others may share those of projects, so they stay as they are without a yes.
+pub(in crate::cli) fn wanted<'a>(
+    servers: impl Iterator<Item = &'a FoundServer>,
+    is_decided: bool,
+    out: Output,
+) -> BTreeSet<String> {
+    let meant = servers.filter(|server| server.imported || !server.is_in_project_file);
+    let meant = meant.map(|server| (&server.file, server.is_in_project_file));
+    let mut files: BTreeMap<&String, bool> = meant.collect();
+    let mut own = is_decided.then_some(true);
+    let for_own =
+        "Remove the imported servers from the clients' files, so that nothing runs twice?";
+    files.retain(|file, is_shared| match is_shared {
+        true => !is_decided && out.asks(&format!("Remove the imported servers from {file}, too? It belongs to the project, and others may share it.")),
+        false => *own.get_or_insert_with(|| out.agrees(for_own)),
+    });
+    files.into_keys().cloned().collect()
 }
 
 /// Says what was removed, or would be, and which servers stay where they are.
@@ -81,7 +101,7 @@ pub(super) fn undo(files: &Files, from: &[String], out: Output) -> Done {
     let clients = from.iter().map(known).collect::<Result<Vec<Client>, _>>()?;
     let is_meant = |client| clients.is_empty() || clients.contains(&client);
     let put_back = move_back(
-        &home_places()?,
+        &home_places(files)?,
         &our_address(files, None),
         MovesBack::Latest,
         is_meant,

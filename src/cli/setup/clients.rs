@@ -19,7 +19,7 @@ pub(super) fn connect_clients(
     report: &mut SetupReport,
     out: Output,
 ) -> Done {
-    let places = home_places()?;
+    let places = home_places(files)?;
     let location = import::location_of(daemon);
     let us = our_address(files, location.as_ref());
     let mut rows = client_rows(&places, &us, true);

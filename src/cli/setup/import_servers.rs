@@ -86,21 +86,20 @@ pub(super) fn move_servers(
     out: Output,
 ) {
     let connected = report.connected();
-    let twice = found
-        .taken()
-        .filter(|server| connected.contains(&server.client));
-    let twice = twice.count();
-    let is_wanted = moves.unwrap_or_else(|| twice > 0 && import::moving::is_wanted(out));
-    if is_wanted {
-        move_out(found, at, |client| connected.contains(&client), false);
-        if !out.is_json() {
-            import::moving::say(found, false, out);
-        }
+    let is_connected = |server: &&FoundServer| connected.contains(&server.client);
+    let twice = found.taken().filter(is_connected).count();
+    let is_wanted = moves.unwrap_or(twice > 0);
+    let servers = found.servers.iter().filter(is_connected);
+    let from = import::moving::wanted(servers.filter(|_| is_wanted), moves.is_some(), out);
+    move_out(found, at, |server| from.contains(&server.file), false);
+    if !out.is_json() {
+        import::moving::say(found, false, out);
     }
     report.moved.clone_from(&found.moved);
     // Clients that are not connected still need theirs; a proxy starts them, too.
     let of_proxies = found.taken().filter(|server| !server.client.can_connect());
-    let left = of_proxies.count() + if is_wanted { 0 } else { twice };
+    let is_left = |server: &&FoundServer| is_connected(server) && !from.contains(&server.file);
+    let left = of_proxies.count() + found.taken().filter(is_left).count();
     if left > 0 {
         report.next_steps.push(format!(
             "remove {} from clients' files, so that nothing runs twice: `mcpproxy import --move`",

@@ -155,7 +155,7 @@ impl SetupCommand {
                 self.yes.then_some(true)
             };
             let us = our_address(files, import::location_of(&daemon).as_ref());
-            move_servers(&mut found, moves, (&home_places()?, &us), report, out);
+            move_servers(&mut found, moves, (&home_places(files)?, &us), report, out);
         }
         report.example = example_call::harmless(&mut daemon).await;
         proof::call(files, &daemon, report, out).await
