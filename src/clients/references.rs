@@ -118,8 +118,12 @@ impl Reading<'_> {
         self.spelling == Spelling::Ours
     }
 
-    /// `${X}`, `${env:X}`, `${X:-default}` and, where the program has it, `${keyring:X}`; anything else stands for itself.
+    /// `${X}`, `${env:X}`, `${X:-default}` and, where the program has it, `${keyring:X}`; anything else stands for itself. What a page asks
+    /// for by `${input:X}` is nowhere a value.
     fn ours(&mut self, inside: &str) {
+        if let Some(id) = inside.strip_prefix("input:") {
+            return self.input(id);
+        }
         if let Some(name) = inside.strip_prefix("keyring:")
             && self.is_ours()
             && config::is_secret_name(name)
@@ -351,6 +355,10 @@ mod tests {
             "k=${A} ${keyring:t} {x} $${y}",
             &["A", "t"],
         );
+        for spelling in [Spelling::Ours, Spelling::Shell, Spelling::Dollar] {
+            check(spelling, "${input:token}", "${keyring:token}", &["token"]);
+            check(spelling, "x ${input:key}", "x ${keyring:key}", &["key"]);
+        }
         let (refused, _) = of("${command:pick}", Spelling::Editor);
         assert!(refused.is_err());
         assert!(of("{env:A", Spelling::Braces).0.is_err());
