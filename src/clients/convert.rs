@@ -8,11 +8,11 @@ use super::{
     Client, ClientServer, NeededValue,
     conversion::{Conversion, as_text},
     literal_secrets::{LiteralSecret, literals},
-    our_text::OurText,
+    our_text::{OurText, is_variable},
     references::{Meanings, Spelling},
     table::{EntryTransport, Unit},
 };
-use crate::config;
+use crate::{config, text::redact};
 
 /// An entry of ours that was made from one of a client. It may hold secrets.
 #[derive(Clone, PartialEq)]
@@ -87,6 +87,7 @@ pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, 
         work.timeouts();
         work.tools();
     }
+    work.passed_by_name()?;
     let silent = |key: &&String| !SILENT.contains(&key.as_str());
     let left_behind = work.rest.keys().filter(silent).cloned().collect();
     Ok(Carried {
@@ -267,6 +268,27 @@ impl Conversion<'_> {
             let about = format!("{} has it in its own keyring", self.client.name());
             let value = self.secret(&name, about, SECRETS)?;
             env.insert(name, value);
+        }
+        Ok(())
+    }
+
+    /// Secrets that a container gets by their names alone, as `docker run -e TOKEN` passes them on: here only `env` can have them.
+    fn passed_by_name(&mut self) -> Result<(), String> {
+        let (command, args) = (self.entry.get("command"), self.entry.get("args"));
+        let command = command.and_then(Value::as_str).unwrap_or_default();
+        let args = args.and_then(Value::as_array).into_iter().flatten();
+        let args = args.filter_map(Value::as_str);
+        let passed = args.clone().zip(args.skip(1)).filter(|(option, name)| {
+            redact::passes_on(command, option) && redact::is_bare_name(name) && is_variable(name)
+        });
+        let env = self.entry.get("env").and_then(Value::as_object);
+        let passed = passed.filter(|(_, name)| env.is_none_or(|env| !env.contains_key(*name)));
+        let names: Vec<String> = passed.map(|(_, name)| name.to_owned()).collect();
+        for name in names {
+            let secret = self.secret(&name, "passed on by `-e`".to_owned(), "args")?;
+            let env = self.entry.entry("env").or_insert_with(|| json!({}));
+            env.as_object_mut()
+                .map(|env| env.entry(name).or_insert(secret));
         }
         Ok(())
     }

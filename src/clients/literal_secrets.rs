@@ -92,7 +92,8 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
         }
     }
     let args = entry.get("args").and_then(Value::as_array);
-    let mut list = ListContext::default();
+    let command = entry.get("command").and_then(Value::as_str);
+    let mut list = ListContext::of_command(command.unwrap_or_default());
     let mut is_secret = |arg: &str| {
         let follows = list.hide(arg);
         is_literal(arg) && (follows || redact::redacted(arg, TextKind::Prose) != arg)

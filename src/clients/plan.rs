@@ -238,7 +238,7 @@ fn shown(server: &ClientServer) -> String {
         let url = server.url().unwrap_or("-");
         return redact::redacted(url, TextKind::Prose).into_owned();
     };
-    let mut list = ListContext::default();
+    let mut list = ListContext::of_command(command);
     let mut line = redact::redacted(command, TextKind::Prose).into_owned();
     for arg in server.args() {
         line.push(' ');

@@ -99,7 +99,7 @@ fn stdio(
 ) -> Checked<Stdio> {
     let args = std::mem::take(&mut raw.args).into_iter();
     let args: Vec<Text> = args.map(|arg| arg.0).collect();
-    warnings.extend(visible_secrets(&args));
+    warnings.extend(visible_secrets(&command.written, &args));
     let cwd = same(&[
         ("cwd", raw.cwd.take()),
         ("working_dir", raw.working_dir.take()),
@@ -128,8 +128,8 @@ fn stdio(
 
 /// Warnings of arguments that are secrets, as far as that shows in how they are written: whoever may list the processes of the machine
 /// reads them there, and nothing here can hide them.
-fn visible_secrets(args: &[Text]) -> Option<Warning> {
-    let mut written = ListContext::default();
+fn visible_secrets(command: &str, args: &[Text]) -> Option<Warning> {
+    let mut written = ListContext::of_command(command);
     let (mut references, mut is_literal) = (Vec::new(), false);
     for arg in args {
         let follows = written.hide(&arg.written);

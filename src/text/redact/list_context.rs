@@ -94,20 +94,39 @@ pub fn is_bare_name(text: &str) -> bool {
     name.len() <= LONGEST_NAME && name.chars().all(is_of_name) && is_secret_name(name)
 }
 
+/// Whether an option of a command that starts containers passes a variable on to one, by its name.
+pub fn passes_on(command: &str, option: &str) -> bool {
+    let program = command.rsplit('/').next();
+    matches!(program, Some("docker" | "podman" | "nerdctl")) && matches!(option, "-e" | "--env")
+}
+
 /// What stands before the next text of a list: arguments of a command, headers and their values, lines of a key.
 #[derive(Debug, Default)]
 pub struct ListContext {
+    /// The command, if it is one.
+    command: String,
+    follows_passing: bool,
     follows_name: bool,
     follows_user_flag: bool,
     in_key: bool,
 }
 
 impl ListContext {
+    /// Of the arguments of this command.
+    pub fn of_command(command: &str) -> Self {
+        Self {
+            command: command.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// Whether the next text is a secret because of those before it.
     pub fn hide(&mut self, text: &str) -> bool {
         let is_secret =
             self.follows_name || self.in_key || self.follows_user_flag && is_login(text);
-        self.follows_name = is_secret_flag(text) || is_bare_name(text) || announces(text);
+        self.follows_name =
+            is_secret_flag(text) || is_bare_name(text) && !self.follows_passing || announces(text);
+        self.follows_passing = passes_on(&self.command, text);
         self.follows_user_flag = matches!(text, "-u" | "-U" | "--user" | "--proxy-user");
         if text.contains("-----") {
             let upper = text.to_ascii_uppercase();

@@ -296,6 +296,16 @@ fn what_stands_in_a_list_is_redacted_by_what_stands_before_it() {
         let found: Vec<bool> = texts.iter().map(|text| before.hide(text)).collect();
         assert_eq!(found, expected, "{texts:?}");
     }
+    for (command, is_hidden) in [("docker", false), ("/usr/bin/podman", false), ("x", true)] {
+        let mut before = ListContext::of_command(command);
+        let found =
+            ["run", "-e", "API_TOKEN", "image", "--token", "x"].map(|text| before.hide(text));
+        assert_eq!(
+            found,
+            [false, false, false, is_hidden, false, true],
+            "{command}"
+        );
+    }
 }
 
 #[test]
