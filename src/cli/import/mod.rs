@@ -82,7 +82,10 @@ pub(super) struct ImportCommand {
 
 /// What to do where an entry has a placeholder.
 const GIVE_VALUE: &str =
-    "replace it with your value, or give it when mcpproxy asks for it in a terminal";
+    "replace it with your value, or run this in a terminal, where mcpproxy asks for it";
+
+/// The same of a text that was pasted.
+const GIVE_PASTED: &str = "replace it in the text, or run `mcpproxy upstream add --json 'TEXT'` in a terminal, where mcpproxy asks for it";
 
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
@@ -121,7 +124,7 @@ impl ImportCommand {
         let is_meant = is_decided || asks || !self.moves;
         report.choose(if is_meant { &chosen } else { &[] });
         if takes {
-            values::fill_placeholders(&mut report, out);
+            values::fill_placeholders(&files, &mut report, out);
             values::keep_secrets(&files, &mut report, self.secrets, out)?;
             add(&mut daemon, &mut report, self.is_held, out).await;
         }
@@ -264,7 +267,7 @@ pub(super) async fn fill_in(
     secrets: Option<values::SecretsPlace>,
     out: Output,
 ) -> Done {
-    values::fill_placeholders(report, out);
+    values::fill_placeholders(files, report, out);
     if is_checked {
         trial::try_chosen(daemon, report, out).await?;
     }
@@ -299,7 +302,7 @@ pub(super) async fn add_pasted(
         let same = same.and_then(|server| server.name.as_deref());
         let step = match same {
             Some(same) => format!("`mcpproxy upstream show {same}`"),
-            None if servers.any(lacks_value) => GIVE_VALUE.to_owned(),
+            None if servers.any(lacks_value) => GIVE_PASTED.to_owned(),
             None => "paste the JSON or the URL from the server's page".to_owned(),
         };
         let mut whys = left_out(&report).collect::<Vec<_>>().join("; ");
@@ -340,7 +343,7 @@ pub(super) fn value_step(server: &FoundServer) -> Option<String> {
     let lacks_value = server.error.is_some() && !server.placeholders.is_empty();
     let (file, name) = (shell_word(&server.file), shell_word(&server.written_name));
     lacks_value.then(|| match &*server.file {
-        "" | "-" => GIVE_VALUE.to_owned(),
+        "" | "-" => GIVE_PASTED.to_owned(),
         _ => format!("`mcpproxy import {file} --server {name}` asks for it in a terminal"),
     })
 }

@@ -2,8 +2,12 @@
 
 use clap::ValueEnum;
 
-use super::super::{Done, Output, output, secret};
-use crate::{clients::ImportReport, management::Files};
+use super::super::{CommandFailure, Done, Output, output, secret};
+use crate::{
+    clients::{ImportReport, NeededKind, NeededValue},
+    management::Files,
+    text::Secret,
+};
 
 /// Where secrets go that an entry has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -14,8 +18,9 @@ pub(in crate::cli) enum SecretsPlace {
     File,
 }
 
-/// Asks for what pages have in place of the reader's own values. A server that lacks one is not imported.
-pub(in crate::cli) fn fill_placeholders(report: &mut ImportReport, out: Output) {
+/// Asks for what pages have in place of the reader's own values, and for the secrets that they name as inputs. A server that lacks one of
+/// the former is not imported.
+pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport, out: Output) {
     report.fill_placeholders(|name, one| {
         let question = format!(
             "{name}: value for `{}`, now {} (hidden as you type, Enter skips {name}):",
@@ -23,6 +28,27 @@ pub(in crate::cli) fn fill_placeholders(report: &mut ImportReport, out: Output) 
         );
         secret::hidden_answer(&question, out)
     });
+    for server in report.servers.iter_mut().filter(|server| server.chosen) {
+        let name = server.new_name().unwrap_or_default().to_owned();
+        let secrets = server.needs.iter_mut();
+        let lacks = |need: &&mut NeededValue| need.kind == NeededKind::Secret && !need.is_set;
+        for need in secrets.filter(lacks) {
+            let about = need.about.as_ref().map(|about| format!(" ({about})"));
+            let question = format!(
+                "{name}: value for the secret {}{} (hidden as you type, Enter leaves it for later):",
+                need.name,
+                about.unwrap_or_default()
+            );
+            let given = secret::hidden_answer(&question, out);
+            let Some(given) = given.filter(|given| !given.trim().is_empty()) else {
+                continue;
+            };
+            match files.add_secret(&need.kept_as, &Secret::new(given.trim())) {
+                Ok(_) => need.is_set = true,
+                Err(failure) => out.warning(&CommandFailure::from(failure).in_words()),
+            }
+        }
+    }
 }
 
 /// Stores secrets outside the configuration file, if that is said or wanted.

@@ -48,7 +48,7 @@ pub(super) async fn import_servers(
         chosen = import::pick(&chosen, out);
     }
     found.choose(&chosen);
-    import::values::fill_placeholders(&mut found, out);
+    import::values::fill_placeholders(files, &mut found, out);
     import::values::keep_secrets(files, &mut found, secrets, out)?;
     import::add(&mut daemon, &mut found, false, out).await;
     import::say_readable(files.config_file(), &found, out);
