@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    CommandFailure, Done, Output, connection, import,
+    CommandFailure, Done, Output, connect, connection, import,
     mistake::whole_number,
     output,
     output::shell_word,
@@ -240,7 +240,7 @@ async fn change(
         ));
     }
     if change.id.is_some() && listens.is_some() {
-        warn_of_new_address(files, import::location_of(&daemon).as_ref(), out);
+        connect::warn_of_address(files, import::location_of(&daemon).as_ref(), None, out);
     }
     for one in daemon_client::read::<Undone>(path, &body)?.put_back {
         import::moving::say_put_back(
@@ -320,23 +320,6 @@ fn warn_of_clients(files: &Files, location: Option<&DaemonLocation>, out: Output
                 "{} sends no token and is now refused: `mcpproxy connect {} --token`",
                 row.title,
                 row.client.id()
-            ));
-        }
-    }
-}
-
-/// Names the clients of this machine that know only the address at which the daemon still listens.
-fn warn_of_new_address(files: &Files, location: Option<&DaemonLocation>, out: Output) {
-    let Ok(places) = home_places(files) else {
-        return;
-    };
-    let rows = |location| client_rows(&places, &our_address(files, location), true);
-    for (now, then) in rows(location).iter().zip(rows(None)) {
-        if now.connected && !then.connected {
-            out.warning(&format!(
-                "{} connects to the old address; after the restart: `mcpproxy connect {}`",
-                now.title,
-                now.client.id()
             ));
         }
     }

@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{
-    CommandFailure, Done, Location, Output, background::Starter, config::refuse_unusable,
+    CommandFailure, Done, Location, Output, background::Starter, config::refuse_unusable, connect,
     connection, output, service, stop,
 };
 use crate::{
@@ -94,12 +94,15 @@ impl RestartCommand {
                     done += " in the background";
                 }
             }
-            let options = location.serve_options;
+            let options = &location.serve_options;
             if !options.is_empty() {
                 done.extend([" with ", &options.join(" ")]);
             }
-            start(&files, &options, out).await?
+            start(&files, options, out).await?
         };
+        if let Some(status) = daemon.status_report() {
+            connect::warn_of_address(&files, Some(&location), Some(&status.location), out);
+        }
         say(&files, &daemon, &done, true, out).await
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
                     .iter()
                     .any(|entry| served.us.is_us(entry) || served.us.is_us_elsewhere(entry));
                 let place = file.path.display().to_string();
-                let mut of_file = served.judge(client, &found.servers);
+                let mut of_file = served.judge(client, &file, &found.servers);
                 of_file.extend(served.doubled(file, found));
                 findings.extend(of_file.into_iter().map(|finding| finding.at(&place)));
             }
@@ -63,7 +63,7 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
 
 impl ServedHere<'_> {
     /// What is to be said of one file.
-    fn judge(&self, of: Client, entries: &[ClientServer]) -> Vec<DoctorFinding> {
+    fn judge(&self, of: Client, file: &ClientFile, entries: &[ClientServer]) -> Vec<DoctorFinding> {
         let (client, mut findings) = (of.name(), Vec::new());
         let leads =
             |entry: &&ClientServer| self.us.is_us(entry) && missing_program(entry).is_none();
@@ -78,10 +78,13 @@ impl ServedHere<'_> {
                     "{client} names {:?} at an address where this mcpproxy does not listen",
                     entry.name
                 ),
-                format!(
-                    "write {} there, as `mcpproxy connect` does, or set `listen`",
-                    self.url()
-                ),
+                match file.project() {
+                    None => format!("`mcpproxy connect {}`", of.id()),
+                    Some(folder) => {
+                        let folder = folder.display();
+                        format!("`mcpproxy connect {} --project` in {folder}", of.id())
+                    }
+                },
             ));
         }
         for entry in entries {
@@ -166,11 +169,6 @@ impl ServedHere<'_> {
                 is_meant && value.as_str().is_some_and(|value| value.contains("${"))
             })
         })
-    }
-
-    fn url(&self) -> String {
-        let port = self.us.ports.first().copied().unwrap_or_default();
-        format!("http://127.0.0.1:{port}/mcp")
     }
 }
 

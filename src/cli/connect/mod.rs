@@ -16,7 +16,7 @@ use crate::{
         home_places, is_free, may_be_connected, our_address, shown_token,
     },
     daemon_client::DaemonClient,
-    management::{Files, ServerList},
+    management::{DaemonLocation, Files, ServerList},
     text::secret::Secret,
 };
 
@@ -97,6 +97,29 @@ pub(super) fn put_in(
     let done = connect(places, reaching, request)?;
     say_done(&done, places, out)?;
     Ok(done)
+}
+
+/// Names the clients of this machine that know only the address where the daemon was, or still is, before it is at another.
+pub(super) fn warn_of_address(
+    files: &Files,
+    before: Option<&DaemonLocation>,
+    after: Option<&DaemonLocation>,
+    out: Output,
+) {
+    let Ok(places) = home_places(files) else {
+        return;
+    };
+    let rows = |location| client_rows(&places, &our_address(files, location), true);
+    let when = after.map_or("after the restart: ", |_| "");
+    for (before, after) in rows(before).iter().zip(rows(after)) {
+        if before.connected && !after.connected {
+            out.warning(&format!(
+                "{} connects to the old address; {when}`mcpproxy connect {}`",
+                before.title,
+                before.client.id()
+            ));
+        }
+    }
 }
 
 /// That there is what an endpoint names. The daemon may have a server that stands in no file, as the demo does.
