@@ -291,6 +291,9 @@ pub(super) async fn add_pasted(
         }
         for server in report.taken() {
             let name = server.new_name().unwrap_or_default();
+            if let Some(why) = &server.reason {
+                out.note(&format!("{why}; this one is {name}"));
+            }
             let row = outcome::wait_for(&mut daemon, name, None).await?;
             outcome::say(out, &daemon, "added", &row);
         }

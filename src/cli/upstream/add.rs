@@ -15,7 +15,7 @@ use super::super::{
     outcome, output, tools,
 };
 use crate::{
-    clients::ImportReport,
+    clients::{FoundOutcome, ImportReport},
     config::WrittenTransport,
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::{Files, ServerChange},
@@ -105,6 +105,15 @@ impl AddServer {
     ) -> Done {
         let name = self.name.as_ref().map(ServerName::as_str);
         let mut report = import::read_pasted(files, &daemon, text, name)?;
+        if let (Some(name), [server]) = (name, &report.servers[..])
+            && server.outcome == FoundOutcome::Renamed
+        {
+            let why = server.reason.clone().unwrap_or_default();
+            let failure = CommandFailure::failed(why).undone("nothing was added");
+            let step = "choose another name, or change it";
+            let step = format!("{step}: `mcpproxy upstream patch {name} KEY=VALUE`");
+            return Err(failure.next(step));
+        }
         for server in &mut report.servers {
             server.disabled |= self.disabled;
         }
