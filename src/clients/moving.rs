@@ -330,5 +330,6 @@ fn put(
         // What is left of it does no harm.
         let _ = std::fs::remove_file(spent);
     }
+    replace::clear_if_restored(&file.path);
     Ok(gone.iter().map(|server| server.name.clone()).collect())
 }
