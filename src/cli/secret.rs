@@ -163,6 +163,14 @@ fn shown(row: &SecretRow, out: Output) -> Done {
     Ok(())
 }
 
+/// The names of the secrets that are stored. What keeps them from being read, `secret list` says.
+pub(super) fn stored(files: &Files) -> Vec<String> {
+    let listed = files.secrets().map(|listed| listed.secrets);
+    let listed = listed.unwrap_or_default().into_iter();
+    let stored = listed.filter(|secret| secret.stored_in.is_some());
+    stored.map(|secret| secret.name).collect()
+}
+
 /// The servers that a daemon cannot use because a secret is missing.
 async fn lacking(files: &Files, out: Output) -> Vec<String> {
     let Ok(Some(mut daemon)) = connection::open_if_running(files, out.quietly()).await else {

@@ -6,12 +6,12 @@ use std::{env, fs, io, path::PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::{CommandFailure, Done, Location, Output, connection, output, service, stop};
+use super::{CommandFailure, Done, Location, Output, connection, output, secret, service, stop};
 use crate::{
     clients::{
         Client, ClientFile, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers,
-        MovesBack, Reaching, WRITTEN_FILES, all_connected, disconnect, home_places, kept_copies, move_back,
-        moved_from, our_address,
+        MovesBack, Reaching, WRITTEN_FILES, all_connected, disconnect, home_places, kept_copies,
+        move_back, moved_from, our_address,
     },
     config::ChosenBy,
     daemon_client::DaemonClient,
@@ -77,7 +77,7 @@ impl UninstallCommand {
             service: service::installed(),
             daemon: status.map(|status| status.pid),
             secrets: if self.purge {
-                stored(&files)
+                secret::stored(&files)
             } else {
                 Vec::new()
             },
@@ -140,14 +140,6 @@ impl UninstallCommand {
         done.copies = kept_copies(&places);
         done.conclude(out)
     }
-}
-
-/// The names of the secrets that are stored. What keeps them from being read, `secret list` says.
-fn stored(files: &Files) -> Vec<String> {
-    let listed = files.secrets().map(|listed| listed.secrets);
-    let listed = listed.unwrap_or_default().into_iter();
-    let stored = listed.filter(|secret| secret.stored_in.is_some());
-    stored.map(|secret| secret.name).collect()
 }
 
 /// The configuration file and the data folder, where there are any. A file that the Go program has, too, and a folder that others use are

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::super::{CommandFailure, Done, Location, Output, connection, outcome, output};
+use super::super::{CommandFailure, Done, Location, Output, connection, outcome, output, secret};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     failure::ErrorCode,
@@ -66,7 +66,13 @@ impl NamedServers {
         }
         let used = files.secret_uses().unwrap_or_default();
         let left = used_before.keys().filter(|name| !used.contains_key(*name));
-        for name in left.filter(|_| verb == Verb::Remove) {
+        let left: Vec<&String> = left.filter(|_| verb == Verb::Remove).collect();
+        let stored = if left.is_empty() {
+            Vec::new()
+        } else {
+            secret::stored(&files)
+        };
+        for name in left.into_iter().filter(|name| stored.contains(*name)) {
             let name = as_argument(name);
             out.note(&format!(
                 "no server uses the secret {name} now: `mcpproxy secret remove {name}`"
