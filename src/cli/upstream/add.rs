@@ -53,16 +53,16 @@ pub(in crate::cli) struct AddServer {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// A variable for the command's environment; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = env_pair, conflicts_with = "url")]
+    #[arg(long, short_alias = 'e', value_name = "KEY=VALUE", value_parser = env_pair, conflicts_with = "url")]
     env: Vec<(String, String)>,
     /// The folder that the command starts in
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     cwd: Option<String>,
     /// A header for every request to the URL; may be repeated
-    #[arg(long, value_name = "NAME: VALUE", value_parser = header_pair, requires = "url", conflicts_with = "command")]
+    #[arg(long, short_alias = 'H', value_name = "NAME: VALUE", value_parser = header_pair, requires = "url", conflicts_with = "command")]
     header: Vec<(String, String)>,
     /// stdio, http, sse or auto; by default from the command or URL
-    #[arg(long = "type", value_name = "TYPE", hide_possible_values = true, value_parser = transport())]
+    #[arg(long = "type", alias = "transport", value_name = "TYPE", hide_possible_values = true, value_parser = transport())]
     kind: Option<WrittenTransport>,
     /// Quarantine the server until you approve it
     #[arg(long = "quarantined")]
