@@ -85,11 +85,11 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Done {
             "no match among the known tools; try other words"
         });
     }
-    // Its own words are for agents.
-    if found.notice.is_some() {
-        out.next("`mcpproxy upstream list` shows whether all servers could be searched");
-    }
     if found.tools.is_empty() {
+        // Its own words are for agents.
+        if found.notice.is_some() {
+            out.next("`mcpproxy upstream list` shows whether all servers could be searched");
+        }
         return Ok(());
     }
     let shown = found.tools.len();
@@ -110,6 +110,9 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Done {
             "{shown} of {} matching tools; {more} `tools_limit` in the configuration",
             found.total
         ));
+    }
+    if let Some(notice) = &found.notice {
+        out.note(notice);
     }
     Ok(())
 }
