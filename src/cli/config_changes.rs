@@ -371,8 +371,23 @@ impl ConfigHistoryList {
     }
 }
 
+/// The path of what was changed, with what became of a token or a server as a whole.
+fn named(change: &ChangedValue) -> String {
+    let path = change.path.join(".");
+    let verb = match (change.path.first().map(String::as_str), change.path.len()) {
+        (Some("tokens"), 2) => ["issued", "revoked"],
+        (Some("mcpServers"), 2) => ["added", "removed"],
+        _ => return path,
+    };
+    match (&change.before, &change.after, verb) {
+        (None, Some(_), [came, _]) => format!("{path} {came}"),
+        (Some(_), None, [_, went]) => format!("{path} {went}"),
+        _ => path,
+    }
+}
+
 fn row(entry: config::HistoryEntry) -> [String; 5] {
-    let paths: Vec<String> = entry.changes.iter().map(|one| one.path.join(".")).collect();
+    let paths: Vec<String> = entry.changes.iter().map(named).collect();
     let changed = match (entry.undoes, &paths[..]) {
         (_, []) => "comments, whitespace, or unknown".to_owned(),
         (None, paths) => paths.join(", "),
