@@ -36,7 +36,7 @@ pub(in crate::cli) fn show_table(report: &ImportReport) -> Done {
         name("#"),
         name("SERVER"),
         text("FROM", 2),
-        text("STARTS", 2),
+        text("COMMAND OR URL", 2),
         text("RESULT", 4),
     ];
     output::table(columns, rows)
