@@ -179,28 +179,10 @@ async fn meant(files: &Files, words: &[String], out: Output) -> Option<String> {
     let name = words.iter().find(|word| !KINDS.contains(&&***word))?;
     let mut daemon = connection::open_if_running(files, out).await.ok()??;
     let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
-    let after = words.iter().skip_while(|word| *word != name).nth(1);
-    let whole = after.map(|tool| format!("{name}:{tool}"));
-    if let Some(whole) = whole.filter(|whole| known.tools.iter().any(|tool| tool.name == *whole)) {
-        return Some(format!("did you mean `mcpproxy call {whole}`?"));
-    }
-    let is_meant = |tool: &&ToolRow| {
-        tool.name
-            .split_once(':')
-            .is_some_and(|(_, own)| own == name)
-    };
-    let mut found = known.tools.iter().filter(is_meant).map(|tool| &tool.name);
-    let (first, second) = (found.next()?, found.next());
-    if let Some(second) = second {
-        return Some(format!("did you mean {first} or {second}?"));
-    }
-    let words = words
-        .iter()
-        .map(|word| output::shell_word(if word == name { first } else { word }));
-    Some(format!(
-        "did you mean `mcpproxy call {}`?",
-        words.collect::<Vec<_>>().join(" ")
-    ))
+    let own = |tool: &ToolRow| tool.name.split_once(':').map(|(_, own)| own.to_owned());
+    let mut tools = known.tools.into_iter();
+    let meant = tools.find(|tool| own(tool).as_ref() == Some(name))?;
+    Some(format!("did you mean {}?", meant.name))
 }
 
 /// `KEY=VALUE`: a value that is JSON is that, any other is a text. Gives those that are JSON and no text, too, as they are written.
