@@ -1,20 +1,24 @@
-//! `/metrics`: what Prometheus reads. With tens of thousands of tools it takes a while to count, so that is done beside the workers, once
-//! for all who ask meanwhile.
+//! `/metrics`: what Prometheus reads. With tens of thousands of tools it takes a while to count, so that is done beside the workers.
 
 use axum::{Router as HttpRouter, extract::State, response::IntoResponse, routing::get};
 use http::header;
 
-use super::{Answer, Api, METRICS, shared_text::SharedText};
-use crate::telemetry::metrics::{CONTENT_TYPE, Figure, Metrics};
+use super::{Answer, Api, METRICS};
+use crate::{
+    failure::Failure,
+    telemetry::metrics::{CONTENT_TYPE, Figure, Metrics},
+};
 
 pub(super) fn routes(api: Api, metrics: Metrics) -> HttpRouter {
     HttpRouter::new()
         .route(METRICS, get(show))
-        .with_state((api, metrics, SharedText::default()))
+        .with_state((api, metrics))
 }
 
-async fn show(State((api, metrics, shared)): State<(Api, Metrics, SharedText)>) -> Answer {
-    let text = shared.of(move || text(&api, &metrics)).await?;
+async fn show(State((api, metrics)): State<(Api, Metrics)>) -> Answer {
+    let turns = api.0.router.long_work().clone();
+    let counted = turns.run(move |_| text(&api, &metrics)).await;
+    let text = counted.map_err(Failure::from)?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
 }
 

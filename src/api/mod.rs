@@ -27,7 +27,6 @@ mod routes;
 mod secrets;
 mod servers;
 mod sessions;
-mod shared_text;
 mod sse;
 mod status;
 mod strict_requests;
