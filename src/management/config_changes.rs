@@ -196,37 +196,8 @@ impl<B: Backing> Management<B> {
             .await
     }
 
-    /// Undoes a change of the configuration, or says what that would change. Where no number is given and the latest change stays, it
-    /// names one that does not.
+    /// Undoes a change of the configuration, or says what that would change.
     pub async fn undo_config(&self, request: UndoRequest) -> Result<ConfigChange> {
-        /// Changes that are tried.
-        const TRIED: usize = 20;
-
-        let names_none = request.id.is_none();
-        let failure = match self.undo_one(request).await {
-            Err(failure) if names_none && failure.code == ErrorCode::NotUndone => failure,
-            made => return made,
-        };
-        let history = self.backing().history().clone();
-        let entries = blocking(move || history.entries())
-            .await?
-            .unwrap_or_default();
-        let open = entries.iter().rev();
-        let open = open.filter(|one| one.undone_by.or(one.undoes).is_none());
-        for HistoryEntry { id, .. } in open.skip(1).take(TRIED) {
-            let tried = UndoRequest {
-                id: Some(*id),
-                dry_run: true,
-            };
-            if self.undo_one(tried).await.is_ok() {
-                let step = format!("`mcpproxy config undo {id}`, the latest that can be undone");
-                return Err(failure.with_step(NextStep::act(step)));
-            }
-        }
-        Err(failure)
-    }
-
-    async fn undo_one(&self, request: UndoRequest) -> Result<ConfigChange> {
         let UndoRequest { id, dry_run } = request;
         let refused = |error: NotUndone| not_written(&EditError::from(error).into());
         let history = self.backing().history().clone();
