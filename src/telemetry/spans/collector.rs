@@ -20,8 +20,7 @@ use opentelemetry_sdk::{
 };
 use tokio::runtime::Handle;
 
-use super::health::Health;
-use crate::text::secret::Secret;
+use crate::{telemetry::log_throttle::LogThrottle, text::secret::Secret};
 
 /// Limit: spans that wait, more finding no room; and spans in one request.
 const MOST_WAITING: usize = 2_048;
@@ -60,7 +59,7 @@ impl Collector {
         let client = CollectorClient {
             post: self.post,
             runtime: Handle::current(),
-            health: Arc::default(),
+            failures: LogThrottle::default(),
         };
         let exporter = SpanExporter::builder()
             .with_http()
@@ -102,7 +101,16 @@ fn resource() -> Resource {
 struct CollectorClient {
     post: PostSpans,
     runtime: Handle,
-    health: Arc<Health>,
+    failures: LogThrottle,
+}
+
+impl CollectorClient {
+    /// Logs that something was not taken, now and then. The reason holds nothing of the address.
+    fn note_failure(&self, why: &str) {
+        if let Some(batches) = self.failures.due() {
+            tracing::warn!(why, batches, "spans cannot be exported and are lost");
+        }
+    }
 }
 
 impl fmt::Debug for CollectorClient {
@@ -126,20 +134,17 @@ impl HttpClient for CollectorClient {
             // Waited for at once; a runtime that ends drops it, and nobody waits then.
             let posted = self.runtime.spawn(posting).await;
             let why = match posted {
-                Ok(Ok(response)) if response.status().is_success() => {
-                    self.health.worked();
-                    return Ok(response.map(Bytes::from));
-                }
                 Ok(Ok(response)) => {
                     let status = response.status();
-                    self.health
-                        .failed(&format!("the collector answers with HTTP {status}"));
+                    if !status.is_success() {
+                        self.note_failure(&format!("the collector answers with HTTP {status}"));
+                    }
                     return Ok(response.map(Bytes::from));
                 }
                 Ok(Err(why)) => why,
                 Err(ended) => ended.to_string(),
             };
-            self.health.failed(&why);
+            self.note_failure(&why);
             Err(why.into())
         })
     }

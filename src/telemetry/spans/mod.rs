@@ -6,7 +6,6 @@
 mod call_trace;
 mod collector;
 mod ended_call;
-mod health;
 
 use std::{fmt, sync::Arc, time::Duration};
 
