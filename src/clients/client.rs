@@ -6,11 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{
-    references::Spelling,
-    rows::CLIENTS,
-    table::{ClientSpec, TokenPlace},
-};
+use super::{references::Spelling, rows::CLIENTS, table::ClientSpec};
 use crate::text::names;
 
 /// A program that keeps MCP servers in a file.
@@ -47,12 +43,6 @@ impl Client {
     /// Whether it connects to addresses on this machine.
     pub fn speaks_http(self) -> bool {
         self.0.entry.as_ref().is_some_and(|entry| entry.has_http)
-    }
-
-    /// Whether a token can be named in its file without standing there.
-    pub fn refers_to_variables(self) -> bool {
-        let entry = self.0.entry.as_ref();
-        entry.is_some_and(|entry| !matches!(entry.token, TokenPlace::Nowhere))
     }
 
     /// How texts of its entries refer to variables; `is_address` in addresses and headers.

@@ -88,28 +88,11 @@ pub(super) fn say_hints(reaching: &Reaching, clients: &[Client], out: Output) {
     }
 }
 
-/// Shows where these clients have their token from, where one is required.
+/// Says how these clients come to their token, where one is required.
 pub(in crate::cli) fn say_token(reaching: &Reaching, clients: &[Client], out: Output) {
-    if !reaching.needs_token {
-        return;
-    }
-    let (refers, others): (Vec<Client>, Vec<Client>) = clients
-        .iter()
-        .partition(|client| client.refers_to_variables());
-    let names = |clients: &[Client]| {
-        let names: Vec<&str> = clients.iter().map(|client| client.name()).collect();
-        names.join(", ")
-    };
-    if !refers.is_empty() {
+    if reaching.needs_token && !clients.is_empty() {
         out.note(&format!(
-            "clients need a token (`serverAuth`): set {TOKEN_VARIABLE} for {}, or issue one: `mcpproxy connect CLIENT --token`",
-            names(&refers)
-        ));
-    }
-    if !others.is_empty() {
-        out.note(&format!(
-            "clients need a token (`serverAuth`): write one into the entry of {}, or issue one: `mcpproxy connect CLIENT --token`",
-            names(&others)
+            "clients need a token (`serverAuth`): issue one: `mcpproxy connect CLIENT --token`, or set {TOKEN_VARIABLE}"
         ));
     }
 }
