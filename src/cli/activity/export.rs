@@ -44,13 +44,7 @@ impl ExportActivity {
         let shown = target.as_ref().map(|file| file.display().to_string());
         let failed = |error: std::io::Error| {
             let shown = shown.as_deref().unwrap_or_default();
-            let folder = std::path::Path::new(shown).parent();
-            let missing = folder.filter(|folder| !folder.exists() && shown.contains('/'));
-            let why = match missing {
-                Some(folder) => format!("there is no folder {}", folder.display()),
-                None => format!("{shown}: {}", storage::in_words(&error)),
-            };
-            CommandFailure::failed(why)
+            CommandFailure::failed(format!("{shown}: {}", storage::in_words(&error)))
                 .undone("nothing was written")
                 .next("name a writable file, or none for stdout")
         };
@@ -66,10 +60,6 @@ impl ExportActivity {
         let mut file: Option<File> = made.transpose().map_err(|error| {
             if error.kind() == ErrorKind::AlreadyExists {
                 let file = shown.as_deref().unwrap_or_default();
-                if std::path::Path::new(file).is_dir() {
-                    let mistake = CommandFailure::usage(format!("{file} is a folder"));
-                    return mistake.undone("nothing was written").next("name a file");
-                }
                 let mistake = CommandFailure::usage(format!("{file} already exists"));
                 let mistake = mistake.undone("nothing was written");
                 return mistake.next("name another file, or replace it with --force");
