@@ -144,28 +144,8 @@ pub(super) fn filter_name(up_to: Variant) -> &'static str {
 
 /// Where a filter left out all that fits.
 pub(super) fn omitted(up_to: Variant, omitted: Omitted) -> String {
-    let (filter, does) = match filter_name(up_to) {
-        filter @ "read_only_only" => (filter, "write"),
-        filter => (filter, "delete or overwrite"),
-    };
-    let causes = [
-        (omitted.declares_write, format!("declared to {does}")),
-        (omitted.declares_nothing, "without a declaration".to_owned()),
-        (
-            omitted.words_say_write,
-            format!("described as if to {does}"),
-        ),
-    ];
-    let causes = causes.iter().filter(|(count, _)| *count > 0);
-    let causes: Vec<String> = causes
-        .map(|(count, why)| format!("{count} {why}"))
-        .collect();
-    let (total, them) = match omitted.total() {
-        1 => ("1 matching tool".to_owned(), "it"),
-        total => (format!("{total} matching tools"), "them"),
-    };
-    let causes = causes.join(", ");
-    format!("{filter} left out {total}: {causes}. Search without {filter} to find {them}.")
+    let (filter, total) = (filter_name(up_to), omitted.total());
+    format!("{filter} left out every matching tool ({total}). Search without {filter}.")
 }
 
 /// The notice where all that fits is held back, or what fits best. A person learns what shows more of the best.
