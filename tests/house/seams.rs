@@ -21,11 +21,6 @@ const SHOWN: &[Exception] = &[(
 /// Who knows besides `wire` that revisions differ.
 const REVISIONS: &[Exception] = &[
     (
-        "cli/demo_server/mod.rs",
-        1,
-        "a server of its own, which speaks one revision at a time",
-    ),
-    (
         "upstream/connect/era.rs",
         4,
         "agrees with a server on the revision",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::message::DemoError;
+use super::DemoError;
 
 /// The definitions of all that is listed, and what can be read.
 const OFFERS: &str = include_str!("offers.json");
@@ -21,7 +21,10 @@ pub(super) fn offered(kind: &str) -> Value {
 pub(super) fn read_resource(params: &Value) -> Result<Value, DemoError> {
     match params["uri"].as_str() {
         Some(WELCOME_URI) => Ok(offered("contents")),
-        Some(unknown) => Err(DemoError::unknown_resource(unknown)),
+        Some(unknown) => Err(DemoError {
+            data: Some(json!({ "uri": unknown })),
+            ..DemoError::new(-32002, format!("there is no resource {unknown:?}"))
+        }),
         None => Err(DemoError::params("resources/read needs uri, a string")),
     }
 }

@@ -1,232 +1,198 @@
 //! The bundled demo server, run as `mcpproxy demo-server`: a small MCP server on stdin and stdout to try things with.
 //!
-//! It speaks the revisions that open with `initialize`, and keeps everything in memory. It shares no protocol code with the proxy, so
-//! that the two cannot agree on the same mistake.
+//! It speaks revisions that open with `initialize` and have no batches, and keeps everything in memory. It shares no protocol code with the
+//! proxy, so that the two cannot agree on the same mistake.
 
 mod content;
-mod in_flight;
-mod message;
-mod notes;
-mod schema;
 mod tools;
 
 use std::{
-    io::{self, BufRead, Read, Write},
-    sync::{Arc, Mutex, PoisonError},
+    collections::{BTreeMap, HashSet},
+    io::{self, BufRead, Write},
+    sync::Arc,
     thread,
 };
 
 use serde_json::{Value, json};
 
-use self::{
-    in_flight::DemoCalls,
-    message::{DemoError, DemoMessage, DemoRequest},
-    notes::Notes,
-};
+use crate::runtime::sync::Guarded;
 
 /// Every revision spoken here, oldest first.
-const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+const REVISIONS: [&str; 3] = ["2024-11-05", "2025-06-18", "2025-11-25"];
 
-/// The only revision in which a line may be an array of messages.
-const REVISION_WITH_BATCHES: &str = "2025-03-26";
-
-/// A longer line is no sensible request to a demo server; it is skipped and answered with an error.
-const LONGEST_LINE: u64 = 4 * 1024 * 1024;
+/// Calls that run at once: each long one has a thread.
+const AT_ONCE: usize = 64;
 
 /// Serves until stdin ends. An error means that stdin or stdout failed otherwise than by the client leaving.
 pub fn run() -> io::Result<()> {
     let server = Arc::new(Server::default());
-    let mut input = io::stdin().lock();
-    let mut line = Vec::new();
-    loop {
-        let outcome = match next_line(&mut input, &mut line)? {
-            Line::End => return Ok(()),
-            Line::TooLong => send(&DemoError::parse("the line is too long").reply(&Value::Null)),
-            Line::Whole => server.serve_line(&line),
-        };
-        match outcome {
-            Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            other => other?,
+    for line in io::stdin().lock().split(b'\n') {
+        match server.serve_line(&line?) {
+            Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => break,
+            done => done?,
         }
     }
-}
-
-enum Line {
-    Whole,
-    TooLong,
-    End,
-}
-
-fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
-    line.clear();
-    input.by_ref().take(LONGEST_LINE).read_until(b'\n', line)?;
-    if line.is_empty() {
-        return Ok(Line::End);
-    }
-    if line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
-        input.skip_until(b'\n')?;
-        return Ok(Line::TooLong);
-    }
-    Ok(Line::Whole)
+    Ok(())
 }
 
 /// What all threads of the demo server share.
 #[derive(Default)]
 struct Server {
-    /// The negotiated revision, once there is one.
-    revision: Mutex<Option<&'static str>>,
-    notes: Notes,
-    in_flight: DemoCalls,
+    /// The notes that tools write, by title.
+    notes: Guarded<BTreeMap<String, String>>,
+    /// The ids of the long calls that run, as JSON text: `1` and `"1"` are two ids.
+    running: Guarded<HashSet<String>>,
 }
 
 impl Server {
-    /// Serves one line. What may take long goes to a thread of its own, so that the next line is read meanwhile.
     fn serve_line(self: &Arc<Self>, line: &[u8]) -> io::Result<()> {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
-        match serde_json::from_slice(line) {
-            Ok(Value::Array(batch)) if batch.is_empty() || !self.has_batches() => {
-                let refusal = DemoError::invalid("an array of messages is not accepted here");
-                send(&refusal.reply(&Value::Null))
+        let message: Value = match serde_json::from_slice(line) {
+            Ok(message) => message,
+            Err(error) => {
+                let error = DemoError::new(-32700, format!("the line is not JSON: {error}"));
+                return send(&error.reply(&Value::Null));
             }
-            Ok(Value::Array(batch)) => self.serve(batch, Value::Array),
-            Ok(message) => self.serve(vec![message], |mut answers| answers.swap_remove(0)),
-            Err(error) => send(&DemoError::parse(&error.to_string()).reply(&Value::Null)),
-        }
-    }
-
-    fn has_batches(&self) -> bool {
-        *self.revision() == Some(REVISION_WITH_BATCHES)
-    }
-
-    /// Serves the messages of one line; `together` makes one value of their answers.
-    fn serve(
-        self: &Arc<Self>,
-        line: Vec<Value>,
-        together: fn(Vec<Value>) -> Value,
-    ) -> io::Result<()> {
-        let mut answers = Vec::new();
-        let mut messages = Vec::new();
-        let mut takes_long = false;
-        for message in line.into_iter().map(DemoMessage::read) {
-            if let DemoMessage::Request(request) = &message
-                && tools::takes_long(request)
-            {
-                if let Err(refused) = self.in_flight.begin(&request.id) {
-                    answers.push(refused.reply(&request.id));
-                    continue;
-                }
-                takes_long = true;
-            }
-            messages.push(message);
-        }
-        let serve = move |server: &Arc<Self>| {
-            let responses = messages.into_iter().filter_map(|one| server.respond(one));
-            answers.extend(responses);
-            if answers.is_empty() {
-                return Ok(());
-            }
-            send(&together(answers))
         };
-        if takes_long {
-            return self.in_background(serve);
+        let id = id_of(&message);
+        match message["method"].as_str() {
+            _ if !is_message(&message) => {
+                let error = DemoError::new(-32600, "this is not a JSON-RPC 2.0 message");
+                send(&error.reply(id))
+            }
+            Some("notifications/cancelled") if id.is_null() => {
+                let of = message["params"]["requestId"].to_string();
+                self.running.lock().remove(&of);
+                Ok(())
+            }
+            Some(_) if !id.is_null() => self.serve_request(message),
+            // Other notifications, and answers: the demo server asks nothing.
+            _ => Ok(()),
         }
-        serve(self)
     }
 
-    /// Runs `work` on a thread of its own; [`DemoCalls`] bounds how many there are.
-    fn in_background(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Arc<Self>) -> io::Result<()> + Send + 'static,
-    ) -> io::Result<()> {
+    /// Serves a request. What takes long goes to a thread of its own, so that the next line is read meanwhile.
+    fn serve_request(self: &Arc<Self>, request: Value) -> io::Result<()> {
+        if !tools::takes_long(&request) {
+            return self.answer(&request);
+        }
+        let is_begun = {
+            let mut running = self.running.lock();
+            running.len() < AT_ONCE && running.insert(request["id"].to_string())
+        };
+        if !is_begun {
+            let error = "too many calls are running, or one with this id";
+            return send(&DemoError::new(-32600, error).reply(&request["id"]));
+        }
         let server = Arc::clone(self);
-        thread::Builder::new()
-            .name("demo-call".to_owned())
-            .spawn(move || {
-                // A client that is gone shows on the next line that the reader gets: the end.
-                let _ = work(&server);
-            })?;
+        thread::spawn(move || {
+            // A client that is gone shows on the next line that the reader gets: the end.
+            let _ = server.answer(&request);
+        });
         Ok(())
     }
 
-    /// The answer to a message, if it gets one.
-    fn respond(&self, message: DemoMessage) -> Option<Value> {
-        match message {
-            DemoMessage::Request(request) => self.answer(&request),
-            DemoMessage::Notification { method, params } => {
-                if method == "notifications/cancelled" {
-                    self.in_flight.cancel(&params["requestId"]);
-                }
-                None
-            }
-            DemoMessage::Response => None,
-            DemoMessage::Invalid { id } => {
-                Some(DemoError::invalid("this is not a JSON-RPC 2.0 message").reply(&id))
-            }
-        }
-    }
-
-    /// The answer to a request; nothing when it was cancelled.
-    fn answer(&self, request: &DemoRequest) -> Option<Value> {
-        let params = &request.params;
-        let result = match request.method.as_str() {
-            "initialize" => self.initialize(params),
+    /// Answers a request, unless it was cancelled.
+    fn answer(&self, request: &Value) -> io::Result<()> {
+        let (id, params) = (&request["id"], &request["params"]);
+        let result = match request["method"].as_str().unwrap_or_default() {
+            "initialize" => initialize(params),
             "ping" => Ok(json!({})),
             "tools/list" => Ok(content::offered("tools")),
-            "tools/call" => match tools::call(self, request) {
-                Ok(Some(result)) => Ok(result),
-                Ok(None) => return None,
-                Err(error) => Err(error),
+            "tools/call" => match tools::call(self, request).transpose() {
+                Some(result) => result,
+                None => return Ok(()),
             },
             "resources/list" => Ok(content::offered("resources")),
             "resources/templates/list" => Ok(json!({ "resourceTemplates": [] })),
             "resources/read" => content::read_resource(params),
             "prompts/list" => Ok(content::offered("prompts")),
             "prompts/get" => content::prompt(params),
-            unknown => Err(DemoError::unknown_method(unknown)),
+            unknown => Err(DemoError::new(
+                -32601,
+                format!("unknown method {unknown:?}"),
+            )),
         };
-        Some(match result {
-            Ok(result) => json!({ "jsonrpc": "2.0", "id": request.id, "result": result }),
-            Err(error) => error.reply(&request.id),
+        send(&match result {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err(error) => error.reply(id),
         })
     }
+}
 
-    fn initialize(&self, params: &Value) -> Result<Value, DemoError> {
-        let Some(wanted) = params["protocolVersion"].as_str() else {
-            return Err(DemoError::params(
-                "initialize needs protocolVersion, a string",
-            ));
-        };
-        let newest = REVISIONS[REVISIONS.len() - 1];
-        let revision = REVISIONS
-            .iter()
-            .copied()
-            .find(|known| *known == wanted)
-            .unwrap_or(newest);
-        *self.revision() = Some(revision);
-        Ok(json!({
-            "protocolVersion": revision,
-            "capabilities": { "tools": {}, "resources": {}, "prompts": {} },
-            "serverInfo": {
-                "name": "mcpproxy-demo",
-                "title": "mcpproxy demo server",
-                "version": env!("CARGO_PKG_VERSION"),
-            },
-            "instructions": content::offered("instructions")["instructions"],
-        }))
+/// The id of a message, if it is one that an answer can have.
+fn id_of(message: &Value) -> &Value {
+    match &message["id"] {
+        id @ (Value::String(_) | Value::Number(_)) => id,
+        _ => &Value::Null,
+    }
+}
+
+fn is_message(message: &Value) -> bool {
+    let (method, params) = (&message["method"], &message["params"]);
+    let is_answer = message.get("result").is_some() || message.get("error").is_some();
+    message["jsonrpc"] == "2.0"
+        && (method.is_string() || method.is_null() && is_answer)
+        && (params.is_null() || params.is_object())
+        && message["id"] == *id_of(message)
+}
+
+fn initialize(params: &Value) -> Result<Value, DemoError> {
+    let Some(wanted) = params["protocolVersion"].as_str() else {
+        return Err(DemoError::params(
+            "initialize needs protocolVersion, a string",
+        ));
+    };
+    let newest = REVISIONS[REVISIONS.len() - 1];
+    let known = REVISIONS.into_iter().find(|known| *known == wanted);
+    Ok(json!({
+        "protocolVersion": known.unwrap_or(newest),
+        "capabilities": { "tools": {}, "resources": {}, "prompts": {} },
+        "serverInfo": {
+            "name": "mcpproxy-demo",
+            "title": "mcpproxy demo server",
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+        "instructions": content::offered("instructions")["instructions"],
+    }))
+}
+
+/// A JSON-RPC error.
+#[derive(Debug)]
+struct DemoError {
+    code: i32,
+    message: String,
+    data: Option<Value>,
+}
+
+impl DemoError {
+    fn new(code: i32, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
     }
 
-    fn revision(&self) -> std::sync::MutexGuard<'_, Option<&'static str>> {
-        self.revision.lock().unwrap_or_else(PoisonError::into_inner)
+    fn params(message: impl Into<String>) -> Self {
+        Self::new(-32602, message)
+    }
+
+    /// The whole message that answers the request `id` with this error.
+    fn reply(&self, id: &Value) -> Value {
+        let mut error = json!({ "code": self.code, "message": self.message });
+        if let Some(data) = &self.data {
+            error["data"] = data.clone();
+        }
+        json!({ "jsonrpc": "2.0", "id": id, "error": error })
     }
 }
 
 /// Writes one message as one line; lines of several threads do not mix.
 fn send(message: &Value) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message).map_err(io::Error::other)?;
-    line.push(b'\n');
     let mut out = io::stdout().lock();
-    out.write_all(&line)?;
+    writeln!(out, "{message}")?;
     out.flush()
 }

@@ -1,131 +1,163 @@
 //! What the demo server's tools do.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    thread::sleep,
+    time::{Duration, SystemTime},
+};
 
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Number, Value, json};
 
-use super::{DemoError, DemoRequest, Server, content, schema};
+use super::{DemoError, Server, content};
 use crate::text::moment::utc;
 
 /// The one tool that takes long.
 const SLOW: &str = "slow_count";
 
-/// What a tool says.
-enum ToolOutput {
-    Text(String),
-    /// For tools with an output schema.
-    Structured(Value),
-    /// The call was cancelled: no answer is sent.
-    Nothing,
+/// A demo server's memory is bounded, too.
+const MOST_NOTES: usize = 500;
+
+/// Bytes of a note with its title.
+const LONGEST_NOTE: usize = 40_000;
+
+/// A call, by the tool's name, with the arguments that its schema in `offers.json` declares.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum ToolCall {
+    Echo {
+        text: String,
+    },
+    Add {
+        a: Number,
+        b: Number,
+    },
+    TimeNow {},
+    NotesWrite {
+        title: String,
+        text: String,
+    },
+    NotesList {
+        #[serde(default)]
+        containing: String,
+    },
+    NotesDelete {
+        title: String,
+    },
+    SlowCount {
+        #[serde(default = "five")]
+        seconds: u64,
+    },
+}
+
+fn five() -> u64 {
+    5
 }
 
 /// Whether the request must not be served on the thread that reads.
-pub(super) fn takes_long(request: &DemoRequest) -> bool {
-    request.method == "tools/call" && request.params["name"] == SLOW
+pub(super) fn takes_long(request: &Value) -> bool {
+    request["method"] == "tools/call" && request["params"]["name"] == SLOW
 }
 
 /// The result of `tools/call`; nothing when the call was cancelled. Wrong arguments are a result with `isError`, so that the
 /// model sees them and can do better.
-pub(super) fn call(server: &Server, request: &DemoRequest) -> Result<Option<Value>, DemoError> {
-    let ran = run(server, request);
-    // A call that was cancelled has been removed already and gets no answer.
-    if takes_long(request) && !server.in_flight.end(&request.id) {
+pub(super) fn call(server: &Server, request: &Value) -> Result<Option<Value>, DemoError> {
+    let Some(name) = request["params"]["name"].as_str() else {
+        return Err(DemoError::params("tools/call needs name, a string"));
+    };
+    let offered = content::offered("tools");
+    let mut known = offered["tools"].as_array().into_iter().flatten();
+    if !known.any(|tool| tool["name"] == name) {
+        return Err(DemoError::params(format!("unknown tool {name:?}")));
+    }
+    let arguments = match &request["params"]["arguments"] {
+        Value::Null => json!({}),
+        arguments @ Value::Object(_) => arguments.clone(),
+        _ => return Err(DemoError::params("arguments must be an object")),
+    };
+    let read = serde_json::from_value(json!({ name: arguments }));
+    let ran = read.map_err(|error| format!("wrong arguments: {error}"));
+    let ran = ran.and_then(|call| run(server, request, call));
+    // A cancelled call is no longer among those that run.
+    if takes_long(request) && !server.running.lock().remove(&request["id"].to_string()) {
         return Ok(None);
     }
-    Ok(match ran? {
-        Ok(ToolOutput::Text(text)) => {
-            Some(json!({ "content": [{ "type": "text", "text": text }] }))
+    let text = |text: &str| json!([{ "type": "text", "text": text }]);
+    Ok(Some(match ran {
+        Ok(Value::String(done)) => json!({ "content": text(&done) }),
+        Ok(value) => json!({ "content": text(&value.to_string()), "structuredContent": value }),
+        Err(complaint) => json!({ "content": text(&complaint), "isError": true }),
+    }))
+}
+
+/// What a tool answers: a text, or an object where the tool has an output schema.
+fn run(server: &Server, request: &Value, call: ToolCall) -> Result<Value, String> {
+    let mut notes = server.notes.lock();
+    Ok(match call {
+        ToolCall::Echo { text } => text.into(),
+        ToolCall::Add { a, b } => json!({ "sum": sum(&a, &b)? }),
+        ToolCall::TimeNow {} => utc(SystemTime::now()).into(),
+        ToolCall::NotesWrite { title, text } => {
+            if title.is_empty() || title.len() + text.len() > LONGEST_NOTE {
+                return Err("the title is empty, or the note is too long".to_owned());
+            }
+            if notes.len() >= MOST_NOTES && !notes.contains_key(&title) {
+                return Err("there are too many notes; delete one first".to_owned());
+            }
+            let did = if notes.contains_key(&title) {
+                "Replaced"
+            } else {
+                "Wrote"
+            };
+            let done = format!("{did} the note {title:?}.");
+            notes.insert(title, text);
+            done.into()
         }
-        Ok(ToolOutput::Structured(value)) => Some(json!({
-            "content": [{ "type": "text", "text": value.to_string() }],
-            "structuredContent": value,
-        })),
-        Ok(ToolOutput::Nothing) => None,
-        Err(complaint) => {
-            Some(json!({ "content": [{ "type": "text", "text": complaint }], "isError": true }))
+        ToolCall::NotesList { containing } => {
+            let lines = notes.iter().map(|(title, text)| format!("{title}: {text}"));
+            let found: Vec<String> = lines.filter(|line| line.contains(&containing)).collect();
+            match &found[..] {
+                [] => "No notes match.".into(),
+                found => found.join("\n").into(),
+            }
+        }
+        ToolCall::NotesDelete { title } => match notes.remove(&title) {
+            Some(_) => format!("Deleted the note {title:?}.").into(),
+            None => {
+                return Err(format!(
+                    "there is no note {title:?}; notes_list shows the titles"
+                ));
+            }
+        },
+        ToolCall::SlowCount { seconds } => {
+            drop(notes);
+            count(server, request, seconds)?.into()
         }
     })
 }
 
-fn run(server: &Server, request: &DemoRequest) -> Result<Result<ToolOutput, String>, DemoError> {
-    let Some(name) = request.params["name"].as_str() else {
-        return Err(DemoError::params("tools/call needs name, a string"));
-    };
-    let offered = content::offered("tools");
-    let known = offered["tools"].as_array().into_iter().flatten();
-    let Some(definition) = known
-        .into_iter()
-        .find(|definition| definition["name"] == name)
-    else {
-        return Err(DemoError::params(format!("unknown tool {name:?}")));
-    };
-    let empty = Map::new();
-    let arguments = match &request.params["arguments"] {
-        Value::Null => &empty,
-        Value::Object(arguments) => arguments,
-        _ => return Err(DemoError::params("arguments must be an object")),
-    };
-    if let Err(complaint) = schema::check(&definition["inputSchema"], arguments) {
-        return Ok(Err(complaint));
-    }
-    Ok(perform(server, request, name, arguments))
-}
-
-/// Runs a known tool on checked arguments.
-fn perform(
-    server: &Server,
-    request: &DemoRequest,
-    name: &str,
-    arguments: &Map<String, Value>,
-) -> Result<ToolOutput, String> {
-    let text = |name: &str| {
-        arguments
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    match name {
-        "echo" => Ok(ToolOutput::Text(text("text").to_owned())),
-        "add" => add(&arguments["a"], &arguments["b"]),
-        "time_now" => Ok(ToolOutput::Text(utc(SystemTime::now()))),
-        "notes_write" => server
-            .notes
-            .write(text("title"), text("text"))
-            .map(ToolOutput::Text),
-        "notes_list" => Ok(ToolOutput::Text(server.notes.list(text("containing")))),
-        "notes_delete" => server.notes.delete(text("title")).map(ToolOutput::Text),
-        _ => {
-            let seconds = arguments
-                .get("seconds")
-                .and_then(Value::as_u64)
-                .unwrap_or(5);
-            Ok(count(server, request, seconds))
-        }
-    }
-}
-
 /// Whole numbers stay whole as far as they fit.
-fn add(a: &Value, b: &Value) -> Result<ToolOutput, String> {
-    if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64())
-        && let Some(sum) = a.checked_add(b)
-    {
-        return Ok(ToolOutput::Structured(json!({ "sum": sum })));
+fn sum(a: &Number, b: &Number) -> Result<Number, String> {
+    let whole = a.as_i64().zip(b.as_i64());
+    if let Some(sum) = whole.and_then(|(a, b)| a.checked_add(b)) {
+        return Ok(sum.into());
     }
-    let sum = a.as_f64().unwrap_or(f64::NAN) + b.as_f64().unwrap_or(f64::NAN);
-    if sum.is_finite() {
-        Ok(ToolOutput::Structured(json!({ "sum": sum })))
-    } else {
-        Err("the sum is too large for a number".to_owned())
-    }
+    let sum = a.as_f64().zip(b.as_f64()).map(|(a, b)| a + b);
+    let sum = sum.and_then(Number::from_f64);
+    sum.ok_or_else(|| "the sum is too large for a number".to_owned())
 }
 
-fn count(server: &Server, request: &DemoRequest, seconds: u64) -> ToolOutput {
-    let token = &request.params["_meta"]["progressToken"];
+fn count(server: &Server, request: &Value, seconds: u64) -> Result<String, String> {
+    if !(1..=60).contains(&seconds) {
+        return Err("`seconds` must be from 1 to 60".to_owned());
+    }
+    let token = &request["params"]["_meta"]["progressToken"];
     for second in 1..=seconds {
-        if !server.in_flight.wait(&request.id, Duration::from_secs(1)) {
-            return ToolOutput::Nothing;
+        sleep(Duration::from_secs(1));
+        let is_cancelled = !server.running.lock().contains(&request["id"].to_string());
+        if is_cancelled {
+            break;
         }
-        if token.is_string() || token.is_number() {
+        if !token.is_null() {
             let progress = json!({
                 "jsonrpc": "2.0",
                 "method": "notifications/progress",
@@ -136,10 +168,9 @@ fn count(server: &Server, request: &DemoRequest, seconds: u64) -> ToolOutput {
                     "message": format!("counted to {second}"),
                 },
             });
-            if super::send(&progress).is_err() {
-                return ToolOutput::Nothing;
-            }
+            // A client that is gone shows on the next line that the reader gets.
+            let _ = super::send(&progress);
         }
     }
-    ToolOutput::Text(format!("Counted to {seconds}."))
+    Ok(format!("Counted to {seconds}."))
 }
