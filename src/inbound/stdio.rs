@@ -24,7 +24,10 @@ use crate::{
     access::Caller,
     router::View,
     telemetry::log_throttle::LogThrottle,
-    wire::lines::{self, Line, Lines},
+    wire::{
+        FrameError,
+        lines::{self, Line, Lines},
+    },
 };
 
 /// Limit: lines that wait behind an `initialize` which is not answered yet.
@@ -153,6 +156,8 @@ impl Conversation {
             Line::TooLarge(id) => return self.requests.refuse(id.as_ref(), &too_large()).await,
         };
         match Unframed::read(&text, &self.no_messages) {
+            // Nobody waits for an answer; it is logged.
+            Err(FrameError::NoId) => (),
             Err(error) => {
                 let refused = error.to_rpc_error();
                 self.requests.refuse(error.id(), &refused).await;

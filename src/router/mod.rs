@@ -236,7 +236,7 @@ impl Router {
     async fn pass_on(&self, caller: &Caller, upstream: &Upstream, notification: &Notification) {
         let (server, params) = (upstream.name(), notification.params.as_ref());
         let passing = async {
-            // What is no request may still name a thing, and servers may act on it.
+            // Servers may act on it as they do on a request.
             let target = Target::of(&notification.method, params)?;
             let admitted = self.0.gate.admit(caller, server.as_str(), target)?;
             let message = admitted.message(params, &[])?;

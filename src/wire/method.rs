@@ -71,6 +71,11 @@ pub const TASK_STATUS: &str = "notifications/tasks/status";
 /// The tasks of revision 2025-11-25.
 pub const TASKS_LIST: &str = "tasks/list";
 
+/// Whether it is the method of a notification, in whatever revision: all others are those of requests.
+pub fn is_of_notification(method: &str) -> bool {
+    method.starts_with("notifications/")
+}
+
 /// Methods that only modern revisions have.
 pub fn is_modern(method: &str) -> bool {
     matches!(method, DISCOVER | LISTEN)

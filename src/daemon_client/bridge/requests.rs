@@ -11,8 +11,8 @@ use super::{
 use crate::{
     failure::{ErrorCode, Failure, shown_failure},
     wire::{
-        Id, Message, Raw, Request, Response, RpcError, error_frame, method, notification_frame,
-        parse_client, request_frame,
+        FrameError, Id, Message, Raw, Request, Response, RpcError, error_frame, method,
+        notification_frame, parse_client, request_frame,
     },
 };
 
@@ -82,6 +82,8 @@ impl ClientLine {
     pub(super) fn read(line: &Bytes) -> Self {
         let (messages, is_batch) = match parse_client(line) {
             Ok(parsed) => parsed,
+            // The daemon logs it.
+            Err(FrameError::NoId) => return Self::WantsNoAnswer,
             Err(error) => return Self::Malformed(refusal(error.id(), &error.to_rpc_error())),
         };
         let mut requests = Vec::new();

@@ -98,6 +98,7 @@ async fn a_line_that_is_no_message_is_answered_and_the_next_one_too() {
         client.send(half).await;
         assert_eq!(client.answer("9").await.error_value()["code"], -32600);
         client.send("\n  \r").await;
+        client.send(r#"{"jsonrpc":"2.0","method":"ping"}"#).await;
         client.request("ping", "{}").await.result();
         assert_eq!(client.notices, [""; 0]);
     }

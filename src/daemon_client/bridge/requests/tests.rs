@@ -39,6 +39,7 @@ fn what_a_line_wants_is_seen() {
     let error = |code: i64| format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"#);
     check("nonsense", &error(-32700));
     check("{\"id\":1}", &error(-32600));
+    check(r#"{"jsonrpc":"2.0","method":"tools/call"}"#, "remark");
 }
 
 #[test]
