@@ -112,7 +112,7 @@ fn bridged_capabilities(capabilities: &Raw) -> Raw {
     splice(capabilities, &edits).unwrap_or_else(|_| Raw::empty_object())
 }
 
-/// A result that no client can be given.
+/// A result, or an error in its place, that no client can be given.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitResult {
     /// It is of a kind that the client was not promised to know.
@@ -121,6 +121,9 @@ pub enum UnfitResult {
     /// It breaks the protocol.
     #[error("a result that is not an object")]
     NoObject,
+    /// So does its error.
+    #[error("an error without an integer \"code\" and a text \"message\"")]
+    NoError,
 }
 
 /// The answer of an upstream as a client of this revision must get it.
@@ -130,8 +133,10 @@ pub fn answer_for(
     method: &str,
     outcome: Outcome,
 ) -> Result<Outcome, UnfitResult> {
-    if matches!(&outcome, Outcome::Result(result) if !result.is_object()) {
-        return Err(UnfitResult::NoObject);
+    match &outcome {
+        Outcome::Result(result) if !result.is_object() => return Err(UnfitResult::NoObject),
+        Outcome::Error(error) if !RpcError::is_readable(error) => return Err(UnfitResult::NoError),
+        _ => (),
     }
     let eras = (client.has_handshake(), upstream.has_handshake());
     Ok(match (outcome, eras) {
@@ -333,6 +338,22 @@ mod tests {
         for text in ["\"text\"", "null", "[1]", "1"] {
             let broken = result(LEGACY, LEGACY, "tools/call", text);
             assert_eq!(broken, Err(UnfitResult::NoObject), "{text}");
+        }
+        for (text, is_readable) in [
+            (r#"{"message":"","data":1,"code":-32000}"#, true),
+            (r#"{"code":"E","message":"m"}"#, false),
+            (r#"{"code":1.5,"message":"m"}"#, false),
+            (r#"{"code":1,"message":5}"#, false),
+            (r#"{"code":1}"#, false),
+            ("\"boom\"", false),
+        ] {
+            let made = answer_for(LEGACY, LEGACY, "tools/call", Outcome::Error(raw(text)));
+            let why = made.err();
+            assert_eq!(
+                why,
+                (!is_readable).then_some(UnfitResult::NoError),
+                "{text}"
+            );
         }
     }
 

@@ -170,7 +170,9 @@ impl Message {
                 (None, Some(_)) => Err(not_a_message("\"id\" is neither a string nor a number")),
             };
         }
-        let outcome = match (envelope.result, envelope.error) {
+        // Some libraries write `null` for none.
+        let error = envelope.error.filter(|error| *error != b"null");
+        let outcome = match (envelope.result, error) {
             // Whoever passes it on looks into it: for a task, a question, an error.
             (Some(result), None) => Outcome::Result(object(result)),
             (_, Some(error)) => Outcome::Error(raw(error)),

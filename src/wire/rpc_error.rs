@@ -42,6 +42,13 @@ impl RpcError {
     /// What the SDKs of the legacy revisions use for transport and session errors.
     pub const SESSION: i64 = -32001;
 
+    /// Whether every client can read the `error` of somebody else (JSON-RPC 2.0, section 5.1).
+    pub fn is_readable(error: &Raw) -> bool {
+        let [code, message] = error.look_up(["code", "message"]).map(|found| found.value);
+        let is_whole = code.is_some_and(|code| code.read::<i64>().is_ok());
+        is_whole && message.is_some_and(|message| message.as_bytes().starts_with(b"\""))
+    }
+
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {

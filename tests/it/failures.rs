@@ -143,6 +143,9 @@ async fn a_broken_answer_fails_its_call_only() {
     for upstream in FakeUpstream::of_each_transport() {
         let upstream = upstream
             .tool("broken", malformed())
+            .tool("error", error(r#"{"code":"E","message":"m"}"#))
+            .tool("boom", error("\"boom\""))
+            .tool("null", error(r#"null,"result":{"content":[]}"#))
             .tool("huge", oversized(65 << 20))
             .tool("deep", reply(deep(600)))
             .tool("edge", reply(deep(400)))
@@ -154,7 +157,15 @@ async fn a_broken_answer_fails_its_call_only() {
         let others = async {
             upstream.wait_for("tools/call").await;
             assert_eq!(client.call("odd__edge", "{}").await.result(), deep(400));
-            for tool in ["odd__broken", "odd__huge", "odd__deep"] {
+            let answered = client.call("odd__null", "{}").await;
+            assert_eq!(answered.result(), r#"{"content":[]}"#, "no error beside it");
+            for tool in [
+                "odd__broken",
+                "odd__huge",
+                "odd__deep",
+                "odd__error",
+                "odd__boom",
+            ] {
                 let failure = client.call(tool, "{}").await.failure();
                 is_like!(failure, { "server": "odd", "code": "bad_upstream_answer" });
             }

@@ -15,7 +15,7 @@ use crate::{
         },
         connect::{listening::ListenError, own_requests},
     },
-    wire::{Outcome, Raw, method},
+    wire::{Outcome, Raw, RpcError, method},
 };
 
 /// How long a server may take to answer one of these.
@@ -149,7 +149,13 @@ fn not_offered(topic: &NewsTopic) -> NotSubscribed {
 pub(super) async fn answered(link: &Link, method: &str, params: &Raw) -> Result<(), NotSubscribed> {
     match tokio::time::timeout(ANSWER, own_requests::ask(link, method, params)).await {
         Ok(Ok(Outcome::Result(_))) => Ok(()),
-        Ok(Ok(Outcome::Error(error))) => Err(NotSubscribed::Refused(error.detached())),
+        Ok(Ok(Outcome::Error(error))) if RpcError::is_readable(&error) => {
+            Err(NotSubscribed::Refused(error.detached()))
+        }
+        Ok(Ok(Outcome::Error(_))) => Err(failed(
+            ErrorCode::BadUpstreamAnswer,
+            "its error is unreadable",
+        )),
         Ok(Err(error)) => Err(failed(ErrorCode::BadUpstreamAnswer, &error.outside())),
         Err(_) => Err(failed(ErrorCode::TimedOut, "it did not answer in time")),
     }

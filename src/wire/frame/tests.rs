@@ -75,7 +75,7 @@ fn a_request_keeps_its_id_and_params_as_written() {
 }
 
 #[test]
-fn null_results_and_null_params_are_there() {
+fn null_results_and_null_params_are_there_and_null_errors_are_none() {
     let Ok(Message::Response(response)) = parse(r#"{"jsonrpc":"2.0","id":"x","result":null}"#)
     else {
         panic!("a response")
@@ -85,6 +85,11 @@ fn null_results_and_null_params_are_there() {
         panic!("a notification")
     };
     assert!(notification.params.is_some_and(|p| p.is_null()));
+    let Ok(Message::Response(response)) = parse(r#"{"id":1,"error":null,"result":{}}"#) else {
+        panic!("a response")
+    };
+    assert!(matches!(response.outcome, Outcome::Result(raw) if raw.is_object()));
+    assert!(parse(r#"{"id":1,"error":null}"#).is_err());
 }
 
 #[test]
