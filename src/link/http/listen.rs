@@ -20,10 +20,10 @@ use crate::{
     wire::{Message, Notification, method},
 };
 
-/// How long to wait before the stream is opened again where the server does not say.
+/// How long to wait at least before the stream is opened again, whatever the server says. A stream that lasted no longer ended too soon.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The longest of the waits, which double while the stream brings nothing.
+/// The longest of the waits, which double while the stream brings nothing or ends too soon.
 const MAX_RETRY: Duration = Duration::from_mins(1);
 
 /// How long to wait for a server to open the stream. Some send nothing before they have a message.
@@ -51,7 +51,7 @@ impl HttpShared {
         let mut open = Some(open);
         loop {
             let opened = Instant::now();
-            let mut wait = backoff;
+            let mut wanted = RETRY;
             let response = self.server.get(session, last_id.as_ref()).await;
             drop(open.take());
             match response {
@@ -61,18 +61,17 @@ impl HttpShared {
                         self.arrived(&frame);
                         events.note_beside(&frame);
                     }
-                    if events.has_moved() || opened.elapsed() > MAX_RETRY {
+                    let lasted = opened.elapsed();
+                    if lasted > MAX_RETRY || (lasted > RETRY && events.has_moved()) {
                         backoff = RETRY;
-                        wait = events.retry().unwrap_or(RETRY);
-                    } else {
-                        wait = wait.max(events.retry().unwrap_or_default());
                     }
+                    wanted = events.retry().unwrap_or(RETRY);
                     last_id = events.last_id().cloned();
                 }
                 Ok(response) if is_final(response.status()) => return,
                 Ok(_) | Err(_) => (),
             }
-            tokio::time::sleep(wait.min(MAX_RETRY)).await;
+            tokio::time::sleep(backoff.max(wanted).min(MAX_RETRY)).await;
             backoff = (backoff * 2).min(MAX_RETRY);
         }
     }

@@ -20,7 +20,8 @@ const TRIES: u32 = 3;
 /// How long to wait before resuming where the server does not say.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The longest wait that a server can ask for.
+/// The shortest and the longest wait that a server can ask for.
+const MIN_RETRY: Duration = Duration::from_millis(100);
 const MAX_RETRY: Duration = Duration::from_mins(1);
 
 /// How long a server may take to begin a resumed stream.
@@ -180,8 +181,8 @@ impl Pull {
         }
         match (self.session.has_id(), events.last_id().cloned()) {
             (true, Some(after)) => {
-                let retry = events.retry().unwrap_or(RETRY).min(MAX_RETRY);
-                self.resume(why, after, retry)
+                let retry = events.retry().unwrap_or(RETRY);
+                self.resume(why, after, retry.clamp(MIN_RETRY, MAX_RETRY))
             }
             _ => self.lose(why),
         }

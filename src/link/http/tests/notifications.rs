@@ -52,6 +52,30 @@ async fn the_stream_is_read_and_opened_again_after_its_last_event() {
 }
 
 #[tokio::test]
+async fn a_server_whose_streams_end_at_once_does_not_set_the_pace() {
+    let mut server = OddServer::start(|seen: Seen| async move {
+        match seen.what().as_str() {
+            "GET" => {
+                let last = seen.header("last-event-id").unwrap_or_default();
+                events([format!("retry: 0\nid: {last}x\ndata: {{}}\n\n")])
+            }
+            _ => seen.handshake().expect("nothing else is sent"),
+        }
+    })
+    .await;
+    let _client = Client::opened(&server.url).await;
+    server.sees("GET").await;
+    let first = std::time::Instant::now();
+    for _ in 0..2 {
+        server.sees("GET").await;
+    }
+    assert!(
+        first.elapsed() > std::time::Duration::from_millis(2500),
+        "1 s, then 2 s"
+    );
+}
+
+#[tokio::test]
 async fn a_server_without_the_stream_is_asked_once() {
     for status in [404, 405, 400, 501] {
         let mut server = OddServer::start(move |seen: Seen| async move {
