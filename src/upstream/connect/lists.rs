@@ -298,7 +298,9 @@ impl ListReader<'_> {
                 limit = reached;
                 break;
             }
+            // Some servers write an empty text for none.
             let next = page.get("nextCursor").and_then(|next| next.string());
+            let next = next.filter(|next| !next.is_empty());
             match next {
                 None => return Ok(items),
                 Some(next) if seen.insert(next.clone()) => cursor = Some(next),

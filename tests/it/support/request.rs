@@ -156,6 +156,8 @@ impl<'a> Request<'a> {
         let next = match end < offers.len() {
             true => format!(r#","nextCursor":"{end}""#),
             false if script.cyclic_pages => r#","nextCursor":"0""#.to_owned(),
+            // As some servers end a list of pages.
+            false if script.page_size.is_some() => r#","nextCursor":"""#.to_owned(),
             false => String::new(),
         };
         let modern = if script.is_modern() && self.speaks_for_itself() {
