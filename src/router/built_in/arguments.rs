@@ -1,6 +1,8 @@
 //! Reading the arguments of built-in tools: nothing that a tool does not know is passed over, so that none does something else than
 //! was meant. Pure.
 
+use std::collections::HashSet;
+
 use crate::{
     gate::Variant,
     text::{cut::beginning, names},
@@ -213,10 +215,25 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
         return Err(format!("\"{key}\" is not an object"));
     }
     // As text it was not looked at with the message.
-    match object.why_unreadable() {
-        Some(why) => Err(format!("\"{key}\" {why}")),
+    if let Some(why) = object.why_unreadable() {
+        return Err(format!("\"{key}\" {why}"));
+    }
+    // Which of the two a server goes by is not known here.
+    match repeated(&object) {
+        Some(name) => Err(format!(
+            "\"{}\" is in \"{key}\" twice",
+            beginning(&name, SHOWN)
+        )),
         None => Ok(object),
     }
+}
+
+/// A key that an object has twice.
+fn repeated(object: &Raw) -> Option<String> {
+    let mut seen = HashSet::new();
+    let names = object.members();
+    let mut names = names.filter_map(|member| member.name(object.as_bytes()));
+    names.find(|name| !seen.insert(name.clone()))
 }
 
 /// A call of a tool that comes in by another way than MCP, and says there what those of `call_tool_*` say.
@@ -317,6 +334,12 @@ mod tests {
         check(r#","arguments":{"d":1.0}"#, Ok(Some(r#"{"d":1.0}"#)));
         check(r#","args_json":"{\"d\":1.0}""#, Ok(Some(r#"{"d":1.0}"#)));
         check(r#","args":"{\"d\":1.0}""#, Ok(Some(r#"{"d":1.0}"#)));
+        for two in [
+            r#","args":{"d":1,"\u0064":2}"#,
+            r#","args":"{\"d\":1,\"d\":1}""#,
+        ] {
+            check(two, Err("\"d\" is in \"args\" twice"));
+        }
         check(r#","args":null"#, Err("\"args\" is null"));
         check(r#","args":1"#, Err("\"args\" is not an object"));
         let both = "\"args\" and \"arguments\" are both given; give one";
