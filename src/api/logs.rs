@@ -15,7 +15,7 @@ use super::{
     sse::{self, StreamNews, event},
 };
 use crate::{
-    failure::{ErrorCode, Failure, NextStep},
+    failure::{ErrorCode, Failure},
     management::{FollowedLog, LogLines, Management, last_lines},
     storage::in_words,
 };
@@ -45,7 +45,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         about
             .asks::<LogsQuery>()
             .gives::<LogLines>()
-            .fails(&[ErrorCode::UnknownServer]),
+            .fails(&[ErrorCode::UnknownServer, ErrorCode::NoLog]),
     )
 }
 
@@ -103,12 +103,6 @@ async fn server_logs_stream(
 ) -> Answer {
     let management = api.0.management.clone();
     let file = management.server_log_file(&name)?;
-    let file = file.ok_or_else(|| {
-        let error = format!("the server {name:?} is remote, so mcpproxy keeps no log of it");
-        let hint = "Read the log on its host.";
-        let failure = Failure::new(ErrorCode::NoLog, error, hint);
-        FailureResponse(failure.with_step(NextStep::ShowServer).of_server(&name))
-    })?;
     followed(file, lines, Some((management, name))).await
 }
 
@@ -129,7 +123,7 @@ async fn daemon_logs(
     let read = blocking(move || -> io::Result<LogLines> {
         Ok(LogLines {
             lines: last_lines(&file, lines)?,
-            file: Some(file),
+            file,
             unusable: None,
             next_step: None,
         })

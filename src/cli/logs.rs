@@ -50,7 +50,7 @@ impl DaemonLogs {
         })?;
         let log = LogLines {
             lines,
-            file: Some(file),
+            file,
             unusable: None,
             next_step: None,
         };
@@ -71,12 +71,9 @@ pub(super) fn show(of: &str, log: LogLines, part: LogPart, out: Output) -> Done 
                 out.next(&step);
             }
         }
-        ([], Some(file)) => out.note(&format!(
+        ([], file) => out.note(&format!(
             "{of} has written no log yet; it will be in {}",
             file.display()
-        )),
-        ([], None) => out.note(&format!(
-            "{of} is a remote server and keeps its own log; its state: `mcpproxy upstream show {of}`"
         )),
         (lines, _) => part.print(&lines.join("\n"))?,
     }

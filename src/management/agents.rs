@@ -211,21 +211,8 @@ impl AgentRequest<'_> {
             let hint = "Ask the user to review it.";
             return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
         }
-        if self
-            .management
-            .server_log_file(name)
-            .map_err(for_agent)?
-            .is_none()
-        {
-            let mut error =
-                format!("no log was read: {name} is a remote server and keeps its own log");
-            let mut hint = "Ask the user to read it where that server runs.";
-            if self.now.settings().broken_entry(name).is_some() {
-                error = format!("{name} has written no log: its entry cannot be used");
-                hint = "See the reason with the operation \"list\".";
-            }
-            return Err(Failure::new(ErrorCode::NoLog, error, hint).of_server(name));
-        }
+        let file = self.management.server_log_file(name);
+        file.map_err(for_agent)?;
         if has_other_callers(self.now.settings(), self.caller) {
             let error =
                 format!("the log of the server {name:?} is hidden: other callers use it, too");

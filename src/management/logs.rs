@@ -15,9 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct LogLines {
     /// The last lines, oldest first.
     pub lines: Vec<String>,
-    /// The log file; null for a remote server.
-    #[serde(default)]
-    pub file: Option<PathBuf>,
+    /// The log file.
+    pub file: PathBuf,
     /// Why the server does not run or wrote nothing, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unusable: Option<String>,

@@ -275,14 +275,13 @@ impl<B: Backing> Management<B> {
     pub fn server_logs(&self, name: &str, n: usize) -> Result<LogLines> {
         let row = self.server(name)?;
         let settings = self.settings()?;
-        let file = self.log_file(&settings, name);
-        let written = file.as_ref().map(|file| last_lines(file, n)).transpose();
-        let written = written.map_err(|error| {
+        let file = self.log_file(&settings, &row)?;
+        let written = last_lines(&file, n).map_err(|error| {
             let error = format!("failed to read the log of {name}: {}", in_words(&error));
             let hint = "Let your user read the file.";
             Failure::new(ErrorCode::Internal, error, hint).of_server(name)
         })?;
-        let (written, recent) = (written.unwrap_or_default(), self.0.recent_log(name, n));
+        let recent = self.0.recent_log(name, n);
         // Lines on their way to the disk, or that a full one did not take, are in memory only.
         let is_ahead = recent.len() >= n || recent.len() > written.len();
         let lines = if is_ahead { recent } else { written };
@@ -294,7 +293,7 @@ impl<B: Backing> Management<B> {
                     Some(format!("it is {}", row.shown_state.to_lowercase()))
                 }
             };
-            why.filter(|_| lines.is_empty() && file.is_some())
+            why.filter(|_| lines.is_empty())
         });
         Ok(LogLines {
             lines,
@@ -304,22 +303,27 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    /// Where the stderr of a server of the configuration goes, if it writes any here.
-    pub fn server_log_file(&self, name: &str) -> Result<Option<PathBuf>> {
-        self.server(name)?;
-        let settings = self.settings()?;
-        Ok(self.log_file(&settings, name))
+    /// Where the stderr of a server of the configuration goes.
+    pub fn server_log_file(&self, name: &str) -> Result<PathBuf> {
+        let row = self.server(name)?;
+        self.log_file(&self.settings()?, &row)
     }
 
-    /// Where a server's stderr goes. A remote one has none; one whose entry is broken may have written while it was sound.
-    fn log_file(&self, settings: &Settings, name: &str) -> Option<PathBuf> {
-        if let Some(entry) = settings.servers.get(name) {
-            let is_process = matches!(entry.transport, Transport::Stdio(_));
-            return is_process.then(|| process::server_log_file(self.0.data_dir(), &entry.name));
-        }
-        let name = ServerName::parse(name).ok()?;
-        let file = process::server_log_file(self.0.data_dir(), &name);
-        file.exists().then_some(file)
+    /// Where a server's stderr goes. A remote one has none here; one whose entry is broken may have written while it was sound.
+    fn log_file(&self, settings: &Settings, row: &ServerRow) -> Result<PathBuf> {
+        let name = &*row.name;
+        let file = |name: &ServerName| process::server_log_file(self.0.data_dir(), name);
+        let found = match settings.servers.get(name) {
+            Some(entry) => {
+                let is_process = matches!(entry.transport, Transport::Stdio(_));
+                is_process.then(|| file(&entry.name))
+            }
+            None => {
+                let left = ServerName::parse(name).ok().map(|name| file(&name));
+                left.filter(|file| file.exists())
+            }
+        };
+        found.ok_or_else(|| no_log(row))
     }
 
     /// One server of the configuration.
@@ -448,6 +452,25 @@ impl<B: Backing> Management<B> {
             row => Ok(row),
         }
     }
+}
+
+/// Why there is no log of this server here.
+fn no_log(row: &ServerRow) -> Failure {
+    let name = &row.name;
+    let (error, hint, step) = match (&row.last_error, &row.step) {
+        (Some(why), Some(step)) if row.unusable => (
+            format!("{name} has written no log: {why}"),
+            "Tell the user that its entry cannot be used.",
+            step.clone(),
+        ),
+        _ => (
+            format!("{name} is a remote server and keeps its own log"),
+            "Ask the user to read it where that server runs.",
+            NextStep::ShowServer,
+        ),
+    };
+    let failure = Failure::new(ErrorCode::NoLog, error, hint).with_step(step);
+    failure.of_server(name)
 }
 
 #[cfg(test)]

@@ -32,19 +32,17 @@ impl ShowLogs {
         let path = format!("/api/v1/servers/{name}/logs?lines={}", self.part.lines);
         let mut daemon = connection::open_or_files(&files, out).await?;
         let log: LogLines = daemon.fetch(&path).await?;
-        match &log.file {
-            Some(file) if self.part.follow => {
-                let name = &self.name;
-                // The demo server stands in no file.
-                let was_there = is_configured(&files, name);
-                let is_over = || was_there && !is_configured(&files, name);
-                if follow::follow(file, self.part, is_over).await? == FollowEnd::Over {
-                    out.note(&format!("the server {name:?} was removed"));
-                }
-                Ok(())
-            }
-            _ => logs::show(&self.name, log, self.part, out),
+        if !self.part.follow {
+            return logs::show(&self.name, log, self.part, out);
         }
+        let name = &self.name;
+        // The demo server stands in no file.
+        let was_there = is_configured(&files, name);
+        let is_over = || was_there && !is_configured(&files, name);
+        if follow::follow(&log.file, self.part, is_over).await? == FollowEnd::Over {
+            out.note(&format!("the server {name:?} was removed"));
+        }
+        Ok(())
     }
 }
 
