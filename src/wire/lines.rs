@@ -25,10 +25,13 @@ const WRITE_SIZE: usize = 64 << 10;
 /// Frames taken at once from those that wait.
 const WRITE_FRAMES: usize = 64;
 
+/// What some programs write before the first text of a stream, or of each write.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// Its text, without the blanks around it. Never empty.
+    /// Its text, without the blanks around it and a byte order mark before it. Never empty.
     Text(Bytes),
     /// It was larger than the limit and is gone. The id of the message, if it had one.
     TooLarge(Option<Id>),
@@ -114,7 +117,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             return Some(Line::TooLarge(finder.finish()));
         }
         line.truncate(line.trim_ascii_end().len());
-        line.advance(line.len() - line.trim_ascii_start().len());
+        let text = line.trim_ascii_start();
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        let passed_over = line.len() - text.len();
+        line.advance(passed_over);
         if line.len() > self.limit {
             let mut finder = IdFinder::default();
             finder.feed(&line);
@@ -214,6 +220,7 @@ mod tests {
         check("{\"a\":1}\n[2]\r\n\n  \n x ", &["{\"a\":1}", "[2]", "x"]).await;
         check("", &[]).await;
         check("\n\n", &[]).await;
+        check("\u{feff}{}\n \u{feff}[]\r\n\u{feff}\n", &["{}", "[]"]).await;
         check("0123456789abcdef\ny", &["0123456789abcdef", "y"]).await;
     }
 
