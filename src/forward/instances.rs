@@ -5,9 +5,13 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
 
-use super::{label, questions::answer_or_refusal, request::EndpointKind};
+use super::{
+    label,
+    questions::{answer_or_refusal, incapable},
+    request::EndpointKind,
+};
 use crate::{
-    call_context::{CallContext, ClientIdentity, ClientSender, ClientSession, NotAnswered},
+    call_context::{CallContext, ClientIdentity, ClientSender, ClientSession},
     config::Root,
     failure::{ErrorCode, Failure, Result},
     text::names::ServerName,
@@ -15,7 +19,7 @@ use crate::{
         ClientKey, ClientReach, InstanceScope, InstanceUser, OtherEra, ReachableClient, Sharing,
         SoleClient, Upstream, Upstreams,
     },
-    wire::{Notification, Outcome, Raw, Request, bridge, method, notification_frame},
+    wire::{Notification, Outcome, Raw, Request, method, notification_frame},
 };
 
 /// How long a client may take to name its roots. A call waits for it.
@@ -337,9 +341,7 @@ impl ReachableClient for SessionClient {
         let answering = async move {
             let (method, params) = (&*question.method, question.params.as_ref());
             if !client.can_answer(method, params) {
-                return Outcome::Error(
-                    bridge::refused_question(method, &NotAnswered::Unable.to_string()).to_raw(),
-                );
+                return Outcome::Error(incapable(method).to_raw());
             }
             let params = label::question(endpoint, &server, method, params);
             let asking = session.ask(&stream, method, params.as_ref());

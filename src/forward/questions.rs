@@ -45,7 +45,7 @@ pub(super) fn route(
 }
 
 /// The client did not declare that it can answer such a thing. The error names the capability: servers often pass it on.
-fn incapable(method: &str) -> RpcError {
+pub(super) fn incapable(method: &str) -> RpcError {
     let refused = RpcError {
         code: RpcError::METHOD_NOT_FOUND,
         ..bridge::refused_question(method, &NotAnswered::Unable.to_string())

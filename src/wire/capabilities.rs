@@ -2,8 +2,8 @@
 
 use super::{Raw, method};
 
-/// What servers ask.
-const QUESTIONS: [&str; 3] = [method::SAMPLING, method::ELICITATION, method::ROOTS_LIST];
+/// What servers ask, in requests and in results (revision 2026-07-28, basic/patterns/mrtr).
+pub(super) const QUESTIONS: [&str; 3] = [method::SAMPLING, method::ELICITATION, method::ROOTS_LIST];
 
 /// The capability that a question of this method takes of a client.
 pub fn capability_for(method: &str) -> Option<&'static str> {
@@ -11,6 +11,10 @@ pub fn capability_for(method: &str) -> Option<&'static str> {
         method::SAMPLING => Some("sampling"),
         method::ELICITATION => Some("elicitation"),
         method::ROOTS_LIST => Some("roots"),
+        // Of the task that a client made of a question (revision 2025-11-25).
+        method::TASKS_GET | method::TASKS_RESULT | method::TASKS_CANCEL | method::TASKS_LIST => {
+            Some("tasks")
+        }
         _ => None,
     }
 }
@@ -23,12 +27,10 @@ pub fn answers_questions(capabilities: &Raw) -> bool {
 
 /// Whether these capabilities have what a question takes.
 pub fn can_answer(capabilities: &Raw, method: &str, params: Option<&Raw>) -> bool {
-    let Some(capability) = capability_for(method) else {
-        // What we do not know is the client's to refuse.
-        return true;
-    };
     let is_there = |value: &Raw| !value.is_null() && value.as_bytes() != b"false";
-    let Some(declared) = capabilities.get(capability).filter(is_there) else {
+    // What is no question of a server's no client can have declared.
+    let declared = capability_for(method).and_then(|capability| capabilities.get(capability));
+    let Some(declared) = declared.filter(is_there) else {
         return false;
     };
     let mode = params.and_then(|params| params.get("mode")?.string());

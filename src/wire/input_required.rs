@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use super::{
-    Edit, Id, MemberSpan, Outcome, Raw, Request, Revision, meta, method, presentation, result_type,
-    splice,
+    Edit, Id, MemberSpan, Outcome, Raw, Request, Revision, capabilities::QUESTIONS, meta, method,
+    presentation, result_type, splice,
 };
 
 /// The questions of such a result.
@@ -55,6 +55,17 @@ pub struct InputRequest {
 /// Whether a result asks.
 pub fn is_input_required(result: &Raw) -> bool {
     result_type::of(result).as_deref() == Some(result_type::INPUT_REQUIRED)
+}
+
+/// Whether an upstream's result asks what no client can be asked.
+pub fn asks_oddly(result: &Raw) -> bool {
+    let requests = result.get(REQUESTS).filter(|_| is_input_required(result));
+    let is_odd = |requests: Raw| {
+        let of = |member: MemberSpan| requests.part(member.value).get("method")?.string();
+        let mut methods = requests.members().map(of);
+        methods.any(|method| method.is_none_or(|method| !QUESTIONS.contains(&&*method)))
+    };
+    requests.is_some_and(is_odd)
 }
 
 /// The questions of an upstream's result; one that names no method is passed over.
@@ -305,6 +316,28 @@ mod tests {
         let changed = with_params(&upstream, |request| other().filter(|_| request.key == "a"));
         assert_eq!(changed.as_str(), upstream.as_str().replace("1.10", "2.0"));
         assert_eq!(with_params(&upstream, |_| None), upstream);
+    }
+
+    #[test]
+    fn a_result_asks_what_clients_can_be_asked() {
+        for (requests, is_odd) in [
+            ("{}", false),
+            (
+                r#"{"a":{"method":"roots/list"},"b":{"method":"elicitation/create"}}"#,
+                false,
+            ),
+            (
+                r#"{"a":{"method":"roots/list"},"b":{"method":"tools/call"}}"#,
+                true,
+            ),
+            (r#"{"a":{}}"#, true),
+            (r#"{"a":5}"#, true),
+        ] {
+            let text = format!(r#"{{"resultType":"input_required","inputRequests":{requests}}}"#);
+            assert_eq!(asks_oddly(&raw(&text)), is_odd, "{requests}");
+            let other = text.replace("input_required", "complete");
+            assert!(!asks_oddly(&raw(&other)), "it does not ask");
+        }
     }
 
     #[test]

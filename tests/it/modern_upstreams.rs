@@ -120,13 +120,17 @@ async fn a_result_of_an_unknown_type_is_none() {
         let upstream = upstream
             .tool("riddle", reply(r#"{"resultType":"riddle","content":[]}"#))
             .tool("number", reply(r#"{"resultType":7,"content":[]}"#))
+            .tool("odd", reply(r#"{"resultType":"input_required","inputRequests":{"k":{"method":"tools/call","params":{}}}}"#))
             .tool("plain", reply(r#"{"content":[]}"#))
             .await;
         let daemon = daemon_with(&upstream).await;
         let client = ModernClient::new(&daemon, "/mcp/all");
         client.wait_for_tool("up__plain").await;
         client.call("up__plain", "{}").await.result();
-        for tool in ["up__riddle", "up__number"] {
+        let legacy = daemon.client("/mcp/all").await;
+        let failure = legacy.call("up__odd", "{}").await.failure();
+        assert_eq!(failure["code"], "bad_upstream_answer", "{failure}");
+        for tool in ["up__riddle", "up__number", "up__odd"] {
             let failure = client.call(tool, "{}").await.failure();
             assert_eq!(failure["code"], "bad_upstream_answer", "{failure}");
         }

@@ -15,7 +15,7 @@ use crate::{
     failure::{ErrorCode, Failure, Result},
     link::{Exchange, Incoming, Link, News},
     text::names::ServerName,
-    wire::{Id, Outcome, Raw, Request, Revision, bridge, method, result_type},
+    wire::{Id, Outcome, Raw, Request, Revision, bridge, input_required, method, result_type},
 };
 
 /// A request in flight. Dropping it before the answer cancels it upstream.
@@ -94,13 +94,20 @@ impl ActiveCall {
         self.in_flight.upstream().0.log_refusal(method, why);
     }
 
-    /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results").
+    /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results"), and one that asks what nobody answers is none.
     fn check(&self, result: &Raw) -> Result {
-        if !self.revision.has_result_types() || result_type::is_known(result) {
+        if !self.revision.has_result_types() {
             return Ok(());
         }
+        let what = if !result_type::is_known(result) {
+            "a result of an unknown type"
+        } else if input_required::asks_oddly(result) {
+            "a question that no client can answer"
+        } else {
+            return Ok(());
+        };
         let name = self.server();
-        let error = format!("the server {name:?} sent a result of an unknown type");
+        let error = format!("the server {name:?} sent {what}");
         let hint = "It uses an unknown extension; tell its authors.";
         Err(Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(name))
     }
