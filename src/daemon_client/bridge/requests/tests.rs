@@ -32,7 +32,7 @@ fn what_a_line_wants_is_seen() {
         assert!(found.starts_with(expected), "{text}: {found}");
     };
     check(LIST, "asks \"1\"");
-    check(r#"{"jsonrpc":"2.0","method":"x"}"#, "remark");
+    check(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, "remark");
     check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "remark");
     check(&format!("[{LIST},{CALL},7]"), "asks \"1\" 2");
     check("[7]", "asks");
