@@ -314,9 +314,14 @@ fn done(
 ) -> Connected {
     let in_project = places.named(&change.path);
     let in_project = in_project.project().map(|folder| folder.display());
+    let ConnectRequest {
+        client,
+        is_for_project,
+        ..
+    } = *asked;
     Connected {
-        client: asked.client,
-        undo: match (asked.client.id(), in_project) {
+        client,
+        undo: match (client.id(), in_project) {
             (id, None) => format!("`mcpproxy connect {id} --undo`"),
             (id, Some(folder)) => format!("`mcpproxy connect {id} --project --undo` in {folder}"),
         },
@@ -325,7 +330,7 @@ fn done(
         outcome,
         backup: None,
         diff: Vec::new(),
-        is_found: asked.is_for_project || places.is_present(asked.client),
+        is_found: is_for_project || places.is_present(client),
     }
 }
 

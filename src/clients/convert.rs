@@ -287,8 +287,9 @@ impl Conversion<'_> {
         for name in names {
             let secret = self.secret(&name, "passed on by `-e`".to_owned(), "args")?;
             let env = self.entry.entry("env").or_insert_with(|| json!({}));
-            env.as_object_mut()
-                .map(|env| env.entry(name).or_insert(secret));
+            if let Some(env) = env.as_object_mut() {
+                env.insert(name, secret);
+            }
         }
         Ok(())
     }

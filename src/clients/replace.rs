@@ -133,12 +133,12 @@ pub(super) fn clear(path: &Path, spent: &[PathBuf]) {
     }
 }
 
-/// Removes the copies of a file that says again what it said before us, and from which nothing is moved: they are of no more use.
+/// Removes the copies of a file that is again what it was before us, and from which nothing is moved: they are of no more use.
 pub(super) fn clear_if_restored(path: &Path) {
     let mut copies = backups(path, CopyKind::Connect);
     copies.extend(backups(path, CopyKind::First));
-    let said = copies.last().and_then(|before| fs::read(before).ok());
-    let is_restored = said.is_some() && said == fs::read(path).ok();
+    let oldest = copies.last().and_then(|before| fs::read(before).ok());
+    let is_restored = oldest.is_some() && oldest == fs::read(path).ok();
     if is_restored && backups(path, CopyKind::Move).is_empty() {
         for copy in copies {
             // What is left of them does no harm.

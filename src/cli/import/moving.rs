@@ -26,9 +26,15 @@ pub(in crate::cli) fn wanted<'a>(
     let mut own = is_decided.then_some(true);
     let for_own =
         "Remove the imported servers from the clients' files, so that nothing runs twice?";
-    files.retain(|file, is_shared| match is_shared {
-        true => !is_decided && out.asks(&format!("Remove the imported servers from {file}, too? It belongs to the project, and others may share it.")),
-        false => *own.get_or_insert_with(|| out.agrees(for_own)),
+    files.retain(|file, is_shared| {
+        if *is_shared {
+            let question = format!(
+                "Remove the imported servers from {file}, too? It belongs to the project, and others may share it."
+            );
+            !is_decided && out.asks(&question)
+        } else {
+            *own.get_or_insert_with(|| out.agrees(for_own))
+        }
     });
     files.into_keys().cloned().collect()
 }
