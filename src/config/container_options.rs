@@ -5,31 +5,10 @@ use super::references::Text;
 use crate::text::redact::{TextKind, redacted};
 
 /// Options without a value, of docker and of podman. Every other takes one.
-const SWITCHES: &[&str] = &[
-    "--disable-content-trust",
-    "--env-host",
-    "--help",
-    "--http-proxy",
-    "--init",
-    "--interactive",
-    "--no-healthcheck",
-    "--no-hostname",
-    "--no-hosts",
-    "--oom-kill-disable",
-    "--passwd",
-    "--privileged",
-    "--publish-all",
-    "--quiet",
-    "--read-only",
-    "--read-only-tmpfs",
-    "--rm",
-    "--rmi",
-    "--rootfs",
-    "--sig-proxy",
-    "--tls-verify",
-    "--unsetenv-all",
-    "--use-api-socket",
-];
+const SWITCHES: &str = "\
+    --disable-content-trust --env-host --help --http-proxy --init --interactive --no-healthcheck \
+    --no-hostname --no-hosts --oom-kill-disable --passwd --privileged --publish-all --quiet --read-only \
+    --read-only-tmpfs --rm --rmi --rootfs --sig-proxy --tls-verify --unsetenv-all --use-api-socket";
 
 /// The same in one letter.
 const SHORT_SWITCHES: &[char] = &['i', 'P', 'q'];
@@ -126,7 +105,7 @@ fn read(word: &str) -> Result<Read<'_>, Fault> {
         if REFUSED.contains(&name.as_str()) || is_turned {
             return Err(Fault::Ours(name));
         }
-        let takes_value = !SWITCHES.contains(&name.as_str());
+        let takes_value = !SWITCHES.split(' ').any(|switch| switch == name);
         return Ok(Read {
             name,
             value,
