@@ -28,6 +28,7 @@ pub(super) const ASSETS: &[Asset] = assets![
     "api.js",
     "app.js",
     "base.css",
+    "blanks.js",
     "clients.js",
     "clients_place.js",
     "command_check.js",

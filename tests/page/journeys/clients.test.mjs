@@ -338,3 +338,28 @@ test("a connected client's own servers are moved here in one step, and put back 
   await close();
   await here.end();
 });
+
+/** A server whose variable `key` has a placeholder, and servers in a file. */
+const lacks = (here, key) => ({ ...here.server("bookings", here.marker), env: { [key]: "<YOUR_TOKEN>" } });
+const putServers = (here, path, mcpServers) => writeFileSync(join(here.home, path), JSON.stringify({ mcpServers }));
+
+test("an import asks for the value of a placeholder, and imports nothing without it", async () => {
+  const here = await furnished({ entries: () => ({}) });
+  putServers(here, ".cursor/mcp.json", {});
+  putServers(here, ".gemini/settings.json", { wiki: lacks(here, "WIKI_TOKEN") });
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/add");
+  await page.getByText("To move the servers of Gemini CLI, connect the client first.").waitFor();
+  await page.getByRole("button", { name: "Import 1 server" }).click();
+  await page.getByText("1 field needs a value: WIKI_TOKEN").waitFor();
+  assert.deepEqual((await here.rest("GET", "/servers")).servers, []);
+  await isSoundEverywhere(who, "an import of a placeholder", "add-import-lacking");
+  await page.getByLabel("WIKI_TOKEN").fill("w1ki-s3cret-value");
+  await page.getByRole("button", { name: "Import 1 server" }).click();
+  await page.locator("#toast", { hasText: "Imported 1 server" }).waitFor();
+  assert.doesNotMatch(here.text(), /YOUR_TOKEN/);
+  assert.match(here.text(), /keyring:wiki-WIKI_TOKEN/);
+  await close();
+  await here.end();
+});

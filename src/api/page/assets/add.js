@@ -1,6 +1,7 @@
 // Adding servers: from what a page of theirs gives to be pasted, from the known ones, or from clients' files. By hand is a place of its own.
 
 import { Failure, ask, part, post, put, query } from "./api.js";
+import { blanks, isSecret } from "./blanks.js";
 import { h, icon, kept } from "./dom.js";
 import { canCome, imports, offers } from "./imports.js";
 import { KNOWN, asText } from "./known.js";
@@ -17,11 +18,6 @@ const LONGEST = 1_000_000;
 /** Milliseconds of silence before what is typed is read. */
 const PAUSE = 300;
 
-const isSecret = ({ place, text }) => place.startsWith("secret.") || (/token|secret|passw|key|auth|uri|pat\b/i.test(`${place} ${text}`) && !/folder|file|path/i.test(place));
-
-/** What a placeholder is called: the variable, or what is in the argument. */
-const labelOf = ({ place, text }) => (place.startsWith("args.") || place === "url" ? text : place.slice(place.indexOf(".") + 1));
-
 export function add(frame) {
   const others = imports(frame);
   let text = "";
@@ -34,16 +30,14 @@ export function add(frame) {
   let timer;
   const offer = offers(frame, () => found);
   const { open, picked, left, boxes } = offer;
-  const values = new Map();
+  const blank = blanks("v");
   const checks = new Map();
 
   const file = h("input", { type: "file", hidden: true, "data-kept": "", "aria-label": "File", on: { change: async () => { const [one] = file.files; if (one) await paste(await one.slice(0, LONGEST).text()); file.value = ""; } } });
 
-  const idOf = (one, blank) => `v-${one.name}-${blank.place}`.replace(/[^\w-]/g, "_");
   /** Secrets that an entry refers to and nobody stored: each is a field that may stay empty. */
   const lacks = (one) => (one.needs ?? []).filter((need) => !need.is_set && need.kind === "secret");
   const asBlank = ({ name }) => ({ place: `secret.${name}`, text: name });
-  const valueOf = (one, blank) => (values.get(`${one.name} ${blank.place}`) ?? "").trim();
 
   async function read() {
     asking?.abort();
@@ -78,7 +72,7 @@ export function add(frame) {
     const field = document.getElementById("paste");
     [text, field.value, called] = [given, given, ""];
     left.clear();
-    values.clear();
+    blank.clear();
     return read();
   }
 
@@ -93,19 +87,11 @@ export function add(frame) {
     const chosen = picked();
     // The same once more is no other choice.
     if (it.doing || !chosen.length) return;
-    const blanks = chosen.flatMap((one) => (one.placeholders ?? []).map((blank) => ({ one, blank })));
-    const missing = blanks.filter(({ one, blank }) => !valueOf(one, blank));
-    if (missing.length) {
-      lacking = `${count(missing.length, "field")} ${missing.length === 1 ? "needs" : "need"} a value: ${missing.map(({ blank }) => labelOf(blank)).join(", ")}`;
-      frame.paint();
-      return document.getElementById(idOf(missing[0].one, missing[0].blank))?.focus();
-    }
-    const given = {};
-    for (const { one, blank } of blanks) (given[one.name] ??= {})[blank.place] = valueOf(one, blank);
-    lacking = "";
-    const secrets = new Map(chosen.flatMap((one) => lacks(one).map((need) => [need.name, valueOf(one, asBlank(need))])));
+    lacking = blank.lacking(chosen);
+    if (lacking) return frame.paint();
+    const secrets = new Map(chosen.flatMap((one) => lacks(one).map((need) => [need.name, blank.valueOf(one, asBlank(need))])));
     await it.act("Adding…", async () => {
-      const body = { servers: chosen.map((one) => one.name), pasted: { text, name: called || undefined }, values: given, keyring: offer.keeps, quarantined: offer.isHeld };
+      const body = { servers: chosen.map((one) => one.name), pasted: { text, name: called || undefined }, values: blank.given(chosen), keyring: offer.keeps, quarantined: offer.isHeld };
       const answer = await post("import", body, { patience: 90_000 });
       const added = answer.servers.filter((one) => one.imported).map((one) => one.name);
       // Before that their names would have been taken.
@@ -127,15 +113,6 @@ export function add(frame) {
     frame.soon();
   }
 
-  function blank(one, it) {
-    const id = idOf(one, it);
-    return h("div", h("label.lab", { for: id }, h("code", said(labelOf(it)))),
-      h("input.mono", {
-        id, type: isSecret(it) ? "password" : "text", autocomplete: "off", spellcheck: "false", "data-kept": "", "data-key": id,
-        on: { input: (event) => { values.set(`${one.name} ${it.place}`, event.target.value); } },
-      }));
-  }
-
   function checkOf(one) {
     if (one.error) return h("span.bad", capital(one.error));
     if (one.outcome === "same") return h("span.dim", "same as ", said(one.name ?? ""));
@@ -154,14 +131,13 @@ export function add(frame) {
     const can = canCome(one);
     const id = `p-${one.written_name}`.replace(/[^\w-]/g, "_");
     const box = boxes.box(one.name, { id, disabled: !can || Boolean(it.doing), ...(can ? {} : { checked: false }) });
-    const blanks = can ? one.placeholders ?? [] : [];
-    const secrets = can ? lacks(one).map(asBlank) : [];
+    const fields = can ? [blank.fields(one), lacks(one).map((need) => blank.field(one, asBlank(need)))].flat() : [];
     const needs = (one.needs ?? []).filter((need) => !need.is_set && need.kind !== "secret").map((need) => h("div.sub", "needs a variable: ", h("code", said(need.name))));
     return row(id, [
       cell("tight", box),
       head("grow", h("label", { for: id }, said(can ? one.name : one.written_name)), one.outcome === "renamed" ? h("div.sub", said(one.reason ?? "")) : null),
       cell("full", h("code", said(one.starts))),
-      cell("set full", [...blanks, ...secrets].map((it) => blank(one, it)), needs, blanks.length || secrets.length || needs.length ? null : h("span.dim", "nothing")),
+      cell("set full", fields, needs, fields.length || needs.length ? null : h("span.dim", "nothing")),
       cell("full", checkOf(one)),
     ]);
   }

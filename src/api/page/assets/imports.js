@@ -1,7 +1,8 @@
 // What other programs of this person have in their files: a choice of servers to take over, and to take out there.
 
 import { Failure, ask, part, post, undoChanges } from "./api.js";
-import { h } from "./dom.js";
+import { blanks, isSecret } from "./blanks.js";
+import { h, icon } from "./dom.js";
 import { acting, button, cell, failed, go, head, needsYou, note, row, serverState, state, table, ticks, toast, undoneWords } from "./parts.js";
 import { knowVault, vault } from "./vault.js";
 import { capital, count, said, sentence } from "./words.js";
@@ -30,45 +31,57 @@ export function imports(frame, done = () => {}) {
   const it = acting(frame);
   const offer = offers(frame, () => found);
   const { open, picked, left, boxes } = offer;
+  const blank = blanks("i");
+  let lacking = "";
+  /** The clients that are connected: another one would have no servers if its own were moved. */
+  let connected = new Set();
   /** The servers that were imported last, by name, each with its row of the list. */
   let taken = null;
 
   async function load() {
     [found, it.failure] = [null, null];
     try {
-      [found] = await Promise.all([ask("import"), knowVault()]);
+      let clients;
+      [found, { clients }] = await Promise.all([ask("import"), ask("clients"), knowVault()]);
+      connected = new Set(clients.filter((one) => one.connected).map((one) => one.client));
     } catch (error) {
       if (error.isSignedOut || error.isGone) throw error;
       it.failure = error;
     }
   }
 
-  /** Clients of which all that is new is chosen: what they have is here then, and can be taken out there. */
-  const movable = () => [...new Set(picked().map((one) => one.client))].filter((client) => !open().some((one) => one.client === client && left.has(one.name)));
+  const clientsOf = () => [...new Set(picked().map((one) => one.client))];
+
+  /** Connected clients of which all that is new is chosen: what they have is here then, and can be taken out there. */
+  const movable = () => clientsOf().filter((client) => connected.has(client) && !open().some((one) => one.client === client && left.has(one.name)));
 
   function take() {
+    lacking = blank.lacking(picked());
+    if (lacking) return frame.paint();
     return it.act("Importing…", async () => {
       const names = picked().map((one) => one.name);
       if (!names.length) return;
+      const values = blank.given(picked());
       const from = offer.moves ? movable() : [];
-      const answer = await post("import", { servers: names, quarantined: offer.isHeld, keyring: offer.keeps }, { patience: 90_000 });
+      const answer = await post("import", { servers: names, quarantined: offer.isHeld, keyring: offer.keeps, values }, { patience: 90_000 });
       const came = answer.servers.filter((one) => one.imported);
       taken = new Map(came.map((one) => [one.name, null]));
-      const moved = [];
-      for (const client of from) moved.push(...(await post(`clients/${part(client)}/move`, undefined, { patience: 90_000 })).moved ?? []);
-      const out = moved.filter((one) => !one.error);
+      const out = [];
+      let stays = null;
+      for (const client of from) {
+        const refused = (failure) => ({ moved: [{ client, error: failure.message }] });
+        const { moved } = await post(`clients/${part(client)}/move`, undefined, { patience: 90_000 }).catch(refused);
+        out.push(...(moved ?? []).filter((one) => !one.error));
+        stays ??= moved?.find((one) => one.error);
+      }
       const left = came.filter((one) => !out.some((file) => file.client === one.client));
-      const { clients } = out.length ? await ask("clients") : { clients: [] };
-      const isConnected = (client) => clients.some((one) => one.client === client && one.connected);
-      const next = Map.groupBy(out.map((one) => one.client), (client) => (isConnected(client) ? "Restart" : "Connect"));
       await Promise.all([load(), refresh()]);
       for (const one of answer.servers.filter((row) => row.error)) {
         const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
         if (same) same.error = one.error;
       }
-      if (came.length) toast(out.length ? [`Moved ${count(came.length - left.length, "server")} to mcpproxy`, left.length ? `, imported ${left.length} more. ` : ". ", [...next].map(([verb, all]) => `${verb} ${all.map((client) => TITLES[client] ?? client).join(", ")}.`).join(" ")] : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
+      if (came.length) toast(out.length ? [`Moved ${count(came.length - left.length, "server")} to mcpproxy`, left.length ? `, imported ${left.length} more. ` : ". ", `Restart ${[...new Set(out.map((one) => TITLES[one.client] ?? one.client))].join(", ")}.`] : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
       await done();
-      const stays = moved.find((one) => one.error);
       if (stays) throw new Failure(200, { error: `The servers were imported, but are still in the file of ${TITLES[stays.client] ?? stays.client}: ${stays.error}`, code: "client_unchanged" });
     });
   }
@@ -111,13 +124,13 @@ export function imports(frame, done = () => {}) {
       head("grow", h("label", { for: id }, said(can ? one.name : one.written_name))),
       cell("dim", said(TITLES[one.client] ?? one.client), one.project ? [", for ", h("code", said(short(one.project)))] : null),
       cell("full", h("code", said(one.starts))),
-      h("td", { role: "cell", class: "full", id: `${id}-why` }, why(one)),
+      h("td", { role: "cell", class: can && one.placeholders?.length ? "full set" : "full", id: `${id}-why` }, why(one), can ? blank.fields(one) : null),
     ]);
   }
 
   function why(one) {
     const parts = [];
-    if (one.error) parts.push(h("span.bad", capital(one.error)));
+    if (one.error) parts.push(h("div.bad", capital(one.error)));
     if (one.outcome === "new") parts.push("new");
     else if (one.outcome === "renamed") parts.push("new; ", sentence(one.reason ?? "renamed"));
     else if (one.outcome === "same" && taken?.has(one.name)) parts.push(state("ready", "imported"), " as ", h("a.u", { href: `/ui/servers/${part(one.name)}` }, said(one.name)));
@@ -142,7 +155,7 @@ export function imports(frame, done = () => {}) {
     const title = h("h2", { id: "im-h" }, "Or import servers from your clients");
     const box = (aside, ...children) => h("section.sec", { id: "import", "aria-labelledby": "im-h" }, h("header", title, aside), children);
     if (!found) return box(null, it.failure ? failed(it.failure, button("Look again", () => load().then(frame.paint, () => {}))) : null);
-    const faults = found.faults.map((fault) => h("p.hint.bad", h("span", h("code", said(short(fault.file))), " could not be read: ", said(fault.error))));
+    const faults = found.faults.map((fault) => h("p.hint.bad", h("span", h("code", said(short(fault.file))), " could not be read: ", sentence(fault.error))));
     for (const twice of found.repeated ?? []) {
       faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " appears twice; the last one counts.")));
     }
@@ -151,16 +164,17 @@ export function imports(frame, done = () => {}) {
       return box(where, faults, outcome(), h("div.empty", h("b", "Nothing to import."), "Your clients’ files have no servers besides mcpproxy. To import from another file, paste its content above."));
     }
     const n = picked().length;
-    const stored = picked().some((one) => one.literal_secrets?.length) ? offer.stored() : null;
+    const stored = picked().some((one) => one.literal_secrets?.length || one.placeholders?.some(isSecret)) ? offer.stored() : null;
     const titles = (clients) => clients.map((client) => TITLES[client] ?? client);
     const from = titles(movable());
-    const parts = titles([...new Set(picked().map((one) => one.client))]).filter((title) => !from.includes(title));
+    const [apart, parts] = [false, true].map((is) => titles(clientsOf().filter((client) => connected.has(client) === is)).filter((title) => !from.includes(title)).join(", "));
     const goes = offer.moves ? picked().filter((one) => movable().includes(one.client)).length : 0;
     const out = from.length ? offer.moved(`the ${from.length === 1 ? "file" : "files"} of ${from.join(", ")}`) : null;
-    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${goes === n && n ? "Move" : "Import"} ${count(n, "server")}${goes && goes < n ? `, move ${goes}` : ""}`, take), out, parts.length ? h("span.hint", `To move the servers of ${parts.join(", ")}, choose all of them.`) : null, offer.held(), stored, n ? null : h("span.hint", "No server is chosen.")] : h("span.hint", "No new server to import.");
+    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${goes === n && n ? "Move" : "Import"} ${count(n, "server")}${goes && goes < n ? `, move ${goes}` : ""}`, take), out, parts ? h("span.hint", `To move the servers of ${parts}, choose all of them.`) : null, apart ? h("span.hint", "To move the servers of ", apart, ", ", h("a.u", { href: "/ui/clients" }, "connect the client"), " first.") : null, offer.held(), stored, n ? null : h("span.hint", "No server is chosen.")] : h("span.hint", "No new server to import.");
     return box(where, faults, it.failure ? failed(it.failure) : null, outcome(),
       table("fold", [["Import", "", true], ["Name"], ["From"], ["Command or URL"], ["State"]], [found.servers.map(line)]),
-      h("div.bar.sec", act));
+      h("div.bar.sec", act),
+      lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : null);
   }
 
   return { load, refresh, render, get found() { return found; }, get open() { return open(); } };
