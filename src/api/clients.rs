@@ -256,7 +256,7 @@ fn reaching(files: &Files, api: &Api) -> Result<Reaching> {
 }
 
 /// What a body says, where there is one.
-fn body_or_default<T: Default + serde::de::DeserializeOwned>(
+pub(super) fn body_or_default<T: Default + serde::de::DeserializeOwned>(
     body: Result<Bytes, BytesRejection>,
 ) -> Answer<T> {
     match body {

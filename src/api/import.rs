@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, State, rejection::BytesRejection};
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
     About, Answer, Api, Routes, Sent, blocking,
-    clients::{known, with_files},
+    clients::{body_or_default, known, with_files},
     config, ok, wrong,
 };
 use crate::{
@@ -38,7 +39,7 @@ pub(super) fn routes() -> Routes {
     );
     let here = About::new(
         "moveClientServers",
-        "Imports the servers of a client's file, stores their secrets in the keyring, and removes them from that file, so that none runs twice; keeps a backup.",
+        "Imports the servers of a client's file, stores their secrets in the keyring, and removes them from that file, so that none runs twice; keeps a backup. Does not import those that stay there.",
     );
     let back = About::new(
         "putBackClientServers",
@@ -74,7 +75,8 @@ pub(super) fn routes() -> Routes {
         .post(
             "/api/v1/clients/{client}/move",
             move_here,
-            here.gives::<ImportReport>()
+            here.may_take::<MoveBody>()
+                .gives::<ImportReport>()
                 .fails(&[
                     ErrorCode::ClientUnchanged,
                     ErrorCode::ConfigUnusable,
@@ -113,11 +115,23 @@ struct Picked {
     pasted: Option<Pasted>,
     /// The values of their placeholders, by server and place.
     #[serde(default)]
-    values: BTreeMap<String, BTreeMap<String, String>>,
+    values: GivenValues,
     /// Whether their secrets go into the keyring; by default they stay in the entries.
     #[serde(default, rename = "keyring")]
     keeps_secrets: bool,
 }
+
+/// How to move servers.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MoveBody {
+    /// The values of placeholders, by server and place; a server that lacks one stays in the file.
+    #[serde(default)]
+    values: GivenValues,
+}
+
+/// Values of placeholders, by server and place.
+type GivenValues = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Pasted text with servers.
 #[derive(Deserialize, JsonSchema)]
@@ -171,6 +185,9 @@ async fn preview(State(api): State<Api>) -> Answer {
     let mut report = found(&api, None).await?;
     let new = report.picked(&[])?;
     report.choose(&new);
+    for server in &mut report.servers {
+        server.stays = server.why_it_stays();
+    }
     ok(&report)
 }
 
@@ -188,24 +205,43 @@ async fn take_over(State(api): State<Api>, Sent(mut picked): Sent<Picked>) -> An
     ok(&add_chosen(&api, report, picked.is_held, picked.keeps_secrets).await?)
 }
 
-/// Imports what a client's file has and is not here yet, and removes all of it that is here from the file then.
-async fn move_here(State(api): State<Api>, Path(client): Path<String>) -> Answer {
+/// Imports what a client's file has and is not here yet, and removes all of it that is here from the file then. What stays in the file is
+/// not imported, and nothing is imported where nothing could be removed.
+async fn move_here(
+    State(api): State<Api>,
+    Path(client): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let mut given: MoveBody = body_or_default(body)?;
     let client = known(&client)?;
     let mut report = found(&api, Some(client)).await?;
     let new = report.picked(&[])?;
     report.choose(&new);
-    let mut report = add_chosen(&api, report, false, true).await?;
-    let moving = with_files(&api, move |files, api| {
+    report.fill_placeholders(|name, one| given.values.get_mut(name)?.remove(&one.place));
+    report.leave_what_stays();
+    let mut report = moved_out(&api, report, client, true).await?;
+    if let Some(why) = report.leave_unmovable() {
+        let error = format!("nothing was moved: {why}");
+        let hint = "GET /api/v1/clients shows whether the client is connected.";
+        return Err(Failure::new(ErrorCode::ClientUnchanged, error, hint));
+    }
+    let report = add_chosen(&api, report, false, true).await?;
+    ok(&moved_out(&api, report, client, false).await?)
+}
+
+async fn moved_out(
+    api: &Api,
+    mut report: ImportReport,
+    client: Client,
+    dry_run: bool,
+) -> Answer<ImportReport> {
+    let moving = with_files(api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
-        move_out(
-            &mut report,
-            (&home_places(files)?, &us),
-            |server| server.client == client,
-            false,
-        );
+        let places = (&home_places(files)?, &us);
+        move_out(&mut report, places, |server| server.client == client, dry_run);
         Ok(report)
     });
-    ok(&moving.await?)
+    moving.await
 }
 
 async fn put_back(State(api): State<Api>, Path(client): Path<String>) -> Answer {

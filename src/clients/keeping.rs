@@ -124,6 +124,10 @@ impl ImportReport {
             if !blanks.is_empty() {
                 server.look();
             }
+            // What was given is none, whatever it looks like.
+            if server.chosen {
+                server.placeholders.clear();
+            }
         }
     }
 

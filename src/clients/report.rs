@@ -151,7 +151,7 @@ pub struct FoundServer {
     /// What will stop it from starting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
-    /// Why it stays in the client's file, although your configuration has it.
+    /// Why a move leaves it in the client's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stays: Option<String>,
     /// Whether its file is a project's, which others may share.
@@ -349,6 +349,39 @@ impl ImportReport {
             Some((at, server.new_name()?.to_owned(), entry))
         });
         entries.collect()
+    }
+
+    /// Leaves those that would stay in their client's file to their client alone.
+    pub fn leave_what_stays(&mut self) {
+        for server in self
+            .servers
+            .iter_mut()
+            .filter(|server| server.chosen || server.error.is_some())
+        {
+            server.stays = server.error.take().or_else(|| server.why_it_stays());
+            server.chosen &= server.stays.is_none();
+        }
+    }
+
+    /// Does so with those whose file a move cannot change, as a dry run of it found; why nothing would move, where that is so.
+    pub fn leave_unmovable(&mut self) -> Option<String> {
+        let unmoved = |file: &str| {
+            let mut moved = self.moved.iter();
+            moved.find(|moved| moved.file == file)?.error.clone()
+        };
+        for server in self.servers.iter_mut().filter(|server| server.chosen) {
+            server.stays = unmoved(&server.file);
+            server.chosen = server.stays.is_none();
+        }
+        if self.moved.iter().any(|moved| moved.error.is_none()) {
+            return None;
+        }
+        let error = self.moved.iter().find_map(|moved| moved.error.clone());
+        let stays = |server: &FoundServer| {
+            let why = server.stays.as_ref()?;
+            Some(format!("{}: {why}", server.written_name))
+        };
+        error.or_else(|| self.servers.iter().find_map(stays))
     }
 
     /// Notes what came of adding one.

@@ -86,7 +86,7 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await here.rest("POST", "/clients/cursor/disconnect", {});
   await go("/ui/clients");
   await page.getByText(/; mcpproxy also has .*, so (it starts|they start) twice/).waitFor();
-  await page.getByRole("button", { name: "Move 2 servers from Cursor" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: /^Move / }).count(), 0, "Cursor would have no servers");
   for (const name of await names()) await here.rest("DELETE", `/servers/${name}`);
   await go("/ui/add");
   await page.getByRole("checkbox", { name: "my-notes" }).uncheck();
@@ -360,6 +360,35 @@ test("an import asks for the value of a placeholder, and imports nothing without
   await page.locator("#toast", { hasText: "Imported 1 server" }).waitFor();
   assert.doesNotMatch(here.text(), /YOUR_TOKEN/);
   assert.match(here.text(), /keyring:wiki-WIKI_TOKEN/);
+  await close();
+  await here.end();
+});
+
+test("a move leaves a server without its value to its client, and imports nothing from a client that is not connected", async () => {
+  const here = await furnished({ entries: () => ({}) });
+  putServers(here, ".cursor/mcp.json", { rooms: lacks(here, "ROOMS_TOKEN"), "my notes": { url: "http://127.0.0.1:9/mcp" }, us: { url: `${here.base}/mcp` } });
+  putServers(here, ".gemini/settings.json", { wiki: lacks(here, "WIKI_TOKEN") });
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  const names = async () => (await here.rest("GET", "/servers")).servers.map((one) => one.name).sort();
+  const theirs = () => Object.keys(JSON.parse(here.read(".cursor/mcp.json")).mcpServers);
+  await go("/ui/clients");
+  assert.equal(await page.getByRole("button", { name: /^Move .* from Gemini CLI/ }).count(), 0);
+  await assert.rejects(here.rest("POST", "/clients/gemini-cli/move", { values: { wiki: { "env.WIKI_TOKEN": "x" } } }), /409 [^]*is not connected/);
+  assert.deepEqual(await names(), []);
+  const sure = page.getByRole("group", { name: "Move servers from Cursor?" });
+  await page.getByRole("button", { name: "Move 2 servers from Cursor" }).click();
+  await sure.getByLabel("ROOMS_TOKEN").waitFor();
+  await isSoundEverywhere(who, "a move with a placeholder", "clients-move");
+  await sure.getByRole("button", { name: "Move 2 servers" }).click();
+  await page.locator("#toast", { hasText: "Moved 1 server to mcpproxy. Restart Cursor. Not moved: rooms." }).waitFor();
+  assert.deepEqual([await names(), theirs()], [["my-notes"], ["rooms", "us"]]);
+  await page.getByRole("button", { name: "Move 1 server from Cursor" }).click();
+  await sure.getByLabel("ROOMS_TOKEN").fill("r00ms-s3cret-value");
+  await sure.getByRole("button", { name: "Move 1 server" }).click();
+  await eventually("the move", async () => (await names()).length === 2 && theirs().join() === "us");
+  assert.doesNotMatch(here.text(), /YOUR_TOKEN/);
+  assert.match(here.text(), /keyring:rooms-ROOMS_TOKEN/);
   await close();
   await here.end();
 });

@@ -1,6 +1,7 @@
 // AI clients of this person, and our entry in their files: what would change is shown before it is written, and can be taken back.
 
 import { Failure, ask, part, post, remove, undoChanges } from "./api.js";
+import { blanks } from "./blanks.js";
 import { h } from "./dom.js";
 import { acting, button, cell, failed, go, head, labelled, row, state, table, toast, undoneWords } from "./parts.js";
 import { ago, at, count, number, said, sentence, some } from "./words.js";
@@ -28,6 +29,7 @@ export function clients(frame) {
   /** The client whose change is looked at: `{client, verb, change}`. */
   let looking = null;
   let isAll = false;
+  const blank = blanks("m");
   /** Servers that a client starts itself and that can be moved here, by client. Files are looked at once for each visit. */
   let own = null;
 
@@ -58,19 +60,24 @@ export function clients(frame) {
   /** Those of them that are here, too. */
   const twiceOf = (one) => ownOf(one).filter((server) => server.outcome === "same");
 
+  /** Those that can leave its file: of one with a placeholder that shows once its value is there. */
+  const movable = (one) => ownOf(one).filter((server) => !server.stays || server.placeholders?.length);
+
   /** Its servers are started here alone from then on. */
   const move = (one) => act(one.client, async () => {
+    const { id, moved = [], servers } = await post(`clients/${part(one.client)}/move`, { values: blank.given(movable(one)) }, { patience: 90_000 });
     looking = null;
-    const { id, moved = [], servers } = await post(`clients/${part(one.client)}/move`, undefined, { patience: 90_000 });
+    blank.clear();
     await Promise.all([readOwn(), load()]);
-    const wrong = [...moved, ...servers].find((row) => row.error ?? row.stays);
+    const wrong = [...moved, ...servers].find((row) => row.error);
     const names = moved.filter((row) => !row.error).flatMap((row) => row.servers);
-    if (names.length) toast(`Moved ${count(names.length, "server")} to mcpproxy. ${one.connected ? "Restart" : "Connect"} ${one.title}.`, () => act(one.client, async () => {
+    const stay = servers.filter((row) => row.stays).map((row) => row.written_name);
+    if (names.length) toast(`Moved ${count(names.length, "server")} to mcpproxy. Restart ${one.title}.${stay.length ? ` Not moved: ${some(stay, 3)}.` : ""}`, () => act(one.client, async () => {
       const back = id ? await undoChanges([id]) : (await remove(`clients/${part(one.client)}/move`)).put_back;
       await Promise.all([readOwn(), load()]);
       toast(undoneWords("Undone", back));
     }));
-    if (wrong) throw new Failure(200, { error: `Not moved: ${wrong.error ?? `${wrong.written_name}, ${wrong.stays}`}`, code: "client_unchanged", hint: "" });
+    if (wrong) throw new Failure(200, { error: `Not moved: ${wrong.error}`, code: "client_unchanged", hint: "" });
   });
 
   const send = (client, verb, body) => post(`clients/${part(client)}/${verb}`, body);
@@ -137,7 +144,9 @@ export function clients(frame) {
     const next = (...words) => h("div.sub", "Next: ", words);
     if (isRefused(one)) return [state("err", "Refused"), ["The client’s file has no token.", next("give the client a token")]];
     const starts = ownOf(one).map((server) => server.written_name);
-    const twice = starts.length ? [`The client also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " to mcpproxy, which starts each server once for all clients")] : null;
+    const can = movable(one);
+    const them = can.length < starts.length ? `${number(can.length)} of them` : starts.length === 1 ? "it" : "them";
+    const twice = starts.length ? [`The client also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", can.length ? next("move ", them, " to mcpproxy, which starts each server once for all clients") : h("div.sub", said(starts[0]), " stays in the file: ", sentence(ownOf(one)[0].stays))] : null;
     if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["The client’s file names mcpproxy, but the client has not connected yet.", next("restart the client; it reads the file only when it starts")]];
     if (isSeen(one)) return [session(programsOf(one)), "The client connects, but this file does not name mcpproxy."];
     if (one.error) return [state("err", "Not connected"), [h("span.bad", "mcpproxy cannot use the client’s file: ", sentence(one.error)), next("correct the file, then look again")]];
@@ -152,9 +161,10 @@ export function clients(frame) {
     const last = lastCall(one);
     const calls = programsOf(one).reduce((sum, program) => sum + program.calls, 0);
     const verb = one.connected ? "disconnect" : "connect";
+    const can = movable(one).length ? `Move ${count(movable(one).length, "server")}` : "";
     const press = isBusy ? h("span.wait", { role: "status" }, "Looking…")
       : looking?.client === one.client ? null
-      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : (one.connected ? ownOf : twiceOf)(one).length ? button(`Move ${count(ownOf(one).length, "server")}`, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `Move ${count(ownOf(one).length, "server")} from ${one.title}` }) : null, " ", one.error && !one.connected ? button("Look again", () => act(one.client, load), "btn small", { "aria-label": `Look again: ${one.title}` }) : button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
+      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : one.connected && can ? button(can, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `${can} from ${one.title}` }) : one.connected && ownOf(one).length ? go("Show them", "/ui/add#import", "btn small") : null, " ", one.error && !one.connected ? button("Look again", () => act(one.client, load), "btn small", { "aria-label": `Look again: ${one.title}` }) : button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
     const rows = [row(`client ${one.client}`, [
       head("grow", said(one.title)),
       cell("", is),
@@ -169,12 +179,13 @@ export function clients(frame) {
 
   /** What becomes of each of its own servers. */
   function moving(one) {
-    const servers = ownOf(one);
+    const servers = movable(one);
     const keep = button("Keep them", () => { looking = null; frame.paint(); });
-    const line = (server) => h("li", h("b", said(server.written_name)), " ", h("code", said(server.starts)), " ", h("span.dim", server.outcome === "same" ? ["mcpproxy already has it, as ", said(server.name)] : "mcpproxy imports it"));
+    const fate = (server) => (!servers.includes(server) ? ["stays in the file: ", sentence(server.stays)] : server.outcome === "same" ? ["mcpproxy already has it, as ", said(server.name)] : server.placeholders?.length ? "mcpproxy imports it with your value; without one, it stays in the file" : "mcpproxy imports it");
+    const line = (server) => h("li", h("b", said(server.written_name)), " ", h("code", said(server.starts)), " ", h("span.dim", fate(server)), servers.includes(server) ? blank.fields(server) : null);
     return h("div.confirm", { role: "group", "aria-label": `Move servers from ${one.title}?` },
       h("div", h("b", `Remove ${count(servers.length, "server")} from ${short(one.file)}?`), h("br"), h("span.soft", "mcpproxy then starts each server once for all clients. mcpproxy keeps a backup of the file; Undo puts the servers back.")),
-      keep, button(`Move ${count(servers.length, "server")}`, () => move(one), "btn primary", { "data-write": "" }), h("ul.whole.small", servers.map(line)));
+      keep, button(`Move ${count(servers.length, "server")}`, () => move(one), "btn primary", { "data-write": "" }), h("ul.whole.small", ownOf(one).map(line)));
   }
 
   function change() {
