@@ -140,7 +140,8 @@ impl Planning<'_> {
             row.entry.clone_from(&known.entry);
             return Ok(());
         }
-        let (name, renamed) = self.name(client, server, &carried.entry);
+        let own_ending = (row.file != "-").then(|| format!("-{}", client.id()));
+        let (name, renamed) = self.name(own_ending, server, &carried.entry);
         if let Some(fault) = config::entry_fault(&name, &carried.entry, self.us) {
             return Err(fault.text);
         }
@@ -196,9 +197,10 @@ impl Planning<'_> {
         same.min_by_key(|(_, differing)| differing.len())
     }
 
+    /// Its name here. Where that is taken, it ends in its client, or in a number, which what was pasted has from the beginning.
     fn name(
         &self,
-        client: Client,
+        own_ending: Option<String>,
         server: &ClientServer,
         entry: &Map<String, Value>,
     ) -> (ServerName, Option<String>) {
@@ -222,13 +224,11 @@ impl Planning<'_> {
             return (wanted, why);
         }
         let why = format!("a server named {wanted:?} already exists");
-        let mut name = ServerName::made_of(wanted.as_str(), &format!("-{}", client.id()));
-        let mut n = 1;
-        while is_taken(&name) {
-            n += 1;
-            name = ServerName::made_of(wanted.as_str(), &format!("-{n}"));
-        }
-        (name, Some(why))
+        let numbers = (2..).map(|n: u32| format!("-{n}"));
+        let endings = own_ending.into_iter().chain(numbers);
+        let mut names = endings.map(|ending| ServerName::made_of(wanted.as_str(), &ending));
+        let name = names.find(|name| !is_taken(name));
+        (name.unwrap_or(wanted), Some(why))
     }
 }
 

@@ -83,6 +83,8 @@ test("fragments, commands and links are understood, and prose is not", async () 
   await page.waitForURL(/\/ui\/servers\/mine$/);
   await page.locator(".tags", { hasText: "Ready" }).waitFor();
   await go("/ui/add");
+  await field.fill('{ "mine": { "command": "node" } }');
+  await page.getByRole("checkbox", { name: "mine-2", exact: true }).waitFor();
   await field.fill("please add the server");
   await page.locator(".note.err").waitFor();
   assert.doesNotMatch(await page.locator(".note.err").innerText(), /invalid_arguments/);
