@@ -7,7 +7,7 @@ use super::{
     Client, FoundFile,
     fault::FileFault,
     formats::FileFormat,
-    pasted_lines::{is_address, server_of},
+    pasted_lines::{is_address, is_installation, server_of},
     rows::CLIENTS,
     servers::{self, Scope},
 };
@@ -15,7 +15,19 @@ use crate::config;
 
 /// The servers in a pasted text; one without a name gets this one, or one made of what it starts.
 pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFault> {
-    let root = root_of(text.trim(), name)?;
+    let root = root_of(text.trim(), name).or_else(|fault| {
+        let mut blocks = blocks(text);
+        let found = blocks.find_map(|block| root_of(block.trim(), name).ok());
+        let installs = "the command installs a program; paste the command that starts it";
+        let is_installed = text.lines().any(is_installation);
+        found.ok_or_else(|| {
+            if is_installed {
+                FileFault::new(installs)
+            } else {
+                fault
+            }
+        })
+    })?;
     let client = Client::of_content(&root);
     let mut servers = servers::all(client, &root, &Scope::User)?;
     if let ([server], Some(name)) = (&mut servers[..], name) {
@@ -38,6 +50,10 @@ fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
         return Ok(given(found.name.as_deref(), &found.entry));
     }
     if is_address(&text) && !text.contains(char::is_whitespace) {
+        if is_page(&text) {
+            let why = "the URL is the page of a project; paste what its README gives";
+            return Err(FileFault::new(why));
+        }
         return Ok(given(None, &json!({ "url": text })));
     }
     if text.starts_with("[mcp_servers") {
@@ -49,7 +65,8 @@ fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
         Err(mistake) if text.starts_with('"') => {
             config::json_of(&format!("{{{text}}}")).map_err(|_| FileFault::from(mistake))?
         }
-        Err(mistake) => return Err(mistake.into()),
+        Err(mistake) if text.starts_with(['{', '[']) => return Err(mistake.into()),
+        Err(_) => return Err(FileFault::new("no MCP server can be read from the text")),
     };
     let Value::Object(members) = &value else {
         return Err(FileFault::new("the text has no MCP server"));
@@ -87,6 +104,24 @@ fn has_list(members: &Map<String, Value>) -> bool {
 fn is_entry(value: &Value) -> bool {
     let keys = ["command", "cmd", "url", "serverUrl", "httpUrl", "uri"];
     keys.iter().any(|key| value.get(key).is_some())
+}
+
+/// Parts of a page that may each be what it gives: what stands in fences, a command there, and what stands in braces.
+fn blocks(text: &str) -> impl Iterator<Item = &str> {
+    let fenced = text.split("```").skip(1).step_by(2);
+    let fenced = fenced.filter_map(|block| Some(block.split_once('\n')?.1));
+    let lines = fenced.clone().flat_map(str::lines);
+    let commands = lines.filter(|line| server_of(line.trim()).is_some());
+    let whole = move |open: usize| text.get(open..=text.rfind('}')?);
+    let opens = [text.find("\n{"), text.find('{')].into_iter().flatten();
+    fenced.chain(commands).chain(opens.filter_map(whole))
+}
+
+/// Whether an address is a page for people, of a project that may have a server.
+fn is_page(url: &str) -> bool {
+    let uri = url.parse::<http::Uri>().ok();
+    let host = uri.as_ref().and_then(http::Uri::host);
+    host.is_some_and(|host| ["github.com", "www.npmjs.com", "pypi.org"].contains(&host))
 }
 
 /// A block of Markdown without its fence.
@@ -200,6 +235,22 @@ mod tests {
         check("claude mcp add acme -- npx -y @acme/mcp", &["acme"]);
         check("[mcp_servers.a]\ncommand = \"x\"", &["a"]);
         check("http://127.0.0.1:3000/mcp", &["server"]);
+        let json = r#"{"mcpServers": {"a": {"command": "x", "args": []}}}"#;
+        let install = "npm install -g x";
+        check(
+            &format!("# A\n\nUse it:\n\n```json\n{json}\n```\nDone."),
+            &["a"],
+        );
+        check(&format!("Add this to your `x.json`:\n{json}"), &["a"]);
+        check(&format!("Replace {{it}}:\n{json}\nDone."), &["a"]);
+        check(
+            &format!("```sh\n{install}\n```\nthen\n```sh\nuvx mcp-server-time\n```"),
+            &["time"],
+        );
+        check(
+            &format!("```\n{install}\nuvx mcp-server-time\n```"),
+            &["time"],
+        );
         let found = read(r#"{"command": "x"}"#, Some("mine")).expect("a server");
         assert_eq!(found.servers[0].name, "mine");
     }
@@ -213,8 +264,21 @@ mod tests {
             r#"{"a": 1}"#,
             "add the server x",
             r#"{"mcpServers": 7}"#,
+            "# A\n\n```json\n\"a\": { \"command\": \"x\" \"b\" }\n```",
         ] {
             read(text, None).expect_err(text);
         }
+        let installed = [
+            "npm install -g @x/y",
+            "Run:\n```\n$ pip install y\n```",
+            "uv tool install y",
+            "npx -y @x/cli install @y/z --client claude",
+        ];
+        for text in installed {
+            let why = read(text, None).expect_err(text).to_string();
+            assert!(why.contains("paste the command that starts it"), "{why}");
+        }
+        let page = read("https://github.com/github/github-mcp-server", None).expect_err("a page");
+        assert!(page.to_string().contains("README"), "{page}");
     }
 }

@@ -19,6 +19,12 @@ const RUNNERS: [&str; 16] = [
     "docker", "podman", "go", "cargo",
 ];
 
+/// Others that install programs.
+const INSTALLERS: [&str; 7] = ["npm", "pip", "pip3", "brew", "apt", "apt-get", "git"];
+
+/// The words by which they and runners do so.
+const INSTALLING: [&str; 5] = ["install", "i", "add", "pull", "clone"];
+
 /// Commands that add a server to a client: `claude mcp add NAME -- …`.
 const ADDING: [&[&str]; 4] = [
     &["claude", "mcp"],
@@ -68,7 +74,7 @@ fn command(words: &[String]) -> Option<LineServer> {
     let is_path = ["/", "./", "../", "~/"]
         .iter()
         .any(|begin| program.starts_with(begin));
-    if !is_path && !RUNNERS.contains(&program.as_str()) {
+    if !is_path && !RUNNERS.contains(&program.as_str()) || installs(line) {
         return None;
     }
     let mut env = Map::new();
@@ -76,6 +82,19 @@ fn command(words: &[String]) -> Option<LineServer> {
     let mut entry = json!({ "command": program, "args": args });
     put(&mut entry, "env", env);
     Some(LineServer { name: None, entry })
+}
+
+/// Whether a line installs a program and starts none.
+pub(super) fn is_installation(line: &str) -> bool {
+    words_of(line.trim_matches(['$', '`', ' '])).is_some_and(|words| installs(&words))
+}
+
+fn installs(words: &[String]) -> bool {
+    let mut plain = words.iter().map(String::as_str);
+    let is_one = |program| INSTALLERS.contains(&program) || RUNNERS.contains(&program);
+    let can = plain.next().is_some_and(is_one);
+    let mut verbs = plain.filter(|word| !word.starts_with('-')).take(2);
+    can && verbs.any(|word| INSTALLING.contains(&word))
 }
 
 /// What stands behind `add`: options, a name, and an address or a command. What stands behind the name and is no option ends them.

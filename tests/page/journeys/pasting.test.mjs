@@ -64,6 +64,7 @@ test("fragments, commands and links are understood, and prose is not", async () 
     ["npx -y @scope/five-mcp", "five"],
     ["https://mcp.six.example/mcp", "six"],
     ["[mcp_servers.seven]\ncommand = \"node\"", "seven"],
+    ["# Nine\n\nAdd this to your `mcp.json`:\n\n```json\n{ \"mcpServers\": { \"nine\": { \"command\": \"node\" } } }\n```\nDone.", "nine"],
     ["cursor://anysphere.cursor-deeplink/mcp/install?name=eight&config=eyJjb21tYW5kIjoibnB4In0=", "eight"],
   ]) {
     await field.fill(text);
@@ -85,6 +86,8 @@ test("fragments, commands and links are understood, and prose is not", async () 
   await go("/ui/add");
   await field.fill('{ "mine": { "command": "node" } }');
   await page.getByRole("checkbox", { name: "mine-2", exact: true }).waitFor();
+  await field.fill("npm install -g @scope/ten-mcp");
+  await page.locator(".note.err", { hasText: "paste the command that starts it" }).waitFor();
   await field.fill("please add the server");
   await page.locator(".note.err").waitFor();
   assert.doesNotMatch(await page.locator(".note.err").innerText(), /invalid_arguments/);
