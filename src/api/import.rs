@@ -223,7 +223,7 @@ async fn move_here(
     if let Some(why) = report.leave_unmovable() {
         let error = format!("nothing was moved: {why}");
         let hint = "GET /api/v1/clients shows whether the client is connected.";
-        return Err(Failure::new(ErrorCode::ClientUnchanged, error, hint));
+        return Err(Failure::new(ErrorCode::ClientUnchanged, error, hint).into());
     }
     let report = add_chosen(&api, report, false, true).await?;
     ok(&moved_out(&api, report, client, false).await?)
@@ -238,7 +238,12 @@ async fn moved_out(
     let moving = with_files(api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
         let places = (&home_places(files)?, &us);
-        move_out(&mut report, places, |server| server.client == client, dry_run);
+        move_out(
+            &mut report,
+            places,
+            |server| server.client == client,
+            dry_run,
+        );
         Ok(report)
     });
     moving.await

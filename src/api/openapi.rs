@@ -186,7 +186,7 @@ fn description_of_answers(
         let named = name.and_then(|name| written.definitions().get(name));
         named.unwrap_or(one)["description"].as_str().map(as_step)
     });
-    let descriptions = Vec::from_iter(descriptions);
+    let descriptions: Vec<_> = descriptions.collect();
     (!descriptions.is_empty()).then(|| sentence(descriptions.join(", or ")))
 }
 

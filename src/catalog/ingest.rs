@@ -11,7 +11,7 @@ use self::lookups::Lookups;
 use super::{
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
-    uri_templates::LooseTemplate,
+    uri_templates::{LooseTemplate, literal_length},
 };
 use crate::{
     runtime::{quick_map::QuickMap, sync::Guarded},
@@ -185,6 +185,15 @@ pub struct Template {
     /// Detects a change of its texts.
     pub texts: Fingerprint,
     pub(super) loose: LooseTemplate,
+}
+
+/// The one of these templates that describes a URI most closely: it has the most literal text. Of those that are equally close the one that
+/// ranks highest counts.
+pub fn closest_template<'a, R: Ord>(
+    templates: impl Iterator<Item = &'a Template>,
+    rank: impl Fn(&Template) -> R,
+) -> Option<&'a Template> {
+    templates.max_by_key(|one| (literal_length(&one.uri_template), rank(one)))
 }
 
 impl ServerCatalog {

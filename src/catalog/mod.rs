@@ -32,7 +32,9 @@ pub use definitions::ListedDefinition;
 pub use difference::{Difference, OwnDifference};
 pub use handle::Catalog;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
-pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
+pub use ingest::{
+    Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool, closest_template,
+};
 pub use offered_uris::{OfferedTemplate, Owner};
 pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, SeenSnapshot};
 pub use pinning::{
@@ -44,5 +46,5 @@ pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
 pub use task::CatalogTask;
 pub use task::KnownServer;
-pub use uri_templates::{ComparedUri, closest_template, fits, literal_length};
+pub use uri_templates::{ComparedUri, fits, literal_length};
 pub use withdrawal::{ApprovalWithdrawal, withdraw_in_files};

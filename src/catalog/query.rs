@@ -300,13 +300,13 @@ mod tests {
         let query = check(&"\"lorem ipsum\" ".repeat(140), 1, 0, false);
         assert_eq!(query.words, "lorem ipsum");
         check(&"\"Lorem Ipsum\" \"lorem-ipsum\"".repeat(2), 1, 0, false);
-        let many = |form: fn(usize) -> String| (0..12).map(form).collect::<String>();
-        let query = check(&many(|i| format!("\"a{i} b\" ")), 8, 0, true);
+        let many = |n, form: fn(usize) -> String| (0..n).map(form).collect::<String>();
+        let query = check(&many(12, |i| format!("\"a{i} b\" ")), 8, 0, true);
         assert!(query.words.ends_with("a11 b"), "the others are words");
-        let eight: String = (0..8).map(|i| format!("\"a{i} b\" ")).collect();
+        let eight = many(8, |i| format!("\"a{i} b\" "));
         check(&(eight + "\"\""), 8, 0, false);
         check(&"github: ".repeat(20), 0, 1, false);
-        let query = check(&many(|i| format!("time:a{i} ")), 0, 8, true);
+        let query = check(&many(12, |i| format!("time:a{i} ")), 0, 8, true);
         assert_eq!(query.words, "time:a8 time:a9 time:a10 time:a11");
         check(&"x".repeat(LONGEST_QUERY), 0, 0, false);
         let query = check(&"ä".repeat(LONGEST_QUERY + 1), 0, 0, true);

@@ -1,6 +1,5 @@
 //! Which URIs a template describes, and which spellings of a URI a server may take for one. Pure; guesses, where it must, that they fit.
 
-use super::Template;
 use crate::text::visible::uris;
 
 /// The literal parts of a URI template, between its expressions.
@@ -66,15 +65,6 @@ impl<'a> ComparedUri<'a> {
             loose: folded_uri(uri),
         }
     }
-}
-
-/// The one of these templates that describes a URI most closely: it has the most literal text. Of those that are equally close the one that
-/// ranks highest counts.
-pub fn closest_template<'a, R: Ord>(
-    templates: impl Iterator<Item = &'a Template>,
-    rank: impl Fn(&Template) -> R,
-) -> Option<&'a Template> {
-    templates.max_by_key(|one| (literal_length(&one.uri_template), rank(one)))
 }
 
 /// What of a template stands for it where a server is lenient about the spelling of what it describes.

@@ -13,8 +13,10 @@ pub(super) struct Fixed {
     session_key: Option<Secret>,
 }
 
+type Differs = fn(&Fixed, &Fixed) -> bool;
+
 /// Their keys, and whether two daemons would begin with different values. The schema marks them.
-static SETTINGS: [(&str, fn(&Fixed, &Fixed) -> bool); 4] = [
+static SETTINGS: [(&str, Differs); 4] = [
     ("listen", |one, other| one.listen != other.listen),
     ("data_dir", |one, other| one.data_dir != other.data_dir),
     ("lock_file", |one, other| one.lock_file != other.lock_file),

@@ -47,12 +47,11 @@ pub(super) fn restore(
             let known = StoredList::of(values.map_or(&[], Vec::as_slice));
             let mut restored: Vec<Value> = Vec::with_capacity(elements.len());
             for (i, element) in elements.iter().enumerate() {
-                let value = match known.meant(i, element, restored.last()) {
-                    Some(value) => value,
-                    None => {
-                        let there = known.values.get(i).filter(|_| !hides_whole(element));
-                        restore(&format!("{place}[{i}]"), element, there, on_unknown)?
-                    }
+                let value = if let Some(value) = known.meant(i, element, restored.last()) {
+                    value
+                } else {
+                    let there = known.values.get(i).filter(|_| !hides_whole(element));
+                    restore(&format!("{place}[{i}]"), element, there, on_unknown)?
                 };
                 restored.push(value);
             }

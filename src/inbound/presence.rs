@@ -105,7 +105,7 @@ mod tests {
             }
         };
         tokio::select! {
-            () = presence.empty_for(Duration::from_secs(60)) => (),
+            () = presence.empty_for(Duration::from_mins(1)) => (),
             () = asking => (),
         }
         assert_eq!(start.elapsed().as_secs(), 60);

@@ -244,10 +244,11 @@ impl<B: Backing> Management<B> {
     pub fn server_details(&self, name: &str) -> Result<ServerDetails> {
         let settings = self.settings()?;
         let connections = self.0.connections(name);
+        let server = self.server(name)?;
         Ok(ServerDetails {
-            server: self.server(name)?,
+            log_file: self.log_file(&settings, &server).ok(),
+            server,
             entry: self.reviewed_entry(&settings, name).0,
-            log_file: self.log_file(&settings, name),
             in_flight: connections.in_flight,
             logged_in: connections.is_logged_in,
             unrecorded_failures: connections.all().map(|one| one.unrecorded_failures).sum(),
@@ -306,22 +307,20 @@ impl<B: Backing> Management<B> {
     /// Where the stderr of a server of the configuration goes.
     pub fn server_log_file(&self, name: &str) -> Result<PathBuf> {
         let row = self.server(name)?;
-        self.log_file(&self.settings()?, &row)
+        let settings = self.settings()?;
+        self.log_file(&settings, &row)
     }
 
     /// Where a server's stderr goes. A remote one has none here; one whose entry is broken may have written while it was sound.
     fn log_file(&self, settings: &Settings, row: &ServerRow) -> Result<PathBuf> {
         let name = &*row.name;
         let file = |name: &ServerName| process::server_log_file(self.0.data_dir(), name);
-        let found = match settings.servers.get(name) {
-            Some(entry) => {
-                let is_process = matches!(entry.transport, Transport::Stdio(_));
-                is_process.then(|| file(&entry.name))
-            }
-            None => {
-                let left = ServerName::parse(name).ok().map(|name| file(&name));
-                left.filter(|file| file.exists())
-            }
+        let found = if let Some(entry) = settings.servers.get(name) {
+            let is_process = matches!(entry.transport, Transport::Stdio(_));
+            is_process.then(|| file(&entry.name))
+        } else {
+            let left = ServerName::parse(name).ok().map(|name| file(&name));
+            left.filter(|file| file.exists())
         };
         found.ok_or_else(|| no_log(row))
     }

@@ -46,7 +46,7 @@ impl RpcError {
     pub fn is_readable(error: &Raw) -> bool {
         let [code, message] = error.look_up(["code", "message"]).map(|found| found.value);
         let is_whole = code.is_some_and(|code| code.read::<i64>().is_ok());
-        is_whole && message.is_some_and(|message| message.as_bytes().starts_with(b"\""))
+        is_whole && message.is_some_and(|message| message.string().is_some())
     }
 
     /// An error without data.

@@ -105,10 +105,21 @@ pub fn passes_on(command: &str, option: &str) -> bool {
 pub struct ListContext {
     /// The command, if it is one.
     command: String,
-    follows_passing: bool,
-    follows_name: bool,
-    follows_user_flag: bool,
+    before: Before,
     in_key: bool,
+}
+
+/// What the text before the next one introduces.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    #[default]
+    Nothing,
+    /// The name of a variable that a container gets.
+    VariableName,
+    /// A secret.
+    Secret,
+    /// A user, perhaps with a password.
+    User,
 }
 
 impl ListContext {
@@ -122,12 +133,23 @@ impl ListContext {
 
     /// Whether the next text is a secret because of those before it.
     pub fn hide(&mut self, text: &str) -> bool {
-        let is_secret =
-            self.follows_name || self.in_key || self.follows_user_flag && is_login(text);
-        self.follows_name =
-            is_secret_flag(text) || is_bare_name(text) && !self.follows_passing || announces(text);
-        self.follows_passing = passes_on(&self.command, text);
-        self.follows_user_flag = matches!(text, "-u" | "-U" | "--user" | "--proxy-user");
+        let is_secret = match self.before {
+            Before::Secret => true,
+            Before::User => self.in_key || is_login(text),
+            Before::Nothing | Before::VariableName => self.in_key,
+        };
+        self.before = if is_secret_flag(text)
+            || is_bare_name(text) && self.before != Before::VariableName
+            || announces(text)
+        {
+            Before::Secret
+        } else if passes_on(&self.command, text) {
+            Before::VariableName
+        } else if matches!(text, "-u" | "-U" | "--user" | "--proxy-user") {
+            Before::User
+        } else {
+            Before::Nothing
+        };
         if text.contains("-----") {
             let upper = text.to_ascii_uppercase();
             let (begin, end) = (upper.rfind("-----BEGIN"), upper.rfind("-----END"));
@@ -140,8 +162,8 @@ impl ListContext {
 
     /// Whether the next element, which is no text, is a secret in all its parts.
     pub fn hide_other(&mut self) -> bool {
-        let is_secret = self.follows_name || self.in_key;
-        (self.follows_name, self.follows_user_flag) = (false, false);
+        let is_secret = self.before == Before::Secret || self.in_key;
+        self.before = Before::Nothing;
         is_secret
     }
 }

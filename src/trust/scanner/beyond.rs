@@ -1,38 +1,20 @@
 //! Finds parameters that ask for what is none of a tool's business.
 
-use std::{cell::RefCell, collections::BTreeSet};
-
 use super::{
     Findings, Passage,
     Severity::{Hold, Remark},
     excerpt::excerpt,
-    fold::words_of_name,
+    passage::AskedBeyond,
     phrase::{Hint, Meaning},
 };
 
-/// Limit: parameters beyond the purpose that are counted.
-const ASKED: usize = 8;
-
-/// The parameters of a tool that are beyond its purpose, by their words. Texts are read through shared references, and note them on the way.
-#[derive(Default)]
-pub(super) struct AskedBeyond(RefCell<BTreeSet<String>>);
-
-impl AskedBeyond {
-    pub(super) fn note(&self, parameter: &str) {
-        let mut asked = self.0.borrow_mut();
-        if asked.len() < ASKED {
-            asked.insert(words_of_name(parameter));
-        }
-    }
-
-    /// Holds a tool that asks for several such things.
-    pub(super) fn read_all(self, findings: &mut Findings) {
-        let asked = Vec::from_iter(self.0.into_inner());
-        if asked.len() > 1 {
-            let names = asked.join(", ");
-            let names = excerpt(&names, 0..names.len());
-            findings.note("parameters.beyond_purpose", Hold, "/inputSchema", names);
-        }
+/// Holds a tool that asks for several such things.
+pub(super) fn read_all(asked: AskedBeyond, findings: &mut Findings) {
+    let asked = Vec::from_iter(asked.into_names());
+    if asked.len() > 1 {
+        let names = asked.join(", ");
+        let names = excerpt(&names, 0..names.len());
+        findings.note("parameters.beyond_purpose", Hold, "/inputSchema", names);
     }
 }
 

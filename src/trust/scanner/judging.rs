@@ -18,7 +18,7 @@ const DENIED_AFTER: usize = 10;
 const FORBIDDEN_WORDS: usize = 5;
 
 /// The phrases that count.
-pub(super) struct Judged<'a> {
+pub(super) struct CountedPhrases<'a> {
     pub(super) matches: Vec<Match>,
     /// The parameter that asks for something beyond the purpose.
     pub(super) asking: Option<&'a str>,
@@ -30,14 +30,14 @@ pub(super) fn judge<'a>(
     (place, kind): (&'a str, Kind),
     folded: &str,
     matches: &[Match],
-) -> Judged<'a> {
+) -> CountedPhrases<'a> {
     let denials: Vec<&Range<usize>> = matches
         .iter()
         .filter(|found| found.hint() == Some(Hint::Not))
         .map(|found| &found.range)
         .collect();
     let parameter = parameter_of(place).filter(|_| kind == Kind::Prose);
-    let mut judged = Judged {
+    let mut judged = CountedPhrases {
         matches: Vec::with_capacity(matches.len()),
         asking: None,
     };

@@ -148,7 +148,7 @@ impl Scanner {
         });
         annotations::read(definition, &mut findings);
         self.0.purpose = None;
-        std::mem::take(&mut self.0.asked).read_all(&mut findings);
+        beyond::read_all(std::mem::take(&mut self.0.asked), &mut findings);
         findings.done()
     }
 

@@ -1,11 +1,13 @@
 //! A text of a definition, as the rules read it.
 
-use std::cell::OnceCell;
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::BTreeSet,
+};
 
 pub(super) use super::kind::Kind;
 use super::{
-    beyond::AskedBeyond,
-    fold::fold,
+    fold::{fold, words_of_name},
     judging::judge,
     phrase::Topic,
     phrases::{Match, Phrases},
@@ -34,6 +36,26 @@ impl PassageReader {
         self.purpose
             .as_ref()
             .is_some_and(|purpose| purpose.is_about(topic))
+    }
+}
+
+/// Limit: parameters beyond the purpose that are counted.
+const BEYOND: usize = 8;
+
+/// The parameters of a tool that are beyond its purpose, by their words. Texts are read through shared references, and note them on the way.
+#[derive(Default)]
+pub(super) struct AskedBeyond(RefCell<BTreeSet<String>>);
+
+impl AskedBeyond {
+    pub(super) fn note(&self, parameter: &str) {
+        let mut names = self.0.borrow_mut();
+        if names.len() < BEYOND {
+            names.insert(words_of_name(parameter));
+        }
+    }
+
+    pub(super) fn into_names(self) -> BTreeSet<String> {
+        self.0.into_inner()
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
         ClientReach, ConnectError, InstanceScope, State, habits::Habits, state::GIVE_UP_AFTER,
         usage::Usage, wanted::Identity,
     },
-    wire::{LogLevel, RequestNumbers},
+    wire::{LogLevel, RequestNumbers, bridge::Sender},
 };
 
 /// Limit: requests to a worker that wait. It answers them as fast as it connects.
@@ -111,12 +111,12 @@ pub(in crate::upstream) struct Live {
 }
 
 impl Live {
-    /// Whether the server's level lets lines of this level through.
-    pub(super) fn logs_from(&self, level: LogLevel) -> bool {
-        self.log_level
-            .load()
-            .as_ref()
-            .is_some_and(|current| **current <= level)
+    /// The log level that this client wants, where the server's lets fewer lines through and can be set.
+    pub(super) fn lacks_log_level(&self, sender: &Sender<'_>) -> Option<LogLevel> {
+        let level = sender.log_level?;
+        let current = self.log_level.load();
+        let has_it = current.as_ref().is_some_and(|current| **current <= level);
+        (!has_it && self.catalog.load().takes_log_level()).then_some(level)
     }
 }
 

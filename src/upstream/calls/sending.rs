@@ -111,7 +111,8 @@ impl Upstream {
             }
             None => None,
         };
-        for first in [true, false] {
+        for maker in [Maker::Client, Maker::ClientAgain] {
+            let is_first = maker == Maker::Client;
             // Its client may know already what this connection is about to take in.
             let is_ahead = live.unread.is_any() && self.check_definition(admitted, &live).is_err();
             if live.unread.is_overdue() || is_ahead {
@@ -122,12 +123,7 @@ impl Upstream {
             if !self.enter(&live, outgoing) {
                 return Err(NotSent::Elsewhere);
             }
-            let log = match outgoing
-                .sender
-                .log_level
-                .filter(|level| !live.logs_from(*level))
-                .filter(|_| live.catalog.load().takes_log_level())
-            {
+            let log = match live.lacks_log_level(&outgoing.sender) {
                 Some(level) => Box::pin(self.log_from(level, &outgoing.sender, &live)).await,
                 None => None,
             };
@@ -146,11 +142,6 @@ impl Upstream {
             }
             let sent = {
                 let (link, params) = (&live.link, params.as_ref());
-                let maker = if first {
-                    Maker::Client
-                } else {
-                    Maker::ClientAgain
-                };
                 // Pinned where it begins: whatever takes it by value would keep it once more.
                 let sending = pin!(link.call(number, method, params, mirrored, maker));
                 // Over HTTP nothing may come back before the answer, and that may never come.
@@ -178,7 +169,7 @@ impl Upstream {
                         slot,
                     });
                 }
-                Err(error) if first && error.is_undelivered() => {
+                Err(error) if is_first && error.is_undelivered() => {
                     // The worker is gone only while shutting down; then the next line says so.
                     let suspect = Command::Suspect(live.incarnation);
                     let _ = Box::pin(self.0.commands.send(suspect)).await;
@@ -191,14 +182,11 @@ impl Upstream {
                 // Nothing was processed. What the server wants in headers stands in its definitions, and who has forgotten a session may
                 // be another version.
                 Err(error @ (LinkError::HeaderMismatch(_) | LinkError::SessionRenewed))
-                    if first =>
+                    if is_first =>
                 {
-                    tracing::debug!(server = %self.name(), %error, "the server is listed again: its definitions may have changed");
                     clock.hold(Instant::now());
                     outgoing.course.enter(CallStage::Waiting);
-                    let (done, listed) = oneshot::channel();
-                    let command = Command::Relist(live.incarnation, done);
-                    Box::pin(self.listed(command, listed, timeout)).await;
+                    Box::pin(self.list_again(&live, &error, timeout)).await;
                     clock.resume(Instant::now());
                 }
                 Err(error) => return Err(self.failure(&error).into()),
@@ -394,6 +382,14 @@ impl Upstream {
     async fn changes_read(&self, incarnation: u64, timeout: Duration) {
         let (done, listed) = oneshot::channel();
         let command = Command::ReadChanges(incarnation, done);
+        self.listed(command, listed, timeout).await;
+    }
+
+    /// Has the lists of a server read again, whose answer shows that its definitions may have changed.
+    async fn list_again(&self, live: &Live, error: &LinkError, timeout: Duration) {
+        tracing::debug!(server = %self.name(), %error, "the server is listed again: its definitions may have changed");
+        let (done, listed) = oneshot::channel();
+        let command = Command::Relist(live.incarnation, done);
         self.listed(command, listed, timeout).await;
     }
 

@@ -74,6 +74,7 @@ fn check_result(result: &Raw) {
             let shown = match bridge::answer_for(client, upstream, method::TOOLS_LIST, outcome) {
                 Ok(Outcome::Result(shown)) => shown,
                 Ok(Outcome::Error(error)) => panic!("a result became an error: {error:?}"),
+                Err(UnfitResult::NoError) => panic!("a result became an error"),
                 Err(UnfitResult::NoObject) => {
                     assert!(!result.is_object());
                     continue;
