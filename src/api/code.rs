@@ -57,7 +57,8 @@ fn answer_schema(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The body is the arguments of `code_execution`; the answer is what that gives, `{"ok", "value" | "error", "logs"?, "tool_calls"}`.
+/// The body is the arguments of `code_execution`; the answer is what that gives, `{"ok", "value" | "error", "logs"?, "tool_calls",
+/// "failed_calls"?}`.
 async fn run(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,

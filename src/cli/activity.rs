@@ -85,7 +85,7 @@ pub(super) struct ListActivity {
 
 #[derive(Debug, Args)]
 pub(super) struct ShowActivity {
-    /// The record's number in the list
+    /// The record's ID, as `activity list` shows it
     id: u64,
 }
 

@@ -62,6 +62,8 @@ struct Ended<'a> {
     logs: Vec<String>,
     #[serde(default)]
     tool_calls: usize,
+    #[serde(default)]
+    failed_calls: usize,
 }
 
 #[derive(Deserialize)]
@@ -133,8 +135,7 @@ fn read_input(given: &str) -> Done<Box<RawValue>> {
 }
 
 /// What helps a script that took too long; a model gives the time otherwise.
-const LONGER: &str =
-    "do less in one script, make independent calls with call_tools, or give a larger --timeout";
+const LONGER: &str = "do less in one script, or make independent calls with call_tools; if calls take the time, give a larger --timeout";
 
 fn show(body: &[u8], out: Output) -> Done {
     let ended: Ended<'_> = daemon_client::read("POST /api/v1/code", body)?;
@@ -143,6 +144,12 @@ fn show(body: &[u8], out: Output) -> Done {
     } else {
         for line in &ended.logs {
             out.note(line);
+        }
+        if ended.failed_calls > 0 && ended.error.is_none() {
+            out.note(&format!(
+                "{} of {} calls failed: `mcpproxy activity list` shows why; in the script, see `error` of each result",
+                ended.failed_calls, ended.tool_calls
+            ));
         }
         match ended.value.map(RawValue::get) {
             Some(text) if text.starts_with('"') => {

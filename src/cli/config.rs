@@ -129,7 +129,9 @@ async fn edit(files: &Files, out: Output) -> Done {
         _ => {
             let failure = CommandFailure::failed(format!("there is no editor {editor:?}"));
             let failure = failure.undone("nothing was changed");
-            return Err(failure.next("name your editor: `EDITOR=nano mcpproxy config edit`"));
+            return Err(
+                failure.next("name an installed editor: `VISUAL=nano mcpproxy config edit`")
+            );
         }
     }
     ConfigCheck { insecure: false }.run(files, out).await

@@ -60,8 +60,14 @@ fn matching() -> impl TypedValueParser<Value = Matching> {
 
 impl SearchTools {
     pub(super) async fn run(self, mut daemon: DaemonClient, out: Output) -> Done {
+        let words = self.query.join(" ");
+        if !words.contains(char::is_alphanumeric) {
+            let failure = CommandFailure::usage("the query has no words");
+            let failure = failure.undone("nothing was searched");
+            return Err(failure.next("for example: `mcpproxy tools search create issue`"));
+        }
         let query = [
-            ("q", Some(self.query.join(" "))),
+            ("q", Some(words)),
             ("match", Some(self.matching.as_str().to_owned())),
             ("server", self.server),
             ("limit", self.limit.map(|limit| limit.to_string())),

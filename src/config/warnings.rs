@@ -47,8 +47,16 @@ pub(super) fn warnings(settings: &Settings) -> Vec<Warning> {
 
 /// Warnings of a server that is not configured: a rule for a name that is misspelt does nothing.
 fn unknown_server(server: &str, servers: &[&str]) -> Option<String> {
-    let is_unknown = !servers.contains(&server);
-    is_unknown.then(|| format!("names the server {server:?}, which is not configured"))
+    if servers.contains(&server) {
+        return None;
+    }
+    let meant = match names::closest(server, servers.iter().copied()) {
+        Some(closest) => format!("; did you mean {closest:?}?"),
+        None => String::new(),
+    };
+    Some(format!(
+        "names the server {server:?}, which is not configured{meant}"
+    ))
 }
 
 /// Warnings of a pattern that matches nothing of these servers and none of these tools of ours.

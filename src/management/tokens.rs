@@ -444,12 +444,10 @@ fn failed(data_dir: &Path, error: &TokenError) -> Failure {
         TokenError::Unknown(name) => {
             let failure = failure(ErrorCode::UnknownToken, "Name an existing token.");
             let known = IssuedTokens::read(data_dir).unwrap_or_default();
-            match names::closest(name, known.iter().map(|token| &*token.name)) {
-                Some(close) => {
-                    failure.at_terminal(format!("did you mean `mcpproxy token revoke {close}`?"))
-                }
-                None => failure.with_step(NextStep::ShowTokens),
-            }
+            let closest = names::closest(name, known.iter().map(|token| &*token.name));
+            failure
+                .with_step(NextStep::ShowTokens)
+                .with_closest(closest)
         }
         TokenError::Wrong(_) => {
             failure(ErrorCode::InvalidArguments, "Correct that, then try again.")

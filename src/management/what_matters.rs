@@ -268,16 +268,16 @@ impl DefinitionChange {
             ChangeKind::NowDestructive => "Now declares itself destructive.".to_owned(),
             ChangeKind::NoLongerReadOnly => "No longer declares that it only reads.".to_owned(),
             ChangeKind::NowReadOnly => "Now declares that it only reads.".to_owned(),
-            ChangeKind::Annotations => format!("Other annotations changed: {names}."),
+            ChangeKind::Annotations => format!("Changed annotations: {names}."),
             ChangeKind::NewRequiredParameters => format!("New required {parameters} {names}."),
             ChangeKind::NewParameters => format!("New {parameters} {names}."),
             ChangeKind::NowRequired => format!("Now required: {parameters} {names}."),
             ChangeKind::RemovedParameters => format!("Removed {parameters} {names}."),
             ChangeKind::ChangedParameters => format!("Changed {parameters} {names}."),
-            ChangeKind::InputSchema => "Other parts of its input schema changed.".to_owned(),
+            ChangeKind::InputSchema => "Parts of its input schema changed.".to_owned(),
             ChangeKind::Description => format!("{} in its description.", self.new_characters()),
             ChangeKind::Instructions => format!("{} in the instructions.", self.new_characters()),
-            ChangeKind::Members => format!("Other parts changed: {names}."),
+            ChangeKind::Members => format!("Changed: {names}."),
             ChangeKind::Other => "Only the whole definition shows what changed.".to_owned(),
         }
     }
@@ -344,12 +344,12 @@ mod tests {
             (
                 r#","inputSchema":{"type":"object"}"#,
                 r#","inputSchema":{"type":"object","minProperties":1}"#,
-                "Other parts of its input schema changed. Nothing else changed, no findings.",
+                "Parts of its input schema changed. Nothing else changed, no findings.",
             ),
             (
                 r#","title":"A""#,
                 r#","title":"B""#,
-                "Other parts changed: `title`. Nothing else changed, no findings.",
+                "Changed: `title`. Nothing else changed, no findings.",
             ),
             (
                 "",

@@ -141,17 +141,23 @@ impl ApproveServer {
         let things = shown.things.iter().filter(|thing| self.means(thing));
         let dangerous = things.filter(|thing| looks_dangerous(&thing.findings));
         let is_everything = self.things.is_empty() && !self.instructions;
-        let entry = usize::from(is_everything && looks_dangerous(&shown.entry_findings));
-        let dangerous = dangerous.count() + entry;
+        let dangerous = dangerous.count();
+        let is_entry_dangerous = is_everything && looks_dangerous(&shown.entry_findings);
         let is_unseen = !shown.inspected;
-        if self.yes || (dangerous == 0 && !is_unseen) {
+        if self.yes || (dangerous == 0 && !is_entry_dangerous && !is_unseen) {
             return Ok(());
         }
         let name = &self.name;
-        let what = match dangerous {
-            0 => format!("{name:?} was never listed, so its tools are not known"),
-            1 => format!("1 of the definitions of {name:?} looks dangerous"),
-            several => format!("{several} of the definitions of {name:?} look dangerous"),
+        let definitions = match dangerous {
+            1 => "1 definition".to_owned(),
+            several => format!("{several} definitions"),
+        };
+        let what = match (is_entry_dangerous, dangerous) {
+            (false, 0) => format!("{name:?} was never listed, so its tools are not known"),
+            (false, 1) => format!("{definitions} of {name:?} looks dangerous"),
+            (false, _) => format!("{definitions} of {name:?} look dangerous"),
+            (true, 0) => format!("the entry of {name:?} looks dangerous"),
+            (true, _) => format!("the entry and {definitions} of {name:?} look dangerous"),
         };
         if out.asks(&format!("{what}; approve anyway?")) {
             return Ok(());

@@ -27,7 +27,7 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) env: RawVariables,
     /// The folder in which the server starts. A relative path is relative to the folder of this file.
     pub(in crate::config) cwd: Option<Text>,
-    /// Another spelling of cwd.
+    /// Another name for cwd.
     pub(in crate::config) working_dir: Option<Text>,
     /// The URL of a remote server.
     pub(in crate::config) url: Option<Text>,
@@ -40,9 +40,9 @@ pub(in crate::config) struct RawEntry {
     /// The transport. By default stdio for a command, http for a url, auto for a url that ends in /sse.
     #[serde(rename = "type")]
     pub(in crate::config) kind: Option<WrittenTransport>,
-    /// Another spelling of type.
+    /// Another name for type.
     pub(in crate::config) protocol: Option<WrittenTransport>,
-    /// Another spelling of type.
+    /// Another name for type.
     pub(in crate::config) transport: Option<WrittenTransport>,
     /// Whether agents can use the server.
     #[schemars(extend("default" = true))]
@@ -65,8 +65,9 @@ pub(in crate::config) struct RawEntry {
     /// When mcpproxy connects. `on_demand`: when a call needs the server, or to list its tools for the first time. `eager`: when the daemon
     /// starts; the connection then stays open.
     pub(in crate::config) start: Start,
-    /// Which clients share a connection. auto: all, until the server asks a client something, or logs while several share it. From then
-    /// on, each client that can answer or wants log lines has its own. shared: all. client: no two. workspace: those with the same roots.
+    /// Which clients share a connection. auto: all, until the server asks a client something, or until sharing would cost a client log
+    /// lines that it requested. From then on, each client that can answer or wants log lines has its own. shared: all. client: no two.
+    /// workspace: those with the same roots.
     pub(in crate::config) session_scope: SessionScope,
     /// How mcpproxy connects to a server that supports both eras of the protocol. legacy: with a handshake. modern: without. auto: with a
     /// handshake over stdio; over HTTP in the era of each client, if the server can do both at once, else without.

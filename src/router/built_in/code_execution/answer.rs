@@ -1,4 +1,6 @@
-//! What a client gets of a script: `{"ok", "value" | "error", "logs"?, "tool_calls"}`.
+//! What a client gets of a script: `{"ok", "value" | "error", "logs"?, "tool_calls", "failed_calls"?}`.
+
+use std::num::NonZero;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -14,6 +16,7 @@ pub(super) struct EndedScript {
     pub(super) end: ScriptEnd,
     pub(super) logs: Vec<String>,
     pub(super) tool_calls: usize,
+    pub(super) failed_calls: usize,
 }
 
 #[derive(Serialize)]
@@ -26,6 +29,8 @@ pub(super) struct ScriptAnswer<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     logs: &'a [String],
     tool_calls: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_calls: Option<NonZero<usize>>,
 }
 
 #[derive(Serialize)]
@@ -67,6 +72,7 @@ impl<'a> ScriptAnswer<'a> {
             error,
             logs: &ended.logs,
             tool_calls: ended.tool_calls,
+            failed_calls: NonZero::new(ended.failed_calls),
         }
     }
 

@@ -21,6 +21,7 @@ pub(super) struct Conversation<'a> {
     logs: Vec<String>,
     logged: usize,
     tool_calls: usize,
+    failed_calls: usize,
     /// What the script waits for, and where.
     waiting_for: Option<(String, CodePlace)>,
 }
@@ -33,6 +34,7 @@ impl<'a> Conversation<'a> {
             logs: Vec::new(),
             logged: 0,
             tool_calls: 0,
+            failed_calls: 0,
             waiting_for: None,
         }
     }
@@ -50,6 +52,7 @@ impl<'a> Conversation<'a> {
             end: checked(end),
             logs: self.logs,
             tool_calls: self.tool_calls,
+            failed_calls: self.failed_calls,
         }
     }
 
@@ -112,7 +115,8 @@ impl<'a> Conversation<'a> {
             let call = format!("{}:{}{others}", first.server, first.tool);
             (call, batch.at.clone())
         });
-        let results = self.calls.make(&calls, batch.max_parallel).await;
+        let (results, failed) = self.calls.make(&calls, batch.max_parallel).await;
+        self.failed_calls += failed;
         self.waiting_for = None;
         Ok(results)
     }

@@ -38,17 +38,19 @@ impl<'a> InnerCalls<'a> {
         }
     }
 
-    /// Makes these calls, a few at once, and gives the JSON of their outcomes, in their order. Of one that is wrong nothing is sent.
+    /// Makes these calls, a few at once, and gives the JSON of their outcomes, in their order, and how many failed. Of one that is wrong
+    /// nothing is sent.
     pub(super) async fn make(
         &self,
         calls: &[Result<InnerCall, String>],
         max_parallel: usize,
-    ) -> Vec<u8> {
+    ) -> (Vec<u8>, usize) {
         let at_once = max_parallel.clamp(1, limits::MAX_PARALLEL);
         let answering: Vec<BoxFuture<'_, CallAnswer>> =
             calls.iter().map(|call| self.answer(call)).collect();
         let mut answers = stream::iter(answering).buffered(at_once);
         let mut written = vec![b'['];
+        let mut failed = 0;
         let writing = async {
             while let Some(mut answer) = answers.next().await {
                 if written.len() > 1 {
@@ -58,12 +60,13 @@ impl<'a> InnerCalls<'a> {
                     answer = CallAnswer::too_large(answer.json.len());
                 }
                 written.extend_from_slice(&answer.json);
+                failed += usize::from(answer.failure.is_some());
                 self.progress.count(answer.failure.as_deref());
             }
         };
         self.progress.with_progress(Box::pin(writing)).await;
         written.push(b']');
-        written
+        (written, failed)
     }
 
     /// Makes a call, or refuses it.

@@ -109,6 +109,7 @@ fn define(settings: &Settings) -> Value {
                 },
                 "logs": { "type": "array", "items": { "type": "string" }, "description": "What it logged" },
                 "tool_calls": { "type": "integer", "description": "How many calls it asked for, refused ones included" },
+                "failed_calls": { "type": "integer", "description": "How many of them failed or were refused, if any" },
                 "cut": { "type": "string", "description": "How to read the rest of a value that was too long" },
             },
             "required": ["ok", "tool_calls"],
