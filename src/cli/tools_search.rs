@@ -7,7 +7,7 @@ use clap::{
 use serde::Deserialize;
 
 use super::{
-    Done, Output,
+    CommandFailure, Done, Output,
     mistake::whole_number,
     output,
     table::{name, text},

@@ -37,7 +37,7 @@ export function logView(name, first, chosen, isRemote) {
   /** What there is. A remote server has no log that could be followed. */
   async function load() {
     if (source || isPaused) return;
-    told = await ask(query(path, { lines: LINES })).catch((failure) => {
+    told = isRemote ? { lines: [] } : await ask(query(path, { lines: LINES })).catch((failure) => {
       if (failure.code === "no_log") return { lines: [] };
       throw failure;
     });
