@@ -1,13 +1,15 @@
 //! `mcpproxy code`: one script through the daemon, under the same limits and through the same gate as an agent's.
 
-use std::{fs::File, io, path::PathBuf};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{CommandFailure, Done, Location, Output, call, connection, mistake, output, progress};
-use crate::{config::json_mistake, daemon_client, storage};
+use super::{
+    CommandFailure, Done, Location, Output, connection, input::Input, mistake, output, progress,
+};
+use crate::{config::json_mistake, daemon_client};
 
 /// Run a JavaScript file that calls tools
 ///
@@ -99,17 +101,16 @@ impl CodeCommand {
     }
 
     fn code(&self) -> Done<String> {
-        let name = self.file.display();
         if self.file.as_os_str() == "-" {
-            return call::read_all(io::stdin().lock(), "the script", "stdin");
+            return Input::Stdin.read("the script");
         }
-        let file = File::open(&self.file).map_err(|error| {
-            let why = storage::in_words(&error);
-            CommandFailure::failed(format!("the script {name} cannot be read: {why}"))
-                .next("name a file with a script, or `-` to read it from stdin")
-        })?;
+        let file = Input::File {
+            path: &self.file,
+            called: format!("the script {}", self.file.display()),
+        };
         let step = "name a file with a script, or `-` to read it from stdin";
-        call::read_all(file, "the script", &name.to_string()).map_err(|failure| failure.next(step))
+        file.read("the script")
+            .map_err(|failure| failure.next(step))
     }
 }
 
@@ -117,12 +118,13 @@ impl CodeCommand {
 fn read_input(given: &str) -> Done<Box<RawValue>> {
     let text = match given.strip_prefix('@') {
         Some(path) => {
-            let file = File::open(path).map_err(|error| {
-                let why = storage::in_words(&error);
-                CommandFailure::failed(format!("the input {path:?} cannot be read: {why}"))
-                    .next("name a file with JSON, or give the JSON itself")
-            })?;
-            call::read_all(file, "the input", path)?
+            let file = Input::File {
+                path: Path::new(path),
+                called: format!("the input {path:?}"),
+            };
+            let step = "name a file with JSON, or give the JSON itself";
+            file.read("the input")
+                .map_err(|failure| failure.next(step))?
         }
         None => given.to_owned(),
     };

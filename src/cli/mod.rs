@@ -23,6 +23,7 @@ mod failure;
 mod follow;
 mod help;
 mod import;
+mod input;
 mod location;
 mod log_part;
 mod logs;

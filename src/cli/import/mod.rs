@@ -7,7 +7,7 @@ mod pick;
 mod trial;
 pub(super) mod values;
 
-use std::{collections::BTreeSet, io};
+use std::collections::BTreeSet;
 
 use clap::Args;
 use http::Method;
@@ -22,6 +22,7 @@ pub(super) use self::{
 use super::{
     CommandFailure, Done, Location, Output, connection,
     failure::{FAILED, USAGE},
+    input::Input,
     outcome, output,
     output::shell_word,
 };
@@ -96,7 +97,7 @@ impl ImportCommand {
         let mut daemon = connection::open_or_files(&files, out).await?;
         let is_pasted = self.from.iter().any(|word| word == "-");
         let mut report = if is_pasted {
-            let text = super::call::read_all(io::stdin().lock(), "the entry", "stdin")?;
+            let text = Input::Stdin.read("the entry")?;
             pasted(&files, &daemon, &text, None)?
         } else {
             let gathered = gather(&files, &daemon, &self.from);
@@ -249,7 +250,7 @@ pub(super) fn read_pasted(
     name: Option<&str>,
 ) -> Done<ImportReport> {
     let text = match text {
-        "-" => super::call::read_all(io::stdin().lock(), "the entry", "stdin")?,
+        "-" => Input::Stdin.read("the entry")?,
         text => text.to_owned(),
     };
     let mut report = pasted(files, daemon, &text, name)?;

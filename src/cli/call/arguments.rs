@@ -1,0 +1,240 @@
+//! What a tool is called with, as it is typed and as it is sent.
+
+use std::{path::Path, slice};
+
+use serde::{Serialize, Serializer};
+use serde_json::{
+    Map, Value,
+    value::{RawValue, to_raw_value},
+};
+
+use super::super::{CommandFailure, Done, input::Input};
+use crate::config::json_mistake;
+
+pub(super) const EXAMPLE: &str = "for example: `mcpproxy call demo:echo text=hello`";
+
+/// The arguments of a call.
+pub(super) enum Arguments {
+    /// A JSON object, sent as it is written.
+    Object(Box<RawValue>),
+    /// `KEY=VALUE…`, in their order.
+    Pairs(Vec<Pair>),
+}
+
+/// `KEY=VALUE`: a value that is JSON is that, any other is a text.
+pub(super) struct Pair {
+    key: String,
+    text: String,
+    /// What the text is as JSON. It is sent as it is written: this one has rounded numbers.
+    json: Option<Value>,
+}
+
+impl Arguments {
+    /// Reads them from the words after the tool, or from `--args`.
+    pub(super) fn read(words: &[String], given: Option<&str>) -> Done<Self> {
+        match (words, given) {
+            ([], given) => object(given.unwrap_or("{}")).map(Self::Object),
+            ([..], Some(_)) => {
+                let what = "the arguments are given twice, with --args and without it";
+                Err(CommandFailure::usage(what).next("leave one of them out"))
+            }
+            ([json], None) if json.starts_with(['{', '[', '@']) || json == "-" => {
+                object(json).map(Self::Object)
+            }
+            (pairs, None) => from_pairs(pairs).map(Self::Pairs),
+        }
+    }
+
+    /// Whether the tool's schema decides about one of them.
+    pub(super) fn need_schema(&self) -> bool {
+        match self {
+            Self::Object(_) => false,
+            Self::Pairs(pairs) => pairs.iter().any(Pair::may_be_text),
+        }
+    }
+
+    /// What is sent to a tool with this schema. Where it is null, what is JSON is that.
+    pub(super) fn as_declared(&self, schema: &Value) -> Done<Box<RawValue>> {
+        let pairs = match self {
+            Self::Object(object) => return Ok(object.clone()),
+            Self::Pairs(pairs) => pairs,
+        };
+        let properties = &schema["properties"];
+        let sent = pairs.iter().map(|pair| {
+            let value = pair.as_declared(&properties[&pair.key]["type"]);
+            value.map(|value| (pair.key.as_str(), value))
+        });
+        let sent: Result<Vec<_>, serde_json::Error> = sent.collect();
+        sent.and_then(|sent| to_raw_value(&Members(sent)))
+            .map_err(|error| {
+                CommandFailure::failed(format!("failed to write the request: {error}"))
+            })
+    }
+
+    /// Their keys, each with what can be typed after it.
+    pub(super) fn typed(&self) -> Map<String, Value> {
+        match self {
+            Self::Object(object) => serde_json::from_str(object.get()).unwrap_or_default(),
+            Self::Pairs(pairs) => pairs
+                .iter()
+                .map(|pair| (pair.key.clone(), Value::from(pair.text.as_str())))
+                .collect(),
+        }
+    }
+}
+
+impl Pair {
+    /// Whether it is JSON other than a text, and may be meant as one.
+    fn may_be_text(&self) -> bool {
+        self.json.as_ref().is_some_and(|json| !json.is_string())
+    }
+
+    /// The value where the schema has this type for it.
+    fn as_declared(&self, declared: &Value) -> Result<Box<RawValue>, serde_json::Error> {
+        match &self.json {
+            Some(json) if !is_meant_as_text(declared, json) => {
+                RawValue::from_string(self.text.clone())
+            }
+            _ => to_raw_value(&self.text),
+        }
+    }
+}
+
+/// The members of an object, in their order.
+struct Members<'a>(Vec<(&'a str, Box<RawValue>)>);
+
+impl Serialize for Members<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|member| (member.0, &member.1)))
+    }
+}
+
+fn from_pairs(words: &[String]) -> Done<Vec<Pair>> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    for word in words {
+        let (key, text) = word.split_once('=').ok_or_else(|| {
+            CommandFailure::usage(format!("{word:?} is neither KEY=VALUE nor a JSON object"))
+                .next(EXAMPLE)
+        })?;
+        if pairs.iter().any(|known| known.key == key) {
+            let what = format!("`{key}` is given twice");
+            return Err(CommandFailure::usage(what).next("leave one of them out"));
+        }
+        pairs.push(Pair {
+            key: key.to_owned(),
+            text: text.to_owned(),
+            json: serde_json::from_str(text).ok(),
+        });
+    }
+    Ok(pairs)
+}
+
+/// Whether a schema of this type takes a text, and no such value.
+fn is_meant_as_text(declared: &Value, value: &Value) -> bool {
+    if value.is_string() {
+        return false;
+    }
+    let kinds = declared
+        .as_array()
+        .map_or(slice::from_ref(declared), Vec::as_slice);
+    let is_taken = kinds
+        .iter()
+        .filter_map(Value::as_str)
+        .any(|kind| match kind {
+            "null" => value.is_null(),
+            "boolean" => value.is_boolean(),
+            "number" | "integer" => value.is_number(),
+            "array" => value.is_array(),
+            "object" => value.is_object(),
+            _ => false,
+        });
+    !is_taken && kinds.iter().any(|kind| kind == "string")
+}
+
+/// Reads `--args`: an object, kept as it is written.
+fn object(given: &str) -> Done<Box<RawValue>> {
+    let text = if given == "-" {
+        Input::Stdin.read("the arguments")?
+    } else if let Some(path) = given.strip_prefix('@') {
+        let step = "name a JSON file with `--args @FILE`, or use `--args -` and give JSON on stdin";
+        let file = Input::File {
+            path: Path::new(path),
+            called: path.to_owned(),
+        };
+        file.read("the arguments")
+            .map_err(|failure| failure.next(step))?
+    } else {
+        given.to_owned()
+    };
+    let usage = |complaint: String| {
+        CommandFailure::usage(complaint).next(
+            "give a JSON object in single quotes, such as '{\"text\": \"hello\"}', or text=hello",
+        )
+    };
+    let text = text.trim();
+    let args = RawValue::from_string(text.to_owned()).map_err(|error| {
+        usage(format!(
+            "the arguments are not JSON: {}",
+            json_mistake(text, &error)
+        ))
+    })?;
+    if args.get().starts_with('{') {
+        Ok(args)
+    } else {
+        Err(usage("the arguments are not a JSON object".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Arguments;
+
+    fn read(words: &[&str]) -> Arguments {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let Ok(read) = Arguments::read(&words, None) else {
+            panic!("{words:?} are arguments");
+        };
+        read
+    }
+
+    fn sent(words: &[&str], schema: &Value) -> String {
+        let Ok(sent) = read(words).as_declared(schema) else {
+            panic!("{words:?} can be sent");
+        };
+        sent.get().to_owned()
+    }
+
+    #[test]
+    fn values_are_sent_as_they_are_written() {
+        let words = ["id=12345678901234567890123", "n=1.10", "of=[1, 2]", "t=a b"];
+        let expected = r#"{"id":12345678901234567890123,"n":1.10,"of":[1, 2],"t":"a b"}"#;
+        assert_eq!(sent(&words, &Value::Null), expected);
+    }
+
+    #[test]
+    fn the_schema_decides_what_is_a_text() {
+        let schema = json!({ "properties": {
+            "id": { "type": "string" },
+            "either": { "type": ["string", "integer"] },
+            "note": { "type": "string" },
+        } });
+        let words = ["id=12345678901234567890123", "either=1", r#"note="x""#];
+        let expected = r#"{"id":"12345678901234567890123","either":1,"note":"x"}"#;
+        assert_eq!(sent(&words, &schema), expected);
+        assert!(read(&words).need_schema());
+        assert!(!read(&["note=x", r#"id="1""#]).need_schema());
+    }
+
+    #[test]
+    fn what_was_typed_can_be_typed_again() {
+        let typed = Value::Object(read(&["id=12345678901234567890123", "x=[1]"]).typed());
+        assert_eq!(
+            typed,
+            json!({ "id": "12345678901234567890123", "x": "[1]" })
+        );
+        let typed = Value::Object(read(&[r#"{"x":1}"#]).typed());
+        assert_eq!(typed, json!({ "x": 1 }));
+    }
+}

@@ -1,0 +1,126 @@
+//! `mcpproxy call`: one call through the daemon, through the same gate as an MCP client's.
+
+mod arguments;
+mod shown;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+
+use self::arguments::{Arguments, EXAMPLE};
+use super::{
+    CommandFailure, Done, Location, Output, connection, example_call, progress, tools_switch,
+};
+use crate::management::{Files, ToolList, ToolRow};
+
+/// Call a tool
+///
+/// Without a call type, the tool's own is used. A type that allows less than the tool does, such as `read` for a tool that writes, is
+/// refused (exit code 4). The tool's text goes to stdout, its progress to stderr. Exits with code 1 if the tool reports an error.
+#[derive(Debug, Args)]
+#[command(override_usage = USAGE)]
+pub(super) struct CallCommand {
+    /// Optionally a call type, then the tool and its arguments
+    #[arg(required = true, num_args = 1.., value_name = "SERVER:TOOL [JSON | KEY=VALUE…]")]
+    words: Vec<String>,
+    /// A JSON object; @FILE reads a file, - reads stdin
+    #[arg(long, value_name = "JSON")]
+    args: Option<String>,
+}
+
+const USAGE: &str =
+    "mcpproxy call [read|write|destructive] <SERVER:TOOL> [JSON | KEY=VALUE... | --args JSON]";
+
+const UNDONE: &str = "nothing was called";
+
+const KINDS: [&str; 3] = ["read", "write", "destructive"];
+
+/// What is called, and with what.
+struct CallTarget {
+    variant: Option<String>,
+    name: String,
+    arguments: Arguments,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<&'a str>,
+    name: &'a str,
+    args: &'a RawValue,
+}
+
+impl CallCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
+        let files = location.files()?;
+        let words = self.words.clone();
+        let target = match self.target() {
+            Ok(target) => target,
+            Err(failure) => {
+                let meant = meant(&files, &words, out).await;
+                let step = meant.or_else(|| failure.next_step.clone());
+                let failure = failure.undone(UNDONE);
+                return Err(step.into_iter().fold(failure, CommandFailure::next));
+            }
+        };
+        let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
+        // Where the schema is not known, the call says why.
+        let schema = if target.arguments.need_schema() {
+            example_call::schema_of(&mut daemon, &target.name).await
+        } else {
+            Value::Null
+        };
+        let args = target.arguments.as_declared(&schema)?;
+        let body = serde_json::to_vec(&Request {
+            variant: target.variant.as_deref(),
+            name: &target.name,
+            args: &args,
+        })
+        .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
+        let body = progress::send(&mut daemon, "/api/v1/call", body, out).await?;
+        match shown::show(&target.name, &body, out) {
+            Err(failure) if failure.is_shown => {
+                let schema = example_call::schema_of(&mut daemon, &target.name).await;
+                let step =
+                    example_call::completed(&target.name, &schema, &target.arguments.typed());
+                Err(match step {
+                    Some(step) => failure.next(step),
+                    None => failure,
+                })
+            }
+            shown => shown,
+        }
+    }
+
+    fn target(self) -> Done<CallTarget> {
+        let mut words = self.words.into_iter().peekable();
+        let variant = words.next_if(|word| KINDS.contains(&word.as_str()));
+        let usage = |what: String| CommandFailure::usage(what).next(EXAMPLE);
+        let name = words.next();
+        let name = name.ok_or_else(|| usage("no tool is given".to_owned()))?;
+        if !name.contains([':', '_']) && words.peek().is_some_and(|word| word.contains(':')) {
+            let what = format!("{name:?} is neither a call type nor SERVER:TOOL");
+            let step = "use `read`, `write` or `destructive`, or leave it out";
+            return Err(CommandFailure::usage(what).next(step));
+        }
+        let name = tools_switch::tool_name(&name)?;
+        let words: Vec<String> = words.collect();
+        let arguments = Arguments::read(&words, self.args.as_deref())?;
+        Ok(CallTarget {
+            variant,
+            name,
+            arguments,
+        })
+    }
+}
+
+/// What is meant by a tool's name without its server.
+async fn meant(files: &Files, words: &[String], out: Output) -> Option<String> {
+    let name = words.iter().find(|word| !KINDS.contains(&&***word))?;
+    let mut daemon = connection::open_if_running(files, out).await.ok()??;
+    let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
+    let own = |tool: &ToolRow| tool.name.split_once(':').map(|(_, own)| own.to_owned());
+    let mut tools = known.tools.into_iter();
+    let meant = tools.find(|tool| own(tool).as_ref() == Some(name))?;
+    Some(format!("did you mean {}?", meant.name))
+}
