@@ -12,7 +12,6 @@ mod carried;
 mod code;
 mod completions;
 mod config;
-mod config_changes;
 mod connect;
 mod connection;
 pub mod demo_server;

@@ -101,7 +101,10 @@ impl RestartCommand {
             start(&files, options, out).await?
         };
         if let Some(status) = daemon.status_report() {
-            connect::warn_of_address(&files, Some(&location), Some(&status.location), out);
+            let (before, after) = (Some(&location), Some(&status.location));
+            for warning in connect::address_warnings(&files, before, after) {
+                out.warning(&warning);
+            }
         }
         say(&files, &daemon, &done, true, out).await
     }

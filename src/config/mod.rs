@@ -42,6 +42,7 @@ mod replace;
 mod resolve;
 mod review;
 mod safe_variables;
+mod schema_keys;
 mod secret_uses;
 mod server_auth;
 mod server_entry;
@@ -103,6 +104,7 @@ pub use raw::{WrittenTransport, schema};
 pub use references::{VariableLookup, with_secrets_renamed, with_variables};
 pub use resolve::{EntryFault, entry_fault, is_entry_key, is_set_for_each_request, parse};
 pub use review::{AgentTexts, ReviewedValue, ShownSettings, reviewed_entry, reviewed_values};
+pub use schema_keys::{KeyLookup, default_of, look_up};
 pub use secret_uses::{secret_uses, secrets_of};
 pub use server_auth::{
     ANONYMOUS, Acl, AclRule, BearerToken, Forwarded, OPERATOR, Policy, Provider, ServerAuth,

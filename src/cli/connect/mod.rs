@@ -99,27 +99,28 @@ pub(super) fn put_in(
     Ok(done)
 }
 
-/// Names the clients of this machine that know only the address where the daemon was, or still is, before it is at another.
-pub(super) fn warn_of_address(
+/// That clients of this machine know only the address where the daemon was, or still is, before it is at another.
+pub(super) fn address_warnings(
     files: &Files,
     before: Option<&DaemonLocation>,
     after: Option<&DaemonLocation>,
-    out: Output,
-) {
+) -> Vec<String> {
     let Ok(places) = home_places(files) else {
-        return;
+        return Vec::new();
     };
     let rows = |location| client_rows(&places, &our_address(files, location), true);
     let when = after.map_or("after the restart: ", |_| "");
-    for (before, after) in rows(before).iter().zip(rows(after)) {
-        if before.connected && !after.connected {
-            out.warning(&format!(
-                "{} connects to the old address; {when}`mcpproxy connect {}`",
-                before.title,
-                before.client.id()
-            ));
-        }
-    }
+    let (before, after) = (rows(before), rows(after));
+    let rows = before.iter().zip(&after);
+    let lost = rows.filter(|(before, after)| before.connected && !after.connected);
+    lost.map(|(row, _)| {
+        format!(
+            "{} connects to the old address; {when}`mcpproxy connect {}`",
+            row.title,
+            row.client.id()
+        )
+    })
+    .collect()
 }
 
 /// That there is what an endpoint names. The daemon may have a server that stands in no file, as the demo does.

@@ -1,14 +1,20 @@
 //! `mcpproxy config`: which configuration file counts, whether it is sound, what may stand in it, and changing it.
 
+mod change;
+mod get;
+mod history;
+mod set;
+mod undo;
+mod warnings;
+
 use std::path::Path;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use self::{get::ConfigGet, history::ConfigHistoryList, set::ConfigSet, undo::ConfigUndo};
 use super::{
-    CommandFailure, Done, Location, Output,
-    config_changes::{ConfigGet, ConfigHistoryList, ConfigSet, ConfigUndo},
-    connection, output,
+    CommandFailure, Done, Location, Output, connection, output,
     table::{name, text},
 };
 use crate::{

@@ -1,0 +1,146 @@
+//! One change of the configuration: asks for it, and shows what came of it.
+
+use http::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    super::{
+        Done, Output, connection, import, output,
+        table::{name, text},
+    },
+    warnings::warnings_of,
+};
+use crate::{
+    config::{ChangedValue, Needs},
+    daemon_client::{self, AnswerDeadline, DaemonClient},
+    management::{ConfigChange, ConfigPatch, Files, StatusReport, UndoRequest},
+};
+
+/// What asks for a change.
+pub(super) trait ChangeRequest: Serialize {
+    fn route(&self) -> (Method, &'static str);
+
+    fn is_dry_run(&self) -> bool;
+}
+
+impl ChangeRequest for ConfigPatch {
+    fn route(&self) -> (Method, &'static str) {
+        (Method::PATCH, "/api/v1/config")
+    }
+
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+}
+
+impl ChangeRequest for UndoRequest {
+    fn route(&self) -> (Method, &'static str) {
+        (Method::POST, "/api/v1/config/undo")
+    }
+
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+}
+
+/// What the daemon answers. Only undoing puts something back.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(flatten)]
+    change: ConfigChange,
+    #[serde(default)]
+    put_back: Vec<PutBack>,
+}
+
+/// Servers that were moved here, back in the file of their client.
+#[derive(Deserialize)]
+struct PutBack {
+    file: String,
+    servers: Vec<String>,
+    error: Option<String>,
+}
+
+/// Asks the daemon for a change, or makes it over the files, and shows what came of it.
+pub(super) async fn make(files: &Files, request: &impl ChangeRequest, out: Output) -> Done {
+    let (method, path) = request.route();
+    let dry_run = request.is_dry_run();
+    let mut daemon = connection::open_or_files(files, out).await?;
+    let sending = daemon.send(
+        method,
+        path,
+        output::as_json(request)?,
+        AnswerDeadline::Daemon,
+    );
+    let body = sending.await?;
+    let Answer { change, put_back } = daemon_client::read(path, &body)?;
+    let location = import::location_of(&daemon);
+    for warning in warnings_of(&change, files, location.as_ref(), dry_run) {
+        out.warning(&warning);
+    }
+    for one in put_back {
+        import::moving::say_put_back(
+            (&one.file, &one.servers),
+            one.error.as_deref(),
+            dry_run,
+            out,
+        );
+    }
+    say_end(&change, files, dry_run, out);
+    if change.id.is_some() {
+        say_restart(&change, &mut daemon, out).await?;
+    }
+    if out.is_json() {
+        return output::json(&body);
+    }
+    if change.changes.is_empty() {
+        return Ok(());
+    }
+    let columns = [name("KEY"), text("BEFORE", 1), text("AFTER", 1)];
+    output::table(columns, change.changes.iter().map(cells))
+}
+
+/// Says whether it was written, and how it is undone.
+fn say_end(change: &ConfigChange, files: &Files, dry_run: bool, out: Output) {
+    match (change.id, change.changes.is_empty()) {
+        (None, true) => out.note("nothing to change"),
+        (None, false) if dry_run => out.note("nothing was written"),
+        (None, false) => {
+            let folder = files.data_dir().display();
+            out.warning(&format!(
+                "changed, but `config undo` cannot undo it: {folder} cannot be written to"
+            ));
+        }
+        (Some(id), _) => out.done(&match change.undoes {
+            Some(undone) => format!("undid change {undone}; saved as change {id}"),
+            None => format!("saved as change {id}; `mcpproxy config undo {id}` undoes it"),
+        }),
+    }
+}
+
+/// Says that the daemon has to be restarted. What is as it was at its start needs none.
+async fn say_restart(change: &ConfigChange, daemon: &mut DaemonClient, out: Output) -> Done {
+    if change.needs == Needs::Restart && !daemon.is_over_files() {
+        let status: StatusReport = daemon.fetch("/api/v1/status").await?;
+        if !status.needs_restart.is_empty() {
+            out.next("`mcpproxy restart`, so that it takes effect");
+        }
+    }
+    Ok(())
+}
+
+fn cells(change: &ChangedValue) -> [String; 3] {
+    [
+        change.path.join("."),
+        shown(change.before.as_ref()),
+        shown(change.after.as_ref()),
+    ]
+}
+
+pub(super) fn shown(value: Option<&Value>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    }
+}

@@ -1,0 +1,49 @@
+//! `mcpproxy config get`: the configuration file, or one value of it.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::super::{CommandFailure, Done, Output, output};
+use crate::{
+    config::{self, KeyLookup},
+    management::Files,
+};
+
+/// Show the configuration file, or one value of it
+///
+/// Secrets are shown as `***`. For a KEY that is not in the file, the command shows the default value.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ConfigGet {
+    /// The key, such as `activity.max_age`
+    #[arg(value_name = "KEY")]
+    key: Option<String>,
+}
+
+impl ConfigGet {
+    pub(super) fn run(self, files: &Files, out: Output) -> Done {
+        let written = files.written_config()?.settings;
+        let Some(key) = self.key else {
+            return output::json(&output::as_json(&written)?);
+        };
+        let text = config::read_text(files.config_file()).unwrap_or_default();
+        let path = config::keys_of_path(&key, &text);
+        let found = path.iter().try_fold(&written, |value, key| value.get(key));
+        let value = found.cloned().or_else(|| config::default_of(&path));
+        match value {
+            None => Err(match config::look_up(&path) {
+                KeyLookup::Known => {
+                    CommandFailure::failed(format!("`{key}` is not set and has no default value"))
+                        .next(format!("`mcpproxy config set {key} VALUE` sets it"))
+                }
+                KeyLookup::Meant(meant) => {
+                    CommandFailure::failed(format!("there is no key `{key}`"))
+                        .next(format!("did you mean `mcpproxy config get {meant}`?"))
+                }
+                KeyLookup::Unknown => CommandFailure::failed(format!("there is no key `{key}`"))
+                    .next("`mcpproxy config schema` lists every key"),
+            }),
+            Some(Value::String(text)) if !out.is_json() => output::exactly(&text),
+            Some(value) => output::json(&output::as_json(&value)?),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `mcpproxy config undo`: takes a change back.
+
+use clap::Args;
+
+use super::{
+    super::{Done, Output},
+    change,
+};
+use crate::management::{Files, UndoRequest};
+
+/// Undo a change to the configuration, a token or an approval
+///
+/// Restores the file byte for byte if nothing has changed since, otherwise value by value. If the change issued a token, the undo revokes
+/// the token. The history contains no secrets, so you can undo the removal of a secret only until the daemon restarts.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ConfigUndo {
+    /// The number in `config history`; by default the latest change
+    #[arg(value_name = "NUMBER")]
+    id: Option<u64>,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl ConfigUndo {
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
+        let request = UndoRequest {
+            id: self.id,
+            dry_run: self.dry_run,
+        };
+        change::make(files, &request, out).await
+    }
+}

@@ -1,0 +1,100 @@
+//! The keys of the configuration file as its schema describes them.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use super::raw::schema;
+use crate::text::names;
+
+/// What the schema says of the keys that lead to a value.
+#[derive(Debug, PartialEq, Eq)]
+pub enum KeyLookup {
+    /// It has them, or they lead to names that people choose.
+    Known,
+    /// It has others that are close.
+    Meant(String),
+    /// It has none that are close.
+    Unknown,
+}
+
+/// What a key is where the file does not have it.
+pub fn default_of(path: &[String]) -> Option<Value> {
+    let found = path
+        .iter()
+        .try_fold(parsed(), |of, key| of.get("properties")?.get(key))?;
+    let own = |of: &Value| of.get("default").filter(|value| !value.is_null()).cloned();
+    let inner = || {
+        let inner = found.get("properties")?.as_object()?;
+        let defaults = inner
+            .iter()
+            .filter_map(|(key, of)| Some((key.clone(), own(of)?)));
+        let defaults: Map<String, Value> = defaults.collect();
+        (!defaults.is_empty()).then_some(Value::Object(defaults))
+    };
+    own(found).or_else(inner)
+}
+
+/// Whether the schema has these keys, or which are meant.
+pub fn look_up(path: &[String]) -> KeyLookup {
+    let mut of = parsed();
+    for (at, key) in path.iter().enumerate() {
+        // The members of other objects have names of their own.
+        let Some(known) = of.get("properties").and_then(Value::as_object) else {
+            break;
+        };
+        let Some(inner) = known.get(key) else {
+            if path.iter().any(String::is_empty) {
+                return KeyLookup::Unknown;
+            }
+            let known = known.keys().map(String::as_str);
+            let close = names::closest(key, known.filter(|key| !key.starts_with('$')));
+            return close.map_or(KeyLookup::Unknown, |close| {
+                let mut meant: Vec<&str> = path.iter().map(String::as_str).collect();
+                meant[at] = close;
+                KeyLookup::Meant(meant.join("."))
+            });
+        };
+        of = inner;
+    }
+    KeyLookup::Known
+}
+
+fn parsed() -> &'static Value {
+    static PARSED: LazyLock<Value> =
+        LazyLock::new(|| serde_json::from_str(schema()).unwrap_or_default());
+    &PARSED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KeyLookup, default_of, look_up};
+
+    fn keys(path: &str) -> Vec<String> {
+        path.split('.').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn keys_are_known_or_meant_or_neither() {
+        let check = |path: &str, expected: KeyLookup| {
+            assert_eq!(look_up(&keys(path)), expected, "{path}");
+        };
+        check("activity.max_age", KeyLookup::Known);
+        check("mcpServers.any", KeyLookup::Known);
+        check(
+            "activity.max_agee",
+            KeyLookup::Meant("activity.max_age".to_owned()),
+        );
+        check("activity.", KeyLookup::Unknown);
+        check("zzzzzzzz", KeyLookup::Unknown);
+    }
+
+    #[test]
+    fn an_object_has_the_defaults_of_its_keys() {
+        let max_age = default_of(&keys("activity.max_age"));
+        assert!(max_age.is_some());
+        let whole = default_of(&keys("activity")).unwrap_or_default();
+        assert_eq!(whole.get("max_age").cloned(), max_age);
+        assert_eq!(default_of(&keys("zzzzzzzz")), None);
+    }
+}
