@@ -1,6 +1,8 @@
 //! One line that a page of a server gives: the command that starts it, the command that adds it to a client, or a link that installs it.
 //! Pure: nothing is run, by no shell.
 
+use std::slice;
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
@@ -34,7 +36,17 @@ const ADDING: [&[&str]; 4] = [
 ];
 
 /// Their options that have a value which says nothing here.
-const SILENT: [&str; 5] = ["-s", "--scope", "-t", "--transport", "--type"];
+const SILENT: [&str; 9] = [
+    "-s",
+    "--scope",
+    "-t",
+    "--transport",
+    "--type",
+    "--timeout",
+    "--description",
+    "--include-tools",
+    "--exclude-tools",
+];
 
 /// The server of a line; nothing where it is none of these.
 pub(super) fn server_of(text: &str) -> Option<LineServer> {
@@ -97,43 +109,70 @@ fn installs(words: &[String]) -> bool {
     can && verbs.any(|word| INSTALLING.contains(&word))
 }
 
-/// What stands behind `add`: options, a name, and an address or a command. What stands behind the name and is no option ends them.
+/// What stands behind `add`: options and a name, then an address with more options, or the words of a command, which are all its own.
 fn added(words: &[String]) -> Option<LineServer> {
-    let (mut env, mut headers) = (Map::new(), Map::new());
-    let (mut plain, mut url) = (Vec::new(), None);
+    let mut options = AddOptions::default();
+    let mut name = None;
     let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let (option, given) = match word.split_once('=') {
-            Some((option, value)) if option.starts_with("--") => (option, Some(value.to_owned())),
-            _ => (word.as_str(), None),
+    let target = loop {
+        let Some(word) = words.next() else {
+            break None;
         };
-        let mut value = || given.clone().or_else(|| words.next().cloned());
-        match option {
-            "--" => {
-                plain.extend(words.cloned());
-                break;
-            }
-            "-e" | "--env" => env.extend(pair(&value()?, '=')),
-            "-H" | "--header" => headers.extend(pair(&value()?, ':')),
-            "--url" => url = value(),
-            option if SILENT.contains(&option) => drop(value()),
-            option if option.starts_with('-') && plain.len() < 2 => (),
-            _ => plain.push(word.clone()),
+        if word == "--" {
+            name = name.or_else(|| words.next().cloned());
+            break words.next();
+        }
+        if word.starts_with('-') {
+            options.read(word, &mut words)?;
+        } else if name.is_none() {
+            name = Some(word.clone());
+        } else {
+            break Some(word);
+        }
+    };
+    let name = Some(name?);
+    let address = target.filter(|word| is_address(word));
+    if options.url.is_some() || address.is_some() {
+        while let Some(word) = words.next() {
+            options.read(word, &mut words)?;
         }
     }
-    let mut plain = plain.into_iter();
-    let name = plain.next()?;
-    let line: Vec<String> = plain.collect();
-    let address = url.or_else(|| line.first().filter(|word| is_address(word)).cloned());
-    let mut entry = match (address, line.split_first()) {
+    let AddOptions { env, headers, url } = options;
+    let mut entry = match (url.or_else(|| address.cloned()), target) {
         (Some(url), _) => json!({ "url": url }),
-        (None, Some((program, args))) => json!({ "command": program, "args": args }),
+        (None, Some(program)) => json!({ "command": program, "args": words.as_slice() }),
         (None, None) => return None,
     };
     put(&mut entry, "env", env);
     put(&mut entry, "headers", headers);
-    let name = Some(name);
     Some(LineServer { name, entry })
+}
+
+/// What the options of an `add` say of the server.
+#[derive(Default)]
+struct AddOptions {
+    env: Map<String, Value>,
+    headers: Map<String, Value>,
+    url: Option<String>,
+}
+
+impl AddOptions {
+    /// Reads one with its value, which may be the next word. Nothing where that is missing.
+    fn read(&mut self, word: &str, next: &mut slice::Iter<'_, String>) -> Option<()> {
+        let (option, given) = match word.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (option, Some(value.to_owned())),
+            _ => (word, None),
+        };
+        let value = || given.or_else(|| next.next().cloned());
+        match option {
+            "-e" | "--env" => self.env.extend(pair(&value()?, '=')),
+            "-H" | "--header" => self.headers.extend(pair(&value()?, ':')),
+            "--url" => self.url = value(),
+            option if SILENT.contains(&option) => drop(value()),
+            _ => (),
+        }
+        Some(())
+    }
 }
 
 /// A link of Cursor or VS Code that installs a server: its entry stands in it, as JSON or that in Base64.
@@ -289,6 +328,34 @@ mod tests {
             Some("x"),
             &named,
         );
+    }
+
+    #[test]
+    fn the_words_of_a_command_that_is_added_are_its_own() {
+        let docker = json!({
+            "command": "docker",
+            "args": ["run", "-i", "--rm", "-e", "GITHUB_TOKEN", "-t", "ghcr.io/x", "--url", "u", "--"],
+        });
+        for line in [
+            "gemini mcp add gh docker run -i --rm -e GITHUB_TOKEN -t ghcr.io/x --url u --",
+            "gemini mcp add --trust --timeout 5 -s user gh docker run -i --rm -e GITHUB_TOKEN -t ghcr.io/x --url u --",
+            "claude mcp add gh -- docker run -i --rm -e GITHUB_TOKEN -t ghcr.io/x --url u --",
+            "claude mcp add -- gh docker run -i --rm -e GITHUB_TOKEN -t ghcr.io/x --url u --",
+        ] {
+            check(line, Some("gh"), &docker);
+        }
+        check(
+            "codex mcp add x --url https://h/mcp",
+            Some("x"),
+            &json!({ "url": "https://h/mcp" }),
+        );
+        for unfinished in [
+            "claude mcp add x",
+            "claude mcp add x --",
+            "claude mcp add x -e",
+        ] {
+            assert!(server_of(unfinished).is_none(), "{unfinished}");
+        }
     }
 
     #[test]
