@@ -58,9 +58,18 @@ pub(super) fn takes_long(request: &Value) -> bool {
     request["method"] == "tools/call" && request["params"]["name"] == SLOW
 }
 
-/// The result of `tools/call`; nothing when the call was cancelled. Wrong arguments are a result with `isError`, so that the
-/// model sees them and can do better.
+/// The result of `tools/call`; nothing when the call was cancelled.
 pub(super) fn call(server: &Server, request: &Value) -> Result<Option<Value>, DemoError> {
+    let result = result_of(server, request);
+    // However it ended, it runs no more. A cancelled call is no longer among those that run.
+    if takes_long(request) && !server.running.lock().remove(&request["id"].to_string()) {
+        return Ok(None);
+    }
+    result.map(Some)
+}
+
+/// What a call gives. Wrong arguments are a result with `isError`, so that the model sees them and can do better.
+fn result_of(server: &Server, request: &Value) -> Result<Value, DemoError> {
     let Some(name) = request["params"]["name"].as_str() else {
         return Err(DemoError::params("tools/call needs name, a string"));
     };
@@ -77,16 +86,12 @@ pub(super) fn call(server: &Server, request: &Value) -> Result<Option<Value>, De
     let read = serde_json::from_value(json!({ name: arguments }));
     let ran = read.map_err(|error| format!("wrong arguments: {error}"));
     let ran = ran.and_then(|call| run(server, request, call));
-    // A cancelled call is no longer among those that run.
-    if takes_long(request) && !server.running.lock().remove(&request["id"].to_string()) {
-        return Ok(None);
-    }
     let text = |text: &str| json!([{ "type": "text", "text": text }]);
-    Ok(Some(match ran {
+    Ok(match ran {
         Ok(Value::String(done)) => json!({ "content": text(&done) }),
         Ok(value) => json!({ "content": text(&value.to_string()), "structuredContent": value }),
         Err(complaint) => json!({ "content": text(&complaint), "isError": true }),
-    }))
+    })
 }
 
 /// What a tool answers: a text, or an object where the tool has an output schema.
@@ -173,4 +178,26 @@ fn count(server: &Server, request: &Value, seconds: u64) -> Result<String, Strin
         }
     }
     Ok(format!("Counted to {seconds}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Server, call};
+
+    #[test]
+    fn a_long_call_that_fails_runs_no_more() {
+        for arguments in [json!([1]), json!({ "seconds": 0 }), json!({ "many": 1 })] {
+            let server = Server::default();
+            let request: Value = json!({
+                "id": 7,
+                "method": "tools/call",
+                "params": { "name": "slow_count", "arguments": arguments },
+            });
+            server.running.lock().insert("7".to_owned());
+            let _ = call(&server, &request);
+            assert!(server.running.lock().is_empty(), "{request}");
+        }
+    }
 }
