@@ -51,10 +51,25 @@ pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String
         .get(begin.len()..)
         .unwrap_or(value)
         .replace("$${", "${");
-    files.add_secret(&name, &Secret::new(secret))?;
+    keep_once(files, &name, &Secret::new(secret))?;
     let reference = format!("{begin}${{keyring:{name}}}");
     let patch = json!({ list: { key: reference } });
     Ok(patch.as_object().cloned().unwrap_or_default())
+}
+
+/// Stores a secret, unless this value is there: a former try stored it, and then the entry was not changed.
+fn keep_once(files: &Files, name: &str, secret: &Secret) -> Result {
+    match files.add_secret(name, secret) {
+        Err(failure) if failure.code == ErrorCode::SecretExists => {
+            if files.keyring()?.holds(name, secret) {
+                return Ok(());
+            }
+            let error = format!("nothing was moved: another secret {name:?} already exists");
+            let hint = "have the entry refer to it, or remove it first";
+            Err(Failure::new(failure.code, error, hint))
+        }
+        stored => stored.map(|_| ()),
+    }
 }
 
 impl FoundServer {
@@ -160,5 +175,44 @@ impl ImportReport {
             server.secret_steps = secrets.map(|secret| secret.step(name)).collect();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::Arc};
+
+    use super::to_keyring;
+    use crate::{
+        config::{ChosenBy, Places},
+        failure::ErrorCode,
+        management::Management,
+        text::Secret,
+    };
+
+    #[test]
+    fn a_value_can_be_moved_again_if_its_entry_was_not_changed() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let config_file = ground.path().join("config.json");
+        let text = r#"{"keyring":"file","mcpServers":{"x":{"command":"a","env":{"KEY":"v"}}}}"#;
+        fs::write(&config_file, text).expect("a file");
+        let places = Places {
+            config_file,
+            data_dir: ground.path().to_owned(),
+            data_dir_given: true,
+            chosen_by: ChosenBy::Flag,
+        };
+        let files = Management::over_files(places, Arc::new(|_| None));
+        let patch = to_keyring(&files, "x", "env.KEY").expect("a patch");
+        let again = to_keyring(&files, "x", "env.KEY").expect("a patch again");
+        assert_eq!(again, patch);
+        let stored = files.secrets().expect("secrets").secrets;
+        let [row] = &stored[..] else {
+            panic!("{stored:?}");
+        };
+        let other = Secret::new("other".to_owned());
+        files.set_secret(&row.name, &other).expect("it is stored");
+        let refused = to_keyring(&files, "x", "env.KEY").expect_err("another value");
+        assert_eq!(refused.code, ErrorCode::SecretExists);
     }
 }
