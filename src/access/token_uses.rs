@@ -42,7 +42,7 @@ impl TokenUses {
         noted.is_new = true;
     }
 
-    /// Keeps what is new, of tokens that there still are. Blocks.
+    /// Keeps what is new, of tokens that there still are. What could not be written is new the next time. Blocks.
     pub(super) fn keep(&self, data_dir: &Path, tokens: &IssuedTokens) -> io::Result<()> {
         let new = {
             let mut noted = self.0.lock();
@@ -55,7 +55,11 @@ impl TokenUses {
         let mut uses = last_uses(data_dir);
         uses.extend(new);
         uses.retain(|hash, _| tokens.iter().any(|token| token.hash.to_hex() == *hash));
-        storage::write_atomically(&file(data_dir), &serde_json::to_vec(&uses)?)
+        let written = storage::write_atomically(&file(data_dir), &serde_json::to_vec(&uses)?);
+        if written.is_err() {
+            self.0.lock().is_new = true;
+        }
+        written
     }
 }
 
@@ -67,4 +71,26 @@ pub fn last_uses(data_dir: &Path) -> BTreeMap<String, u64> {
 
 fn file(data_dir: &Path) -> PathBuf {
     data_dir.join(FILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{TokenUses, file};
+    use crate::config::{IssuedTokens, TokenHash};
+
+    #[test]
+    fn what_could_not_be_written_is_written_the_next_time() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let data_dir = ground.path().join("data");
+        fs::write(&data_dir, "no folder").expect("a file");
+        let (uses, tokens) = (TokenUses::default(), IssuedTokens::default());
+        uses.note(&TokenHash::of("t"));
+        assert!(uses.keep(&data_dir, &tokens).is_err());
+        fs::remove_file(&data_dir).expect("the file is removed");
+        fs::create_dir(&data_dir).expect("a folder");
+        uses.keep(&data_dir, &tokens).expect("uses are written");
+        assert!(file(&data_dir).is_file());
+    }
 }
