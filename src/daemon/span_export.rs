@@ -46,7 +46,7 @@ impl SpanExport {
         let follow = async {
             while self.settings.changed().await.is_ok() {
                 if let Some(former) = self.follow() {
-                    // To whom it no longer goes hears of what it was to get.
+                    // The former collector still gets what waited for it.
                     former.flush(LAST_SPANS).await;
                 }
             }
@@ -54,9 +54,8 @@ impl SpanExport {
         ending.run_until_cancelled(follow).await;
         ending.cancelled().await;
         self.in_force = None;
-        if let Ok(last) = self.spans.send_to(None)
-            && !last.flush(LAST_SPANS).await
-        {
+        let (last, _) = self.spans.send_to(None);
+        if !last.flush(LAST_SPANS).await {
             tracing::warn!("the last spans of calls were not exported");
         }
     }
@@ -71,14 +70,14 @@ impl SpanExport {
             url: endpoint.url().clone(),
             post: post_spans(),
         });
-        let sent = self.spans.send_to(collector);
+        let (former, used) = self.spans.send_to(collector);
         self.in_force = wanted;
-        match (&sent, &self.in_force) {
+        match (used, &self.in_force) {
             (Err(why), _) => tracing::warn!(%why, "no spans are exported"),
-            (Ok(_), Some(collector)) => tracing::info!(%collector, "span export began"),
-            (Ok(_), None) => tracing::info!("span export ended"),
+            (Ok(()), Some(collector)) => tracing::info!(%collector, "span export began"),
+            (Ok(()), None) => tracing::info!("span export ended"),
         }
-        sent.ok()
+        Some(former)
     }
 }
 

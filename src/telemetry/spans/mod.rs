@@ -57,15 +57,17 @@ impl Spans {
         }
     }
 
-    /// From now on this collector gets the spans, or nobody. Gives what was in force.
-    pub fn send_to(&self, collector: Option<Collector>) -> Result<FormerCollector, BadCollector> {
-        let processor = collector.map(Collector::into_processor).transpose();
-        let (processor, failed) = match processor {
-            Ok(processor) => (processor, None),
-            Err(why) => (None, Some(why)),
+    /// From now on this collector gets the spans, or nobody: none is given, or it cannot be used. What was in force is given either way.
+    pub fn send_to(
+        &self,
+        collector: Option<Collector>,
+    ) -> (FormerCollector, Result<(), BadCollector>) {
+        let (processor, used) = match collector.map(Collector::into_processor).transpose() {
+            Ok(processor) => (processor, Ok(())),
+            Err(why) => (None, Err(why)),
         };
         let former = FormerCollector(self.0.swap(processor.map(Arc::new)));
-        failed.map_or(Ok(former), Err)
+        (former, used)
     }
 }
 
@@ -82,5 +84,35 @@ impl FormerCollector {
         // It waits for the SDK's thread.
         let flushing = move || processor.shutdown_with_timeout(deadline).is_ok();
         tokio::task::spawn_blocking(flushing).await.unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use futures_util::FutureExt;
+    use http::Response;
+
+    use super::{Collector, Spans};
+    use crate::text::secret::Secret;
+
+    fn collector(url: &str) -> Collector {
+        Collector {
+            url: Secret::new(url.to_owned()),
+            post: Arc::new(|_| async { Ok(Response::new(Vec::new())) }.boxed()),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_former_collector_is_given_also_where_the_new_one_cannot_be_used() {
+        let spans = Spans::default();
+        let (_, used) = spans.send_to(Some(collector("http://127.0.0.1/v1/traces")));
+        used.expect("a collector");
+        let (former, used) = spans.send_to(Some(collector("http://[")));
+        assert!(used.is_err());
+        assert!(!spans.is_on());
+        assert!(former.0.is_some());
+        assert!(former.flush(Duration::from_secs(3)).await);
     }
 }
