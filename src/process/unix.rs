@@ -141,14 +141,22 @@ impl Group {
         self.reaped = true;
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(self.id)), options) {}
-        for stray in &self.strays {
-            let is_same =
-                process_table::find(stray.pid).is_some_and(|seen| seen.start == stray.start);
-            if let (true, Some(pid)) = (is_same, Pid::from_raw(stray.pid.cast_signed())) {
-                // Fails if it is not our child.
-                let _ = waitid(WaitId::Pid(pid), options);
-            }
+        let strays = self.strays.clone();
+        if strays.is_empty() {
+            return;
         }
+        let reaping = tokio::task::spawn_blocking(move || {
+            for stray in &strays {
+                let is_same =
+                    process_table::find(stray.pid).is_some_and(|seen| seen.start == stray.start);
+                if let (true, Some(pid)) = (is_same, Pid::from_raw(stray.pid.cast_signed())) {
+                    // Fails if it is not our child.
+                    let _ = waitid(WaitId::Pid(pid), options);
+                }
+            }
+        });
+        // Fails only when the runtime ends.
+        let _ = reaping.await;
     }
 
     /// Whether a member is left that is not a zombie.

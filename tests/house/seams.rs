@@ -126,7 +126,7 @@ const SPAWNS: &[Exception] = &[
         "asks to its end, within 5 s, whoever still waits for the answer",
     ),
     ("process/mod.rs", 1, "`Process::stop` waits for it"),
-    ("process/unix.rs", 2, "waited for at once"),
+    ("process/unix.rs", 3, "waited for at once"),
     ("sessions/session_records/mod.rs", 2, "waited for at once"),
     ("sessions/session_records/task.rs", 1, "waited for at once"),
     (
