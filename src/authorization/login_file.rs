@@ -55,7 +55,7 @@ pub(super) struct ClientRegistration {
 }
 
 /// Tokens, and what is needed to renew them.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) issuer: String,
     pub(super) resource: String,

@@ -61,6 +61,16 @@ pub(super) struct LoginState {
     file: PathBuf,
 }
 
+/// What became of the tokens of a renewal.
+pub(super) enum Replaced {
+    /// They are in use.
+    By(Arc<AccessToken>),
+    /// No header can carry them.
+    Unusable,
+    /// Somebody has logged in or out meanwhile.
+    Overtaken,
+}
+
 /// How many tokens of before are known.
 const MOST_FORMER: usize = 4;
 
@@ -86,14 +96,14 @@ impl LoginState {
 
     /// Forgets the tokens, here and on disk. What we are registered as is kept.
     pub(super) fn log_out(&self) -> io::Result<()> {
-        self.retire();
         let written = {
             let mut kept = self.kept.lock();
+            self.retire(kept.grant.as_ref());
             kept.log_out();
+            self.token.store(None);
             kept.save(&self.file)
         };
         *self.pauses.lock() = RenewalPauses::default();
-        self.token.store(None);
         self.wanted.lock().clear();
         self.needs("not logged in");
         written
@@ -101,7 +111,8 @@ impl LoginState {
 
     /// Forgets everything, on disk too.
     pub(super) fn forget(&self) -> io::Result<()> {
-        *self.kept.lock() = KeptLogin::nothing(&self.terms.url);
+        let mut kept = self.kept.lock();
+        *kept = KeptLogin::nothing(&self.terms.url);
         self.token.store(None);
         storage::remove(&self.file)
     }
@@ -129,12 +140,12 @@ impl LoginState {
     }
 
     /// Remembers the tokens that are about to be replaced.
-    fn retire(&self) {
-        let Some(grant) = self.kept().grant else {
+    fn retire(&self, grant: Option<&Grant>) {
+        let Some(grant) = grant else {
             return;
         };
         let mut former = self.former.lock();
-        former.push_front(grant.access_token);
+        former.push_front(grant.access_token.clone());
         former.truncate(MOST_FORMER);
     }
 
@@ -146,20 +157,67 @@ impl LoginState {
     pub(super) fn keep(&self, change: impl FnOnce(&mut KeptLogin)) {
         let mut kept = self.kept.lock();
         change(&mut kept);
+        self.save(&kept);
+    }
+
+    fn save(&self, kept: &KeptLogin) {
         if let Err(error) = kept.save(&self.file) {
             tracing::warn!(server = %self.name, file = %self.file.display(), %error, "the login cannot be saved; it lasts until the daemon stops");
         }
     }
 
-    /// Takes tokens into use: on disk first, so that a crash loses none that the authorization server has replaced.
+    /// Takes the tokens of a new login into use.
     pub(super) fn take(&self, grant: Grant) -> bool {
         let Some(token) = AccessToken::of(&grant) else {
             return false;
         };
-        self.retire();
-        self.keep(|kept| kept.grant = Some(grant));
-        self.token.store(Some(Arc::new(token)));
+        self.put(&mut self.kept.lock(), grant, Arc::new(token));
         true
+    }
+
+    /// Takes the tokens of a renewal into use, unless somebody has logged in or out since it began with the grant `before`.
+    pub(super) fn replace(&self, before: &Grant, grant: Grant) -> Replaced {
+        let Some(token) = AccessToken::of(&grant) else {
+            return Replaced::Unusable;
+        };
+        let token = Arc::new(token);
+        let mut kept = self.kept.lock();
+        if kept.grant.as_ref() != Some(before) {
+            return Replaced::Overtaken;
+        }
+        self.put(&mut kept, grant, token.clone());
+        Replaced::By(token)
+    }
+
+    /// On disk first, so that a crash loses none that the authorization server has replaced.
+    fn put(&self, kept: &mut KeptLogin, grant: Grant, token: Arc<AccessToken>) {
+        self.retire(kept.grant.as_ref());
+        kept.grant = Some(grant);
+        self.save(kept);
+        self.token.store(Some(token));
+    }
+
+    /// The authorization server has ended the login with this grant, and may no longer know its client. Whether it was still the login.
+    pub(super) fn end(&self, grant: &Grant, is_client_unknown: bool) -> bool {
+        let mut kept = self.kept.lock();
+        if kept.grant.as_ref() != Some(grant) {
+            return false;
+        }
+        kept.end();
+        if is_client_unknown {
+            kept.forget_client(&grant.issuer);
+        }
+        self.save(&kept);
+        self.token.store(None);
+        self.needs("its login has ended");
+        true
+    }
+
+    /// A renewal of this grant brought nothing. Nothing if it is no longer the login.
+    pub(super) fn renewal_failed(&self, grant: &Grant, why: &str) -> Option<LoginTrouble> {
+        let kept = self.kept.lock();
+        let is_current = kept.grant.as_ref() == Some(grant);
+        is_current.then(|| self.pauses.lock().failed(why, Instant::now()))
     }
 
     /// Whether there is a login, on disk or in use.
@@ -327,7 +385,7 @@ pub(super) fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::secret::Secret;
+    use crate::config::OAuth;
 
     fn token(lifetime: Option<u64>) -> AccessToken {
         AccessToken::of(&Grant {
@@ -353,5 +411,48 @@ mod tests {
         assert!(!ended.has_ended(1_204) && !ended.is_due(1_204));
         assert!(ended.has_ended(1_205) && ended.is_due(1_205));
         assert!(token(Some(u64::MAX)).header.is_sensitive());
+    }
+
+    #[test]
+    fn a_renewal_that_ends_late_changes_no_other_login() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("logins").join("a.json");
+        let terms = Terms {
+            url: "https://h/mcp".to_owned(),
+            ca_file: None,
+            oauth: OAuth::default(),
+            secrets: Secrets::default(),
+        };
+        let name = ServerName::parse("a").expect("a name");
+        let state = LoginState::load(name, terms.clone(), file.clone());
+        let grant = |token: &str| Grant {
+            access_token: Secret::new(token),
+            ..Grant::default()
+        };
+        let on_disk = || {
+            let grant = KeptLogin::load(&file, &terms.url).grant;
+            grant.map(|grant| grant.access_token.reveal().to_owned())
+        };
+        let (first, second) = (grant("first"), grant("second"));
+        let is_overtaken = |renewed: &str| {
+            let replaced = state.replace(&first, grant(renewed));
+            let is_refused = matches!(replaced, Replaced::Overtaken);
+            is_refused && !state.end(&first, true) && state.renewal_failed(&first, "").is_none()
+        };
+
+        assert!(state.take(first.clone()));
+        assert!(state.take(second.clone()));
+        assert!(is_overtaken("late"));
+        assert_eq!(on_disk().as_deref(), Some("second"));
+        assert!(state.token.load().is_some());
+
+        state.log_out().expect("it is written");
+        assert!(is_overtaken("late"));
+        assert!(on_disk().is_none() && !state.is_logged_in());
+
+        assert!(state.take(first.clone()));
+        let replaced = state.replace(&first, second.clone());
+        assert!(matches!(replaced, Replaced::By(_)));
+        assert!(state.end(&second, false) && !state.is_logged_in());
     }
 }

@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     LoginError, LoginTrouble,
     login_file::{Grant, with_tokens},
-    login_state::{AccessToken, LoginState, now},
+    login_state::{AccessToken, LoginState, Replaced, now},
     oauth_http::OAuthHttp,
 };
 use crate::{runtime::sync::Guarded, text::Secret};
@@ -28,9 +28,9 @@ use crate::{runtime::sync::Guarded, text::Secret};
 /// What came of a renewal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Renewed {
-    /// There is a new token.
+    /// There is a new token, or somebody has logged in or out meanwhile.
     Done,
-    /// The authorization server refuses: a person has to log in.
+    /// The authorization server has ended the login: a person has to log in, and the state says so.
     Refused,
     /// The request failed, or had no answer.
     Failed,
@@ -117,7 +117,7 @@ impl TokenRenewals {
         };
         match self.renew(&token, RenewalCause::OfRefused).await {
             Renewed::Done => self.state.works_again(),
-            Renewed::Refused => self.state.needs("its login has ended"),
+            Renewed::Refused => (),
             Renewed::Failed => {
                 let trouble = self.state.pauses.lock().pausing(Instant::now());
                 if let Some(trouble) = trouble {
@@ -175,42 +175,33 @@ impl TokenRenewals {
 
 async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
     let Some(grant) = state.kept().grant else {
-        return Renewed::Refused;
+        // Somebody logged out meanwhile.
+        return Renewed::Done;
     };
     let http = Arc::new(OAuthHttp::new(&state.terms, Some(grant.resource.clone())).await);
     let renewed = ask(state, &grant, http.clone()).await;
     let refusal = http.refusal();
     match (renewed, refusal) {
-        (Ok(renewed), _) => {
-            if state.kept().grant.is_none() {
-                // Somebody logged out meanwhile.
-                return Renewed::Refused;
-            }
-            if state.take(renewed) {
-                if let Some(token) = &*state.token.load() {
-                    let mut pauses = state.pauses.lock();
-                    pauses.renewed(&token.header, instead == RenewalCause::OfRefused);
-                }
+        (Ok(renewed), _) => match state.replace(&grant, renewed) {
+            Replaced::By(token) => {
+                let is_instead = instead == RenewalCause::OfRefused;
+                state.pauses.lock().renewed(&token.header, is_instead);
                 tracing::debug!(server = %state.name, "the token was renewed");
-                return Renewed::Done;
+                Renewed::Done
             }
-            failed(state, &grant, "issued no usable token")
-        }
+            Replaced::Unusable => failed(state, &grant, "issued no usable token"),
+            Replaced::Overtaken => Renewed::Done,
+        },
         (Err(_), Some(code)) => {
             let code = state.error(&code);
+            let is_client_unknown = matches!(
+                code.to_string().as_str(),
+                "invalid_client" | "unauthorized_client"
+            );
+            if !state.end(&grant, is_client_unknown) {
+                return Renewed::Done;
+            }
             tracing::warn!(server = %state.name, reason = %code, "the login cannot be renewed; log in again");
-            state.keep(|kept| {
-                kept.end();
-                // It may not know us any more.
-                if matches!(
-                    code.to_string().as_str(),
-                    "invalid_client" | "unauthorized_client"
-                ) {
-                    kept.forget_client(&grant.issuer);
-                }
-            });
-            state.token.store(None);
-            state.needs("its login has ended");
             Renewed::Refused
         }
         (Err(error), None) => {
@@ -226,7 +217,9 @@ async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
 fn failed(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
     let why = state.error(&format!("its authorization server {} {why}", grant.issuer));
     let why = why.to_string();
-    let trouble = state.pauses.lock().failed(&why, Instant::now());
+    let Some(trouble) = state.renewal_failed(grant, &why) else {
+        return Renewed::Done;
+    };
     tracing::warn!(server = %state.name, reason = %trouble, "the token could not be renewed");
     Renewed::Failed
 }

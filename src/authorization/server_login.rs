@@ -169,7 +169,7 @@ impl ServerLogin {
                 let token = self.state.token.load_full();
                 return token.map(|token| token.header.clone());
             }
-            Renewed::Refused => self.state.needs("its login has ended"),
+            Renewed::Refused => (),
             Renewed::Failed => {
                 let trouble = self.state.pauses.lock().pausing(Instant::now());
                 if let Some(trouble) = trouble {
