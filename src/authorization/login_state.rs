@@ -105,7 +105,7 @@ impl LoginState {
         };
         *self.pauses.lock() = RenewalPauses::default();
         self.wanted.lock().clear();
-        self.needs("not logged in");
+        self.set_needed("not logged in");
         written
     }
 
@@ -209,7 +209,7 @@ impl LoginState {
         }
         self.save(&kept);
         self.token.store(None);
-        self.needs("its login has ended");
+        self.set_needed("its login has ended");
         true
     }
 
@@ -226,7 +226,7 @@ impl LoginState {
     }
 
     /// A person has logged in: whatever was against the login before is over.
-    pub(super) fn logged_in(&self) {
+    pub(super) fn note_login(&self) {
         *self.pauses.lock() = RenewalPauses::default();
         self.status.send_replace(LoginStatus::Fine);
     }
@@ -265,7 +265,7 @@ impl LoginState {
     }
 
     /// The login does not work for now.
-    pub(super) fn is_stuck(&self, trouble: LoginTrouble) {
+    pub(super) fn set_stuck(&self, trouble: LoginTrouble) {
         self.status.send_if_modified(|status| {
             let stuck = LoginStatus::Stuck(trouble);
             let is_new = !matches!(status, LoginStatus::Needed(_)) && *status != stuck;
@@ -300,7 +300,8 @@ impl LoginState {
         }
     }
 
-    pub(super) fn needs(&self, reason: &str) {
+    /// A person has to log in, for this reason.
+    pub(super) fn set_needed(&self, reason: &str) {
         let needed = LoginStatus::Needed(reason.to_owned());
         self.status.send_if_modified(|status| {
             let is_new = *status != needed;

@@ -115,7 +115,7 @@ impl PendingLogin {
         if outcome.is_ok() {
             // Also where it was fine: a wait for more scopes is over now. Before anybody learns of the end and looks at the server's
             // state.
-            self.login.logged_in();
+            self.login.note_login();
         }
         self.outcome.send_if_modified(|ended| {
             let is_first = ended.is_none();

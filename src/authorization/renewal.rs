@@ -84,7 +84,7 @@ impl TokenRenewals {
     /// The login does not work for now. It is renewed again when its pause is over, even if nobody asks for that.
     pub(super) fn put_off(self: &Arc<Self>, trouble: LoginTrouble) {
         tracing::warn!(server = %self.state.name, reason = %trouble, "login refused for now");
-        self.state.is_stuck(trouble);
+        self.state.set_stuck(trouble);
         if self.is_retrying.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -121,7 +121,7 @@ impl TokenRenewals {
             Renewed::Failed => {
                 let trouble = self.state.pauses.lock().pausing(Instant::now());
                 if let Some(trouble) = trouble {
-                    self.state.is_stuck(trouble);
+                    self.state.set_stuck(trouble);
                 }
             }
         }

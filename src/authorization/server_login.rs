@@ -148,7 +148,7 @@ impl ServerLogin {
         }
         let Some(token) = self.state.token.load_full() else {
             if is_for_tokens {
-                self.state.needs("it asks for a login");
+                self.state.set_needed("it asks for a login");
             }
             return None;
         };
@@ -157,7 +157,7 @@ impl ServerLogin {
             return Some(token.header.clone());
         }
         if !token.is_renewable {
-            self.state.needs("it rejects its login");
+            self.state.set_needed("it rejects its login");
             return None;
         }
         if let Some(trouble) = self.state.token_refused(&token.header) {
