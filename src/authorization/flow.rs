@@ -12,9 +12,10 @@ use url::form_urlencoded;
 
 use super::{
     LoginError,
+    access_token::now,
     callback_listener::{Callback, CallbackListener, Redirect},
     login_file::{ClientRegistration, Grant, with_tokens},
-    login_state::{LoginState, now},
+    login_state::LoginState,
     oauth_http::{OAuthHttp, pair},
     terms::is_safe,
 };

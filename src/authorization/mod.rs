@@ -2,6 +2,7 @@
 //! one task however many clients there are. Protocol and cryptography are rmcp's. Knows neither workers nor commands, and sends tokens
 //! to nobody but the server that they are for and the authorization server that issued them.
 
+mod access_token;
 mod bearer_challenge;
 mod callback_listener;
 mod flow;

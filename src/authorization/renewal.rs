@@ -19,8 +19,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     LoginError, LoginTrouble,
+    access_token::{AccessToken, now},
     login_file::{Grant, with_tokens},
-    login_state::{AccessToken, LoginState, Replaced, now},
+    login_state::{LoginState, Replaced},
     oauth_http::OAuthHttp,
 };
 use crate::{runtime::sync::Guarded, text::Secret};

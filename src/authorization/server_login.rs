@@ -14,7 +14,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     BearerChallenge, LoginError, LoginProgress, LoginStarted, LoginStatus, LoginTrouble,
-    login_state::{LoginState, now},
+    access_token::now,
+    login_state::LoginState,
     pending::PendingLogins,
     renewal::{RenewalCause, Renewed, TokenRenewals},
     terms::Terms,
