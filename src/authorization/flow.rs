@@ -120,7 +120,7 @@ impl LoginState {
         let url = terms.url.as_str();
         let manager = AuthorizationManager::new_with_oauth_http_client(url, http.clone()).await;
         let mut manager = manager.map_err(|error| self.error(&error.to_string()))?;
-        let challenge = self.challenge.lock().clone();
+        let challenge = self.challenge();
         let searching = manager.resolve_metadata_from_challenge(challenge.as_deref());
         let Ok(found) = tokio::time::timeout(SEARCH, searching).await else {
             let why = format!(
@@ -229,7 +229,7 @@ impl LoginState {
     /// The scopes to ask for: what was granted must not be lost by logging in again. What is configured counts instead of what the
     /// server names.
     fn scopes(&self, named: Vec<String>) -> Vec<String> {
-        let wanted: Vec<String> = self.wanted.lock().iter().cloned().collect();
+        let wanted = self.wanted();
         let configured = &self.terms.oauth.scopes;
         let mut scopes = configured.clone();
         if configured.is_empty() || !wanted.is_empty() {

@@ -47,11 +47,11 @@ pub(super) struct LoginState {
     pub(super) name: ServerName,
     pub(super) terms: Terms,
     pub(super) token: ArcSwapOption<AccessToken>,
-    pub(super) status: watch::Sender<LoginStatus>,
+    status: watch::Sender<LoginStatus>,
     /// The server's challenge when it refused a request last.
-    pub(super) challenge: Guarded<Option<String>>,
+    challenge: Guarded<Option<String>>,
     /// Scopes that calls were refused for want of.
-    pub(super) wanted: Guarded<BTreeSet<String>>,
+    wanted: Guarded<BTreeSet<String>>,
     /// When the token may be renewed.
     pub(super) pauses: Guarded<RenewalPauses>,
     /// The server has refused the token in use or the one before it, and has not taken any since.
@@ -71,6 +71,9 @@ pub(super) enum Replaced {
     /// Somebody has logged in or out meanwhile.
     Overtaken,
 }
+
+/// Limit: scopes to request because calls were refused for want of them.
+const MOST_SCOPES: usize = 64;
 
 /// How many tokens of before are known.
 const MOST_FORMER: usize = 4;
@@ -226,6 +229,71 @@ impl LoginState {
         self.token.load().is_some() || self.kept.lock().grant.is_some()
     }
 
+    /// Its status, now and later.
+    pub(super) fn status(&self) -> watch::Receiver<LoginStatus> {
+        self.status.subscribe()
+    }
+
+    /// Whether the server takes no request before a person has logged in.
+    pub(super) fn is_needed(&self) -> bool {
+        matches!(*self.status.borrow(), LoginStatus::Needed(_))
+    }
+
+    /// The server's challenge when it refused a request last.
+    pub(super) fn challenge(&self) -> Option<String> {
+        self.challenge.lock().clone()
+    }
+
+    /// The server refused a request with this challenge.
+    pub(super) fn note_challenge(&self, header: String) {
+        *self.challenge.lock() = Some(header);
+    }
+
+    /// Scopes that calls were refused for want of.
+    pub(super) fn wanted(&self) -> Vec<String> {
+        self.wanted.lock().iter().cloned().collect()
+    }
+
+    /// The server refused a call for want of these scopes, with this challenge.
+    pub(super) fn want_scopes(&self, scopes: Vec<String>, header: &str) {
+        // What it named for its 401 is what a login needs in any case.
+        let mut challenge = self.challenge.lock();
+        challenge.get_or_insert_with(|| header.to_owned());
+        drop(challenge);
+        {
+            let mut wanted = self.wanted.lock();
+            wanted.extend(scopes);
+            while wanted.len() > MOST_SCOPES {
+                wanted.pop_last();
+            }
+        }
+        let more = LoginStatus::MoreScopes(self.wanted());
+        self.status.send_if_modified(|status| {
+            let is_worse = matches!(status, LoginStatus::Needed(_) | LoginStatus::Stuck(_));
+            let is_new = !is_worse && *status != more;
+            if is_new {
+                *status = more;
+            }
+            is_new
+        });
+    }
+
+    /// No more scopes are wanted: the login was given those that were.
+    pub(super) fn forget_wanted(&self) {
+        self.wanted.lock().clear();
+    }
+
+    /// The server took a connection: whatever it wanted before, it does not want now.
+    pub(super) fn note_connection(&self) {
+        self.status.send_if_modified(|status| {
+            let was_needed = matches!(status, LoginStatus::Needed(_));
+            if was_needed {
+                *status = LoginStatus::Fine;
+            }
+            was_needed
+        });
+    }
+
     /// A person has logged in: whatever was against the login before is over.
     pub(super) fn note_login(&self) {
         *self.pauses.lock() = RenewalPauses::default();
@@ -279,7 +347,7 @@ impl LoginState {
 
     /// The login works again, as far as is known.
     pub(super) fn works_again(&self) {
-        let wanted: Vec<String> = self.wanted.lock().iter().cloned().collect();
+        let wanted = self.wanted();
         self.status.send_if_modified(|status| {
             let was_stuck = matches!(status, LoginStatus::Stuck(_));
             if was_stuck {

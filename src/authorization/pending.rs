@@ -102,7 +102,7 @@ impl PendingLogin {
         if !self.login.take(grant) {
             return Err(no_token());
         }
-        self.login.wanted.lock().clear();
+        self.login.forget_wanted();
         Ok(())
     }
 

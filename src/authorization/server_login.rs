@@ -26,9 +26,6 @@ use crate::{
     text::{Secrets, ServerName},
 };
 
-/// Limit: scopes to request because calls were refused for want of them.
-const MOST_SCOPES: usize = 64;
-
 /// The login of one server.
 pub struct ServerLogin {
     state: Arc<LoginState>,
@@ -55,12 +52,12 @@ impl ServerLogin {
 
     /// Its state, now and later.
     pub fn status(&self) -> watch::Receiver<LoginStatus> {
-        self.state.status.subscribe()
+        self.state.status()
     }
 
     /// Whether the server takes no request before a person has logged in.
     pub fn is_needed(&self) -> bool {
-        matches!(*self.state.status.borrow(), LoginStatus::Needed(_))
+        self.state.is_needed()
     }
 
     /// Whether somebody has logged in.
@@ -80,13 +77,7 @@ impl ServerLogin {
 
     /// The server took a connection: whatever it wanted before, it does not want now.
     pub fn accepted(&self) {
-        self.state.status.send_if_modified(|status| {
-            let was_needed = matches!(status, LoginStatus::Needed(_));
-            if was_needed {
-                *status = LoginStatus::Fine;
-            }
-            was_needed
-        });
+        self.state.note_connection();
     }
 
     /// Begins a login. One that is under way is given up.
@@ -145,7 +136,7 @@ impl ServerLogin {
         let header = challenge.www_authenticate.unwrap_or_default();
         let is_for_tokens = header.is_empty() || BearerChallenge::read(&header).is_bearer;
         if !header.is_empty() {
-            *self.state.challenge.lock() = Some(header);
+            self.state.note_challenge(header);
         }
         let Some(token) = self.state.token.load_full() else {
             if is_for_tokens {
@@ -188,31 +179,11 @@ impl ServerLogin {
         if !read.lacks_scope() {
             return;
         }
-        // What it named for its 401 is what a login needs in any case.
-        let mut challenge = self.state.challenge.lock();
-        challenge.get_or_insert_with(|| header.to_owned());
-        drop(challenge);
         let secrets = self.state.secrets();
         let mut scopes = read.scopes;
         // A challenge may repeat the token; none of it is shown.
         scopes.retain(|scope| secrets.redacted(scope) == scope.as_str());
-        let wanted: Vec<String> = {
-            let mut wanted = self.state.wanted.lock();
-            wanted.extend(scopes);
-            while wanted.len() > MOST_SCOPES {
-                wanted.pop_last();
-            }
-            wanted.iter().cloned().collect()
-        };
-        self.state.status.send_if_modified(|status| {
-            let more = LoginStatus::MoreScopes(wanted);
-            let is_worse = matches!(status, LoginStatus::Needed(_) | LoginStatus::Stuck(_));
-            let is_new = !is_worse && *status != more;
-            if is_new {
-                *status = more;
-            }
-            is_new
-        });
+        self.state.want_scopes(scopes, header);
     }
 }
 
