@@ -63,7 +63,7 @@ pub(super) struct LoginState {
 }
 
 /// What became of the tokens of a renewal.
-pub(super) enum Replaced {
+pub(super) enum GrantReplacement {
     /// They are in use.
     By(Arc<AccessToken>),
     /// No header can carry them.
@@ -180,17 +180,17 @@ impl LoginState {
     }
 
     /// Takes the tokens of a renewal into use, unless somebody has logged in or out since it began with the grant `before`.
-    pub(super) fn replace(&self, before: &Grant, grant: Grant) -> Replaced {
+    pub(super) fn replace(&self, before: &Grant, grant: Grant) -> GrantReplacement {
         let Some(token) = AccessToken::of(&grant) else {
-            return Replaced::Unusable;
+            return GrantReplacement::Unusable;
         };
         let token = Arc::new(token);
         let mut kept = self.kept.lock();
         if kept.grant.as_ref() != Some(before) {
-            return Replaced::Overtaken;
+            return GrantReplacement::Overtaken;
         }
         self.put(&mut kept, grant, token.clone());
-        Replaced::By(token)
+        GrantReplacement::By(token)
     }
 
     /// On disk first, so that a crash loses none that the authorization server has replaced.
@@ -410,7 +410,7 @@ mod tests {
         let (first, second) = (grant("first"), grant("second"));
         let is_overtaken = |renewed: &str| {
             let replaced = state.replace(&first, grant(renewed));
-            let is_refused = matches!(replaced, Replaced::Overtaken);
+            let is_refused = matches!(replaced, GrantReplacement::Overtaken);
             is_refused && !state.end(&first, true) && state.renewal_failed(&first, "").is_none()
         };
 
@@ -426,7 +426,7 @@ mod tests {
 
         assert!(state.take(first.clone()));
         let replaced = state.replace(&first, second.clone());
-        assert!(matches!(replaced, Replaced::By(_)));
+        assert!(matches!(replaced, GrantReplacement::By(_)));
         assert!(state.end(&second, false) && !state.is_logged_in());
     }
 }

@@ -21,7 +21,7 @@ use super::{
     LoginError, LoginTrouble,
     access_token::{AccessToken, now},
     login_file::{Grant, with_tokens},
-    login_state::{LoginState, Replaced},
+    login_state::{GrantReplacement, LoginState},
     oauth_http::OAuthHttp,
 };
 use crate::{runtime::sync::Guarded, text::Secret};
@@ -184,14 +184,14 @@ async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
     let refusal = http.refusal();
     match (renewed, refusal) {
         (Ok(renewed), _) => match state.replace(&grant, renewed) {
-            Replaced::By(token) => {
+            GrantReplacement::By(token) => {
                 let is_instead = instead == RenewalCause::OfRefused;
                 state.pauses.lock().renewed(&token.header, is_instead);
                 tracing::debug!(server = %state.name, "the token was renewed");
                 Renewed::Done
             }
-            Replaced::Unusable => failed(state, &grant, "issued no usable token"),
-            Replaced::Overtaken => Renewed::Done,
+            GrantReplacement::Unusable => failed(state, &grant, "issued no usable token"),
+            GrantReplacement::Overtaken => Renewed::Done,
         },
         (Err(_), Some(code)) => {
             let code = state.error(&code);

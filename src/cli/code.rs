@@ -149,7 +149,7 @@ fn show(body: &[u8], out: Output) -> Done {
         }
         if ended.failed_calls > 0 && ended.error.is_none() {
             out.note(&format!(
-                "{} of {} calls failed: `mcpproxy activity list` shows why; in the script, see `error` of each result",
+                "failed calls: {} of {}; `mcpproxy activity list` shows why, and so does `error` in a call's result",
                 ended.failed_calls, ended.tool_calls
             ));
         }

@@ -378,6 +378,8 @@ mod tests {
                         .any(|it| text.starts_with(*it))
             }
             Praise => text == "rather than",
+            // How many servers say that they are started.
+            Command => text.ends_with(" npx"),
             Frame => ["client", "host", "platform", "vendor"]
                 .iter()
                 .any(|whose| {
