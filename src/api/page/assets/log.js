@@ -17,8 +17,8 @@ const COLOUR = /\u001b\[[0-9;]*m/g;
 
 const LEVELS = ["info", "warn", "error"];
 
-/** `first` is the least level that is shown; `chosen` is told of another. */
-export function logView(name, first, chosen, isRemote) {
+/** `first` is the least level that is shown; `chosen` is told of another; `details` gives what is known of the server. */
+export function logView(name, first, chosen, details) {
   const path = `servers/${part(name)}/logs`;
   const list = h("ol");
   const box = h("div.log", { tabindex: "0", role: "log", "aria-label": `Log of ${name}`, "data-kept": "", on: { scroll } }, list);
@@ -34,13 +34,10 @@ export function logView(name, first, chosen, isRemote) {
   let isShown = false;
   let again = null;
 
-  /** What there is. A remote server has no log that could be followed. */
+  /** What there is. A remote server, or one that never ran, has no log that could be followed. */
   async function load() {
     if (source || isPaused) return;
-    told = isRemote ? { lines: [] } : await ask(query(path, { lines: LINES })).catch((failure) => {
-      if (failure.code === "no_log") return { lines: [] };
-      throw failure;
-    });
+    told = details().log_file ? await ask(query(path, { lines: LINES })) : { lines: [] };
     lines = told.lines;
     show();
   }
@@ -101,7 +98,7 @@ export function logView(name, first, chosen, isRemote) {
 
   /** Made once: what is on the page already stays. */
   function render() {
-    if (isRemote() && !told.file) return null;
+    if (details().server.transport !== "stdio" && !told.file) return null;
     if (element?.isConnected) return h("section.sec", { "data-kept": "" });
     element ??= made();
     return element;

@@ -33,7 +33,7 @@ const RESTART = 120_000;
 
 export function server(name, frame, first) {
   const path = `servers/${part(name)}`;
-  const log = logView(name, first.get("log") ?? "", (level) => frame.visit(query(`/ui/servers/${part(name)}`, { log: level })), () => details.server.transport !== "stdio");
+  const log = logView(name, first.get("log") ?? "", (level) => frame.visit(query(`/ui/servers/${part(name)}`, { log: level })), () => details);
   let details, tools, calls, starts, others;
   /** What it says that it lacks. */
   let said_ = null;
