@@ -86,6 +86,8 @@ pub enum FindingKind {
         /// Why.
         why: Box<NoSecret>,
     },
+    /// It is no key: this variable, which mcpproxy itself reads, has a value that cannot be used, for this reason.
+    OwnVariable(&'static str, &'static str),
     /// An empty text, which counts as an absent key.
     Blank,
     /// It follows from another finding.
@@ -172,7 +174,7 @@ impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(problem) => f.write_str(problem),
-            Self::Url(problem) => f.write_str(problem),
+            Self::Url(problem) | Self::OwnVariable(_, problem) => f.write_str(problem),
             Self::Unknown {
                 meant: Some(meant), ..
             } => write!(f, "is unknown; did you mean `{meant}`?"),
@@ -254,6 +256,17 @@ impl ConfigError {
                 Self::Findings(findings.map(|one| one.without_secrets(secrets)).collect())
             }
             syntax @ Self::Syntax { .. } => syntax,
+        }
+    }
+
+    /// The variable of mcpproxy's own that is all that is wrong.
+    pub fn own_variable(&self) -> Option<&'static str> {
+        let [finding] = self.findings() else {
+            return None;
+        };
+        match finding.kind {
+            FindingKind::OwnVariable(name, _) => Some(name),
+            _ => None,
         }
     }
 

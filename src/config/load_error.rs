@@ -1,6 +1,9 @@
 //! Why a file gives no settings, and what to do about it.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use super::{ConfigError, ConfigFinding};
 use crate::storage::in_words;
@@ -17,7 +20,7 @@ pub enum LoadError {
         reason: io::Error,
     },
     /// It can be read, but not used.
-    #[error("the configuration {} cannot be used: {reason}", file.display())]
+    #[error("{}", unusable(file, reason))]
     Unusable {
         /// The file.
         file: PathBuf,
@@ -50,6 +53,14 @@ impl LoadError {
         findings.iter().filter_map(ConfigFinding::missing_variable)
     }
 
+    /// The variable of mcpproxy's own that is to blame, not the file.
+    pub fn own_variable(&self) -> Option<&'static str> {
+        match self {
+            Self::Unusable { reason, .. } => reason.own_variable(),
+            _ => None,
+        }
+    }
+
     /// The next step.
     pub fn next_step(&self) -> String {
         match self {
@@ -57,6 +68,9 @@ impl LoadError {
             Self::Unusable { .. } if self.missing_variables().next().is_some() => {
                 "set the variable for the daemon; `mcpproxy config check` shows other mistakes"
                     .to_owned()
+            }
+            Self::Unusable { .. } if self.own_variable().is_some() => {
+                "correct the variable, or unset it".to_owned()
             }
             Self::Unusable { .. } => "correct the file, then `mcpproxy config check`".to_owned(),
             Self::Missing { .. } => {
@@ -68,4 +82,14 @@ impl LoadError {
             }
         }
     }
+}
+
+fn unusable(file: &Path, reason: &ConfigError) -> String {
+    if reason.own_variable().is_some() {
+        return reason.to_string();
+    }
+    format!(
+        "the configuration {} cannot be used: {reason}",
+        file.display()
+    )
 }

@@ -24,12 +24,7 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     let mut findings = Vec::new();
     let fail = |what: &str, fix: &str| DoctorFinding::fail(CONFIGURATION, what, fix);
     if let Some(error) = &report.error {
-        let fix = if report.missing_variables.is_empty() {
-            report.fix().to_owned()
-        } else {
-            report.missing_step()
-        };
-        findings.push(fail(error, &fix));
+        findings.push(fail(error, &report.error_step()));
     }
     for fault in &report.faults {
         findings.push(fail(fault, report.fix()));

@@ -49,6 +49,9 @@ pub struct ConfigReport {
     pub servers: usize,
     /// Why the file as a whole cannot be used.
     pub error: Option<String>,
+    /// What to do about `error`, where the file is not to blame.
+    #[serde(skip)]
+    error_step: Option<String>,
     /// The missing variables, if nothing else makes the whole file unusable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_variables: Vec<String>,
@@ -71,12 +74,16 @@ impl ConfigReport {
         }
     }
 
-    /// What to do about variables that are missing.
-    pub fn missing_step(&self) -> String {
-        format!(
-            "set {} for the daemon, and in this shell while none runs",
-            self.missing_variables.join(", ")
-        )
+    /// What to do about `error`.
+    pub fn error_step(&self) -> String {
+        match &self.error_step {
+            Some(step) => step.clone(),
+            None if self.missing_variables.is_empty() => self.fix().to_owned(),
+            None => format!(
+                "set {} for the daemon, and in this shell while none runs",
+                self.missing_variables.join(", ")
+            ),
+        }
     }
 
     /// What is left of it where a daemon runs on this file that has these servers: one that only lacks a variable here works there.
@@ -201,7 +208,12 @@ impl Management<OverFiles> {
         let (missing, supposed) = supposed.map_or_else(Default::default, |supposed| {
             (supposed.missing, Some(Arc::new(supposed.settings)))
         });
-        let error = read.as_ref().err().map(|failure| failure.error.clone());
+        let failure = read.as_ref().err();
+        let error = failure.map(|failure| failure.error.clone());
+        let is_of_variable = |failure: &&Failure| {
+            matches!(failure.step.as_deref(), Some(NextStep::SetVariable { .. }))
+        };
+        let error_step = failure.filter(is_of_variable).map(Failure::terminal_step);
         let settings = read.ok().or(supposed).unwrap_or_default();
         let faults = match (&error, missing.is_empty()) {
             (Some(_), true) => Vec::new(),
@@ -212,6 +224,7 @@ impl Management<OverFiles> {
             ok: error.is_none() && settings.broken.is_empty() && faults.is_empty(),
             servers: settings.servers.len(),
             error,
+            error_step,
             missing_variables: missing.into_iter().collect(),
             faults,
             broken: settings
@@ -343,6 +356,12 @@ fn unusable(error: &LoadError) -> Failure {
     if matches!(error, LoadError::Unreadable { .. }) {
         let step = error.next_step();
         return Failure::new(ErrorCode::ConfigUnusable, error.to_string(), step);
+    }
+    if let Some(name) = error.own_variable() {
+        let hint = "Correct the variable, or unset it.";
+        let failure = Failure::new(ErrorCode::ConfigUnusable, error.to_string(), hint);
+        let name = name.to_owned();
+        return failure.with_step(NextStep::SetVariable { name });
     }
     let failure = as_it_stands(error.to_string());
     if error.missing_variables().next().is_some() {

@@ -236,10 +236,7 @@ const STEPS: usize = 3;
 
 fn verdict(report: ConfigReport) -> Done {
     if let Some(error) = report.error.clone() {
-        if !report.missing_variables.is_empty() {
-            return Err(CommandFailure::failed(error).next(report.missing_step()));
-        }
-        return Err(CommandFailure::failed(error).next(report.fix()));
+        return Err(CommandFailure::failed(error).next(report.error_step()));
     }
     let fix = report.fix();
     if let Some(fault) = report.faults.into_iter().next() {

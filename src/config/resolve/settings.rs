@@ -8,8 +8,8 @@ use std::{
 
 use crate::{
     config::{
-        ActivitySettings, AgentManagement, CodeExecution, ConfigFinding, Environment, Inherit,
-        IssuedTokens, Kept, ServerAuth, Settings, Surroundings, VariableLookup, Warning,
+        ActivitySettings, AgentManagement, CodeExecution, ConfigFinding, Environment, FindingKind,
+        Inherit, IssuedTokens, Kept, ServerAuth, Settings, Surroundings, VariableLookup, Warning,
         raw::{File, InheritWord, RawActivity, RawInherit},
         references::Text,
         values::{RawVariables, Word},
@@ -160,7 +160,13 @@ pub(super) fn check(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFin
     let keys = session_keys(file.session_key.as_ref(), lookup);
     let (name, _) = keys.into_iter().find(|(_, key)| is_guessable(key))?;
     let problem = "needs 32 characters, 12 of them different, as from `openssl rand -base64 32`";
-    Some(ConfigFinding::new(name, problem))
+    Some(match name.strip_prefix('$') {
+        Some(variable) => ConfigFinding {
+            key: name.to_owned(),
+            ..ConfigFinding::of(FindingKind::OwnVariable(variable, problem))
+        },
+        None => ConfigFinding::new(name, problem),
+    })
 }
 
 /// The keys of session ids; the first counts.
