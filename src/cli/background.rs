@@ -15,12 +15,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use super::{CommandFailure, Done, Output, failure::own_program, output, platform};
+use super::{CommandFailure, Done, Output, connection, failure::own_program, output, platform};
 use crate::{
-    config::{Places, duration},
+    config::duration,
     daemon::ServeError,
     daemon_client::bridge::{BridgeHost, UnstartedDaemon},
     failure::ErrorCode,
+    management::Files,
     process,
     storage::in_words,
 };
@@ -129,8 +130,7 @@ pub(super) fn report(started: Result<(), &ServeError>) {
 
 /// Starts daemons for a bridge.
 pub(super) struct Starter {
-    places: Places,
-    data_dir: PathBuf,
+    files: Files,
     /// Nothing for one that stays.
     idle_exit: Option<Duration>,
     /// More arguments of `serve`.
@@ -140,21 +140,20 @@ pub(super) struct Starter {
 
 impl Starter {
     /// Daemons of this data folder, that end when nobody has been there for `idle_exit`.
-    pub(super) fn new(places: Places, data_dir: PathBuf, idle_exit: Duration, out: Output) -> Self {
+    pub(super) fn new(files: Files, idle_exit: Duration, out: Output) -> Self {
         Self {
             out,
-            places,
-            data_dir,
+            files,
             idle_exit: Some(idle_exit),
             more: Vec::new(),
         }
     }
 
     /// Daemons of this data folder, which end on a signal.
-    pub(super) fn lasting(places: Places, data_dir: PathBuf, out: Output) -> Self {
+    pub(super) fn lasting(files: Files, out: Output) -> Self {
         Self {
             idle_exit: None,
-            ..Self::new(places, data_dir, Duration::ZERO, out)
+            ..Self::new(files, Duration::ZERO, out)
         }
     }
 
@@ -169,9 +168,9 @@ impl Starter {
         let mut command = tokio::process::Command::new(own_program(process::own_program())?);
         command
             .args(["-o", "json", "--config"])
-            .arg(&self.places.config_file)
+            .arg(self.files.config_file())
             .arg("--data-dir")
-            .arg(&self.data_dir)
+            .arg(self.files.data_dir())
             .args(["serve", "--background=start"])
             .args(
                 self.idle_exit
@@ -198,12 +197,18 @@ impl Starter {
 }
 
 impl BridgeHost for Starter {
-    async fn start_daemon(&self) -> Result<(), UnstartedDaemon> {
-        self.begin().await.map_err(|failure| UnstartedDaemon {
-            why: failure.in_words(),
-            code: failure.code.unwrap_or(ErrorCode::Internal),
-            step: failure.next_step.unwrap_or_default(),
+    async fn check_daemon(&self) -> Result<(), UnstartedDaemon> {
+        let checked = connection::refuse_other(&self.files).await;
+        checked.map_err(|error| {
+            unstarted(CommandFailure {
+                outcome: None,
+                ..error.into()
+            })
         })
+    }
+
+    async fn start_daemon(&self) -> Result<(), UnstartedDaemon> {
+        self.begin().await.map_err(unstarted)
     }
 
     fn fail(&self, why: &str, step: &str) {
@@ -213,6 +218,14 @@ impl BridgeHost for Starter {
 
     fn note(&self, text: &str) {
         self.out.note(text);
+    }
+}
+
+fn unstarted(failure: CommandFailure) -> UnstartedDaemon {
+    UnstartedDaemon {
+        why: failure.in_words(),
+        code: failure.code.unwrap_or(ErrorCode::Internal),
+        step: failure.next_step.unwrap_or_default(),
     }
 }
 

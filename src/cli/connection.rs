@@ -107,6 +107,18 @@ pub(super) async fn open_soon(files: &Files, out: Output) -> Result<DaemonClient
     }
 }
 
+/// Refuses a daemon that has the data folder and serves another file than the one that was named.
+pub(super) async fn refuse_other(files: &Files) -> Result<(), DaemonError> {
+    if files.places().requested_by().is_none() {
+        return Ok(());
+    }
+    match DaemonClient::connect(files.data_dir()).await {
+        Ok(daemon) => of_file(files, daemon).map(drop),
+        // Whoever needs it will learn why.
+        Err(_) => Ok(()),
+    }
+}
+
 /// The process of the daemon that has the data folder, where that serves another file than the one that was named.
 pub(super) async fn other_daemon(files: &Files) -> Option<u32> {
     let daemon = DaemonClient::connect(files.data_dir()).await.ok()?;

@@ -161,14 +161,13 @@ impl ServeCommand {
     }
 
     fn joining(&self, files: &Files, out: Output) -> Joining {
-        let data_dir = files.data_dir().to_owned();
         let socket = DaemonSocket {
-            path: data_dir.join(SOCKET),
+            path: files.data_dir().join(SOCKET),
             endpoint: endpoint(self.carried.mode.as_deref()).to_owned(),
             token: std::env::var("MCPPROXY_TOKEN").ok().map(Secret::new),
             mark: process::own_mark(),
         };
-        let starter = Starter::new(files.places().clone(), data_dir, stdio::IDLE_EXIT, out);
+        let starter = Starter::new(files.clone(), stdio::IDLE_EXIT, out);
         let demo = self.carried.demo.then(|| "--demo".into());
         let mode = self
             .carried

@@ -118,7 +118,7 @@ async fn running(files: &Files, out: Output) -> Done<Option<DaemonClient>> {
 /// A daemon that runs on when its starter is gone, with these options of `serve`.
 pub(super) async fn start(files: &Files, options: &[String], out: Output) -> Done<DaemonClient> {
     out.progress("starting the daemon");
-    let starter = Starter::lasting(files.places().clone(), files.data_dir().to_owned(), out);
+    let starter = Starter::lasting(files.clone(), out);
     starter.with(options.iter().map(Into::into)).begin().await?;
     Ok(connection::open_soon(files, out).await?)
 }

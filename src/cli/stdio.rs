@@ -44,8 +44,7 @@ impl StdioCommand {
             mark: process::own_mark(),
         };
         let idle_exit = self.idle_exit.unwrap_or(IDLE_EXIT);
-        let data_dir = files.data_dir().to_owned();
-        let starter = Starter::new(files.places().clone(), data_dir, idle_exit, out);
+        let starter = Starter::new(files, idle_exit, out);
         let (input, output) = platform::standard_streams().map_err(|error| {
             CommandFailure::failed(format!("stdin or stdout is closed: {}", in_words(&error)))
         })?;

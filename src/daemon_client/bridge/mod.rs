@@ -53,6 +53,9 @@ const PARTING: Duration = Duration::from_secs(3);
 
 /// The program that a bridge runs in.
 pub trait BridgeHost {
+    /// Refuses the daemon of the data folder where another one is meant.
+    fn check_daemon(&self) -> impl Future<Output = Result<(), UnstartedDaemon>>;
+
     /// Starts a daemon and returns when it serves, or when another one has the data folder.
     fn start_daemon(&self) -> impl Future<Output = Result<(), UnstartedDaemon>>;
 
@@ -63,7 +66,7 @@ pub trait BridgeHost {
     fn fail(&self, why: &str, step: &str);
 }
 
-/// Why no daemon was started, and what to do about it.
+/// Why no daemon was started, or the one that runs is the wrong one, and what to do about it.
 pub struct UnstartedDaemon {
     /// Why.
     pub why: String,
@@ -285,6 +288,7 @@ impl<H: BridgeHost> Bridge<H> {
         loop {
             match self.socket.connect().await {
                 Ok(opened) => {
+                    self.host.check_daemon().await?;
                     if let Some(note) = opened.version_note {
                         self.host.note(&note);
                     }
