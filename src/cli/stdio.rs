@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{CommandFailure, Done, Location, Output, background::Starter, platform};
+use super::{
+    CommandFailure, Done, Location, Output, background::Starter, failure::USAGE, platform,
+};
 use crate::{
     config::{SOCKET, duration},
     daemon_client::bridge::{self, DaemonSocket, Unserved},
+    failure::ErrorCode,
     process,
     storage::in_words,
     text::secret::Secret,
@@ -52,6 +55,9 @@ impl StdioCommand {
         carried.map_err(|error| match error {
             Unserved::StartedByDaemon => CommandFailure::failed(error.to_string()),
             Unserved::NoDaemon => CommandFailure::not_reachable(""),
+            // The endpoint is an argument.
+            Unserved::Refused(ErrorCode::UnknownPath) => CommandFailure::with_code("", USAGE),
+            Unserved::Refused(code) => CommandFailure::with_code("", code.exit_code()),
         })
     }
 }

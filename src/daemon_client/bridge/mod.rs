@@ -85,6 +85,9 @@ pub enum Unserved {
     /// There was no daemon at any time, as [`BridgeHost::fail`] has said.
     #[error("no daemon was running")]
     NoDaemon,
+    /// The daemon let the client in at no time, as [`BridgeHost::fail`] has said.
+    #[error("the daemon refused the client")]
+    Refused(ErrorCode),
 }
 
 /// Carries lines until the client's input ends or it reads no more. A daemon that is the client itself lets nobody in: its first
@@ -181,9 +184,12 @@ impl<H: BridgeHost> Bridge<H> {
                         self.shared.tell(error_frame(id.as_ref(), &error.to_raw())).await;
                     }
                     None => {
-                        let is_served = first.is_ok() || self.attached.is_some();
+                        let is_attached = self.attached.is_some();
                         self.part().await;
-                        return if is_served { Ok(()) } else { Err(Unserved::NoDaemon) };
+                        return match &first {
+                            Err(absent) if !is_attached => Err(absent.unserved()),
+                            _ => Ok(()),
+                        };
                     }
                 },
                 () = self.shared.lost.notified() => {
@@ -301,6 +307,7 @@ impl<H: BridgeHost> Bridge<H> {
                         step: error.step(),
                         code: error.code(),
                         is_ourselves: matches!(error, DaemonSocketError::Ourselves),
+                        is_refusal: matches!(error, DaemonSocketError::Refused { .. }),
                     });
                 }
             }

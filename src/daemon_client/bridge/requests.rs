@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::{
-    UnstartedDaemon,
+    Unserved, UnstartedDaemon,
     notices::{NoticeChange, WantedNotices},
 };
 use crate::{
@@ -252,6 +252,19 @@ pub(super) struct NoDaemon {
     pub(super) code: ErrorCode,
     /// The daemon has started us: it lets us in at no time.
     pub(super) is_ourselves: bool,
+    /// There is one, and it says no.
+    pub(super) is_refusal: bool,
+}
+
+impl NoDaemon {
+    /// The end of a client for whom there was none at any time.
+    pub(super) fn unserved(&self) -> Unserved {
+        if self.is_refusal {
+            Unserved::Refused(self.code)
+        } else {
+            Unserved::NoDaemon
+        }
+    }
 }
 
 impl From<UnstartedDaemon> for NoDaemon {
@@ -261,6 +274,7 @@ impl From<UnstartedDaemon> for NoDaemon {
             step,
             code,
             is_ourselves: false,
+            is_refusal: false,
         }
     }
 }
