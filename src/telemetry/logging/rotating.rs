@@ -51,6 +51,10 @@ impl Rotating {
 
     fn rotate(&mut self) -> io::Result<()> {
         storage::rotate(&self.path, 1)?;
+        self.reopen()
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
         let next = Self::open_with(&self.path, self.rotate_at)?;
         (self.file, self.size) = (next.file, next.size);
         if self.is_stderr {
@@ -60,8 +64,33 @@ impl Rotating {
     }
 }
 
+/// Whether somebody moved or removed the file, as `logrotate` does. Without its folder nobody wants a new one.
+#[cfg(unix)]
+fn is_moved(path: &Path, file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(own) = file.metadata() else {
+        return false;
+    };
+    match fs::metadata(path) {
+        Ok(there) => (there.dev(), there.ino()) != (own.dev(), own.ino()),
+        Err(_) => path
+            .parent()
+            .is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir()),
+    }
+}
+
+/// An open file cannot be moved.
+#[cfg(not(unix))]
+fn is_moved(_: &Path, _: &File) -> bool {
+    false
+}
+
 impl Write for Rotating {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        if is_moved(&self.path, &self.file) {
+            // Better there than lost.
+            let _ = self.reopen();
+        }
         if self.size > 0 && self.size + lines.len() as u64 > self.rotate_at {
             // If renaming fails the file grows: better too large than lost.
             let _ = self.rotate();
@@ -130,10 +159,11 @@ mod tests {
         let mut log = Rotating::open_with(&path, 8).expect("writable");
         log.write_all(b"1111\n").expect("writable");
         fs::remove_file(&path).expect("a file");
-        for line in ["2222\n", "3333\n"] {
-            log.write_all(line.as_bytes()).expect("writable");
-        }
+        log.write_all(b"2222\n").expect("writable");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "2222\n");
+        fs::rename(&path, folder.path().join("daemon.log.1")).expect("a file");
+        fs::write(&path, "").expect("writable");
+        log.write_all(b"3333\n").expect("writable");
         assert_eq!(fs::read_to_string(&path).expect("a file"), "3333\n");
-        assert!(folder.path().join("daemon.log.1").exists());
     }
 }
