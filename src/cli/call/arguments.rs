@@ -9,7 +9,7 @@ use serde_json::{
 };
 
 use super::super::{CommandFailure, Done, input::Input};
-use crate::config::json_mistake;
+use crate::{config::json_mistake, router::repeated_key, wire::Raw};
 
 pub(super) const EXAMPLE: &str = "for example: `mcpproxy call demo:echo text=hello`";
 
@@ -117,8 +117,7 @@ fn from_pairs(words: &[String]) -> Done<Vec<Pair>> {
                 .next(EXAMPLE)
         })?;
         if pairs.iter().any(|known| known.key == key) {
-            let what = format!("`{key}` is given twice");
-            return Err(CommandFailure::usage(what).next("leave one of them out"));
+            return Err(given_twice(key));
         }
         pairs.push(Pair {
             key: key.to_owned(),
@@ -178,11 +177,19 @@ fn object(given: &str) -> Done<Box<RawValue>> {
             json_mistake(text, &error)
         ))
     })?;
-    if args.get().starts_with('{') {
-        Ok(args)
-    } else {
-        Err(usage("the arguments are not a JSON object".to_owned()))
+    if !args.get().starts_with('{') {
+        return Err(usage("the arguments are not a JSON object".to_owned()));
     }
+    let repeated = Raw::parse_str(text).ok();
+    match repeated.and_then(|args| repeated_key(&args)) {
+        Some(key) => Err(given_twice(&key)),
+        None => Ok(args),
+    }
+}
+
+fn given_twice(key: &str) -> CommandFailure {
+    let what = format!("`{key}` is given twice");
+    CommandFailure::usage(what).next("leave one of them out")
 }
 
 #[cfg(test)]
@@ -225,6 +232,16 @@ mod tests {
         assert_eq!(sent(&words, &schema), expected);
         assert!(read(&words).need_schema());
         assert!(!read(&["note=x", r#"id="1""#]).need_schema());
+    }
+
+    #[test]
+    fn a_key_that_is_given_twice_is_refused_with_a_step() {
+        for words in [&["a=1", "a=2"][..], &[r#"{"a":1,"\u0061":2}"#]] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let refused = Arguments::read(&words, None).err().expect("it is refused");
+            assert_eq!(refused.what, "`a` is given twice");
+            assert_eq!(refused.next_step.as_deref(), Some("leave one of them out"));
+        }
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
         return Err(format!("\"{key}\" {why}"));
     }
     // Which of the two a server goes by is not known here.
-    match repeated(&object) {
+    match repeated_key(&object) {
         Some(name) => Err(format!(
             "\"{}\" is in \"{key}\" twice",
             beginning(&name, SHOWN)
@@ -229,7 +229,7 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
 }
 
 /// A key that an object has twice.
-fn repeated(object: &Raw) -> Option<String> {
+pub fn repeated_key(object: &Raw) -> Option<String> {
     let mut seen = HashSet::new();
     let names = object.members();
     let mut names = names.filter_map(|member| member.name(object.as_bytes()));
