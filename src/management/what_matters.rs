@@ -138,13 +138,7 @@ fn of_members(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<Definiti
         let change = DefinitionChange::of_text(ChangeKind::Description, &before, &now);
         changes.push(change);
     }
-    let shown = [
-        "annotations",
-        "inputSchema",
-        "description",
-        "_meta",
-        "icons",
-    ];
+    let shown = ["annotations", "inputSchema", "description"];
     let others = differing(was, is).filter(|name| !shown.contains(name));
     changes.extend(DefinitionChange::about(ChangeKind::Members, others));
     changes
@@ -350,6 +344,16 @@ mod tests {
                 r#","title":"A""#,
                 r#","title":"B""#,
                 "Changed: `title`. Nothing else changed, no findings.",
+            ),
+            (
+                r#","title":"A""#,
+                r#","title":"B","icons":[{"src":"x"}]"#,
+                "Changed: `title`, `icons`. Nothing else changed, no findings.",
+            ),
+            (
+                r#","_meta":{"a":1},"icons":[]"#,
+                r#","icons":[{"src":"x"}]"#,
+                "Changed: `icons`, `_meta`. Nothing else changed, no findings.",
             ),
             (
                 "",
