@@ -15,9 +15,9 @@ pub(super) fn as_typed(text: &str) -> String {
     commands_with(&places_given(&typed()), text)
 }
 
-/// The options by which these arguments name the configuration and the data folder, as a shell takes them.
-fn places_given(arguments: &[String]) -> String {
-    let mut given = String::new();
+/// The options by which these arguments name the configuration and the data folder, each with its value as a shell takes it.
+fn places_given(arguments: &[String]) -> Vec<String> {
+    let mut given = Vec::new();
     let mut arguments = arguments.iter().take_while(|argument| *argument != "--");
     while let Some(argument) = arguments.next() {
         let (option, value) = match argument.split_once('=') {
@@ -28,7 +28,7 @@ fn places_given(arguments: &[String]) -> String {
             continue;
         }
         if let Some(value) = value.or_else(|| arguments.next().map(String::as_str)) {
-            given.extend([option, " ", &shell_word(value), " "]);
+            given.push(format!("{option} {} ", shell_word(value)));
         }
     }
     given
@@ -44,13 +44,24 @@ pub(super) fn shell_word(word: &str) -> String {
     }
 }
 
-/// The text with these options in the commands that it names, so that they mean the same daemon; help is the same everywhere.
-fn commands_with(given: &str, text: &str) -> String {
+/// The text with these options in the commands that it names, so that they mean the same daemon; help is the same everywhere. Variables may
+/// be set before a command, and one that names a place itself means that one.
+fn commands_with(given: &[String], text: &str) -> String {
     let mut parts = text.split('`');
     let mut whole = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         whole.push('`');
-        if part.starts_with("mcpproxy ") && !part.ends_with("--help") {
+        let program = part.split(' ').find(|word| !word.contains('='));
+        if program == Some("mcpproxy") && !part.ends_with("--help") {
+            let is_missing = |place: &&String| {
+                let option = place.split(' ').next().unwrap_or_default();
+                !part.split(' ').any(|word| word == option)
+            };
+            let given: String = given
+                .iter()
+                .filter(is_missing)
+                .map(String::as_str)
+                .collect();
             whole += &part.replace("mcpproxy ", &format!("mcpproxy {given}"));
         } else {
             whole += part;
@@ -88,20 +99,26 @@ mod tests {
     fn commands_that_are_named_get_the_places_that_were_given() {
         let given = |line: &str| {
             let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            super::places_given(&arguments)
+            super::places_given(&arguments).concat()
         };
         assert_eq!(given("status"), "");
         assert_eq!(given("upstream add x -- y --config z"), "");
         let places = given("--config=/a/b.json call x --data-dir it's");
         assert_eq!(places, r"--config /a/b.json --data-dir 'it'\''s' ");
-        let text = super::commands_with(
-            "-x ",
-            "a `mcpproxy stop && mcpproxy ui`, `mcpproxy ui --help`",
-        );
-        assert_eq!(
-            text,
-            "a `mcpproxy -x stop && mcpproxy -x ui`, `mcpproxy ui --help`"
-        );
+        for (text, shown) in [
+            (
+                "a `mcpproxy stop && mcpproxy ui`, `mcpproxy ui --help`",
+                "a `mcpproxy --x y stop && mcpproxy --x y ui`, `mcpproxy ui --help`",
+            ),
+            ("`A=b mcpproxy ui`", "`A=b mcpproxy --x y ui`"),
+            ("`mcpproxy --x z ui`", "`mcpproxy --x z ui`"),
+            (
+                "`journalctl --unit mcpproxy -n 20`",
+                "`journalctl --unit mcpproxy -n 20`",
+            ),
+        ] {
+            assert_eq!(super::commands_with(&["--x y ".to_owned()], text), shown);
+        }
     }
 
     #[test]

@@ -97,7 +97,7 @@ async fn without_http(files: &Files, options: &[String]) -> CommandFailure {
     }
     let (why, step) = doctor::why_unheard(listen, options, files.places()).await;
     CommandFailure::failed(format!("{what}: {why}"))
-        .next(format!("{step}, then `mcpproxy setup` again"))
+        .next(format!("{step}, then run the same command again"))
 }
 
 fn taken_port(what: &str, taken: &TakenPort, setup: &str, places: &Places) -> CommandFailure {

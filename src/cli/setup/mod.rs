@@ -103,7 +103,7 @@ impl SetupCommand {
         let steps = self.steps(&files, listen, &taken, &connect, &mut report, out);
         steps.await.map_err(|failure| match failure.next_step {
             Some(_) => failure,
-            None => failure.next("correct that, then `mcpproxy setup` again"),
+            None => failure.next("correct that, then run the same command again"),
         })?;
         report.finish(began.elapsed());
         if out.is_json() {
