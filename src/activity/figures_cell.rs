@@ -10,7 +10,7 @@ use crate::{telemetry::metrics::CountedCall, text::moment};
 /// Those that are named of one server or tool.
 pub(super) const MOST_NAMED: usize = 20;
 
-/// Limit: different durations of one server and tool in one minute or hour; more go to the nearest.
+/// Limit: classes of durations of one server and tool in one minute or hour; where there are more, the nearest two become one.
 const MOST_TIMES: usize = 32;
 
 /// The sums of calls.
@@ -22,10 +22,11 @@ pub struct CallSums {
     pub failed: u64,
     /// The number of refused calls.
     pub refused: u64,
-    /// The median duration in microseconds, accurate to an eighth, of calls that reached a server.
+    /// The median duration in microseconds of calls that reached a server, accurate to an eighth, or less where a tool's durations of an
+    /// hour differ more than 256-fold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_us: Option<u64>,
-    /// The duration in microseconds that 95 of 100 calls did not exceed, accurate to an eighth.
+    /// The duration in microseconds that 95 of 100 calls did not exceed, as accurate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_us: Option<u64>,
     /// The time of the last call, if that was in the last 24 hours (RFC 3339).
@@ -74,12 +75,31 @@ impl Cell {
     fn add_times(&mut self, class: u8, times: u32) {
         match self.times.binary_search_by_key(&class, |(class, _)| *class) {
             Ok(at) => self.times[at].1 += times,
-            Err(at) if self.times.len() < MOST_TIMES => self.times.insert(at, (class, times)),
-            Err(at) => {
-                let nearest = at.min(self.times.len() - 1);
-                self.times[nearest].1 += times;
-            }
+            Err(at) => self.times.insert(at, (class, times)),
         }
+        if self.times.len() > MOST_TIMES {
+            self.join_nearest();
+        }
+    }
+
+    /// Makes one of the two classes that are nearest to each other, of several such pairs the rarest. The rarer one goes to the other.
+    fn join_nearest(&mut self) {
+        let pairs = self.times.windows(2).enumerate();
+        let near = |(_, pair): &(usize, &[(u8, u32)])| {
+            let times = u64::from(pair[0].1) + u64::from(pair[1].1);
+            (pair[1].0 - pair[0].0, times)
+        };
+        let Some((at, pair)) = pairs.min_by_key(near) else {
+            return;
+        };
+        let times = pair[0].1.saturating_add(pair[1].1);
+        let class = if pair[0].1 > pair[1].1 {
+            pair[0].0
+        } else {
+            pair[1].0
+        };
+        self.times[at] = (class, times);
+        self.times.remove(at + 1);
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
@@ -160,6 +180,19 @@ mod tests {
     use proptest::proptest;
 
     use super::*;
+
+    #[test]
+    fn a_duration_far_from_all_others_stays_what_it_is() {
+        let mut cell = Cell::default();
+        for class in (40..72).chain([120]) {
+            cell.add_times(class, 10);
+        }
+        cell.add_times(120, 100);
+        assert_eq!(cell.times.len(), MOST_TIMES);
+        assert_eq!(cell.percentile(95), Some(middle_of(120)));
+        let all: u32 = cell.times.iter().map(|(_, times)| times).sum();
+        assert_eq!(all, 430);
+    }
 
     proptest! {
         #[test]
