@@ -43,8 +43,11 @@ pub enum WriteError {
     },
 }
 
-/// Edits take milliseconds, so whoever holds the lock for longer hangs.
+/// Edits take milliseconds, so whoever holds the lock for longer, and writes nothing, hangs.
 const LOCK_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long others may write one after another. Shorter than commands wait for the daemon's answer.
+const TURN_DEADLINE: Duration = Duration::from_secs(20);
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 
 /// How often a change is planned anew because somebody else saves the file meanwhile.
@@ -137,14 +140,22 @@ fn failed(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> WriteEr
 fn lock(file: &Path) -> Result<File, WriteError> {
     let path = neighbour(file, ".lock");
     let lock = open_lock(&path, file).map_err(failed("open", &path))?;
-    let deadline = Instant::now() + LOCK_DEADLINE;
+    let written = || fs::metadata(file).and_then(|found| found.modified()).ok();
+    let began = Instant::now();
+    let (mut seen, mut since) = (written(), began);
     loop {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+            Err(TryLockError::WouldBlock) => {
+                let now = written();
+                if now != seen {
+                    (seen, since) = (now, Instant::now());
+                }
+                if since.elapsed() > LOCK_DEADLINE || began.elapsed() > TURN_DEADLINE {
+                    return Err(WriteError::Locked(file.to_owned()));
+                }
                 std::thread::sleep(LOCK_RETRY);
             }
-            Err(TryLockError::WouldBlock) => return Err(WriteError::Locked(file.to_owned())),
             Err(TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
         }
     }
