@@ -14,6 +14,7 @@ mod approval_history;
 mod backing;
 mod broken_row;
 mod config_changes;
+mod config_report;
 mod contact;
 mod definition_diff;
 mod demo;
@@ -53,6 +54,7 @@ pub use self::{
     agents::{AgentChange, AgentRequest, AgentVerb},
     backing::{Backing, Connections},
     config_changes::{ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, EditPath, UndoRequest},
+    config_report::ConfigReport,
     definition_diff::changed_lines,
     entry_review::{EntryChange, EntryReview},
     health::{HealthReport, UnhealthyServer},
@@ -62,7 +64,7 @@ pub use self::{
     logs::{FollowedLog, LogLines, last_lines},
     missing_value::MissingValue,
     over_daemon::OverDaemon,
-    over_files::{ConfigReport, Exposure, OverFiles, WrittenConfig},
+    over_files::{Exposure, OverFiles, WrittenConfig},
     parameters::ShownParameter,
     secrets::{SECRET_NAMES, SecretList, SecretRow, secret_value},
     server_state::ServerState,

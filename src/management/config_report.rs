@@ -1,0 +1,87 @@
+//! What a check of the configuration file finds, and what to do about it.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ServerRow;
+use crate::config::{BrokenEntry, Warning};
+
+/// The result of a check of the configuration file.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigReport {
+    /// The path of the file.
+    pub config_file: String,
+    /// Whether the file has no mistakes.
+    pub ok: bool,
+    /// The number of usable servers.
+    pub servers: usize,
+    /// Why the file as a whole cannot be used.
+    pub error: Option<String>,
+    /// What to do about `error`, where the file is not to blame.
+    #[serde(skip)]
+    pub(super) error_step: Option<String>,
+    /// The missing variables, if nothing else makes the whole file unusable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_variables: Vec<String>,
+    /// The mistakes that keep a daemon from starting or from working as intended.
+    #[serde(default)]
+    pub faults: Vec<String>,
+    /// The servers whose entries cannot be used.
+    pub broken: Vec<BrokenEntry>,
+    /// The keys without effect.
+    pub warnings: Vec<Warning>,
+}
+
+impl ConfigReport {
+    /// What to do about the file.
+    pub fn fix(&self) -> &'static str {
+        match Path::new(&self.config_file) {
+            file if file.is_file() && std::fs::File::open(file).is_ok() => "`mcpproxy config edit`",
+            file if file.exists() => "name a file that you can read with --config",
+            _ => "correct the name, or create the file: `mcpproxy setup`",
+        }
+    }
+
+    /// What to do about `error`.
+    pub fn error_step(&self) -> String {
+        match &self.error_step {
+            Some(step) => step.clone(),
+            None if self.missing_variables.is_empty() => self.fix().to_owned(),
+            None => format!(
+                "set {} for the daemon, and in this shell while none runs",
+                self.missing_variables.join(", ")
+            ),
+        }
+    }
+
+    /// What is left of it where a daemon runs on this file that has these servers: one that only lacks a variable here works there.
+    pub fn beside_daemon(&mut self, rows: &[ServerRow]) {
+        let is_sound = |name: &str| {
+            let row = rows.iter().find(|row| row.name == name);
+            row.is_some_and(|row| !row.unusable)
+        };
+        let lacking = self.broken.extract_if(.., |broken| {
+            broken.lacks_variable() && is_sound(&broken.name)
+        });
+        let lacking: Vec<BrokenEntry> = lacking.collect();
+        self.servers += lacking.len();
+        self.warnings.extend(lacking.into_iter().map(|broken| {
+            let what = "here; the running daemon has it and uses the entry";
+            Warning {
+                server: Some(broken.name),
+                ..Warning::new(format!("{} {what}", broken.reason))
+            }
+        }));
+        if !self.missing_variables.is_empty() {
+            self.error = None;
+            let missing = std::mem::take(&mut self.missing_variables);
+            self.warnings.push(Warning::new(format!(
+                "the file refers to {}, which is not set here; the running daemon has it and uses the file",
+                missing.join(", ")
+            )));
+        }
+        self.ok = self.error.is_none() && self.faults.is_empty() && self.broken.is_empty();
+    }
+}
