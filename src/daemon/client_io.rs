@@ -1,5 +1,6 @@
 //! The bytes of one client's connection: a client that leaves its answers unread is given up, because all of them are held for it. A
-//! client that gets an answer before it has sent everything is read to its end, or what it sent would take the answer with it.
+//! client that gets an answer before it has sent everything is read to its end, or what it sent would take the answer with it. One
+//! that begins a request has to send the head of it in time.
 
 use std::{
     io,
@@ -17,6 +18,7 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
+use super::connections::RequestPauses;
 use crate::runtime::memory_budget::MemoryBudget;
 
 /// How long a client may leave its answers unread.
@@ -27,6 +29,9 @@ const UNREAD_TIMEOUT_IN_NEED: Duration = Duration::from_secs(5);
 
 /// A client that reads so many bytes in that time counts as reading.
 const PROGRESS: usize = 64 << 10;
+
+/// How long the head of a request may take, from its first byte.
+const HEAD_DEADLINE: Duration = Duration::from_secs(30);
 
 /// How long the input of a client is read that was answered before it had sent everything.
 const HEARING: Duration = Duration::from_secs(30);
@@ -95,6 +100,35 @@ pub(super) struct ClientIo<Io> {
     /// Whose memory it is that the client holds; absent where the client may leave unread what it likes.
     memory: Option<MemoryBudget>,
     stall: Option<Stall>,
+    /// When no request is under way; absent where heads may take as long as they like.
+    pauses: Option<RequestPauses>,
+    head: Option<BegunHead>,
+}
+
+/// The head of a request, of which the client has sent a part.
+struct BegunHead {
+    pause: u64,
+    since: Instant,
+    /// Set when the rest does not come at once.
+    late: Option<Pin<Box<Sleep>>>,
+}
+
+impl BegunHead {
+    fn new(pause: u64) -> Self {
+        Self {
+            pause,
+            since: Instant::now(),
+            late: None,
+        }
+    }
+
+    /// Whether it takes too long; if not, the task is woken when it does.
+    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        let deadline = self.since + HEAD_DEADLINE;
+        let sleep = || Box::pin(tokio::time::sleep_until(deadline));
+        let late = self.late.get_or_insert_with(sleep);
+        late.as_mut().poll(cx).is_ready()
+    }
 }
 
 /// The client did not read everything at once.
@@ -135,7 +169,26 @@ impl<Io> ClientIo<Io> {
             hearing: None,
             memory,
             stall: None,
+            pauses: None,
+            head: None,
         }
+    }
+
+    /// The same, where the head of a request that begins in one of these pauses has to come in time.
+    pub(super) fn with_head_deadline(self, pauses: RequestPauses) -> Self {
+        Self {
+            pauses: Some(pauses),
+            ..self
+        }
+    }
+
+    /// Notes how much was read; where nothing was, says whether the head under way takes too long.
+    fn head_is_late(&mut self, read: usize, cx: &mut Context<'_>) -> bool {
+        let pause = self.pauses.as_ref().and_then(RequestPauses::current);
+        if self.head.as_ref().map(|head| head.pause) != pause {
+            self.head = pause.filter(|_| read > 0).map(BegunHead::new);
+        }
+        read == 0 && self.head.as_mut().is_some_and(|head| head.is_late(cx))
     }
 
     fn wrote(
@@ -174,7 +227,13 @@ impl<Io: AsyncRead + Unpin> AsyncRead for ClientIo<Io> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buffer)
+        let filled = buffer.filled().len();
+        let read = Pin::new(&mut self.io).poll_read(cx, buffer);
+        if self.head_is_late(buffer.filled().len() - filled, cx) {
+            tracing::debug!("client dropped: the head of its request took too long");
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        read
     }
 }
 
@@ -228,8 +287,10 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<Io> {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::{access::Peer, daemon::connections::ClientConnections};
 
     /// A client that has room for a little, and its other end.
     fn client(memory: &MemoryBudget) -> (ClientIo<DuplexStream>, DuplexStream) {
@@ -292,6 +353,33 @@ mod tests {
             .expect("somebody reads");
         drop(io);
         assert_eq!(reading.await.expect("it ends"), 3 * PROGRESS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_has_to_come_in_time_once_it_has_begun() {
+        let connections = ClientConnections::of(1);
+        let peer = Peer::Network(([127, 0, 0, 1], 1).into());
+        let connection = connections.enter(peer, &CancellationToken::new());
+        let connection = connection.expect("there is room");
+        let (io, mut client) = tokio::io::duplex(16);
+        let io = ClientIo::new(io, None, AnsweredEarly::default());
+        let mut io = io.with_head_deadline(connection.pauses());
+        let mut bytes = [0; 8];
+        for part in [b"head", b"body"] {
+            client.write_all(part).await.expect("room");
+            io.read_exact(&mut bytes[..4]).await.expect("all of it");
+            let answering = connection.begin(&http::Method::POST);
+            let silence = tokio::time::timeout(Duration::from_mins(9), io.read(&mut bytes));
+            assert!(silence.await.is_err(), "a request may last");
+            drop(answering);
+        }
+        let silence = tokio::time::timeout(Duration::from_mins(9), io.read(&mut bytes));
+        assert!(silence.await.is_err(), "a connection may be idle");
+        client.write_all(b"half").await.expect("room");
+        let began = Instant::now();
+        let error = io.read_exact(&mut bytes).await.expect_err("no other half");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(began.elapsed(), HEAD_DEADLINE);
     }
 
     #[tokio::test(start_paused = true)]

@@ -60,6 +60,8 @@ struct Activity {
     state: AtomicU8,
     /// Since when.
     since: AtomicU64,
+    /// How often that changed.
+    turns: AtomicU64,
     over: CancellationToken,
     /// Cancelled when its client is to come again after the answer under way, or is not to come again; and when it is over.
     last_answer: CancellationToken,
@@ -85,6 +87,17 @@ pub(super) struct ClientConnection {
     of: ClientConnections,
     number: u64,
     activity: Arc<Activity>,
+}
+
+/// The pauses of a connection between its requests.
+pub(super) struct RequestPauses(Arc<Activity>);
+
+impl RequestPauses {
+    /// The number of the one that it is in; none while it has a request.
+    pub(super) fn current(&self) -> Option<u64> {
+        let is_idle = self.0.state.load(Ordering::Relaxed) == IDLE;
+        is_idle.then(|| self.0.turns.load(Ordering::Relaxed))
+    }
 }
 
 /// A connection while it has a request.
@@ -125,6 +138,7 @@ impl ClientConnections {
             remote,
             state: AtomicU8::new(IDLE),
             since: AtomicU64::new(self.now()),
+            turns: AtomicU64::default(),
             over: CancellationToken::new(),
             last_answer: closing.child_token(),
         });
@@ -274,6 +288,11 @@ impl ClientConnection {
         &self.activity.over
     }
 
+    /// As they are known where its bytes are read.
+    pub(super) fn pauses(&self) -> RequestPauses {
+        RequestPauses(self.activity.clone())
+    }
+
     /// Notes a request that begins.
     pub(super) fn begin(&self, method: &Method) -> Busy {
         let state = if *method == Method::GET {
@@ -301,6 +320,7 @@ impl Busy {
     fn note(&self, state: u8) {
         self.activity.since.store(self.of.now(), Ordering::Relaxed);
         self.activity.state.store(state, Ordering::Relaxed);
+        self.activity.turns.fetch_add(1, Ordering::Relaxed);
     }
 }
 

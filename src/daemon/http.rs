@@ -28,8 +28,8 @@ use crate::{
     telemetry::log_throttle::LogThrottle,
 };
 
-/// How long a connection may be silent before it has sent the head of a request. One that is silent gives way to others.
-const HEAD_DEADLINE: Duration = Duration::from_mins(10);
+/// How long a connection may be without a request. One that is silent gives way to others.
+const SILENCE: Duration = Duration::from_mins(10);
 
 /// How often silent ones are looked for: a timer of each connection would be set for each request.
 const LOOK: Duration = Duration::from_mins(1);
@@ -122,7 +122,7 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
         let accepted = tokio::select! {
             () = served.closing.cancelled() => break,
             _ = look.tick() => {
-                served.connections.end_silent(HEAD_DEADLINE);
+                served.connections.end_silent(SILENCE);
                 continue;
             }
             accepted = listener.accept() => accepted,
@@ -165,7 +165,11 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     // Programs on the local socket are the operator's own, and may be stopped for a while.
     let watched = matches!(peer, Peer::Network(_)).then(|| memory.clone());
     let early = AnsweredEarly::default();
-    let io = ClientIo::new(io, watched, early.clone());
+    let is_watched = watched.is_some();
+    let mut io = ClientIo::new(io, watched, early.clone());
+    if is_watched {
+        io = io.with_head_deadline(connection.pauses());
+    }
     let client = connection.of_client();
     let service = service_fn(|request: http::Request<Incoming>| {
         let (auth_layer, memory, early) = (auth_layer.clone(), memory.clone(), early.clone());
@@ -206,7 +210,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 /// How requests are read.
 fn protocol() -> http1::Builder {
     let mut protocol = http1::Builder::new();
-    // Those that are silent are ended by `end_silent`.
+    // hyper counts the silence before a head, too: those that are silent are ended by `end_silent`, and slow heads by `ClientIo`.
     protocol
         .header_read_timeout(None)
         .max_buf_size(LONGEST_HEAD);
@@ -247,7 +251,7 @@ mod tests {
 
     #[test]
     fn clients_are_told_how_long_a_connection_is_kept() {
-        let kept = format!("timeout={}", HEAD_DEADLINE.as_secs());
+        let kept = format!("timeout={}", SILENCE.as_secs());
         assert_eq!(KEPT.as_bytes(), kept.as_bytes());
     }
 }
