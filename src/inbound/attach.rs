@@ -1,6 +1,8 @@
 //! The way in for bridges on the local socket: an HTTP upgrade on an MCP endpoint, after which the connection carries lines both
 //! ways. So endpoints and identities are those of every other request.
 
+use std::time::Duration;
+
 use axum::{extract::Request, response::Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use hyper::upgrade::Upgraded;
@@ -10,8 +12,11 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Inbound, answer};
+use super::{Inbound, answer, stdio::GRACE};
 use crate::{access::Caller, router::View};
+
+/// How long a client that has closed its input is given for its last answers. Requests end sooner by themselves.
+const LAST_ANSWERS: Duration = Duration::from_mins(30);
 
 /// What the connection is turned into.
 pub const LINES: &str = "mcp-stdio";
@@ -55,7 +60,8 @@ impl Inbound {
         let (input, output) = tokio::io::split(TokioIo::new(connection));
         let (access, who) = (self.0.access.clone(), caller.clone());
         tokio::select! {
-            () = self.attend(view, caller, input, output) => (),
+            // A bridge waits for the answers itself: when its own input ends, it is gone.
+            () = self.attend(view, caller, input, output, GRACE) => (),
             () = access.withdrawn(&who) => {
                 tracing::info!(caller = who.subject(), "client disconnected: its token was revoked");
             }
@@ -70,7 +76,9 @@ impl Inbound {
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> JoinHandle<()> {
-        let attending = self.clone().attend(view, caller, input, output);
+        let attending = self
+            .clone()
+            .attend(view, caller, input, output, LAST_ANSWERS);
         self.0.tasks.spawn(attending)
     }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::mpsc,
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -36,27 +36,36 @@ const HELD: usize = 256;
 /// Limit: frames that wait for the client to read. Further ones wait.
 const UNREAD: usize = 64;
 
-/// What runs when the input ends may still be answered in this time: `printf … | mcpproxy serve --stdio` shall see its answers,
-/// and a client that wants to end must not be kept waiting.
-const GRACE: Duration = Duration::from_secs(1);
+/// Time for answers to a client that is likely to be gone, and for what was not written yet.
+pub(super) const GRACE: Duration = Duration::from_secs(1);
 
 impl Inbound {
-    /// Serves one client until its input ends or nobody reads its output; or, when the daemon ends, until its requests are
-    /// answered.
+    /// Serves one client until nobody reads its output, or its input has ended and its requests are answered, within a time of
+    /// which little is left when the daemon ends. One whose input lasts is served until the daemon ends and they are answered.
     pub async fn attend(
         self,
         view: View,
         caller: Caller,
         input: impl AsyncRead + Unpin,
         output: impl AsyncWrite + Unpin,
+        last_answers: Duration,
     ) {
         let (out, frames) = mpsc::channel(UNREAD);
+        let closing = self.0.closing.clone();
         let mut conversation = Conversation::new(self, view, caller, out);
         let talking = async move {
             match conversation.listen_to(input).await {
                 End::Input => {
                     conversation.requests.announce_no_more();
-                    drop(timeout(GRACE, conversation.answered()).await);
+                    let closed = async {
+                        closing.cancelled().await;
+                        sleep(GRACE).await;
+                    };
+                    tokio::select! {
+                        () = conversation.answered() => (),
+                        () = sleep(last_answers) => (),
+                        () = closed => (),
+                    }
                 }
                 // The caller of the end sets the deadline.
                 End::Closing => {

@@ -48,7 +48,10 @@ const REACH: Duration = Duration::from_secs(30);
 /// How long to wait before trying again, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
 
-/// When the client has gone the daemon ends its requests, and then the connection. It is given this long.
+/// How long a client that has closed its input is given for its last answers. Requests end sooner by themselves.
+const LAST_ANSWERS: Duration = Duration::from_mins(30);
+
+/// Then the daemon ends the connection, and requests that are left. It is given this long.
 const PARTING: Duration = Duration::from_secs(3);
 
 /// The program that a bridge runs in.
@@ -109,6 +112,7 @@ pub async fn carry(
             gone: gone.clone(),
             state: Guarded::default(),
             lost: Notify::new(),
+            heard: Notify::new(),
             out,
         }),
         gone,
@@ -156,6 +160,8 @@ struct Shared {
     state: Guarded<State>,
     /// The daemon is gone, and there is something to ask again.
     lost: Notify,
+    /// After the end of the input: a line of the daemon was carried.
+    heard: Notify,
     out: mpsc::Sender<Bytes>,
 }
 
@@ -164,6 +170,15 @@ struct State {
     requests: PendingRequests,
     attached: bool,
     again: Vec<Bytes>,
+    /// The client is waited for no longer.
+    parted: bool,
+}
+
+impl State {
+    /// Whether the client has yet to get an answer.
+    fn owes(&self) -> bool {
+        !self.again.is_empty() || self.requests.any_open()
+    }
 }
 
 impl<H: BridgeHost> Bridge<H> {
@@ -185,6 +200,9 @@ impl<H: BridgeHost> Bridge<H> {
                     }
                     None => {
                         let is_attached = self.attached.is_some();
+                        if let Ok(answered) = timeout(LAST_ANSWERS, self.last_answers()).await {
+                            answered?;
+                        }
                         self.part().await;
                         return match &first {
                             Err(absent) if !is_attached => Err(absent.unserved()),
@@ -192,14 +210,29 @@ impl<H: BridgeHost> Bridge<H> {
                         };
                     }
                 },
-                () = self.shared.lost.notified() => {
-                    let again = std::mem::take(&mut self.shared.state.lock().again);
-                    for line in again {
-                        self.take(line, true).await?;
-                    }
-                }
+                () = self.shared.lost.notified() => self.ask_again().await?,
             }
         }
+    }
+
+    /// Waits until a client that has closed its input has its last answers.
+    async fn last_answers(&mut self) -> Result<(), Unserved> {
+        let shared = self.shared.clone();
+        while shared.state.lock().owes() {
+            tokio::select! {
+                () = shared.heard.notified() => (),
+                () = shared.lost.notified() => self.ask_again().await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask_again(&mut self) -> Result<(), Unserved> {
+        let again = std::mem::take(&mut self.shared.state.lock().again);
+        for line in again {
+            self.take(line, true).await?;
+        }
+        Ok(())
     }
 
     async fn take(&mut self, line: Bytes, again: bool) -> Result<(), Unserved> {
@@ -209,7 +242,10 @@ impl<H: BridgeHost> Bridge<H> {
                 return Ok(());
             }
             // About requests that went with the old daemon, if none is there.
-            ClientLine::WantsNoAnswer => {
+            ClientLine::WantsNoAnswer(withdrawn) => {
+                if let Some(id) = withdrawn {
+                    self.shared.state.lock().requests.withdrawn(&id);
+                }
                 self.send(&line).await;
                 return Ok(());
             }
@@ -323,11 +359,12 @@ impl<H: BridgeHost> Bridge<H> {
 
     /// The client has gone.
     async fn part(self) {
+        self.shared.state.lock().parted = true;
         let Some(mut attached) = self.attached else {
             return;
         };
         let parting = async {
-            // Its last requests may still be answered; then the daemon closes the connection.
+            // The daemon closes the connection then.
             let _ = attached.to_daemon.shutdown().await;
             let _ = attached.from_daemon.await;
         };
@@ -348,7 +385,7 @@ impl Shared {
                 Line::Text(line) => {
                     let passes = {
                         let mut state = self.state.lock();
-                        let is_wanted = !self.gone.is_cancelled() || state.requests.any_open();
+                        let is_wanted = !self.gone.is_cancelled() || state.owes();
                         state.requests.answered(&line) && is_wanted
                     };
                     if passes {
@@ -363,18 +400,21 @@ impl Shared {
                     }
                 }
             }
+            if self.gone.is_cancelled() {
+                self.heard.notify_one();
+            }
         }
         let failed = {
             let mut state = self.state.lock();
+            if state.parted {
+                // The daemon has ended the requests because their client left.
+                return;
+            }
             let lost = state.requests.lose();
             state.attached = false;
             state.again = lost.again;
             lost.failed
         };
-        if self.gone.is_cancelled() {
-            // The daemon has ended the requests because their client left.
-            return;
-        }
         for id in failed {
             self.tell(requests::lost(&id)).await;
         }
@@ -426,6 +466,7 @@ mod tests {
             gone: CancellationToken::new(),
             state: Guarded::default(),
             lost: Notify::new(),
+            heard: Notify::new(),
             out,
         };
         shared.attach();
@@ -475,7 +516,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_has_left_hears_of_no_lost_daemon() {
         let (shared, mut frames) = asking();
-        shared.gone.cancel();
+        shared.state.lock().parted = true;
         shared.hear(&b""[..]).await;
         drop(shared);
         assert_eq!(frames.recv().await, None);

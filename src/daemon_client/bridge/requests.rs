@@ -24,8 +24,8 @@ const REPLAYED: &str = "mcpproxy:replayed";
 pub(super) enum ClientLine {
     /// It wants these answers.
     Requests(Vec<ClientRequest>),
-    /// It wants none.
-    WantsNoAnswer,
+    /// It wants none, nor one to this request any more.
+    WantsNoAnswer(Option<Id>),
     /// It cannot be read; this is the answer.
     Malformed(Bytes),
 }
@@ -45,6 +45,8 @@ enum Kind {
     Notices(NoticeChange),
     /// Changes nothing, so it can be sent again.
     Repeatable,
+    /// Lasts as long as the client wants.
+    Listening,
     Other,
 }
 
@@ -66,6 +68,10 @@ struct Pending {
     change: Option<NoticeChange>,
     /// The line to ask again with when the daemon is lost.
     line: Option<Bytes>,
+    /// It is answered when the client ends it.
+    lasts: bool,
+    /// It came with others in one line.
+    in_batch: bool,
 }
 
 /// What a lost daemon leaves behind.
@@ -83,15 +89,17 @@ impl ClientLine {
         let (messages, is_batch) = match parse_client(line) {
             Ok(parsed) => parsed,
             // The daemon logs it.
-            Err(FrameError::NoId) => return Self::WantsNoAnswer,
+            Err(FrameError::NoId) => return Self::WantsNoAnswer(None),
             Err(error) => return Self::Malformed(refusal(error.id(), &error.to_rpc_error())),
         };
         let mut requests = Vec::new();
+        let mut withdrawn = None;
         for message in messages {
             match message {
                 Ok(Message::Request(request)) => requests.push(ClientRequest {
                     kind: match &*request.method {
                         method::INITIALIZE => Kind::Opening(params(&request)),
+                        method::LISTEN => Kind::Listening,
                         name if !is_batch && is_repeatable(name) => Kind::Repeatable,
                         _ => match NoticeChange::of(&request) {
                             Some(change) if !is_batch => Kind::Notices(change),
@@ -103,11 +111,15 @@ impl ClientLine {
                 Err(error) if !is_batch => {
                     return Self::Malformed(refusal(error.id(), &error.to_rpc_error()));
                 }
+                Ok(Message::Notification(notice)) if &*notice.method == method::CANCELLED => {
+                    let id = notice.params.and_then(|params| params.get("requestId"));
+                    withdrawn = id.and_then(|id| Id::from_raw(&id));
+                }
                 Ok(_) | Err(_) => (),
             }
         }
         if requests.is_empty() && !is_batch {
-            Self::WantsNoAnswer
+            Self::WantsNoAnswer(withdrawn)
         } else {
             Self::Requests(requests)
         }
@@ -130,9 +142,10 @@ fn refusal(id: Option<&Id>, error: &RpcError) -> Bytes {
 impl PendingRequests {
     /// Notes requests that go out with this line. With `again` they have been lost once and are not sent a third time.
     pub(super) fn note(&mut self, requests: Vec<ClientRequest>, line: &Bytes, again: bool) {
+        let in_batch = line.first() == Some(&b'[');
         for ClientRequest { id, kind } in requests {
             let repeat = || (!again).then(|| Bytes::copy_from_slice(line));
-            let pending = match kind {
+            let mut pending = match kind {
                 Kind::Opening(params) => Pending {
                     opening: Some(params),
                     line: repeat(),
@@ -146,15 +159,25 @@ impl PendingRequests {
                     line: repeat(),
                     ..Pending::default()
                 },
+                Kind::Listening => Pending {
+                    lasts: true,
+                    ..Pending::default()
+                },
                 Kind::Other => Pending::default(),
             };
+            pending.in_batch = in_batch;
             self.pending.insert(id, pending);
         }
     }
 
-    /// Whether any is unanswered.
+    /// Whether any is unanswered that has an end of its own.
     pub(super) fn any_open(&self) -> bool {
-        !self.pending.is_empty()
+        self.pending.values().any(|pending| !pending.lasts)
+    }
+
+    /// The client wants no answer to it any more, and gets none.
+    pub(super) fn withdrawn(&mut self, id: &Id) {
+        self.pending.remove(id);
     }
 
     /// Takes note of a line of the daemon, and says whether the client gets it.
@@ -167,6 +190,10 @@ impl PendingRequests {
                 }
             }
             return true;
+        }
+        if line.starts_with(br#"{"jsonrpc":"2.0","id":null,"#) {
+            // A batch that is refused as a whole: it names none of its requests.
+            self.pending.retain(|_, pending| !pending.in_batch);
         }
         let Some((id, succeeded)) = answer(line) else {
             return true;

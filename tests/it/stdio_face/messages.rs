@@ -1,5 +1,7 @@
 //! What passes between a client and us, the same by either way.
 
+use std::time::Duration;
+
 use super::{ALONE, BRIDGE, builder, opened};
 use crate::support::prelude::*;
 
@@ -240,15 +242,36 @@ async fn what_was_asked_last_is_answered_after_the_end_of_the_input() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_withdraws_what_runs() {
+async fn what_runs_at_the_end_of_the_input_is_answered_too() {
     for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().tool("slow", hang()).await;
+        let upstream = FakeUpstream::stdio()
+            .tool("slow", gate("go").then(reply_text("late")))
+            .await;
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
         client.wait_for_tool("up__slow").await;
-        client.ask_to_call("up__slow").await;
-        upstream.wait_for("tools/call").await;
+        let slow = client.ask_to_call("up__slow").await;
+        let withdrawn = client.ask_to_call("up__slow").await;
+        upstream.wait_for_count("tools/call", 2).await;
+        client.withdraw(&withdrawn).await;
+        client.close();
+        // Longer than a client is given that is gone.
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        upstream.open("go").await;
+        assert_eq!(client.answer(&slow).await.text(), "late");
         assert!(client.leave().await.success());
-        upstream.wait_for("notifications/cancelled").await;
     }
+}
+
+#[tokio::test]
+async fn the_end_of_a_bridge_withdraws_what_runs() {
+    let upstream = FakeUpstream::stdio().tool("slow", hang()).await;
+    let home = builder(&upstream).home();
+    let mut client = opened(&home, BRIDGE).await;
+    client.wait_for_tool("up__slow").await;
+    client.ask_to_call("up__slow").await;
+    upstream.wait_for("tools/call").await;
+    client.close();
+    drop(client);
+    upstream.wait_for("notifications/cancelled").await;
 }

@@ -15,6 +15,29 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","param
 const LIST: &str = r#"{"jsonrpc":"2.0","id":"1","method":"tools/list"}"#;
 const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}"#;
 
+const CANCELLED: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+
+#[test]
+fn requests_are_open_until_they_are_answered_or_withdrawn() {
+    let mut requests = PendingRequests::default();
+    let listening = r#"{"jsonrpc":"2.0","id":3,"method":"subscriptions/listen","params":{}}"#;
+    for text in [LIST, CALL, listening] {
+        ask(&mut requests, text, false);
+    }
+    requests.answered(&line(r#"{"jsonrpc":"2.0","id":"1","result":{}}"#));
+    assert!(requests.any_open());
+    match ClientLine::read(&line(CANCELLED)) {
+        ClientLine::WantsNoAnswer(Some(id)) => requests.withdrawn(&id),
+        other => panic!("it withdraws a request, not {other:?}"),
+    }
+    assert!(!requests.any_open(), "a stream has no end of its own");
+    ask(&mut requests, &format!("[{CALL}]"), false);
+    assert!(requests.any_open());
+    requests.answered(&line(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#));
+    assert!(!requests.any_open(), "no batches here");
+}
+
 #[test]
 fn what_a_line_wants_is_seen() {
     let check = |text: &str, expected: &str| {
@@ -26,7 +49,8 @@ fn what_a_line_wants_is_seen() {
                     .collect();
                 format!("asks {}", ids.join(" "))
             }
-            ClientLine::WantsNoAnswer => "remark".to_owned(),
+            ClientLine::WantsNoAnswer(None) => "remark".to_owned(),
+            ClientLine::WantsNoAnswer(Some(id)) => format!("withdraws {}", id.as_str()),
             ClientLine::Malformed(frame) => String::from_utf8(frame.to_vec()).expect("text"),
         };
         assert!(found.starts_with(expected), "{text}: {found}");
@@ -34,6 +58,7 @@ fn what_a_line_wants_is_seen() {
     check(LIST, "asks \"1\"");
     check(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, "remark");
     check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "remark");
+    check(CANCELLED, "withdraws 2");
     check(&format!("[{LIST},{CALL},7]"), "asks \"1\" 2");
     check("[7]", "asks");
     let error = |code: i64| format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"#);
