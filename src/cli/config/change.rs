@@ -66,6 +66,12 @@ pub(super) async fn make(files: &Files, request: &impl ChangeRequest, out: Outpu
     let (method, path) = request.route();
     let dry_run = request.is_dry_run();
     let mut daemon = connection::open_or_files(files, out).await?;
+    let open = if daemon.is_over_files() {
+        Value::Null
+    } else {
+        // Before the change, which may end some.
+        daemon.fetch("/api/v1/sessions").await.unwrap_or_default()
+    };
     let sending = daemon.send(
         method,
         path,
@@ -75,7 +81,7 @@ pub(super) async fn make(files: &Files, request: &impl ChangeRequest, out: Outpu
     let body = sending.await?;
     let Answer { change, put_back } = daemon_client::read(path, &body)?;
     let location = import::location_of(&daemon);
-    for warning in warnings_of(&change, files, location.as_ref(), dry_run) {
+    for warning in warnings_of(&change, files, location.as_ref(), &open, dry_run) {
         out.warning(&warning);
     }
     for one in put_back {

@@ -1,31 +1,42 @@
 //! What a person should know of a change of the configuration.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::super::connect;
 use crate::{
     clients::{ClientRow, client_rows, home_places, our_address},
-    config::{ChangedValue, Listen},
+    config::{ANONYMOUS, ChangedValue, Listen},
     management::{ConfigChange, DaemonLocation, Files},
 };
 
-/// The warnings about a change that was made, or would be.
+/// The warnings about a change that was made, or would be, with these sessions open before it.
 pub(super) fn warnings_of(
     change: &ConfigChange,
     files: &Files,
     location: Option<&DaemonLocation>,
+    open: &Value,
     dry_run: bool,
 ) -> Vec<String> {
     let mut warnings: Vec<String> = change.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(of_no_access_rules(&change.changes));
-    if change.changes.iter().any(requires_tokens)
-        && let Ok(places) = home_places(files)
-    {
-        let rows = client_rows(&places, &our_address(files, location), true);
-        warnings.extend(
-            rows.iter()
-                .filter_map(|row| of_refused_client(row, dry_run)),
-        );
+    if change.changes.iter().any(requires_tokens) {
+        let refused = if dry_run {
+            "would be refused"
+        } else {
+            "is now refused"
+        };
+        if let Ok(places) = home_places(files) {
+            let rows = client_rows(&places, &our_address(files, location), true);
+            warnings.extend(
+                rows.iter()
+                    .filter_map(|row| of_refused_client(row, refused)),
+            );
+        }
+        let names = without_token(open).into_iter();
+        warnings
+            .extend(names.map(|name| format!("{name} is connected without a token and {refused}")));
     }
     let listens = change.changes.iter().find(|one| one.path == ["listen"]);
     warnings.extend(listens.and_then(of_open_address));
@@ -52,12 +63,7 @@ fn requires_tokens(change: &ChangedValue) -> bool {
 }
 
 /// That a client of this machine shows no token.
-fn of_refused_client(row: &ClientRow, dry_run: bool) -> Option<String> {
-    let refused = if dry_run {
-        "would be refused"
-    } else {
-        "is now refused"
-    };
+fn of_refused_client(row: &ClientRow, refused: &str) -> Option<String> {
     (row.connected && row.shows_token == Some(false)).then(|| {
         format!(
             "{} sends no token and {refused}: `mcpproxy connect {} --token`",
@@ -65,6 +71,15 @@ fn of_refused_client(row: &ClientRow, dry_run: bool) -> Option<String> {
             row.client.id()
         )
     })
+}
+
+/// The clients with open sessions that need a token from then on, and showed none. Those that `mcpproxy stdio` serves need none.
+fn without_token(open: &Value) -> BTreeSet<&str> {
+    let sessions = open["sessions"].as_array().into_iter().flatten();
+    sessions
+        .filter(|one| one["caller"] == ANONYMOUS && one["transport"] != "stdio")
+        .map(|one| one["client"].as_str().unwrap_or("a client without a name"))
+        .collect()
 }
 
 /// That other machines reach the new address.
@@ -81,7 +96,9 @@ fn of_open_address(listens: &ChangedValue) -> Option<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ChangedValue, of_no_access_rules, of_open_address, requires_tokens};
+    use super::{
+        ChangedValue, of_no_access_rules, of_open_address, requires_tokens, without_token,
+    };
 
     fn changed(key: &str, after: Option<Value>) -> ChangedValue {
         ChangedValue {
@@ -103,6 +120,21 @@ mod tests {
         check("serverAuth", Some(json!({})), false);
         check("serverAuth", None, false);
         check("listen", Some(json!(true)), false);
+    }
+
+    #[test]
+    fn open_sessions_over_the_network_without_a_token_are_named() {
+        let session = |client: Value, transport: &str, caller: &str| json!({ "client": client, "transport": transport, "caller": caller });
+        let open = json!({ "sessions": [
+            session(json!("late 1.0"), "http", "anonymous"),
+            session(json!("late 1.0"), "sse", "anonymous"),
+            session(json!("at home"), "stdio", "anonymous"),
+            session(json!("known"), "http", "ada"),
+            session(Value::Null, "http", "anonymous"),
+        ] });
+        let names: Vec<&str> = without_token(&open).into_iter().collect();
+        assert_eq!(names, ["a client without a name", "late 1.0"]);
+        assert!(without_token(&Value::Null).is_empty(), "no daemon");
     }
 
     #[test]

@@ -271,11 +271,13 @@ test("requiring tokens names the clients that would be refused, and gives each a
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
   })).status;
   await agentCalls(here, "retrieve_tools", { query: "rooms" }, "ci-runner");
+  const listener = await agent(here, "listener");
   const who = await visitor(here);
   const { page, go, title, close } = who;
   await go("/ui/access");
   await page.getByRole("button", { name: "Require tokens…" }).click();
-  await page.getByText("mcpproxy would refuse Cursor, which has no token. In the last 7 days, ci-runner called without a token; over HTTP, mcpproxy would refuse it.").waitFor();
+  await page.getByText("mcpproxy would refuse Cursor, which has no token. In the last 7 days, ci-runner, listener connected without a token; over HTTP, mcpproxy would refuse them.").waitFor();
+  await listener.end();
   await isSoundEverywhere(who, "requiring tokens", "access-first");
   await go("/ui/clients");
   await page.locator("tr[data-key='client cursor']").getByText("Never called").waitFor();

@@ -25,9 +25,10 @@ export function access(_, frame) {
   const list = tokens(frame);
 
   async function load() {
-    let records;
-    [file, status, clients, { records }] = await Promise.all([ask("config"), ask("status"), ask("clients").catch(() => null), ask(query("activity", { kind: "call", caller: "anonymous", since: "7d", limit: RECENT })), list.load()]);
-    without = [...new Set(records.filter((one) => !one.parent && one.endpoint).map(asker))].filter((name) => name !== "anonymous").sort();
+    let records, open;
+    [file, status, clients, open, { records }] = await Promise.all([ask("config"), ask("status"), ask("clients").catch(() => null), ask("sessions").catch(() => null), ask(query("activity", { kind: "call", caller: "anonymous", since: "7d", limit: RECENT })), list.load()]);
+    const anonymous = (open?.sessions ?? []).filter((one) => one.caller === "anonymous" && one.transport !== "stdio");
+    without = [...new Set([...records.filter((one) => !one.parent && one.endpoint), ...anonymous].map(asker))].filter((name) => name !== "anonymous").sort();
   }
 
   /** Clients of this machine that come over the network and show no token. */
@@ -73,7 +74,7 @@ export function access(_, frame) {
   function requiring() {
     const isOn = list.required();
     const out = shutOut().map((one) => one.title);
-    const seen = without.length ? ` In the last 7 days, ${some(without, 5)} called without a token; over HTTP, mcpproxy would refuse ${without.length === 1 ? "it" : "them"}.` : "";
+    const seen = without.length ? ` In the last 7 days, ${some(without, 5)} connected without a token; over HTTP, mcpproxy would refuse ${without.length === 1 ? "it" : "them"}.` : "";
     const names = `${out.length ? `mcpproxy would refuse ${some(out, 5)}, which ${out.length === 1 ? "has" : "have"} no token.` : seen ? "" : "mcpproxy would not refuse any known client."}${seen}`;
     if (isOn) {
       return section("Clients without a token", null, h("p", "mcpproxy refuses clients without a token. Clients that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
