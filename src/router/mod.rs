@@ -30,7 +30,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 pub use self::{
-    built_in::{ToolRequest, passed_on, repeated_key, stated_intent},
+    built_in::{ToolRequest, passed_on, stated_intent},
     changes::{Announcement, Changes, Known},
 };
 pub use crate::upstream::{LogSubscription, Notifier, Subscription};

@@ -1,6 +1,9 @@
-//! Finds what a server may not be able to read: values that nest too deep, and halves of characters. The text is known to be JSON.
+//! Finds what a server may not be able to read, or may read in another way: values that nest too deep, halves of characters, and keys
+//! that appear twice. The text is known to be JSON.
 
-use super::scan::skip_string;
+use std::collections::HashSet;
+
+use super::scan::{skip_string, text_of};
 
 /// Limit: how deep messages may nest. Who reads by recursion ends at some hundreds of levels: a server, which other clients share, or a
 /// client.
@@ -69,9 +72,47 @@ pub(super) fn has_lone_surrogate(text: &[u8]) -> bool {
     false
 }
 
+/// A key that an object has twice, at any depth of text that is JSON.
+pub(super) fn repeated_key(text: &[u8]) -> Option<String> {
+    let mut open: Vec<HashSet<String>> = Vec::new();
+    let mut at = 0;
+    while let Some(c) = text.get(at) {
+        let from = at;
+        at += 1;
+        match c {
+            b'{' | b'[' => open.push(HashSet::new()),
+            b'}' | b']' => drop(open.pop()),
+            b'"' => {
+                at = skip_string(text, from)?;
+                let follows = text.get(at..)?.trim_ascii_start();
+                if follows.first() == Some(&b':')
+                    && let (Some(seen), Some(key)) = (open.last_mut(), text_of(&text[from..at]))
+                    && !seen.insert(key.clone())
+                {
+                    return Some(key);
+                }
+            }
+            _ => (),
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_may_appear_once_in_each_object() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(repeated_key(text.as_bytes()).as_deref(), expected, "{text}");
+        };
+        check(r#"{"a":{"a":[{"a":"a"},{"a":"a"}],"b":"a"},"b":{}}"#, None);
+        check(r#"{"a":"a : \":","b":["a","a"]}"#, None);
+        check(r#"{"a":[{"b":1,"c":{"b":1},"\u0062" : 2}]}"#, Some("b"));
+        check(r#"{"a":{},"a":1}"#, Some("a"));
+        check("1", None);
+    }
 
     #[test]
     fn depth_is_counted_outside_of_strings() {

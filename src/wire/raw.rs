@@ -151,6 +151,11 @@ impl Raw {
         check::why_unreadable(&self.text)
     }
 
+    /// A key that an object has twice, at any depth.
+    pub fn repeated_key(&self) -> Option<String> {
+        check::repeated_key(&self.text)
+    }
+
     /// Whether it nests deeper than so many levels.
     pub fn is_deeper_than(&self, levels: usize) -> bool {
         check::is_deeper_than(&self.text, levels)

@@ -9,7 +9,7 @@ use serde_json::{
 };
 
 use super::super::{CommandFailure, Done, input::Input};
-use crate::{config::json_mistake, router::repeated_key, wire::Raw};
+use crate::{config::json_mistake, wire::Raw};
 
 pub(super) const EXAMPLE: &str = "for example: `mcpproxy call demo:echo text=hello`";
 
@@ -181,7 +181,7 @@ fn object(given: &str) -> Done<Box<RawValue>> {
         return Err(usage("the arguments are not a JSON object".to_owned()));
     }
     let repeated = Raw::parse_str(text).ok();
-    match repeated.and_then(|args| repeated_key(&args)) {
+    match repeated.and_then(|args| args.repeated_key()) {
         Some(key) => Err(given_twice(&key)),
         None => Ok(args),
     }

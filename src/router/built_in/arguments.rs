@@ -1,8 +1,6 @@
 //! Reading the arguments of built-in tools: nothing that a tool does not know is passed over, so that none does something else than
 //! was meant. Pure.
 
-use std::collections::HashSet;
-
 use crate::{
     gate::Variant,
     text::{cut::beginning, names},
@@ -219,21 +217,13 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
         return Err(format!("\"{key}\" {why}"));
     }
     // Which of the two a server goes by is not known here.
-    match repeated_key(&object) {
+    match object.repeated_key() {
         Some(name) => Err(format!(
             "\"{}\" is in \"{key}\" twice",
             beginning(&name, SHOWN)
         )),
         None => Ok(object),
     }
-}
-
-/// A key that an object has twice.
-pub fn repeated_key(object: &Raw) -> Option<String> {
-    let mut seen = HashSet::new();
-    let names = object.members();
-    let mut names = names.filter_map(|member| member.name(object.as_bytes()));
-    names.find(|name| !seen.insert(name.clone()))
 }
 
 /// A call of a tool that comes in by another way than MCP, and says there what those of `call_tool_*` say.
@@ -337,6 +327,7 @@ mod tests {
         for two in [
             r#","args":{"d":1,"\u0064":2}"#,
             r#","args":"{\"d\":1,\"d\":1}""#,
+            r#","args":{"a":[{"d":1,"d":2}]}"#,
         ] {
             check(two, Err("\"d\" is in \"args\" twice"));
         }

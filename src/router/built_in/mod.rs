@@ -20,7 +20,7 @@ use serde_json::Map;
 
 pub(super) use self::code_execution::definition_with;
 pub use self::{
-    arguments::{ToolRequest, passed_on, repeated_key},
+    arguments::{ToolRequest, passed_on},
     call_arguments::stated_intent,
 };
 use super::{
