@@ -1,5 +1,7 @@
 //! `/api/v1/sessions`: the sessions that clients have open.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,6 +11,9 @@ use crate::{call_context::OpenSession, text::moment};
 
 /// Limit: sessions in one answer.
 const MOST: usize = 500;
+
+/// A client that is gone for so long may have ended without a word: some never end their sessions.
+const SILENCE: Duration = Duration::from_mins(5);
 
 pub(super) fn routes() -> Routes {
     let about = About::new(
@@ -36,11 +41,16 @@ struct SessionRow {
     opened: String,
     /// When its client last sent a message (RFC 3339).
     last_seen: String,
+    /// Whether its client has no stream open, waits for no answer, and has sent nothing for 5 min.
+    silent: bool,
 }
 
 impl From<OpenSession> for SessionRow {
     fn from(session: OpenSession) -> Self {
+        // A clock that was set back says nothing.
+        let silence = session.last_seen.elapsed().unwrap_or_default();
         Self {
+            silent: !session.is_attended && silence >= SILENCE,
             client: session.client,
             revision: session.revision.as_str(),
             transport: session.transport,
@@ -69,4 +79,33 @@ async fn list(State(api): State<Api>) -> Answer {
             .map(SessionRow::from)
             .collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::wire::Revision;
+
+    #[test]
+    fn a_client_is_silent_that_neither_listens_nor_sends() {
+        let check = |is_attended: bool, silence: Duration, expected: bool| {
+            let last_seen = SystemTime::now() - silence;
+            let row = SessionRow::from(OpenSession {
+                client: None,
+                revision: Revision::NEWEST_LEGACY,
+                transport: "http",
+                endpoint: "/mcp".to_owned(),
+                caller: "anonymous".to_owned(),
+                opened: last_seen,
+                last_seen,
+                is_attended,
+            });
+            assert_eq!(row.silent, expected);
+        };
+        check(false, SILENCE, true);
+        check(false, SILENCE / 2, false);
+        check(true, SILENCE * 2, false);
+    }
 }

@@ -21,4 +21,6 @@ pub struct OpenSession {
     pub opened: SystemTime,
     /// When its client last sent something.
     pub last_seen: SystemTime,
+    /// Whether its client has a stream open, or waits for an answer.
+    pub is_attended: bool,
 }

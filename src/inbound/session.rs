@@ -245,6 +245,7 @@ impl LegacySession {
             caller: self.caller.subject().to_owned(),
             opened: self.opened,
             last_seen: SystemTime::now() - self.last_seen().elapsed(),
+            is_attended: self.silent_since().is_none(),
         }
     }
 

@@ -31,14 +31,15 @@ pub(in crate::inbound) struct OwnStream {
 }
 
 impl LegacySession {
-    /// When there was a sign of its client; `None` while it listens, which is one.
+    /// When there was a sign of its client; `None` while it listens or waits for an answer, which is one.
     pub(in crate::inbound) fn silent_since(&self) -> Option<Instant> {
         let state = self.state.lock();
         let is_listening = match &state.listener.resumable {
             Some(stream) => stream.is_read(),
             None => self.to_client().is_heard(),
         };
-        (!is_listening).then_some(state.last_seen)
+        let is_there = is_listening || !state.running.is_empty();
+        (!is_there).then_some(state.last_seen)
     }
 
     /// Opens the client's stream in place of one that may be open.

@@ -163,6 +163,12 @@ test("the place of clients shows the versions and the open sessions of each, fro
   await shows("client cursor", /Versions 2\.1, 2\.0(?![^]*open)/);
   const other = await agent(here, "my-own-agent");
   await shows("program my-own-agent", /Connected[^]*1 session open/);
+  await page.route("**/api/v1/sessions", async (route) => {
+    const open = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...open, sessions: open.sessions.map((one) => ({ ...one, silent: true })) } });
+  });
+  await shows("program my-own-agent", /Last seen \d+ s ago[^]*1 session open/);
+  await page.unroute("**/api/v1/sessions");
   await agentCalls(here, "bookings__find_rooms", {}, "my-script");
   await shows("program my-script", /No open session/);
   assert.match(await page.locator("tr.group").allInnerTexts().then((groups) => groups.join()), /Called before/);

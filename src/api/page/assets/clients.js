@@ -130,14 +130,21 @@ export function clients(frame) {
 
   const isOpen = (its) => sessionsOf(its).length > 0;
 
+  /** Whether one of those clients is there: some end without ending their sessions. */
+  const isThere = (its) => sessionsOf(its).some((session) => !session.silent);
+
   const isSeen = (one) => Boolean(lastCall(one)) || isOpen(programsOf(one));
 
-  const isHere = (one) => one.connected || isOpen(programsOf(one));
+  const isHere = (one) => one.connected || isThere(programsOf(one));
 
   const isRefused = (one) => one.connected && isRequired && one.shows_token === false;
 
   /** How programs stand whose file is not known to name mcpproxy. */
-  const session = (its) => (isOpen(its) ? state("ready", "Connected") : state("off", "No open session"));
+  function session(its) {
+    if (isThere(its)) return state("ready", "Connected");
+    const last = sessionsOf(its).map((one) => one.last_seen).sort().at(-1);
+    return last ? state("off", ["Last seen ", ago(last), " ago"]) : state("off", "No open session");
+  }
 
   /** How it stands, why, and what comes next. */
   function standing(one) {
@@ -211,15 +218,15 @@ export function clients(frame) {
     const of = (title, rows) => (rows.length ? [h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "6" }, title)), rows] : null);
     return [
       of("Need you", shown.filter(needs).map(line)),
-      of("Connected", [...shown.filter((one) => isHere(one) && !needs(one)).map(line), ...others().filter((program) => isOpen([program])).map(other)]),
-      of("Called before", [...shown.filter((one) => isSeen(one) && !isHere(one)).map(line), ...others().filter((program) => !isOpen([program])).map(other)]),
+      of("Connected", [...shown.filter((one) => isHere(one) && !needs(one)).map(line), ...others().filter((program) => isThere([program])).map(other)]),
+      of("Called before", [...shown.filter((one) => isSeen(one) && !isHere(one)).map(line), ...others().filter((program) => !isThere([program])).map(other)]),
       of("Not connected", shown.filter((one) => !isSeen(one) && !isHere(one)).map(line)),
     ].filter(Boolean);
   }
 
   const summary = () => {
     const waiting = list?.clients.filter(needs).length ?? 0;
-    const connected = (list?.clients.filter(isHere).length ?? 0) + (list ? others().filter((program) => isOpen([program])).length : 0);
+    const connected = (list?.clients.filter(isHere).length ?? 0) + (list ? others().filter((program) => isThere([program])).length : 0);
     return `${count(connected, "client")}${waiting ? `, ${waiting === 1 ? "1 needs" : `${waiting} need`} you` : ""}`;
   };
 
