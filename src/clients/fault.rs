@@ -39,7 +39,7 @@ impl FileFault {
     }
 
     /// What to do about it in this file.
-    pub(super) fn step(&self, path: &Path) -> String {
+    pub fn step(&self, path: &Path) -> String {
         let file = path.display();
         match self.line {
             Some(line) => format!("correct line {line} of {file}, then try again"),

@@ -44,14 +44,11 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
                 of_file.extend(served.doubled(file, found));
                 findings.extend(of_file.into_iter().map(|finding| finding.at(&place)));
             }
-            Err(error) => findings.push(
-                DoctorFinding::warn(
-                    CLIENT,
-                    format!("the file of {} cannot be read: {error}", client.name()),
-                    "correct it; the client may be unable to read it, too",
-                )
-                .at(file.path.display()),
-            ),
+            Err(fault) => {
+                let what = format!("{}'s file cannot be read: {fault}", client.name());
+                let finding = DoctorFinding::warn(CLIENT, what, fault.step(&file.path));
+                findings.push(finding.at(file.path.display()));
+            }
         }
     }
     if !is_named {
