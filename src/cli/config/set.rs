@@ -68,7 +68,7 @@ impl ConfigSet {
                 let text = default.map(|value| change::shown(Some(&value)));
                 let step = match text {
                     Some(text) => format!("`mcpproxy config set {key} {}`", shell_word(&text)),
-                    None => format!("`mcpproxy config set {key} VALUE`, with another value"),
+                    None => "`mcpproxy config schema` describes its values".to_owned(),
                 };
                 failure.next(step)
             }
