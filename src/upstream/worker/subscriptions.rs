@@ -154,14 +154,17 @@ pub(super) async fn answered(link: &Link, method: &str, params: &Raw) -> Result<
         }
         Ok(Ok(Outcome::Error(_))) => Err(failed(
             ErrorCode::BadUpstreamAnswer,
-            "its error is unreadable",
+            "the server's error is unreadable",
         )),
         Ok(Err(error)) => Err(failed(ErrorCode::BadUpstreamAnswer, &error.outside())),
-        Err(_) => Err(failed(ErrorCode::TimedOut, "it did not answer in time")),
+        Err(_) => {
+            let why = format!("no answer within {} s", ANSWER.as_secs());
+            Err(failed(ErrorCode::TimedOut, &why))
+        }
     }
 }
 
 fn failed(code: ErrorCode, why: &str) -> NotSubscribed {
-    let error = format!("the server did not accept the subscription: {why}");
+    let error = format!("the subscription failed: {why}");
     NotSubscribed::Failed(Failure::new(code, error, "Try again later."))
 }
