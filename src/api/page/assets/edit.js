@@ -295,7 +295,7 @@ export function edit(name, frame) {
     const trail = isNew ? crumbs(["Servers", "/ui/"], ["new", "/ui/add"], "by hand") : crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "edit");
     const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry is in ", h("code", said(file)), "; comments and order are kept.")));
     if (isDemo) {
-      const why = `The bundled demo server is not in ${file}. An entry with its name replaces it.`;
+      const why = `The bundled demo server is not in ${file}, so there is nothing to edit.`;
       return [h("div.title", h("div", trail, h("h1", title))), empty(`${name} has no entry.`, why, go("Back", `/ui/servers/${part(name)}`))];
     }
     if (broken) return [head, empty("The entry has a mistake, so the form cannot show it.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
