@@ -94,7 +94,7 @@ impl Reaching {
             } else {
                 "nothing was connected: the configured `listen` has no fixed port for clients"
             };
-            let hint = "Set `listen` to a port that is free, or connect with stdio.";
+            let hint = "Set `listen` to a free port, or connect with stdio.";
             let step =
                 "`mcpproxy doctor` shows the reason and a free port; or connect with --stdio";
             let failure = Failure::new(ErrorCode::ClientUnchanged, what, hint);

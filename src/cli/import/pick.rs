@@ -23,7 +23,7 @@ pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
                     .collect();
             }
             None => out.note(&format!(
-                "{:?} is neither n nor a number from 1 to {n}",
+                "{:?} is not a choice: enter numbers from 1 to {n}, or n for none",
                 answer.trim()
             )),
         }

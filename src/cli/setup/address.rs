@@ -18,7 +18,7 @@ pub(super) fn chosen_address(listen: Option<&str>, port: Option<u16>) -> Done<Op
     if listen.port() == 0 {
         let what =
             "port 0 means a different port at every start, but clients' files need a fixed address";
-        return Err(CommandFailure::usage(what).next("name a port that is free, such as 8081"));
+        return Err(CommandFailure::usage(what).next("choose a free port, such as 8081"));
     }
     if !listen.is_loopback() {
         let what = format!("other machines can reach {listen}, and traffic there is not encrypted");

@@ -145,7 +145,7 @@ pub(super) fn json<'js>(
     }
     if value.has_lone_surrogate() {
         return Err(unwritten(
-            "the value contains a text with half a character; toWellFormed() replaces it",
+            "the value contains a string with half a character (a lone surrogate); toWellFormed() replaces it",
         ));
     }
     RawValue::from_string(text).map_err(|error| unwritten(&format!("no JSON: {error}")))
