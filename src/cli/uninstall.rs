@@ -188,6 +188,8 @@ impl Uninstalled {
                 Err(failure) => self.failures.push(failure.into()),
             }
         }
+        let lost = places.out_of_reach(|_| true).into_iter();
+        self.failures.extend(lost.map(CommandFailure::from));
     }
 
     /// Stops what runs. A service that is removed has ended its daemon.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Client, ClientFile, ClientPlaces, Reaching,
-    file_change::{ClientFileError, FileChange, Wanted, connected, disconnected, our_entry_in},
+    file_change::{ClientFileError, FileChange, Wanted, connected, disconnected, may_have_us},
     line_diff,
     replace::ReplaceError,
 };
@@ -178,22 +178,14 @@ pub fn may_be_connected(
     is_for_project: bool,
 ) -> bool {
     let file = places.file_to_connect(client, is_for_project);
-    file.is_some_and(|file| may_have_us(&file, reaching))
-}
-
-fn may_have_us(file: &ClientFile, reaching: &Reaching) -> bool {
-    match file.read() {
-        Ok(None) => false,
-        Ok(Some(found)) => our_entry_in(&found, file, &reaching.us).is_some(),
-        Err(_) => true,
-    }
+    file.is_some_and(|file| may_have_us(&file, &reaching.us))
 }
 
 /// The files of which that is so, wherever they are: the person's, and those that were written to elsewhere. Blocks.
 pub fn all_connected(places: &ClientPlaces, reaching: &Reaching) -> Vec<(Client, ClientFile)> {
     let of_person = Client::all().filter_map(|client| places.file_to_connect(client, false));
     let all = places.with_noted(of_person.collect()).into_iter();
-    let all = all.filter(|file| may_have_us(file, reaching));
+    let all = all.filter(|file| may_have_us(file, &reaching.us));
     let of_client = |file: ClientFile| Some((file.client.filter(|one| one.can_connect())?, file));
     all.filter_map(of_client).collect()
 }
@@ -274,7 +266,11 @@ pub fn disconnect(
         ConnectOutcome::WouldDisconnect,
         ConnectOutcome::Disconnected,
     ];
-    carry_out(places, asked, change, outcomes)
+    let done = carry_out(places, asked, change, outcomes)?;
+    if !asked.is_dry {
+        places.forget_undone(&file, &reaching.us);
+    }
+    Ok(done)
 }
 
 pub(super) fn carry_out(

@@ -131,6 +131,15 @@ pub(super) fn our_entry_in<'a>(
         .or_else(|| others.find(|server| us.is_us(server) || us.is_us_elsewhere(server)))
 }
 
+/// Whether a file has such an entry, or cannot be read, so that nobody knows. Blocks.
+pub(super) fn may_have_us(file: &ClientFile, us: &OurAddress) -> bool {
+    match file.read() {
+        Ok(None) => false,
+        Ok(Some(found)) => our_entry_in(&found, file, us).is_some(),
+        Err(_) => true,
+    }
+}
+
 /// Whether it starts a program that is not there.
 fn leads_nowhere(server: &ClientServer) -> bool {
     let command = server.command().map(Path::new);

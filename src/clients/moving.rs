@@ -162,6 +162,7 @@ pub fn move_back(
         let put_back = copies.iter().map(|copy| put(&file, copy, us, |_| true));
         let put_back: Result<Vec<Vec<String>>, String> = put_back.collect();
         all.push(outcome(client, &file, put_back.map(|names| names.concat())));
+        places.forget_undone(&file, us);
     }
     all
 }

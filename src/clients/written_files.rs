@@ -8,12 +8,20 @@ use std::{
 
 use super::{
     Client, ClientFile, ClientPlaces,
-    replace::{ReplaceError, failed},
+    file_change::may_have_us,
+    replace::{self, CopyKind, ReplaceError, failed},
 };
-use crate::storage;
+use crate::{
+    config::OurAddress,
+    failure::{ErrorCode, Failure},
+    storage,
+};
 
 /// The name of the record in the data folder: a line for each file, its client before its path.
 pub const WRITTEN_FILES: &str = "client-files";
+
+/// Stands before the path of a file in which nothing is left to undo, in place of a client.
+const UNDONE: &str = "-";
 
 /// Limit: far more than the files of all projects of a person.
 const LARGEST: u64 = 4 << 20;
@@ -24,12 +32,53 @@ impl ClientPlaces {
         let record = self.record.as_deref();
         let text = record.and_then(|record| storage::read_text(record, LARGEST).ok());
         let text = text.unwrap_or_default();
-        let noted = text.lines().filter_map(|line| line.split_once(' '));
-        let file = |(client, path): (&str, &str)| ClientFile {
-            client: Client::from_word(client),
-            ..self.named(Path::new(path))
+        let mut noted: Vec<ClientFile> = Vec::new();
+        for (client, path) in text.lines().filter_map(|line| line.split_once(' ')) {
+            noted.retain(|known| known.path != Path::new(path));
+            if client != UNDONE {
+                noted.push(ClientFile {
+                    client: Client::from_word(client),
+                    ..self.named(Path::new(path))
+                });
+            }
+        }
+        noted
+    }
+
+    /// Why nothing can be undone in those that were noted and whose folder is not there: a project that was renamed, or is not mounted.
+    pub fn out_of_reach(&self, is_meant: impl Fn(Client) -> bool) -> Vec<Failure> {
+        let Some(record) = &self.record else {
+            return Vec::new();
         };
-        noted.map(file).collect()
+        let why = |file: ClientFile| {
+            let folder = file.project().or(file.path.parent())?;
+            if folder.is_dir() || !file.client.is_none_or(&is_meant) {
+                return None;
+            }
+            let (path, folder) = (file.path.display(), folder.display());
+            let error = format!("{path} is out of reach: there is no folder {folder}");
+            let hint = format!(
+                "bring that folder back, then try again; if it is gone for good, remove the file's line from {}",
+                record.display()
+            );
+            Some(Failure::new(ErrorCode::ClientUnchanged, error, hint))
+        };
+        self.noted().into_iter().filter_map(why).collect()
+    }
+
+    /// Notes that nothing is left to undo in a file, if that is so.
+    pub(super) fn forget_undone(&self, file: &ClientFile, us: &OurAddress) {
+        let kinds = [CopyKind::First, CopyKind::Connect, CopyKind::Move];
+        let has_copy = |kind| !replace::backups(&file.path, kind).is_empty();
+        let is_noted = self.noted().iter().any(|known| known.path == file.path);
+        if let Some(record) = &self.record
+            && is_noted
+            && !may_have_us(file, us)
+            && !kinds.into_iter().any(has_copy)
+        {
+            // What stays noted is looked at in vain.
+            let _ = append(record, UNDONE, &file.path);
+        }
     }
 
     /// These files and those that were noted.
@@ -47,18 +96,18 @@ impl ClientPlaces {
         let is_noted = || self.noted().iter().any(|known| known.path == file);
         match &self.record {
             Some(record) if !self.is_usual(file) && !is_noted() => {
-                append(record, client, file).map_err(failed("write", record))
+                append(record, client.id(), file).map_err(failed("write", record))
             }
             _ => Ok(()),
         }
     }
 }
 
-fn append(record: &Path, client: Client, file: &Path) -> io::Result<()> {
+fn append(record: &Path, word: &str, file: &Path) -> io::Result<()> {
     storage::create_private_dir(record.parent().unwrap_or(Path::new("/")))?;
     let mut record = storage::append_to_private_file(record)?;
     // A line that a full disk cut off must not spoil this one.
-    let line = format!("\n{} {}\n", client.id(), file.display());
+    let line = format!("\n{word} {}\n", file.display());
     record.write_all(line.as_bytes())?;
     record.sync_all()
 }

@@ -106,14 +106,13 @@ pub(super) fn undo(files: &Files, from: &[String], out: Output) -> Done {
     };
     let clients = from.iter().map(known).collect::<Result<Vec<Client>, _>>()?;
     let is_meant = |client| clients.is_empty() || clients.contains(&client);
-    let put_back = move_back(
-        &home_places(files)?,
-        &our_address(files, None),
-        MovesBack::Latest,
-        is_meant,
-    );
+    let (places, us) = (home_places(files)?, our_address(files, None));
+    let put_back = move_back(&places, &us, MovesBack::Latest, is_meant);
     let failed = put_back.iter().find_map(|one| one.error.clone());
     if put_back.is_empty() {
+        if let Some(lost) = places.out_of_reach(is_meant).into_iter().next() {
+            return Err(CommandFailure::from(lost).undone("nothing was put back"));
+        }
         let failure = CommandFailure::failed("nothing to put back: no move is left to undo");
         return Err(failure.next(
             "`mcpproxy config history` lists imports; `mcpproxy config undo NUMBER` undoes one",
