@@ -295,7 +295,9 @@ fn put(
 ) -> Result<Vec<String>, String> {
     let fault = |fault: FileFault| fault.to_string();
     let before = std::fs::read_to_string(copy).map_err(|error| error.to_string())?;
-    let now = file.text().map_err(fault)?.unwrap_or_default();
+    let found = file.text().map_err(fault)?;
+    // Of one that was deleted only the servers come back.
+    let now = found.clone().unwrap_or_default();
     let present = file.servers_in(&now).map_err(fault)?.servers;
     let is_gone = |server: &&ClientServer| {
         let is_it =
@@ -324,7 +326,11 @@ fn put(
             after = put.map_err(fault)?;
         }
     }
-    let written = replace::replace(&file.path, Some(&now), &after, CopyKind::Move);
+    let written = if after == now {
+        Ok(None)
+    } else {
+        replace::replace(&file.path, found.as_deref(), &after, CopyKind::Move)
+    };
     let spent = written.map_err(|error| error.of_it())?;
     let copy = others.is_empty().then_some(copy);
     for spent in spent.iter().map(PathBuf::as_path).chain(copy) {
