@@ -8,7 +8,7 @@ use super::{
     Client, ClientFile, ClientServer, FoundOutcome, FoundServer, ImportReport, Placeholder,
     gather::existing,
     literal_secrets::{has_reference, literals, scheme},
-    placeholders::{fill, placeholders},
+    placeholders::{fill, is_placeholder, placeholders},
     plan::row,
     secret_names::{own_name, value_of},
     servers::Scope,
@@ -126,7 +126,8 @@ impl ImportReport {
             let name = server.new_name().unwrap_or_default().to_owned();
             let blanks = std::mem::take(&mut server.placeholders);
             for one in &blanks {
-                let given = value(&name, one).filter(|value| !value.trim().is_empty());
+                let is_value = |given: &String| !given.trim().is_empty() && !is_placeholder(given);
+                let given = value(&name, one).filter(is_value);
                 let Some(given) = given else {
                     let Placeholder { place, text } = one;
                     server.chosen = false;
@@ -182,13 +183,25 @@ impl ImportReport {
 mod tests {
     use std::{fs, sync::Arc};
 
-    use super::to_keyring;
+    use super::{ImportReport, ServerName, json, to_keyring};
     use crate::{
         config::{ChosenBy, Places},
         failure::ErrorCode,
         management::Management,
         text::Secret,
     };
+
+    #[test]
+    fn a_placeholder_is_no_value_for_another() {
+        let name = ServerName::parse("x").expect("a name");
+        let entry = json!({ "command": "x", "env": { "KEY": "<KEY>" } });
+        let entry = entry.as_object().expect("a map");
+        for (given, is_value) in [("<YOUR_KEY>", false), ("/path/to/it", false), ("k", true)] {
+            let mut report = ImportReport::of_entry(&name, entry.clone());
+            report.fill_placeholders(|_, _| Some(given.to_owned()));
+            assert_eq!(report.servers[0].chosen, is_value, "{given}");
+        }
+    }
 
     #[test]
     fn a_value_can_be_moved_again_if_its_entry_was_not_changed() {

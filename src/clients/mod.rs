@@ -56,7 +56,7 @@ pub use self::{
     },
     needs::{NeededKind, NeededValue},
     own_token::{give_token, shown_token, take_token},
-    placeholders::Placeholder,
+    placeholders::{Placeholder, is_placeholder},
     places::ClientPlaces,
     plan::plan,
     reach::{Reaching, TOKEN_VARIABLE},

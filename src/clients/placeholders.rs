@@ -79,7 +79,7 @@ pub(super) fn fill(entry: &mut Map<String, Value>, place: &str, value: &str) {
 }
 
 /// Whether a page means the reader to write something of their own here.
-pub(super) fn is_placeholder(text: &str) -> bool {
+pub fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let marks = [
         "/path/to",

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::super::{CommandFailure, Done, Output, output, secret};
 use crate::{
-    clients::{ImportReport, NeededKind, NeededValue},
+    clients::{ImportReport, NeededKind, NeededValue, is_placeholder},
     management::Files,
     text::Secret,
 };
@@ -26,7 +26,13 @@ pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport
             "{name}: value for `{}`, now {} (hidden as you type, Enter skips {name}):",
             one.place, one.text
         );
-        secret::hidden_answer(&question, out)
+        loop {
+            let given = secret::hidden_answer(&question, out)?;
+            if !is_placeholder(&given) {
+                return Some(given);
+            }
+            out.warning("that is a placeholder, not a value of yours");
+        }
     });
     for server in report.servers.iter_mut().filter(|server| server.chosen) {
         let name = server.new_name().unwrap_or_default().to_owned();
