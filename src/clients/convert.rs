@@ -278,12 +278,17 @@ impl Conversion<'_> {
         let command = command.and_then(Value::as_str).unwrap_or_default();
         let args = args.and_then(Value::as_array).into_iter().flatten();
         let args = args.filter_map(Value::as_str);
-        let passed = args.clone().zip(args.skip(1)).filter(|(option, name)| {
-            redact::passes_on(command, option) && redact::is_bare_name(name) && is_variable(name)
-        });
+        let passed = args.clone().zip(args.clone().skip(1));
+        let passed = passed.filter(|(option, _)| redact::passes_on(command, option));
+        let joined = args.filter(|_| redact::passes_on(command, "-e"));
+        let joined = joined.filter_map(redact::joined_name);
         let env = self.entry.get("env").and_then(Value::as_object);
-        let passed = passed.filter(|(_, name)| env.is_none_or(|env| !env.contains_key(*name)));
-        let names: Vec<String> = passed.map(|(_, name)| name.to_owned()).collect();
+        let is_lacking = |name: &&str| {
+            let is_named = redact::is_bare_name(name) && is_variable(name);
+            is_named && env.is_none_or(|env| !env.contains_key(*name))
+        };
+        let names = passed.map(|(_, name)| name).chain(joined);
+        let names: Vec<String> = names.filter(is_lacking).map(str::to_owned).collect();
         for name in names {
             let secret = self.secret(&name, "passed on by `-e`".to_owned(), "args")?;
             let env = self.entry.entry("env").or_insert_with(|| json!({}));

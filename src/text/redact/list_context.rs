@@ -47,6 +47,7 @@ pub fn is_secret_flag(argument: &str) -> bool {
     flag.len() < argument.len()
         && !flag.contains(|c: char| c == '=' || c.is_whitespace())
         && !flag.contains(MASK)
+        && joined_name(argument).is_none()
         && is_secret_name(flag)
 }
 
@@ -100,6 +101,15 @@ pub fn passes_on(command: &str, option: &str) -> bool {
     matches!(program, Some("docker" | "podman" | "nerdctl")) && matches!(option, "-e" | "--env")
 }
 
+/// The name in an argument that is such an option with it: `-eNAME`, `--env=NAME`.
+pub fn joined_name(argument: &str) -> Option<&str> {
+    let name = argument
+        .strip_prefix("-e")
+        .or(argument.strip_prefix("--env="))?;
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        .then_some(name)
+}
+
 /// What stands before the next text of a list: arguments of a command, headers and their values, lines of a key.
 #[derive(Debug, Default)]
 pub struct ListContext {
@@ -138,7 +148,9 @@ impl ListContext {
             Before::User => self.in_key || is_login(text),
             Before::Nothing | Before::VariableName => self.in_key,
         };
-        self.before = if is_secret_flag(text)
+        self.before = if passes_on(&self.command, "-e") && joined_name(text).is_some() {
+            Before::Nothing
+        } else if is_secret_flag(text)
             || is_bare_name(text) && self.before != Before::VariableName
             || announces(text)
         {

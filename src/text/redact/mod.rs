@@ -14,7 +14,7 @@ pub use harmless_json::is_harmless_json;
 pub use key_block::KeyBlock;
 pub use list_context::{
     ListContext, hidden_in_arguments, is_bare_name, is_named_value, is_naming_key, is_scheme,
-    is_secret_flag, passes_on, redacted_arguments,
+    is_secret_flag, joined_name, passes_on, redacted_arguments,
 };
 pub use table::{TextKind, hidden_ranges, hidden_texts, is_secret_name, redacted, redacted_value};
 

@@ -270,8 +270,12 @@ fn what_is_hidden_is_known() {
         "Authorization: ***",
     ];
     assert_eq!(redacted_arguments(&arguments), shown);
-    let image = ["-e", "GITHUB_TOKEN", "ghcr.io/x"].map(str::to_owned);
-    assert_eq!(redacted_arguments(&image), image);
+    for image in [
+        ["-e", "GITHUB_TOKEN", "ghcr.io/x"],
+        ["-eGITHUB_TOKEN", "--rm", "x"],
+    ] {
+        assert_eq!(redacted_arguments(&image.map(str::to_owned)), image);
+    }
 }
 
 #[test]
@@ -298,13 +302,21 @@ fn what_stands_in_a_list_is_redacted_by_what_stands_before_it() {
     }
     for (command, is_hidden) in [("docker", false), ("/usr/bin/podman", false), ("x", true)] {
         let mut before = ListContext::of_command(command);
-        let found =
-            ["run", "-e", "API_TOKEN", "image", "--token", "x"].map(|text| before.hide(text));
-        assert_eq!(
-            found,
-            [false, false, false, is_hidden, false, true],
-            "{command}"
-        );
+        let texts = [
+            "run",
+            "-e",
+            "API_TOKEN",
+            "image",
+            "-eAPI_TOKEN",
+            "image",
+            "--token",
+            "x",
+        ];
+        let found = texts.map(|text| before.hide(text));
+        let expected = [
+            false, false, false, is_hidden, false, is_hidden, false, true,
+        ];
+        assert_eq!(found, expected, "{command}");
     }
 }
 
