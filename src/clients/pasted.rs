@@ -117,11 +117,25 @@ fn blocks(text: &str) -> impl Iterator<Item = &str> {
     fenced.chain(commands).chain(opens.filter_map(whole))
 }
 
-/// Whether an address is a page for people, of a project that may have a server.
+/// Hosts of projects' pages.
+const PAGES: [&str; 6] = [
+    "github.com",
+    "gitlab.com",
+    "bitbucket.org",
+    "codeberg.org",
+    "npmjs.com",
+    "pypi.org",
+];
+
+/// Whether an address is a page for people, of a project that may have a server, or its repository.
 fn is_page(url: &str) -> bool {
-    let uri = url.parse::<http::Uri>().ok();
-    let host = uri.as_ref().and_then(http::Uri::host);
-    host.is_some_and(|host| ["github.com", "www.npmjs.com", "pypi.org"].contains(&host))
+    let Ok(uri) = url.parse::<http::Uri>() else {
+        return false;
+    };
+    let host = uri.host().unwrap_or_default();
+    let is_host = PAGES.contains(&host.strip_prefix("www.").unwrap_or(host));
+    // GitLab's own server is at `/api/v4/mcp`.
+    is_host && !uri.path().starts_with("/api/") || uri.path().ends_with(".git")
 }
 
 /// A block of Markdown without its fence.
@@ -234,6 +248,7 @@ mod tests {
         check("```\nuvx mcp-server-time --zone x\n```", &["time"]);
         check("claude mcp add acme -- npx -y @acme/mcp", &["acme"]);
         check("[mcp_servers.a]\ncommand = \"x\"", &["a"]);
+        check("https://gitlab.com/api/v4/mcp", &["gitlab"]);
         check("http://127.0.0.1:3000/mcp", &["server"]);
         let json = r#"{"mcpServers": {"a": {"command": "x", "args": []}}}"#;
         let install = "npm install -g x";
@@ -278,7 +293,13 @@ mod tests {
             let why = read(text, None).expect_err(text).to_string();
             assert!(why.contains("paste the command that starts it"), "{why}");
         }
-        let page = read("https://github.com/github/github-mcp-server", None).expect_err("a page");
-        assert!(page.to_string().contains("README"), "{page}");
+        for url in [
+            "https://github.com/github/github-mcp-server",
+            "https://gitlab.com/owner/mcp",
+            "https://git.example.com/owner/x.git",
+        ] {
+            let page = read(url, None).expect_err(url);
+            assert!(page.to_string().contains("README"), "{page}");
+        }
     }
 }
