@@ -152,6 +152,9 @@ fn without_fence(text: &str) -> String {
 /// Words behind a runner that are no package.
 const VERBS: [&str; 5] = ["run", "dlx", "exec", "x", "tool"];
 
+/// Names of packages that say nothing of the server in them.
+const GENERAL: [&str; 3] = ["cli", "mcp", "server"];
+
 /// A name for an entry that has none.
 fn name_of(entry: &Value) -> String {
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
@@ -163,6 +166,14 @@ fn name_of(entry: &Value) -> String {
     }
     let args = entry.get("args").and_then(Value::as_array);
     let args = args.into_iter().flatten().filter_map(Value::as_str);
+    // `npx -y @smithery/cli run NAME`.
+    let runs = args
+        .clone()
+        .zip(args.clone().skip(1))
+        .zip(args.clone().skip(2));
+    let mut runs = runs.filter(|((package, verb), name)| {
+        *verb == "run" && !name.starts_with('-') && GENERAL.contains(&last_name(package))
+    });
     let mut named = args.filter(|arg| !arg.starts_with('-') && !VERBS.contains(arg));
     let command = text("command");
     // `docker run -i -e KEY ghcr.io/owner/name`: its image; `npx -y @scope/server-name folder`: its package.
@@ -173,13 +184,23 @@ fn name_of(entry: &Value) -> String {
                 .rfind(|arg| arg.contains('/'))
                 .or_else(|| named.next_back())
         }
-        _ => named.next(),
+        _ => runs.next().map(|(_, name)| name).or_else(|| named.next()),
     };
     plain_name(named.or(command).unwrap_or("server"))
 }
 
-/// `filesystem` of `@modelcontextprotocol/server-filesystem@latest`.
+/// `filesystem` of `@modelcontextprotocol/server-filesystem@latest`, and `acme` of `@acme/mcp`.
 fn plain_name(program: &str) -> String {
+    let name = last_name(program);
+    let scope = program.strip_prefix('@').and_then(|it| it.split_once('/'));
+    match scope {
+        Some((scope, _)) if GENERAL.contains(&name) => scope,
+        _ => name,
+    }
+    .to_owned()
+}
+
+fn last_name(program: &str) -> &str {
     let last = program.rsplit(['/', '\\']).next().unwrap_or(program);
     let last = last.split(['@', ':']).next().unwrap_or(last);
     let mut name = last;
@@ -189,7 +210,7 @@ fn plain_name(program: &str) -> String {
     for part in ["-mcp-server", "-server", "-mcp"] {
         name = name.strip_suffix(part).unwrap_or(name);
     }
-    if name.is_empty() { last } else { name }.to_owned()
+    if name.is_empty() { last } else { name }
 }
 
 fn name_of_address(url: &str) -> String {
@@ -244,6 +265,8 @@ mod tests {
             r#"{"command": "docker", "args": ["run", "-i", "--rm", "-e", "TOKEN", "ghcr.io/github/github-mcp-server", "stdio"]}"#,
             &["github"],
         );
+        check("npx -y @smithery/cli@latest run @x/mail --key k", &["mail"]);
+        check("npx -y @playwright/mcp@latest", &["playwright"]);
         check("https://mcp.linear.app/sse", &["linear"]);
         check("```\nuvx mcp-server-time --zone x\n```", &["time"]);
         check("claude mcp add acme -- npx -y @acme/mcp", &["acme"]);
