@@ -1,6 +1,8 @@
 //! What pages of servers give to be pasted, as a file of a client would have it: a whole file, a part of one, an entry without its name, an
 //! address, or a line (`pasted_lines`). Pure.
 
+use std::iter;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -16,16 +18,15 @@ use crate::config;
 /// The servers in a pasted text; one without a name gets this one, or one made of what it starts.
 pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFault> {
     let root = root_of(text.trim(), name).or_else(|fault| {
-        let mut blocks = blocks(text);
-        let found = blocks.find_map(|block| root_of(block.trim(), name).ok());
+        let found = match first_of(text, name, fenced(text)) {
+            Err(None) => first_of(text, name, unfenced(text)),
+            found => found,
+        };
         let installs = "the command installs a program; paste the command that starts it";
-        let is_installed = text.lines().any(is_installation);
-        found.ok_or_else(|| {
-            if is_installed {
-                FileFault::new(installs)
-            } else {
-                fault
-            }
+        found.map_err(|mistake| match mistake {
+            Some(mistake) => mistake,
+            None if text.lines().any(is_installation) => FileFault::new(installs),
+            None => fault,
         })
     })?;
     let client = Client::of_content(&root);
@@ -62,9 +63,7 @@ fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
     let value = match config::json_of(&text) {
         Ok(value) => value,
         // The inside of a list, as pages show it.
-        Err(mistake) if text.starts_with('"') => {
-            config::json_of(&format!("{{{text}}}")).map_err(|_| FileFault::from(mistake))?
-        }
+        Err(_) if text.starts_with('"') => config::json_of(&format!("{{{text}}}"))?,
         Err(mistake) if text.starts_with(['{', '[']) => return Err(mistake.into()),
         Err(_) => return Err(FileFault::new("no MCP server can be read from the text")),
     };
@@ -106,15 +105,86 @@ fn is_entry(value: &Value) -> bool {
     keys.iter().any(|key| value.get(key).is_some())
 }
 
-/// Parts of a page that may each be what it gives: what stands in fences, a command there, and what stands in braces.
-fn blocks(text: &str) -> impl Iterator<Item = &str> {
-    let fenced = text.split("```").skip(1).step_by(2);
-    let fenced = fenced.filter_map(|block| Some(block.split_once('\n')?.1));
-    let lines = fenced.clone().flat_map(str::lines);
-    let commands = lines.filter(|line| server_of(line.trim()).is_some());
+/// What the first of these parts of a page gives; else the first mistake in one, where it is in the page.
+fn first_of<'a>(
+    page: &str,
+    name: Option<&str>,
+    parts: impl Iterator<Item = &'a str>,
+) -> Result<Value, Option<FileFault>> {
+    let mut mistake = None;
+    for part in parts.map(str::trim) {
+        match root_of(part, name) {
+            Ok(root) => return Ok(root),
+            // What is in braces without quotes is prose.
+            Err(mut fault) if mistake.is_none() && fault.line.is_some() && part.contains('"') => {
+                let before = page.split(part).next().unwrap_or_default();
+                let lines = before.matches('\n').count();
+                fault.line = fault.line.map(|line| line + lines);
+                mistake = Some(fault);
+            }
+            Err(_) => (),
+        }
+    }
+    Err(mistake)
+}
+
+/// What is in fences, and the commands there.
+fn fenced(text: &str) -> impl Iterator<Item = &str> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    let blocks = blocks.filter_map(|block| Some(block.split_once('\n')?.1));
+    let lines = blocks.clone().flat_map(str::lines);
+    blocks.chain(lines.filter(|line| server_of(line.trim()).is_some()))
+}
+
+/// What is in braces, and indented commands, which are code in Markdown.
+fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     let whole = move |open: usize| text.get(open..=text.rfind('}')?);
     let opens = [text.find("\n{"), text.find('{')].into_iter().flatten();
-    fenced.chain(commands).chain(opens.filter_map(whole))
+    let is_indented = |line: &&str| line.starts_with("    ") || line.starts_with('\t');
+    let indented = text.lines().filter(is_indented).map(str::trim);
+    let commands = indented.filter(|line| {
+        let is_prose = line.ends_with(['.', ',', ':']) || !line.contains(['-', '/', '@']);
+        !is_prose && server_of(line).is_some()
+    });
+    objects(text).chain(opens.filter_map(whole)).chain(commands)
+}
+
+/// What is in braces and no part of something larger.
+fn objects(text: &str) -> impl Iterator<Item = &str> {
+    let mut from = 0;
+    iter::from_fn(move || {
+        loop {
+            let open = from + text.get(from..)?.find('{')?;
+            let object = in_braces(text.get(open..)?)?;
+            from = open + object.len();
+            let before = text.get(..open)?.trim_end();
+            let after = text.get(from..)?.trim_start();
+            let next = after.strip_prefix(',').map(str::trim_start);
+            let goes_on = next.is_some_and(|next| next.starts_with(['"', '{']));
+            if !goes_on && !before.ends_with("\":") && !after.starts_with(['}', ']']) {
+                return Some(object);
+            }
+        }
+    })
+}
+
+/// The beginning of a text up to the brace that closes its first letter.
+fn in_braces(text: &str) -> Option<&str> {
+    let (mut depth, mut is_quoted, mut letters) = (0_usize, false, text.char_indices());
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\\' if is_quoted => {
+                letters.next();
+            }
+            '"' => is_quoted = !is_quoted,
+            '\n' => is_quoted = false,
+            '{' if !is_quoted => depth += 1,
+            '}' if !is_quoted && depth == 1 => return text.get(..=at),
+            '}' if !is_quoted => depth -= 1,
+            _ => (),
+        }
+    }
+    None
 }
 
 /// Hosts of projects' pages.
@@ -281,6 +351,8 @@ mod tests {
         );
         check(&format!("Add this to your `x.json`:\n{json}"), &["a"]);
         check(&format!("Replace {{it}}:\n{json}\nDone."), &["a"]);
+        check(&format!("Put {{this}} {json}, and {{that}}."), &["a"]);
+        check("Run:\n\n    npx -y @x/notes\n\nDone.", &["notes"]);
         check(
             &format!("```sh\n{install}\n```\nthen\n```sh\nuvx mcp-server-time\n```"),
             &["time"],
@@ -302,10 +374,14 @@ mod tests {
             r#"{"a": 1}"#,
             "add the server x",
             r#"{"mcpServers": 7}"#,
-            "# A\n\n```json\n\"a\": { \"command\": \"x\" \"b\" }\n```",
+            "Needs:\n\n    node 18 or later",
+            r#"{"mcpServers": {"a": {"command": "x"}}}, "b": {"command": "y"}}}"#,
         ] {
             read(text, None).expect_err(text);
         }
+        let fenced = "# A {x}\n\n```json\n\"a\": {\n\"command\": \"x\" \"b\" }\n```";
+        let mistake = read(fenced, None).expect_err("it is no JSON");
+        assert_eq!(mistake.line, Some(5), "{mistake}");
         let installed = [
             "npm install -g @x/y",
             "Run:\n```\n$ pip install y\n```",
