@@ -220,10 +220,14 @@ async fn move_here(
     report.fill_placeholders(|name, one| given.values.get_mut(name)?.remove(&one.place));
     report.leave_what_stays();
     let mut report = moved_out(&api, report, client, true).await?;
-    if let Some(why) = report.leave_unmovable() {
+    if let Some((why, step)) = report.leave_unmovable() {
         let error = format!("nothing was moved: {why}");
-        let hint = "GET /api/v1/clients shows whether the client is connected.";
-        return Err(Failure::new(ErrorCode::ClientUnchanged, error, hint).into());
+        let correct = "correct that server in the client's file, then try again";
+        let hint = step.as_ref().map(|step| step.at_terminal(""));
+        let hint = hint.unwrap_or_else(|| correct.to_owned());
+        let mut failure = Failure::new(ErrorCode::ClientUnchanged, error, hint);
+        failure.step = step.map(Box::new);
+        return Err(failure.into());
     }
     let report = add_chosen(&api, report, false, true).await?;
     ok(&moved_out(&api, report, client, false).await?)

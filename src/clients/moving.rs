@@ -12,7 +12,12 @@ use super::{
     gather::planned,
     replace::{self, CopyKind},
 };
-use crate::{config::OurAddress, failure::Result, management::Files, storage};
+use crate::{
+    config::OurAddress,
+    failure::{NextStep, Result},
+    management::Files,
+    storage,
+};
 
 /// Removes those servers of the report from their files that are here now, of these clients, and work here as they do there; in a dry run
 /// it is only noted which. A client that is not connected would have no servers then, neither its own nor ours: its file stays as it is.
@@ -52,8 +57,7 @@ pub fn move_out(
         let removed = if rows.iter().any(is_alone) {
             let (name, id) = (client.name(), client.id());
             let why = format!("{name} is not connected, so it would have no servers");
-            let step = format!("`mcpproxy connect {id}`, then `mcpproxy import {id} --move`");
-            Err((why, step))
+            Err((why, NextStep::ConnectClient { client: id.into() }))
         } else {
             remove(places, client, &of_file, dry_run)
         };
@@ -75,7 +79,7 @@ fn remove(
     client: Client,
     servers: &[&FoundServer],
     dry_run: bool,
-) -> Result<Option<String>, (String, String)> {
+) -> Result<Option<String>, (String, NextStep)> {
     let path = Path::new(servers.first().map_or("", |server| &server.file));
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = path.display();
@@ -83,12 +87,15 @@ fn remove(
         let why = format!("{} keeps other settings there", client.name());
         return Err((
             why,
-            format!("remove them in {} or with an editor", client.name()),
+            NextStep::act(format!(
+                "remove them in {} or with an editor",
+                client.name()
+            )),
         ));
     }
     let text = std::fs::read_to_string(path).map_err(|error| {
         let step = storage::disk_step(path, &error);
-        (storage::in_words(&error), step)
+        (storage::in_words(&error), NextStep::act(step))
     })?;
     let entries = servers
         .iter()
@@ -96,7 +103,7 @@ fn remove(
     let after = without(FileFormat::of(path), &text, entries).map_err(|fault| {
         (
             fault.to_string(),
-            format!("remove them from {file} with an editor"),
+            NextStep::act(format!("remove them from {file} with an editor")),
         )
     })?;
     if dry_run {
@@ -104,7 +111,7 @@ fn remove(
     }
     let noted = places.note(client, path);
     let copy = noted.and_then(|()| replace::replace(path, Some(&text), &after, CopyKind::Move));
-    let copy = copy.map_err(|error| (error.of_it(), step_after(&error)))?;
+    let copy = copy.map_err(|error| (error.of_it(), NextStep::act(step_after(&error))))?;
     Ok(copy.map(|copy| copy.display().to_string()))
 }
 

@@ -10,7 +10,7 @@ use super::{
     Client, NeededValue, Placeholder, convert::lost_values, literal_secrets::LiteralSecret,
 };
 use crate::{
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     text::names,
 };
 
@@ -56,9 +56,9 @@ pub struct MovedServers {
     /// Why the file was not changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The next step in a terminal.
-    #[serde(skip)]
-    pub step: Option<String>,
+    /// The next step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<NextStep>,
 }
 
 /// A key that appears twice in a file, of which most clients and mcpproxy use the last.
@@ -363,8 +363,8 @@ impl ImportReport {
         }
     }
 
-    /// Does so with those whose file a move cannot change, as a dry run of it found; why nothing would move, where that is so.
-    pub fn leave_unmovable(&mut self) -> Option<String> {
+    /// Does so with those whose file a move cannot change, as a dry run of it found; why nothing would move and the next step, if so.
+    pub fn leave_unmovable(&mut self) -> Option<(String, Option<NextStep>)> {
         let unmoved = |file: &str| {
             let mut moved = self.moved.iter();
             moved.find(|moved| moved.file == file)?.error.clone()
@@ -376,12 +376,13 @@ impl ImportReport {
         if self.moved.iter().any(|moved| moved.error.is_none()) {
             return None;
         }
-        let error = self.moved.iter().find_map(|moved| moved.error.clone());
+        let refused = |moved: &MovedServers| Some((moved.error.clone()?, moved.step.clone()));
         let stays = |server: &FoundServer| {
             let why = server.stays.as_ref()?;
-            Some(format!("{}: {why}", server.written_name))
+            Some((format!("{}: {why}", server.written_name), None))
         };
-        error.or_else(|| self.servers.iter().find_map(stays))
+        let refused = self.moved.iter().find_map(refused);
+        refused.or_else(|| self.servers.iter().find_map(stays))
     }
 
     /// Notes what came of adding one.

@@ -71,6 +71,11 @@ pub enum NextStep {
     DescribeConfig,
     /// Add the server with another URL.
     GiveUrl,
+    /// Connect the client, then move its servers.
+    ConnectClient {
+        /// The client's name in commands and paths.
+        client: Box<str>,
+    },
     /// Correct its entry.
     FixEntry {
         /// What to correct; absent if the reason says it.
@@ -205,6 +210,9 @@ impl NextStep {
                 "correct that value; `mcpproxy config schema` describes every key".to_owned()
             }
             Self::GiveUrl => "give another --url, such as https://example.com/mcp".to_owned(),
+            Self::ConnectClient { client } => {
+                format!("`mcpproxy connect {client}`, then `mcpproxy import {client} --move`")
+            }
             Self::FixEntry {
                 how: Some(how),
                 key: Some(key),
@@ -269,6 +277,9 @@ impl NextStep {
             Self::DescribeConfig | Self::GiveUrl => {
                 "Correct that, then try again; GET /api/v1/config/schema describes every key."
                     .to_owned()
+            }
+            Self::ConnectClient { client } => {
+                format!("POST /api/v1/clients/{client}/connect connects it.")
             }
             Self::Act { request, .. } => return request.as_deref().map(str::to_owned),
             Self::Unknown => return None,

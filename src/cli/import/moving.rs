@@ -63,7 +63,8 @@ pub(in crate::cli) fn say(report: &ImportReport, dry_run: bool, out: Output) {
             )),
             Some(why) => {
                 out.warning(&format!("{n} not removed from {file}: {why}"));
-                moved.step.iter().for_each(|step| out.next(step));
+                let step = moved.step.iter().map(|step| step.at_terminal(""));
+                step.for_each(|step| out.next(&step));
             }
         }
     }

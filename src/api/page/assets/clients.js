@@ -77,7 +77,7 @@ export function clients(frame) {
       await Promise.all([readOwn(), load()]);
       toast(undoneWords("Undone", back));
     }));
-    if (wrong) throw new Failure(200, { error: `Not moved: ${wrong.error}`, code: "client_unchanged", hint: "" });
+    if (wrong) throw new Failure(200, { error: `Not moved: ${wrong.error}`, code: "client_unchanged", step: wrong.step });
   });
 
   const send = (client, verb, body) => post(`clients/${part(client)}/${verb}`, body);

@@ -106,6 +106,7 @@ export function stepWords({ step, next_step: told }) {
     case "set_secret": case "set_variable": return `enter ${step.name} on the server’s page`;
     case "check_config": return "correct the configuration file";
     case "describe_config": case "give_url": return "correct the value, then try again";
+    case "connect_client": return "connect the client, then move its servers";
     case "log_in": return "log in; your browser opens its page";
     case "review": case "enable": case "restart": case "remove": return `${step.do} it`;
     case "wait": return "wait: mcpproxy keeps trying";
