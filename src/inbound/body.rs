@@ -6,7 +6,7 @@ use axum::{
     body::{Body, HttpBody},
     response::Response,
 };
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use futures_util::FutureExt;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     runtime::{memory_budget::MemoryBudget, self_wakes::quietly},
-    wire::RpcError,
+    wire::{RpcError, lines::BYTE_ORDER_MARK},
 };
 
 /// Limit: bytes of a body.
@@ -104,7 +104,7 @@ pub(super) async fn read(body: Body, budget: &MemoryBudget) -> Result<Bytes, Res
     read_body(body, budget).await.map_err(UnreadBody::answer)
 }
 
-/// The whole body. What of it is counted stays so until nobody refers to the request any more.
+/// The whole body, without a byte order mark before it. What of it is counted stays so until nobody refers to the request any more.
 pub async fn read_body(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, UnreadBody> {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_MESSAGE)), 0_usize);
@@ -131,6 +131,9 @@ pub async fn read_body(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, U
     }
     if size > MAX_MESSAGE {
         return Err(UnreadBody::TooLarge);
+    }
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.advance(BYTE_ORDER_MARK.len());
     }
     let text = text.freeze();
     Ok(if share.bytes() > 0 {
@@ -216,6 +219,12 @@ mod tests {
         assert!(whole(4, 10 << 10).await.is_err(), "a part is in use");
         drop(part);
         assert!(whole(4, 10 << 10).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_byte_order_mark_is_passed_over() {
+        let body = read(Body::from("\u{feff}{}"), &MemoryBudget::default()).await;
+        assert_eq!(body.expect("it is whole"), "{}");
     }
 
     #[tokio::test(start_paused = true)]

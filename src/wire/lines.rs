@@ -26,7 +26,7 @@ const WRITE_SIZE: usize = 64 << 10;
 const WRITE_FRAMES: usize = 64;
 
 /// What some programs write before the first text of a stream, or of each write.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A line.
 #[derive(Debug, Clone, PartialEq, Eq)]
