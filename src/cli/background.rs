@@ -216,6 +216,10 @@ impl BridgeHost for Starter {
         self.out.failure(&failure.next(step));
     }
 
+    async fn output_closed(&self) {
+        platform::stdout_closed().await;
+    }
+
     fn note(&self, text: &str) {
         self.out.note(text);
     }

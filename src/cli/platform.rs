@@ -103,6 +103,31 @@ pub(super) fn standard_streams() -> io::Result<(StdinStream, StdoutStream)> {
     Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
 }
 
+/// Returns when nobody reads stdout any more, and never where that cannot be seen.
+#[cfg(unix)]
+pub(super) async fn stdout_closed() {
+    use std::os::fd::AsFd;
+
+    use tokio::io::{Interest, Ready, unix::AsyncFd};
+
+    let stdout = io::stdout().as_fd().try_clone_to_owned();
+    let watched = stdout.and_then(|stdout| AsyncFd::with_interest(stdout, Interest::WRITABLE));
+    let Ok(watched) = watched else {
+        return std::future::pending().await;
+    };
+    while let Ok(mut state) = watched.writable().await {
+        if state.ready().is_write_closed() {
+            return;
+        }
+        state.clear_ready_matching(Ready::WRITABLE);
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) async fn stdout_closed() {
+    std::future::pending().await
+}
+
 /// Whose process this is.
 #[cfg(unix)]
 pub(super) fn user_id() -> u32 {

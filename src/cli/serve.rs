@@ -222,7 +222,10 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> 
                 ServeError::failed(what, "start it with both open, as a client does")
             })?;
             match started(options, &mut signals).await {
-                Some(Ok(running)) => running.serve_client(input, output, signals).await?,
+                Some(Ok(running)) => {
+                    let closed = platform::stdout_closed();
+                    running.serve_client(input, output, closed, signals).await?;
+                }
                 Some(Err(error)) if error.is_taken() => tokio::select! {
                     carried = bridge::carry(socket, starter, input, output) => {
                         carried.map_err(|error| {

@@ -143,11 +143,13 @@ impl RunningDaemon {
         shutdown::until(idle, self, signals).await
     }
 
-    /// Serves until one client leaves, who is at the other end of these streams, or a signal ends it.
+    /// Serves until one client leaves, who is at the other end of these streams, or a signal ends it. `output_closed` returns when the
+    /// client reads no more.
     pub async fn serve_client(
         self,
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
+        output_closed: impl Future<Output = ()> + Send + 'static,
         signals: Signals,
     ) -> Result<(), ServeError> {
         tracing::info!(
@@ -156,7 +158,7 @@ impl RunningDaemon {
         );
         let caller = self.core.access.standard_streams();
         let inbound = &self.core.inbound;
-        let client = inbound.host(View::Configured, caller, input, output);
+        let client = inbound.host(View::Configured, caller, input, output, output_closed);
         let left = async move {
             if let Err(error) = client.await {
                 tracing::error!(%error, "serving the client ended with a fault");

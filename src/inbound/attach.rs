@@ -10,6 +10,7 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     task::JoinHandle,
+    time::{sleep, timeout},
 };
 
 use super::{Inbound, answer, stdio::GRACE};
@@ -61,24 +62,24 @@ impl Inbound {
         let (access, who) = (self.0.access.clone(), caller.clone());
         tokio::select! {
             // A bridge waits for the answers itself: when its own input ends, it is gone.
-            () = self.attend(view, caller, input, output, GRACE) => (),
+            () = self.attend(view, caller, input, output, async { sleep(GRACE).await }) => (),
             () = access.withdrawn(&who) => {
                 tracing::info!(caller = who.subject(), "client disconnected: its token was revoked");
             }
         }
     }
 
-    /// Serves the client at the other end of these streams, until it leaves.
+    /// Serves the client at the other end of these streams, until it leaves. `output_closed` returns when it reads no more.
     pub fn host(
         &self,
         view: View,
         caller: Caller,
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
+        output_closed: impl Future<Output = ()> + Send + 'static,
     ) -> JoinHandle<()> {
-        let attending = self
-            .clone()
-            .attend(view, caller, input, output, LAST_ANSWERS);
+        let gone = async { drop(timeout(LAST_ANSWERS, output_closed).await) };
+        let attending = self.clone().attend(view, caller, input, output, gone);
         self.0.tasks.spawn(attending)
     }
 

@@ -40,15 +40,15 @@ const UNREAD: usize = 64;
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
 impl Inbound {
-    /// Serves one client until nobody reads its output, or its input has ended and its requests are answered, within a time of
-    /// which little is left when the daemon ends. One whose input lasts is served until the daemon ends and they are answered.
+    /// Serves one client until nobody reads its output, or its input has ended and its requests are answered, or it is `gone`. When
+    /// the daemon ends, little time is left for that. One whose input lasts is served until the daemon ends and they are answered.
     pub async fn attend(
         self,
         view: View,
         caller: Caller,
         input: impl AsyncRead + Unpin,
         output: impl AsyncWrite + Unpin,
-        last_answers: Duration,
+        gone: impl Future<Output = ()>,
     ) {
         let (out, frames) = mpsc::channel(UNREAD);
         let closing = self.0.closing.clone();
@@ -63,7 +63,7 @@ impl Inbound {
                     };
                     tokio::select! {
                         () = conversation.answered() => (),
-                        () = sleep(last_answers) => (),
+                        () = gone => (),
                         () = closed => (),
                     }
                 }

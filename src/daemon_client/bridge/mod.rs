@@ -62,6 +62,9 @@ pub trait BridgeHost {
     /// Starts a daemon and returns when it serves, or when another one has the data folder.
     fn start_daemon(&self) -> impl Future<Output = Result<(), UnstartedDaemon>>;
 
+    /// Returns when the client reads no more.
+    fn output_closed(&self) -> impl Future<Output = ()>;
+
     /// Shows a text to the user of the program.
     fn note(&self, text: &str);
 
@@ -200,7 +203,7 @@ impl<H: BridgeHost> Bridge<H> {
                     }
                     None => {
                         let is_attached = self.attached.is_some();
-                        if let Ok(answered) = timeout(LAST_ANSWERS, self.last_answers()).await {
+                        if let Ok(answered) = timeout(LAST_ANSWERS, self.give_last_answers()).await {
                             answered?;
                         }
                         self.part().await;
@@ -215,13 +218,14 @@ impl<H: BridgeHost> Bridge<H> {
         }
     }
 
-    /// Waits until a client that has closed its input has its last answers.
-    async fn last_answers(&mut self) -> Result<(), Unserved> {
+    /// Waits until a client that has closed its input has its last answers, or is gone.
+    async fn give_last_answers(&mut self) -> Result<(), Unserved> {
         let shared = self.shared.clone();
         while shared.state.lock().owes() {
             tokio::select! {
                 () = shared.heard.notified() => (),
                 () = shared.lost.notified() => self.ask_again().await?,
+                () = self.host.output_closed() => break,
             }
         }
         Ok(())

@@ -264,6 +264,20 @@ async fn what_runs_at_the_end_of_the_input_is_answered_too() {
 }
 
 #[tokio::test]
+async fn what_runs_is_withdrawn_when_the_client_is_gone() {
+    for arguments in [ALONE, BRIDGE] {
+        let upstream = FakeUpstream::stdio().tool("slow", hang()).await;
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        client.wait_for_tool("up__slow").await;
+        client.ask_to_call("up__slow").await;
+        upstream.wait_for("tools/call").await;
+        client.vanish().await;
+        upstream.wait_for("notifications/cancelled").await;
+    }
+}
+
+#[tokio::test]
 async fn the_end_of_a_bridge_withdraws_what_runs() {
     let upstream = FakeUpstream::stdio().tool("slow", hang()).await;
     let home = builder(&upstream).home();

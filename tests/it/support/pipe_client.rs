@@ -130,6 +130,15 @@ impl PipeClient {
             .expect("an open pipe");
     }
 
+    /// Closes both pipes, as the end of a client's process does, and waits for the end of the program.
+    pub async fn vanish(self) -> ExitStatus {
+        let mut child = self.child;
+        drop((self.stdin, self.stdout));
+        within("the program to end", child.wait())
+            .await
+            .expect("its status")
+    }
+
     /// Calls a tool with raw arguments.
     pub async fn call(&mut self, tool: &str, arguments: impl Display) -> Reply {
         let params = call_params(tool, arguments);
