@@ -26,13 +26,15 @@ MARK = "PEERS_MARK"
 
 
 def until(condition, what: str, seconds: float = 60):
-    """Polls until `condition` gives something true, and returns that."""
+    """Polls until `condition` gives something true, and returns that: ever less often, because many a look starts a process."""
     deadline = time.monotonic() + seconds
+    pause = 0.05
     while True:
         if found := condition():
             return found
         assert time.monotonic() < deadline, f"still waiting after {seconds} s: {what}"
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.5)
 
 
 def stdio_servers(folder: Path) -> dict[str, dict]:
