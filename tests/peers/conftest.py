@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
@@ -42,6 +43,8 @@ class Peers:
         self.entries = entries
         self.daemon = rig.Daemon(folder, dict(entries))
         self.eras: dict[str, tuple[bool, bool]] = {}
+        # Connections to servers on pipes, by server, era and capabilities: to start one takes longer than most tests.
+        self.kept: dict[tuple[str, str, str], raw.Client] = {}
 
     def connection(self, server: str) -> raw.Client:
         """A connection to one server without the daemon, on which nothing was said yet."""
@@ -73,9 +76,18 @@ class Peers:
         with self.connection(server) as client:
             return modern, client.introduce(NOTHING, raw.REVISION).error is None and client.session is not None
 
-    def direct(self, server: str, capabilities: dict = NOTHING, client: str = raw.MODERN) -> raw.Client:
-        """An opened connection to one server without the daemon, in the era that the daemon speaks to it for a client of this one."""
-        return self.connection(server).open(capabilities, self.era(server, client))
+    def direct(
+        self, server: str, capabilities: dict = NOTHING, client: str = raw.MODERN
+    ) -> AbstractContextManager[raw.Client]:
+        """An opened connection to one server without the daemon, in the era that the daemon speaks to it for a client of this one.
+        Where a process is started for it, the next test has the same."""
+        era = self.era(server, client)
+        if "command" not in self.entries[server]:
+            return self.connection(server).open(capabilities, era)
+        which = (server, era, json.dumps(capabilities))
+        if which not in self.kept:
+            self.kept[which] = self.connection(server).open(capabilities, era)
+        return nullcontext(self.kept[which])
 
     def through(self, path: str, revision: str = raw.REVISION) -> raw.HttpClient:
         """A session with the daemon, or none where the revision knows none."""
@@ -85,6 +97,13 @@ class Peers:
         """`server:tool` → the name that `/mcp/all` offers it by, as the command line tells it."""
         listed = json.loads(self.daemon.cli("tools", "list", "-o", "json"))
         return {tool["name"]: tool["offered_name"] for tool in listed["tools"]}
+
+    def end(self):
+        """Ends the daemon, and what was kept."""
+        for client in self.kept.values():
+            client.close()
+        if self.daemon.process:
+            self.daemon.stop()
 
 
 def ask_once(base, server):
@@ -108,8 +127,8 @@ def peers(tmp_path_factory):
             ask_once(peers.daemon.base, server)
         yield peers
     finally:
+        peers.end()
         if peers.daemon.process:
-            peers.daemon.stop()
             print(f"\n--- {peers.daemon.log}\n{peers.daemon.log.read_text()[-4000:]}")
         web.stop()
 
@@ -123,4 +142,9 @@ def direct_tools(peers):
             tools = raw.elements(raw.members(client.request("tools/list").result)["tools"])
             return {json.loads(raw.members(tool)["name"]): tool for tool in tools}
 
-    return {server: (listed(server, NOTHING), listed(server, EVERYTHING)) for server in peers.entries}
+    # Others offer the same to everybody.
+    def most(server, fewest):
+        return listed(server, EVERYTHING) if server in rig.ASKING else fewest
+
+    any_client = {server: listed(server, NOTHING) for server in peers.entries}
+    return {server: (fewest, most(server, fewest)) for server, fewest in any_client.items()}

@@ -52,7 +52,7 @@ def transports(tmp_path_factory):
         transports.daemon.start().wait_until_ready()
         yield transports
     finally:
-        transports.daemon.stop()
+        transports.end()
         for served in (web, old, modern):
             served.stop()
 

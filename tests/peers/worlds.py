@@ -28,6 +28,6 @@ def world(folder: Path):
         peers.daemon.start().wait_until_ready()
         yield peers
     finally:
-        peers.daemon.stop()
+        peers.end()
         for one in served.values():
             one.stop()
