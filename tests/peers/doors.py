@@ -52,6 +52,8 @@ HTTP = [Door(f"http {path}", "http", path, path) for path in FACES]
 SSE = [Door(f"sse {path}/sse", "sse", path, f"{path}/sse") for path in FACES] + [Door("sse /sse", "sse", "/mcp", "/sse")]
 STDIO = [Door(f"stdio {path}", "stdio", path, f"stdio --endpoint {path}") for path in FACES]
 ALL = HTTP + SSE + STDIO
+# Each transport and each endpoint, for programs that are started anew each time. The SDKs come in through all.
+SOME = [HTTP[0], SSE[1], STDIO[2]]
 
 
 def process(daemon: rig.Daemon, *words: str) -> dict:

@@ -19,23 +19,21 @@ def inspect(home, target: dict, method: str, *more: str, era: str = "legacy") ->
     return json.loads(home.run(*clients.INSPECTOR, *to))
 
 
-def list_and_call(peers, home, door, era):
+@pytest.mark.parametrize(
+    "era, door",
+    [
+        *(("legacy", door) for door in doors.SOME),
+        *(("auto", door) for door in (doors.HTTP[1], doors.STDIO[0])),
+        *(("modern", door) for door in (doors.HTTP[2], doors.STDIO[1])),
+    ],
+    ids=str,
+)
+def test_it_lists_and_calls(peers, home, era, door):
     target, call = door.target(peers.daemon), door.call()
     door.check_list(tool["name"] for tool in inspect(home, target, "tools/list", era=era)["tools"])
     pairs = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in call["arguments"].items()]
     arguments = [word for pair in pairs for word in ("--tool-arg", pair)]
     doors.check_time(inspect(home, target, "tools/call", "--tool-name", call["name"], *arguments, era=era))
-
-
-@pytest.mark.parametrize("door", doors.ALL, ids=str)
-def test_it_lists_and_calls(peers, home, door):
-    list_and_call(peers, home, door, "legacy")
-
-
-@pytest.mark.parametrize("door", doors.HTTP + doors.STDIO, ids=str)
-@pytest.mark.parametrize("era", ["auto", "modern"])
-def test_it_does_so_without_a_handshake(peers, home, door, era):
-    list_and_call(peers, home, door, era)
 
 
 def test_it_finds_nothing_unportable_in_our_own_definitions(peers, home):
