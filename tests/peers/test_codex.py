@@ -74,7 +74,7 @@ class AppServer:
         return self.request("mcpServer/tool/call", asked)
 
 
-@pytest.mark.parametrize("door", doors.HTTP + doors.STDIO, ids=str)
+@pytest.mark.parametrize("door", [doors.HTTP[0], doors.STDIO[1], doors.HTTP[2]], ids=str)
 def test_it_lists_and_calls(peers, home, door):
     target = door.target(peers.daemon)
     with AppServer(home, target) as codex:
