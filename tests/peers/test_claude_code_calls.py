@@ -7,7 +7,7 @@ import pytest
 import clients
 import doors
 from scripted_model import Model
-from test_claude_code import add
+from test_claude_code import write
 
 OURS = "mcp__mcpproxy__"
 UTC = {"timezone": "UTC"}
@@ -24,7 +24,7 @@ def work(home, model: Model, *allowed: str) -> dict:
 
 
 def test_it_searches_and_calls_what_it_found(peers, home):
-    add(home, "mcpproxy", doors.HTTP[0].target(peers.daemon))
+    write(home, {"mcpproxy": doors.HTTP[0].target(peers.daemon)})
     steps = [
         (f"{OURS}retrieve_tools", {"query": "current time in a timezone"}),
         (f"{OURS}call_tool_read", {"name": "time:get_current_time", "args": UTC}),
@@ -42,9 +42,9 @@ def test_it_searches_and_calls_what_it_found(peers, home):
         assert "call retrieve_tools" in json.dumps(model.asked[0]), "the instructions have reached the model"
 
 
-@pytest.mark.parametrize("door", [it for it in doors.ALL if it.endpoint != "/mcp"], ids=str)
+@pytest.mark.parametrize("door", [doors.HTTP[1], *doors.SOME[1:]], ids=str)
 def test_it_calls_a_tool_under_its_own_name(peers, home, door):
-    add(home, "mcpproxy", door.target(peers.daemon))
+    write(home, {"mcpproxy": door.target(peers.daemon)})
     call = door.call()
     # It holds back the definitions of other servers' tools until the model asks for them.
     steps = [("ToolSearch", {"query": f"select:{OURS}{call['name']}"}), (f"{OURS}{call['name']}", call["arguments"])]
@@ -56,7 +56,7 @@ def test_it_calls_a_tool_under_its_own_name(peers, home, door):
 
 
 def test_it_asks_a_person_before_anything_destructive_even_where_it_is_allowed_beforehand(peers, home):
-    add(home, "mcpproxy", doors.HTTP[0].target(peers.daemon))
+    write(home, {"mcpproxy": doors.HTTP[0].target(peers.daemon)})
     deletion = {"name": "memory:delete_entities", "args": {"entityNames": ["nobody"]}}
     with Model((f"{OURS}call_tool_destructive", deletion)) as model:
         done = work(home, model, "call_tool_destructive")
