@@ -27,13 +27,6 @@ def assert_one_of_each(daemon):
         assert len(pids) == 1 or name in rig.ASKING and not pids, name
 
 
-def test_sigterm_ends_it_with_code_zero_and_leaves_no_process(daemon):
-    # npx, its shell and the server it started: more than one process for this one.
-    assert len([name for name in daemon.marked().values() if name == "memory"]) > 1
-    assert daemon.stop() == 0
-    assert daemon.marked() == {}
-
-
 def test_what_a_killed_daemon_left_behind_is_gone_when_the_next_one_has_started(daemon):
     before = set(daemon.marked())
     daemon.kill()
@@ -45,12 +38,15 @@ def test_what_a_killed_daemon_left_behind_is_gone_when_the_next_one_has_started(
     assert daemon.marked() == {}
 
 
-def test_known_tools_are_listed_at_once_after_a_restart_without_starting_anything(daemon):
+def test_sigterm_leaves_no_process_and_then_known_tools_are_listed_at_once_without_starting_anything(daemon):
     def listed():
         return json.loads(daemon.cli("tools", "list", "-o", "json"))["tools"]
 
     before = listed()
+    # npx, its shell and the server it started: more than one process for this one.
+    assert len([name for name in daemon.marked().values() if name == "memory"]) > 1
     assert daemon.stop() == 0
+    assert daemon.marked() == {}
     daemon.start()
     assert listed() == before
     assert daemon.marked() == {}
