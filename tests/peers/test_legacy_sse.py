@@ -31,17 +31,17 @@ def stream(daemon: rig.Daemon, endpoint: str) -> dict:
     return {"transport": "sse", "url": f"{daemon.base}{endpoint}/sse"}
 
 
-@pytest.mark.parametrize("server", ["told", "found"])
-def test_results_are_the_same_as_those_of_the_same_server_on_a_pipe(world, server, tmp_path):
+def test_results_are_the_same_as_those_of_the_same_server_on_a_pipe(world, tmp_path):
     daemon, _ = world
     pipe = rig.stdio_servers(tmp_path)["everything"]
     with (
         raw.StdioClient(pipe["command"], pipe["args"]).open() as direct,
-        raw.HttpClient(f"{daemon.base}/mcp/server/{server}").open() as proxied,
+        raw.HttpClient(f"{daemon.base}/mcp/server/told").open() as told,
+        raw.HttpClient(f"{daemon.base}/mcp/server/found").open() as found,
     ):
         for tool, arguments in calls.repeatable("everything", tmp_path):
-            theirs, ours = direct.call(tool, arguments), proxied.call(tool, arguments)
-            assert (ours.result, ours.error) == (theirs.result, theirs.error), tool
+            theirs, *ours = (client.call(tool, arguments) for client in (direct, told, found))
+            assert [(it.result, it.error) for it in ours] == [(theirs.result, theirs.error)] * 2, tool
 
 
 @pytest.mark.parametrize("server", ["told", "found"])
