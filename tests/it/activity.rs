@@ -183,39 +183,6 @@ async fn no_secret_stands_in_the_file() {
 }
 
 #[tokio::test]
-async fn no_part_of_a_secret_stands_in_the_file_where_long_arguments_are_cut() {
-    const KEPT: usize = 512;
-    let upstream = upstream().await;
-    let settings = json!({ "api_key": REFERRED });
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .config(settings)
-        .await;
-    let client = daemon.client_of("up__echo").await;
-    for secret in [SENT, REFERRED] {
-        for shown in 0..=secret.len() {
-            let before = "x".repeat(KEPT - shown - 1);
-            let rest = "\n\"rest\" ".repeat(2_000);
-            let arguments = json!({ "text": format!("{before} {secret} {rest}") });
-            client.call("up__echo", &arguments.to_string()).await;
-        }
-    }
-    let found = daemon.home().activity("kind=call&limit=500").await;
-    assert_eq!(found.len(), SENT.len() + REFERRED.len() + 2);
-    for record in &found {
-        let text = record["arguments"]["text"].as_str().unwrap_or_default();
-        assert!(text.starts_with("xx") && text.ends_with('…'), "{record}");
-    }
-    let home = daemon.shutdown().await;
-    let content = fs::read(home.data_dir().join(FILE)).expect("readable");
-    for secret in [SENT, REFERRED] {
-        let beginning = secret.get(..5).expect("it is longer").as_bytes();
-        let is_there = content.windows(5).any(|bytes| bytes == beginning);
-        assert!(!is_there, "a part of {secret} stands in the file");
-    }
-}
-
-#[tokio::test]
 async fn arguments_are_kept_as_the_setting_says_and_an_edit_counts_at_once() {
     let upstream = upstream().await;
     let configured = |activity: Value| {

@@ -1,34 +1,7 @@
-//! Reading the log: in pages, by filters, as a file, and from a terminal with and without a daemon.
+//! Reading the log: what belongs together in it.
 
 use super::upstream;
 use crate::support::prelude::*;
-
-#[tokio::test]
-async fn pages_have_every_record_once() {
-    let upstream = upstream().await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let client = daemon.client_of("up__echo").await;
-    for _ in 0..7 {
-        client.call("up__echo", "{}").await;
-        client.call("up__fail", "{}").await;
-    }
-    let (mut seen, mut cursor) = (Vec::new(), String::new());
-    loop {
-        let path = format!("/api/v1/activity?kind=call&tool=echo&limit=3{cursor}");
-        let page = daemon.rest("GET", &path, "").await.json();
-        let found = page["records"].as_array().expect("records").iter();
-        seen.extend(found.map(|record| record["id"].as_u64().expect("a number")));
-        let Some(next) = page["next"].as_u64() else {
-            break;
-        };
-        cursor = format!("&cursor={next}");
-    }
-    assert_eq!(seen.len(), 7);
-    assert!(seen.is_sorted_by(|a, b| a > b), "{seen:?}");
-    let exported = "/api/v1/activity/export?kind=call&server=up";
-    let exported = daemon.rest("GET", exported, "").await;
-    assert_eq!(exported.text().lines().count(), 14);
-}
 
 #[tokio::test]
 async fn a_call_is_one_call_of_one_run() {
