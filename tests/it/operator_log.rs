@@ -1,4 +1,4 @@
-//! What the daemon writes into its own log: who came, what was refused; and that nobody else writes there.
+//! What the daemon writes into its own log: who came, and what was refused.
 
 use crate::support::prelude::*;
 
@@ -105,28 +105,4 @@ async fn no_part_of_a_secret_is_left_where_a_name_is_cut() {
     }
     line(&daemon, &["session opened", &"n".repeat(63)]).await;
     lacks!(daemon.log(), "b3ta");
-}
-
-#[tokio::test]
-async fn nobody_forges_a_line_of_the_log() {
-    const FORGED: &str = "\n2026-01-01T00:00:00Z  INFO forged\u{1b}[2J\u{9b}";
-    let daemon = TestDaemon::builder()
-        .entry(&format!("bad{FORGED}"), json!({ "command": "true" }))
-        .spawn()
-        .await;
-    let params = json!({
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": { "name": format!("n{FORGED}"), "version": "1" },
-    });
-    let client = TestClient::stateless(&daemon, "/mcp");
-    client.request("initialize", &params.to_string()).await;
-    line(&daemon, &["session opened", r"n\n2026"]).await;
-    let log = daemon.log();
-    has!(log, r"bad\n2026");
-    assert!(
-        !log.lines().any(|line| line.starts_with("2026-01-01")),
-        "{log}"
-    );
-    assert!(!log.contains(['\u{1b}', '\u{9b}']), "{log}");
 }
