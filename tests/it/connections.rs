@@ -53,26 +53,6 @@ async fn a_server_that_is_switched_off_and_on_never_runs_twice() {
 }
 
 #[tokio::test]
-async fn what_an_edit_hides_or_shows_is_announced() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
-    let with = |more| TestDaemon::builder().upstream_with("up", &upstream, more);
-    let daemon = with(json!({})).await;
-    let client = daemon.client_of("up__echo").await;
-    let mut stream = client.listen().await;
-    let edits = [
-        (json!({"enabled": false}), 0),
-        (json!({}), 1),
-        (json!({"disabled_tools": ["*"]}), 0),
-        (json!({}), 1),
-    ];
-    for (entry, shown) in edits {
-        daemon.home().write_config(with(entry).text());
-        stream.next_frame("notifications/tools/list_changed").await;
-        assert_eq!(client.tool_names().await.len(), shown);
-    }
-}
-
-#[tokio::test]
 async fn timeouts_that_are_edited_count_at_the_next_start() {
     let upstream = FakeUpstream::stdio()
         .on("initialize", gate("awake").then(reply(INITIALIZED)))
@@ -150,21 +130,6 @@ async fn a_server_that_refuses_in_its_own_words_is_not_quoted_to_clients() {
     lacks!(health.text(), "SECRET");
     let rows = daemon.rest("GET", "/api/v1/servers", "").await;
     has!(rows.text(), "SECRET");
-}
-
-#[tokio::test]
-async fn a_progress_token_in_a_second_meta_does_not_pass() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    for (path, tool) in [("/mcp/all", "up__echo"), ("/mcp/server/up", "echo")] {
-        let client = daemon.client(path).await;
-        client.wait_for_tool(tool).await;
-        let params =
-            format!(r#"{{"name":"{tool}","_meta":{{}},"_meta":{{"progressToken":"p1"}}}}"#);
-        let reply = client.request("tools/call", &params).await;
-        assert_eq!(reply.error_code(), -32602);
-    }
-    assert_eq!(upstream.received("tools/call"), [""; 0]);
 }
 
 #[tokio::test]
