@@ -66,23 +66,6 @@ async fn each_call_carries_the_trace_of_its_script() {
 }
 
 #[tokio::test]
-async fn arguments_and_results_are_plain_values() {
-    let (upstream, _daemon, client) = with_echo().await;
-    let code = "const {n, s} = input; const a = call_tool('up', 'echo', {n, s, list: [1, null, true]}); \
-                [a.ok, a.value, a.result.structuredContent.s]";
-    let arguments = json!({ "code": code, "input": { "n": 1.5, "s": "ä\n\u{2028}" } }).to_string();
-    let reply = client.call("code_execution", &arguments).await;
-    let passed = json!({ "n": 1.5, "s": "ä\n\u{2028}", "list": [1, null, true] });
-    assert_eq!(
-        answer(&reply)["value"],
-        json!([true, passed, "ä\n\u{2028}"])
-    );
-    let sent: Value = serde_json::from_str(&upstream.received("tools/call")[0]).expect("JSON");
-    assert_eq!(sent["params"]["arguments"], passed);
-    assert_eq!(sent["params"]["name"], "echo");
-}
-
-#[tokio::test]
 async fn an_error_of_a_server_is_an_answer() {
     let upstream = FakeUpstream::stdio()
         .tool("echo", echo())
@@ -152,40 +135,6 @@ async fn what_may_destroy_something_needs_to_be_allowed() {
     let reply = run_with(&client, code, json!({ "allow_destructive": true })).await;
     assert_eq!(answer(&reply)["value"], json!([null, null]));
     assert_eq!(upstream.received("tools/call").len(), 2);
-}
-
-#[tokio::test]
-async fn a_call_with_wrong_arguments_is_never_sent() {
-    let upstream = FakeUpstream::stdio().raw_tool(WRECK, echo()).await;
-    let daemon = builder().upstream("up", &upstream).await;
-    let client = ready(&daemon, "up__wreck").await;
-    let run = async |code: &str| {
-        let reply = run_with(&client, code, json!({ "allow_destructive": true })).await;
-        answer(&reply)["value"].clone()
-    };
-    let wrong = "['Args: {day: 1}', 'day: 1', 'args: null', 'args: {}, foo: 1', 'args: {}, arguments: {day: 1}', 'args_json: {day: 1}'] \
-                 .map(more => call_tools([eval(`({server: 'up', tool: 'wreck', ${more}})`)])[0].error) \
-                 .concat([call_tool('up', 'wreck', null).error, call_tool('up', 'wreck', {}, {day: 1}).error]) \
-                 .map(({code, message}) => [code, message])";
-    let expected = [
-        "\"Args\" is unknown in the call; did you mean \"args\"?",
-        "\"day\" is unknown in the call; known: server, tool, args, args_json",
-        "\"args\" is null",
-        "\"foo\" is unknown in the call; known: server, tool, args, args_json",
-        "\"args\" and \"arguments\" are both given; give one",
-        "\"args_json\" is not a string; an object goes into \"args\"",
-        "\"args\" is null",
-        "call_tool takes three arguments: server, tool, args",
-    ]
-    .map(|message| ["INVALID_ARGS", message]);
-    assert_eq!(run(wrong).await, json!(expected));
-    assert!(upstream.received("tools/call").is_empty());
-    let right = "call_tools(['arguments: {day: 1}', 'args: {day: 1}', 'args_json: \\'{\"day\":1}\\'', 'day: 1', ''] \
-                 .map(more => eval(`({server: 'up', tool: 'wreck', ${more}})`))).map(a => a.value ?? a.error.code)";
-    let day = json!({ "day": 1 });
-    let expected = json!([day, day, day, "INVALID_ARGS", {}]);
-    assert_eq!(run(right).await, expected);
-    assert_eq!(upstream.received("tools/call").len(), 4);
 }
 
 #[tokio::test]
