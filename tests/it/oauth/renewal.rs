@@ -58,20 +58,6 @@ async fn tokens_that_end_as_they_come_are_not_renewed_for_each_request() {
 }
 
 #[tokio::test]
-async fn lifetimes_are_read_however_they_are_written() {
-    for lifetime in [json!("3600"), json!(3600.5), json!(-5), json!("soon")] {
-        let habits = Habits {
-            lifetime: Some(lifetime),
-            ..Habits::default()
-        };
-        let server = AuthorizationServer::start(habits).await;
-        let (_daemon, client) = logged_in(&server).await;
-        client.call("up__echo", "{}").await.result();
-        assert!(server.grants("refresh_token").is_empty());
-    }
-}
-
-#[tokio::test]
 async fn two_clients_that_need_one_token_cause_one_renewal() {
     let habits = Habits {
         lifetime: None,
