@@ -151,41 +151,6 @@ async fn requests_run_at_once_and_a_post_waits_for_none() {
 }
 
 #[tokio::test]
-async fn progress_comes_in_order_before_its_answer() {
-    for upstream in FakeUpstream::of_each_transport() {
-        let work = progress(20).then(reply_text("done"));
-        let upstream = upstream.tool("work", work).await;
-        let daemon = TestDaemon::with_upstream(&upstream).await;
-        let client = daemon.sse_client("/mcp/server/up/sse").await;
-        client.wait_for_tool("work").await;
-        let reply = client.call_with_progress("work", "{}", r#""é""#).await;
-        assert_eq!(reply.text(), "done");
-        assert_eq!(reply.notices.len(), 20);
-        for (n, notice) in reply.notices.iter().enumerate() {
-            let params = format!(r#""params":{{"progressToken":"é","progress":{}"#, n + 1);
-            assert!(notice.contains(&params), "{notice}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_withdrawn_request_is_cancelled_upstream_and_not_answered() {
-    let (upstream, daemon) = daemon().await;
-    let client = daemon.sse_client("/mcp/all/sse").await;
-    let mut heard = client.hear();
-    let params = r#"{"name":"up__hang","arguments":{}}"#;
-    let hanging = client.start("tools/call", params).await;
-    upstream.wait_for("tools/call").await;
-    let params = format!(r#"{{"requestId":{}}}"#, client.last_id());
-    let answer = client.notify("notifications/cancelled", &params).await;
-    assert_eq!(answer.status, 202);
-    upstream.wait_for("notifications/cancelled").await;
-    drop(hanging);
-    let ping = client.request("ping", "{}").await;
-    assert_eq!(heard.next().await, Some(ping.frame));
-}
-
-#[tokio::test]
 async fn a_client_that_leaves_cancels_its_requests_and_is_forgotten() {
     let (upstream, daemon) = daemon().await;
     let client = daemon.sse_client("/mcp/all/sse").await;

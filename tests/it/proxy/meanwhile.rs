@@ -1,4 +1,4 @@
-//! What happens while `call` waits for its server: progress, cancellation and questions, as with any call.
+//! What happens while `call` waits for its server: progress and questions, as with any call.
 
 use super::with;
 use crate::support::prelude::*;
@@ -32,22 +32,6 @@ async fn progress_comes_under_the_clients_own_token() {
         }
         assert_eq!(client.call("proxy", &arguments).await.notices, [""; 0]);
     }
-}
-
-#[tokio::test]
-async fn a_call_that_is_withdrawn_is_withdrawn_from_its_server() {
-    let (upstream, _daemon, client) =
-        with(FakeUpstream::stdio().tool("hang", hang()), "up__hang").await;
-    let arguments = json!({ "action": "call", "type": "tool", "path": "up__hang" });
-    let params = call_params("proxy", &arguments);
-    let calling = client.start("tools/call", &params);
-    let withdrawing = async {
-        upstream.wait_for("tools/call").await;
-        let params = json!({ "requestId": client.last_id() });
-        client.notify("notifications/cancelled", &params).await;
-        upstream.wait_for("notifications/cancelled").await;
-    };
-    tokio::join!(calling, withdrawing);
 }
 
 const FORM: &str = r#"{"message":"Which?","requestedSchema":{"type":"object","properties":{}}}"#;

@@ -151,38 +151,6 @@ async fn requests_run_at_once_and_notices_come_before_their_answer() {
 }
 
 #[tokio::test]
-async fn a_withdrawn_request_is_withdrawn_upstream_and_not_answered() {
-    for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().tool("slow", hang()).await;
-        let home = builder(&upstream).home();
-        let mut client = opened(&home, arguments).await;
-        client.wait_for_tool("up__slow").await;
-        let id = client.ask_to_call("up__slow").await;
-        upstream.wait_for("tools/call").await;
-        client.withdraw(&id).await;
-        upstream.wait_for("notifications/cancelled").await;
-        client.request("ping", "{}").await.result();
-        assert!(client.leave().await.success());
-    }
-}
-
-#[tokio::test]
-async fn the_client_hears_of_changes() {
-    for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().tool("old", echo()).await;
-        let home = builder(&upstream).home();
-        let mut client = opened(&home, arguments).await;
-        client.wait_for_tool("up__old").await;
-        client.call("up__old", "{}").await.result();
-        client.notices.clear();
-        let new = plain_tool("new");
-        upstream.offer(&[(new, echo())]).await;
-        client.notice("notifications/tools/list_changed").await;
-        client.wait_for_tool("up__new").await;
-    }
-}
-
-#[tokio::test]
 async fn batches_of_the_revision_that_has_them_are_answered_in_one_line() {
     let upstream = FakeUpstream::stdio().await;
     let batch = r#"[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":8,"method":"nothing"}]"#;
