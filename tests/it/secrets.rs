@@ -243,23 +243,6 @@ async fn a_remote_server_gets_its_secret_in_a_header() {
 }
 
 #[tokio::test]
-async fn many_commands_at_once_lose_no_secret() {
-    let home = written(&json!({"keyring": "file", "mcpServers": {}}));
-    let names: Vec<String> = (0..12).map(|number| format!("n{number}")).collect();
-    let stored = names.iter().map(async |name| {
-        let set = secret(&home, &["set", name], "s3cret-value").await;
-        assert_eq!(set.code, 0, "{}", set.stderr);
-    });
-    futures_util::future::join_all(stored).await;
-    let list = secret(&home, &["list", "-o", "json"], "").await;
-    let listed: Value = serde_json::from_str(&list.stdout).expect("JSON");
-    assert_eq!(
-        listed["secrets"].as_array().map(Vec::len),
-        Some(names.len())
-    );
-}
-
-#[tokio::test]
 async fn what_a_server_says_of_its_secret_is_masked_in_listings_and_logs() {
     let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let builder = TestDaemon::builder()

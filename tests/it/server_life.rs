@@ -261,25 +261,6 @@ async fn a_server_takes_as_many_requests_at_a_time_as_it_may_and_all_in_the_end(
     assert_eq!(upstream.received("tools/call").len(), 20);
 }
 
-#[tokio::test]
-async fn calls_whose_time_is_over_at_their_turn_are_not_sent() {
-    let upstream = FakeUpstream::stdio()
-        .tool("late", gate("never").then(echo()))
-        .await;
-    let one = json!({"max_concurrent_requests": 1, "call_tool_timeout": "3s"});
-    let daemon = TestDaemon::builder()
-        .upstream_with("up", &upstream, one)
-        .await;
-    let client = daemon.client_of("up__late").await;
-    let replies = join_all((0..30).map(|_| client.call("up__late", "{}"))).await;
-    let code = |code: &str| {
-        let mut replies = replies.iter().map(|reply| reply.failure()["code"].clone());
-        replies.by_ref().filter(|found| found == code).count()
-    };
-    assert_eq!((code("timed_out"), code("overloaded")), (1, 29));
-    assert_eq!(upstream.received("tools/call").len(), 1);
-}
-
 #[cfg(unix)]
 #[tokio::test]
 async fn a_first_start_that_may_download_says_so() {
