@@ -94,37 +94,6 @@ async fn a_revision_that_nobody_serves_is_refused_with_those_that_are() {
 }
 
 #[tokio::test]
-async fn headers_must_repeat_the_body() {
-    let (upstream, daemon) = daemon().await;
-    let client = ModernClient::new(&daemon, "/mcp/all");
-    let version = ("mcp-protocol-version", MODERN);
-    let method = ("mcp-method", "tools/call");
-    let name = ("mcp-name", "up__echo");
-    let params = stamped(&call_params("up__echo", "{}"), &meta_of(&json!({})));
-    for headers in [
-        vec![],
-        vec![version],
-        vec![version, method],
-        vec![version, name],
-        vec![method, name],
-        vec![version, method, ("mcp-name", "UP__ECHO")],
-        vec![version, ("mcp-method", "tools/list"), name],
-        vec![version, method, ("mcp-name", "=?base64?dXBfX2VjaG8?=")],
-        vec![version, method, name, name],
-        vec![("mcp-protocol-version", "2025-11-25"), method, name],
-    ] {
-        let (status, code, _) = post(&client, "tools/call", &params, &headers).await;
-        assert_eq!((status, code), (400, -32020), "{headers:?}");
-    }
-    assert_eq!(upstream.received("tools/call"), [""; 0]);
-    let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-    for name in [name, ("mcp-name", "=?base64?dXBfX2VjaG8=?=")] {
-        let answer = client.raw_post(&[version, method, name], &frame).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-    }
-}
-
-#[tokio::test]
 async fn arguments_that_travel_as_headers_are_compared() {
     let definition = r#"{"name":"sql","inputSchema":{"type":"object","properties":{
         "region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"}}}}"#
