@@ -96,27 +96,6 @@ async fn a_second_daemon_on_the_same_data_gives_up() {
 }
 
 #[tokio::test]
-async fn the_children_of_two_daemons_are_strangers() {
-    let (a, b) = (
-        FakeUpstream::stdio().tool("echo", echo()).stubborn().await,
-        FakeUpstream::stdio().tool("echo", echo()).stubborn().await,
-    );
-    let one = DaemonProcess::with_upstream(&a).await;
-    one.client("/mcp/all").await.wait_for_tool("up__echo").await;
-    let two = DaemonProcess::with_upstream(&b).await;
-    two.client("/mcp/all").await.wait_for_tool("up__echo").await;
-    let home = two.kill().await;
-    let two = DaemonProcess::spawn_in(home).await;
-    let client = two.client("/mcp/all").await;
-    // Its list may not have reached the disk; then the call waits for it.
-    client.call("up__echo", "{}").await.result();
-    assert!(processes::runs(a.pids()[0]));
-    let client = one.client("/mcp/all").await;
-    client.call("up__echo", "{}").await.result();
-    assert_eq!(a.spawn_count(), 1);
-}
-
-#[tokio::test]
 async fn a_daemon_whose_folder_another_one_has_ends() {
     let mut daemon = TestDaemon::builder().spawn().await;
     let folder = daemon.home().data_dir();

@@ -130,28 +130,6 @@ async fn a_broken_edit_leaves_the_last_good_one_in_force() {
 }
 
 #[tokio::test]
-async fn a_broken_entry_disables_only_itself() {
-    let up = upstream("echo").await;
-    let daemon = with(&[("up", &up)])
-        .entry("bad", json!({"command": 7}))
-        .entry(
-            "missing",
-            json!({"command": "x", "args": ["${NO_SUCH_VARIABLE_ANYWHERE}"]}),
-        )
-        .await;
-    daemon.wait_for_tool("up__echo").await;
-    let health = daemon.get("/health").await.json();
-    assert_eq!(health["status"], "degraded", "{health}");
-    assert_eq!(
-        health["servers"].as_array().map(Vec::len),
-        Some(2),
-        "{health}"
-    );
-    let rows = daemon.rest("GET", "/api/v1/servers", "").await;
-    has!(rows.text(), "NO_SUCH_VARIABLE_ANYWHERE");
-}
-
-#[tokio::test]
 async fn a_disabled_server_is_neither_started_nor_listed() {
     let (on, off) = (upstream("echo").await, upstream("echo").await);
     let daemon = with(&[("on", &on)])

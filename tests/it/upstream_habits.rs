@@ -1,4 +1,4 @@
-//! Servers as they are: every legacy revision, with and without sessions and streams, chatty, absent for a while.
+//! Servers as they are: every legacy revision, with and without sessions and streams, and chatty.
 
 use futures_util::future::join_all;
 
@@ -13,29 +13,6 @@ async fn servers_of_every_legacy_revision_work() {
             client.call("up__echo", "{}").await.result();
             upstream.wait_for("notifications/initialized").await;
         }
-    }
-}
-
-#[tokio::test]
-async fn a_server_that_was_away_is_reached_again_without_a_word() {
-    for upstream in [FakeUpstream::http(), FakeUpstream::sse()] {
-        let upstream = upstream.tool("echo", echo()).await;
-        let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
-        upstream.refuse_connections(true);
-        let failure = until_async("the failure", async || {
-            let reply = client.call("up__echo", "{}").await;
-            (reply.value()["isError"] == true).then(|| reply.failure())
-        })
-        .await;
-        assert_eq!(failure["server"], "up", "{failure}");
-        let names = client.tool_names().await;
-        assert_eq!(names, ["up__echo"], "its tools stay listed");
-        upstream.refuse_connections(false);
-        until_async("a call that works again", async || {
-            let reply = client.call("up__echo", "{}").await;
-            (reply.value()["isError"] != true).then_some(())
-        })
-        .await;
     }
 }
 
