@@ -319,37 +319,3 @@ async fn a_list_that_fails_costs_itself_alone() {
         }
     }
 }
-
-#[tokio::test]
-async fn an_upstream_that_forgot_its_session_is_opened_again_unnoticed() {
-    for (upstream, refusal, loses_its_stream) in [
-        (FakeUpstream::http(), 404, false),
-        (FakeUpstream::http(), 400, false),
-        (FakeUpstream::sse(), 404, true),
-    ] {
-        let upstream = upstream.tool("echo", echo()).await;
-        let daemon = TestDaemon::with_upstream(&upstream).await;
-        let client = listed(&daemon, &["up__echo"]).await;
-        upstream.forget_sessions(refusal);
-        if loses_its_stream {
-            // A request that was under way just then would be lost with it.
-            upstream.wait_for_count("initialize", 2).await;
-        }
-        let result = client.call("up__echo", "{}").await;
-        lacks!(result.result(), r#""isError":true"#);
-        assert_eq!(upstream.received("initialize").len(), 2);
-    }
-}
-
-#[tokio::test]
-async fn idle_connections_that_the_server_closes_cost_no_call() {
-    let upstream = FakeUpstream::http()
-        .tool("echo", echo())
-        .closing_idle_connections_after(1)
-        .await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let client = listed(&daemon, &["up__echo"]).await;
-    for _ in 0..50 {
-        client.call("up__echo", "{}").await.result();
-    }
-}

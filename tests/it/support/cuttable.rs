@@ -1,18 +1,16 @@
-//! A listener whose connections the test can cut, or that cuts idle ones itself.
+//! A listener whose connections the test can cut.
 
 use std::{
     io,
     net::SocketAddr,
     pin::Pin,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::watch,
-    time::{Instant, Sleep},
 };
 
 /// What the test wants of the connections.
@@ -27,16 +25,11 @@ pub struct Cut {
 pub struct CuttableListener {
     listener: TcpListener,
     cut: watch::Receiver<Cut>,
-    idle: Option<Duration>,
 }
 
 impl CuttableListener {
-    pub fn new(listener: TcpListener, cut: watch::Receiver<Cut>, idle_ms: Option<u64>) -> Self {
-        Self {
-            listener,
-            cut,
-            idle: idle_ms.map(Duration::from_millis),
-        }
+    pub fn new(listener: TcpListener, cut: watch::Receiver<Cut>) -> Self {
+        Self { listener, cut }
     }
 }
 
@@ -54,10 +47,7 @@ impl axum::serve::Listener for CuttableListener {
                 continue;
             }
             let _ = stream.set_nodelay(true);
-            return (
-                Connection::new(stream, self.cut.clone(), self.idle),
-                address,
-            );
+            return (Connection::new(stream, self.cut.clone()), address);
         }
     }
 
@@ -71,11 +61,10 @@ pub struct Connection {
     stream: TcpStream,
     over: Pin<Box<dyn Future<Output = ()> + Send>>,
     cut: bool,
-    idle: Option<(Duration, Pin<Box<Sleep>>)>,
 }
 
 impl Connection {
-    fn new(stream: TcpStream, mut cut: watch::Receiver<Cut>, idle: Option<Duration>) -> Self {
+    fn new(stream: TcpStream, mut cut: watch::Receiver<Cut>) -> Self {
         let mine = cut.borrow().generation;
         Self {
             stream,
@@ -84,7 +73,6 @@ impl Connection {
                 let _ = cut.wait_for(|cut| cut.generation != mine).await;
             }),
             cut: false,
-            idle: idle.map(|idle| (idle, Box::pin(tokio::time::sleep(idle)))),
         }
     }
 
@@ -95,19 +83,6 @@ impl Connection {
         }
         Ok(())
     }
-
-    fn stir(&mut self) {
-        if let Some((idle, sleep)) = &mut self.idle {
-            sleep.as_mut().reset(Instant::now() + *idle);
-        }
-    }
-
-    fn is_idle(&mut self, context: &mut Context<'_>) -> bool {
-        match &mut self.idle {
-            Some((_, sleep)) => sleep.as_mut().poll(context).is_ready(),
-            None => false,
-        }
-    }
 }
 
 impl AsyncRead for Connection {
@@ -117,15 +92,7 @@ impl AsyncRead for Connection {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.check(context)?;
-        match Pin::new(&mut self.stream).poll_read(context, buffer) {
-            // The end of the stream, from the server's point of view: it closes its side.
-            Poll::Pending if self.is_idle(context) => Poll::Ready(Ok(())),
-            Poll::Pending => Poll::Pending,
-            ready @ Poll::Ready(_) => {
-                self.stir();
-                ready
-            }
-        }
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
@@ -136,7 +103,6 @@ impl AsyncWrite for Connection {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.check(context)?;
-        self.stir();
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 

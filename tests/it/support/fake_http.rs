@@ -121,8 +121,7 @@ impl FakeHttp {
 impl Shared {
     pub fn serve(self: Arc<Self>, listener: TcpListener) -> (SocketAddr, AbortHandle) {
         let address = listener.local_addr().expect("a bound socket");
-        let idle_close_ms = self.interpreter.script().http.idle_close_ms;
-        let listener = CuttableListener::new(listener, self.cut.subscribe(), idle_close_ms);
+        let listener = CuttableListener::new(listener, self.cut.subscribe());
         let router = Router::new()
             .route("/mcp", any(answer))
             .route("/sse", on_get(fake_sse::open))

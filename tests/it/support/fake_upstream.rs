@@ -182,12 +182,6 @@ impl FakeUpstream {
         self
     }
 
-    /// Over HTTP, closes connections that were idle for so long.
-    pub fn closing_idle_connections_after(mut self, milliseconds: u64) -> Self {
-        self.script.http.idle_close_ms = Some(milliseconds);
-        self
-    }
-
     /// Makes it reachable. A child is started by whoever runs [`Upstream::command_line`].
     pub async fn start(mut self) -> Upstream {
         let record = Record::new();

@@ -185,8 +185,6 @@ pub struct HttpHabits {
     pub sessions: bool,
     /// Serves the standalone GET stream.
     pub stream: bool,
-    /// Closes a connection that was idle for so many milliseconds.
-    pub idle_close_ms: Option<u64>,
     /// What goes wrong with every POST.
     pub trouble: Option<HttpTrouble>,
 }
@@ -206,7 +204,6 @@ impl Default for HttpHabits {
             answer: HttpAnswers::Json,
             sessions: true,
             stream: true,
-            idle_close_ms: None,
             trouble: None,
         }
     }
