@@ -42,6 +42,9 @@ fn scan(line: &str) -> Scanned {
 #[track_caller]
 fn check(file: &str, held: usize, found: usize) {
     let scanned = scanned(file);
+    for finding in scanned.iter().flat_map(|one| &one.findings) {
+        can_be_shown(finding);
+    }
     let count = |wanted: fn(Option<Severity>) -> bool| {
         let met = scanned.iter().filter(|one| wanted(gravest(&one.findings)));
         met.count()
@@ -57,8 +60,20 @@ fn check(file: &str, held: usize, found: usize) {
     );
 }
 
+/// To anybody, on a page and in a terminal.
+#[track_caller]
+fn can_be_shown(finding: &Finding) {
+    let (excerpt, place) = (&finding.excerpt, &finding.place);
+    assert!(excerpt.len() < 1200, "{excerpt}");
+    let mut shown = excerpt.chars().chain(place.chars());
+    assert!(
+        shown.all(|c| !c.is_control() && c != '<'),
+        "{place}: {excerpt}"
+    );
+}
+
 #[test]
-fn poisoned_definitions_are_found() {
+fn poisoned_definitions_are_found_and_can_be_shown_to_anybody() {
     for (file, held, found) in [
         ("poisoned/tool_poisoning.jsonl", 22, 22),
         ("poisoned/shadowing.jsonl", 17, 18),
@@ -135,26 +150,5 @@ fn as_much_is_found_of_what_others_wrote_as_before() {
         let (all, n_held, _) = counts(folder, "benign_");
         assert_eq!(all, written, "{folder}");
         assert!(n_held <= held, "{folder}: {n_held} of {all} are held");
-    }
-}
-
-#[test]
-fn findings_can_be_shown_to_anybody() {
-    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scanner/poisoned"))
-        .expect("a folder of the repository")
-    {
-        let name = file.expect("a file").file_name();
-        for one in scanned(&format!("poisoned/{}", name.display())) {
-            for finding in one.findings {
-                let mut shown = finding.excerpt.chars().chain(finding.place.chars());
-                assert!(finding.excerpt.len() < 1200, "{}", finding.excerpt);
-                assert!(
-                    shown.all(|c| !c.is_control() && c != '<'),
-                    "{}: {}",
-                    finding.place,
-                    finding.excerpt,
-                );
-            }
-        }
     }
 }
