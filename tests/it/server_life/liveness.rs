@@ -41,7 +41,7 @@ async fn a_server_that_does_not_know_pings_is_left_in_peace() {
             .await;
         let client = daemon.client_of("up__echo").await;
         // The first is the listing; the others are asked instead of pings.
-        upstream.wait_for_count("tools/list", 4).await;
+        upstream.wait_for_count("tools/list", 3).await;
         assert_eq!(upstream.received("ping").len(), 1, "it is not pinged again");
         assert_eq!(upstream.received("initialize").len(), 1);
         client.call("up__echo", "{}").await.result();
@@ -63,7 +63,7 @@ async fn a_server_that_refuses_pings_lives() {
             .upstream_with("up", &upstream, json!({"start": "eager"}))
             .await;
         daemon.client_of("up__echo").await;
-        upstream.wait_for_count("ping", 3).await;
+        upstream.wait_for_count("ping", 2).await;
         assert_eq!(upstream.received("initialize").len(), 1);
     }
 }
