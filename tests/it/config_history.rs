@@ -12,7 +12,7 @@ use crate::support::prelude::*;
 /// How many changes the storm below has: `MCPPROXY_CHANGES=1000` makes it long.
 fn changes() -> usize {
     let given = std::env::var("MCPPROXY_CHANGES").ok();
-    given.and_then(|text| text.parse().ok()).unwrap_or(100)
+    given.and_then(|text| text.parse().ok()).unwrap_or(60)
 }
 
 /// How many of them are made at once.

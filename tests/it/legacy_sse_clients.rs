@@ -253,7 +253,7 @@ async fn at_the_end_unanswered_requests_are_answered_and_the_streams_end() {
 }
 
 #[tokio::test]
-async fn a_thousand_clients_that_vanish_leave_nothing() {
+async fn hundreds_of_clients_that_vanish_leave_nothing() {
     let (_upstream, daemon) = daemon().await;
     let n_tasks = || {
         tokio::runtime::Handle::current()
@@ -273,7 +273,7 @@ async fn a_thousand_clients_that_vanish_leave_nothing() {
     };
     let base = settled().await;
     for _ in 0..2 {
-        let connect = (0..1000).map(|n| {
+        let connect = (0..300).map(|n| {
             let daemon = &daemon;
             async move {
                 let client = daemon.sse_client("/mcp/all/sse").await;
@@ -285,8 +285,8 @@ async fn a_thousand_clients_that_vanish_leave_nothing() {
             }
         });
         let clients = join_all(connect).await;
-        assert_eq!(active_clients(&daemon).await, 1000);
-        assert!(n_tasks() >= base + 1000);
+        assert_eq!(active_clients(&daemon).await, 300);
+        assert!(n_tasks() >= base + 300);
         drop(clients);
         assert!(settled().await <= base, "tasks are left");
     }

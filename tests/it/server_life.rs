@@ -28,7 +28,7 @@ async fn row(daemon: &TestDaemon, what: &str, is_it: impl Fn(&Value) -> bool) ->
 }
 
 #[tokio::test]
-async fn a_thousand_first_calls_are_one_start() {
+async fn hundreds_of_first_calls_are_one_start() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
         let upstream = upstream
             .on("initialize", gate("awake").then(reply(INITIALIZED)))
@@ -43,7 +43,7 @@ async fn a_thousand_first_calls_are_one_start() {
         let before = upstream.received("initialize").len();
         upstream.shut("awake").await;
         let clients = join_all((0..10).map(|_| daemon.client("/mcp/all"))).await;
-        let calls = (0..1_000).map(|n| {
+        let calls = (0..300).map(|n| {
             let client = &clients[n % clients.len()];
             async move { client.call("up__echo", &format!(r#"{{"n":{n}}}"#)).await }
         });

@@ -26,7 +26,7 @@ const TEXT: &str = r#"{
 "#;
 
 /// How many each of the four ways sends; agents may not send more at once.
-const EACH: usize = 25;
+const EACH: usize = 12;
 const BY_AGENTS: usize = 10;
 
 fn patch(way: &str, n: usize) -> Value {
