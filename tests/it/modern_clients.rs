@@ -220,22 +220,6 @@ async fn a_missing_resource_has_the_modern_code() {
     }
 }
 
-#[tokio::test]
-async fn an_upstream_over_http_never_sees_the_headers_of_a_client() {
-    let upstream = FakeUpstream::http().tool("echo", echo()).await;
-    let daemon = daemon_with(&upstream).await;
-    let client = ModernClient::new(&daemon, "/mcp/server/up");
-    client.call("echo", "{}").await.result();
-    let calls = upstream.everything();
-    let call = calls
-        .iter()
-        .find(|entry| entry.how == How::Frame && entry.method() == "tools/call")
-        .expect("a call");
-    for header in ["mcp-method", "mcp-name"] {
-        assert_eq!(call.header(header), None);
-    }
-}
-
 fn code(answer: &Value) -> i64 {
     answer["error"]["code"].as_i64().expect("an error")
 }

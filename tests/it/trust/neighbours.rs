@@ -52,16 +52,6 @@ async fn a_tool_that_was_there_before_the_one_it_speaks_of_is_no_baseline() {
 }
 
 #[tokio::test]
-async fn a_name_that_imitates_one_that_comes_later_is_no_baseline() {
-    let (books, daemon, client) = house(&plain_tool("send_inv0ice")).await;
-    let others = ["books__hello", "books__send_invoice", "calc__halve"];
-    comes(&books, &client, &others).await;
-    let suspicious = [("send_inv0ice".to_owned(), "suspicious".to_owned())];
-    assert_eq!(held(&daemon, "calc").await, suspicious);
-    assert_eq!(held(&daemon, "books").await, []);
-}
-
-#[tokio::test]
 async fn nobody_takes_the_tools_of_another_out_of_use_by_imitating_their_names() {
     let (books, daemon, _client) = house(&plain_tool("send_invoices")).await;
     let imitation = ["hello", "send_inv0ices"].map(|name| (plain_tool(name), echo()));
