@@ -1,6 +1,7 @@
 """Makes the visits: each feature through the daemon, and directly by a client that the server serves as the daemon has to serve ours."""
 
 import asyncio
+import json
 import time
 from collections import defaultdict
 from contextlib import ExitStack
@@ -78,17 +79,17 @@ class Matrix:
                 start = doors.process(self.daemon, "stdio", "--endpoint", path)
                 return Pipe([start["command"], *start["args"]], visit.revision, start["env"])
 
-    async def direct(self, server: Server, revision: str, able: str, features: list[str]) -> dict[str, Record]:
-        """The same without the daemon, done once. `able` is the revision whose capabilities the client has."""
-        known = self.known.setdefault((server, revision, able), {})
+    async def direct(self, server: Server, revision: str, able: dict, features: list[str]) -> dict[str, Record]:
+        """The same without the daemon, done once for each revision and for what the client can do."""
+        known = self.known.setdefault((server, revision, json.dumps(able)), {})
         if wanted := [feature for feature in features if feature not in known]:
-            known |= await all_of(server.direct(self.urls[server], revision, capabilities(able)), wanted)
+            known |= await all_of(server.direct(self.urls[server], revision, able), wanted)
         return known
 
     async def visit(self, visit: Visit, features: list[str]) -> list[Outcome]:
         ours = await all_of(self.through(visit), features)
         spoken = visit.server.spoken_for(visit.revision)
-        theirs = await self.direct(visit.server, spoken, visit.revision, features)
+        theirs = await self.direct(visit.server, spoken, capabilities(visit.revision), features)
         return [Outcome(visit, it, ours[it], theirs[it]) for it in features]
 
     async def first(self, server: Server) -> list[Outcome]:
