@@ -1,9 +1,10 @@
-"""The command line beside a running daemon: what it prints agrees with what the servers say themselves."""
+"""The command line beside a running daemon, and its health: what they print agrees with what the servers say themselves."""
 
 import json
 
 import pytest
 
+import raw
 import rig
 
 
@@ -38,6 +39,18 @@ def test_status_counts_what_is_there(peers):
     assert counts["connected"] == counts["ready"] >= 3
     assert counts["ready"] + counts["asleep"] == 5
     assert status["tools"] == sum(row["tools"] for row in peers.daemon.servers().values())
+
+
+def test_health_counts_all_that_are_connected(peers):
+    peers.daemon.wait_until_ready()
+    # A server that asks its clients is connected while somebody uses it.
+    with peers.through("/mcp/all") as client:
+        for tool in ("everything__get-tiny-image", "web__get-tiny-image", "files__list_allowed_directories"):
+            assert not client.call(tool).value().get("isError"), tool
+    answer = raw.http_request(peers.daemon.base + "/health", "GET", {"Host": "anything.example"})
+    assert answer.status == 200
+    health = json.loads(answer.body)
+    assert (health["status"], health["backends_configured"], health["backends_connected"]) == ("ok", 5, 5)
 
 
 def test_tools_list_can_be_narrowed_to_one_server(peers, direct_tools):
