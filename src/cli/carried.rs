@@ -28,32 +28,14 @@ pub(super) struct CarriedOptions {
     #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]))]
     pub(super) log_level: Option<String>,
     /// The format of log lines [default: text]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub(super) log_format: Option<LineFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(["text", "json"]))]
+    pub(super) log_format: Option<String>,
     /// Add the bundled demo server, under the name demo
     #[arg(long)]
     pub(super) demo: bool,
     /// Hold every tool that is not in this lock file
     #[arg(long, value_name = "FILE")]
     pub(super) locked: Option<PathBuf>,
-}
-
-/// How log lines look.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(super) enum LineFormat {
-    /// For people
-    Text,
-    /// One JSON object a line
-    Json,
-}
-
-impl LineFormat {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        }
-    }
 }
 
 impl CarriedOptions {
@@ -70,8 +52,7 @@ impl CarriedOptions {
         put("--listen", self.address());
         put("--mode", self.mode.clone());
         put("--log-level", self.log_level.clone());
-        let format = self.log_format.map(|lines| lines.as_str().to_owned());
-        put("--log-format", format);
+        put("--log-format", self.log_format.clone());
         if let Some(file) = &self.locked {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
             put("--locked", Some(utf8(&file)?));

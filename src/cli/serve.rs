@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     CommandFailure, Done, Location, Output,
     background::{self, Background, Starter},
-    carried::{CarriedOptions, LineFormat},
+    carried::CarriedOptions,
     connection, output, platform, stdio,
 };
 use crate::{
@@ -140,9 +140,9 @@ impl ServeCommand {
             mode: carried.mode,
             insecure: carried.insecure,
             log_level: carried.log_level,
-            log_format: match carried.log_format {
-                None | Some(LineFormat::Text) => LogFormat::Text,
-                Some(LineFormat::Json) => LogFormat::Json,
+            log_format: match carried.log_format.as_deref() {
+                Some("json") => LogFormat::Json,
+                _ => LogFormat::Text,
             },
             log_file: self.log_file.or(self
                 .background
