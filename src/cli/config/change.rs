@@ -14,35 +14,8 @@ use super::{
 use crate::{
     config::{ChangedValue, Needs},
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    management::{ConfigChange, ConfigPatch, Files, StatusReport, UndoRequest},
+    management::{ConfigChange, Files, StatusReport},
 };
-
-/// What asks for a change.
-pub(super) trait ChangeRequest: Serialize {
-    fn route(&self) -> (Method, &'static str);
-
-    fn is_dry_run(&self) -> bool;
-}
-
-impl ChangeRequest for ConfigPatch {
-    fn route(&self) -> (Method, &'static str) {
-        (Method::PATCH, "/api/v1/config")
-    }
-
-    fn is_dry_run(&self) -> bool {
-        self.dry_run
-    }
-}
-
-impl ChangeRequest for UndoRequest {
-    fn route(&self) -> (Method, &'static str) {
-        (Method::POST, "/api/v1/config/undo")
-    }
-
-    fn is_dry_run(&self) -> bool {
-        self.dry_run
-    }
-}
 
 /// What the daemon answers. Only undoing puts something back.
 #[derive(Deserialize)]
@@ -62,9 +35,13 @@ struct PutBack {
 }
 
 /// Asks the daemon for a change, or makes it over the files, and shows what came of it.
-pub(super) async fn make(files: &Files, request: &impl ChangeRequest, out: Output) -> Done {
-    let (method, path) = request.route();
-    let dry_run = request.is_dry_run();
+pub(super) async fn make(
+    files: &Files,
+    (method, path): (Method, &str),
+    request: &impl Serialize,
+    dry_run: bool,
+    out: Output,
+) -> Done {
     let mut daemon = connection::open_or_files(files, out).await?;
     let open = if daemon.is_over_files() {
         Value::Null

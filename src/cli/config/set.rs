@@ -1,6 +1,7 @@
 //! `mcpproxy config set`: changes one value.
 
 use clap::Args;
+use http::Method;
 use serde_json::Value;
 
 use super::{
@@ -49,12 +50,14 @@ impl ConfigSet {
             value: None,
             typed: Some(self.value),
         };
+        let dry_run = self.dry_run;
         let request = ConfigPatch {
             changes: vec![edit],
-            dry_run: self.dry_run,
+            dry_run,
             seen: None,
         };
-        let made = change::make(files, &request, out).await;
+        let route = (Method::PATCH, "/api/v1/config");
+        let made = change::make(files, route, &request, dry_run, out).await;
         let path = config::keys_of_path(&key, "");
         let is_wrong = |failure: &CommandFailure| {
             let is_server = path.first().is_none_or(|key| key == "mcpServers");

@@ -1,6 +1,7 @@
 //! `mcpproxy config undo`: takes a change back.
 
 use clap::Args;
+use http::Method;
 
 use super::{
     super::{Done, Output},
@@ -24,10 +25,8 @@ pub(in crate::cli) struct ConfigUndo {
 
 impl ConfigUndo {
     pub(super) async fn run(self, files: &Files, out: Output) -> Done {
-        let request = UndoRequest {
-            id: self.id,
-            dry_run: self.dry_run,
-        };
-        change::make(files, &request, out).await
+        let Self { id, dry_run } = self;
+        let route = (Method::POST, "/api/v1/config/undo");
+        change::make(files, route, &UndoRequest { id, dry_run }, dry_run, out).await
     }
 }
