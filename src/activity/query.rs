@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ActivityRecord, Redaction, program};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The filter of records; absent parameters filter nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct RecordQuery {
     /// The kinds of records, separated by commas: `call`, `refusal`, `change`, `server`, `daemon`, `gap`.

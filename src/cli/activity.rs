@@ -156,7 +156,7 @@ impl ListActivity {
         let mut last = match found.records.first() {
             Some(newest) => newest.id,
             None => source
-                .page(RecordQuery {
+                .page(&RecordQuery {
                     limit: Some(1),
                     ..RecordQuery::default()
                 })

@@ -48,7 +48,7 @@ impl ExportActivity {
                 .undone("nothing was written")
                 .next("name a writable file, or none for stdout")
         };
-        let mut page = source.page(query.clone()).await?;
+        let mut page = source.page(&query).await?;
         let made = target.as_ref().map(|file| {
             if self.force {
                 storage::create_private_file(file)
@@ -85,7 +85,7 @@ impl ExportActivity {
             };
             go_on(&mut query, next);
             query.run = query.run.or(page.run);
-            page = source.page(query.clone()).await?;
+            page = source.page(&query).await?;
             count += page.records.len();
         }
         if let Some(file) = target.filter(|_| out.is_json()) {

@@ -1,6 +1,7 @@
 //! Reads records page by page: from the daemon, or from the file that nobody has open.
 
 use bytes::Bytes;
+use serde_json::Value;
 
 use super::rows::shown;
 use crate::{
@@ -17,7 +18,7 @@ pub(super) struct RecordSource {
 }
 
 impl RecordSource {
-    pub(super) async fn page(&mut self, query: RecordQuery) -> Done<RecordPage> {
+    pub(super) async fn page(&mut self, query: &RecordQuery) -> Done<RecordPage> {
         Ok(self.daemon.fetch(&path_of(query)).await?)
     }
 
@@ -61,7 +62,7 @@ impl RecordSource {
         let mut found = RecordPage::default();
         loop {
             query.limit = Some(wanted(&found.records).clamp(1, PAGE.0));
-            let page = self.page(query.clone()).await?;
+            let page = self.page(&query).await?;
             found.records.extend(page.records);
             found.next = page.next;
             // What follows is of the same run.
@@ -84,40 +85,14 @@ pub(super) fn go_on(query: &mut RecordQuery, next: u64) {
     }
 }
 
-fn path_of(query: RecordQuery) -> String {
-    // Named one by one, so that none is left out.
-    let RecordQuery {
-        kind,
-        server,
-        tool,
-        caller,
-        client,
-        outcome,
-        masked,
-        call,
-        run,
-        since,
-        until,
-        cursor,
-        after,
-        limit,
-    } = query;
-    let number = |number: Option<u64>| number.map(|number| number.to_string());
-    let parameters = [
-        ("kind", kind),
-        ("server", server),
-        ("tool", tool),
-        ("caller", caller),
-        ("client", client),
-        ("outcome", outcome),
-        ("masked", masked.map(|masked| masked.to_string())),
-        ("call", call),
-        ("run", number(run)),
-        ("since", since),
-        ("until", until),
-        ("cursor", number(cursor)),
-        ("after", number(after)),
-        ("limit", limit.map(|limit| limit.to_string())),
-    ];
-    daemon_client::with_query("/api/v1/activity", &parameters)
+fn path_of(query: &RecordQuery) -> String {
+    let query = serde_json::to_value(query).unwrap_or_default();
+    let text = |value: &Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    let members = query.as_object().into_iter().flatten();
+    let parameters = members.map(|(key, value)| (key.as_str(), text(value)));
+    daemon_client::with_query("/api/v1/activity", &parameters.collect::<Vec<_>>())
 }
