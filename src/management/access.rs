@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 mod notes;
 
@@ -442,45 +443,27 @@ fn under_lock(
 
 /// A rule as it is written.
 fn shown(rule: &AclRule) -> String {
-    let mut text = serde_json::Map::new();
-    let mut put = |key: &str, patterns: Vec<&str>| {
-        if !patterns.is_empty() {
-            text.insert(key.to_owned(), patterns.into());
-        }
-    };
-    put(
-        "subjects",
-        rule.subjects.iter().map(Wildcard::as_str).collect(),
-    );
-    put("roles", rule.roles.iter().map(Wildcard::as_str).collect());
-    put(
-        "tools",
-        rule.tools
-            .iter()
-            .flatten()
-            .map(NamePattern::as_str)
-            .collect(),
-    );
-    put(
-        "prompts",
-        rule.prompts
-            .iter()
-            .flatten()
-            .map(NamePattern::as_str)
-            .collect(),
-    );
-    put(
-        "resources",
-        rule.resources
-            .iter()
-            .flatten()
-            .map(UriPattern::as_str)
-            .collect(),
-    );
-    let policy = match rule.policy {
-        Policy::Allow => "allow",
-        Policy::Deny => "deny",
-    };
-    text.insert("policy".to_owned(), policy.into());
-    serde_json::Value::Object(text).to_string()
+    fn texts<'a, P: 'a>(patterns: impl Iterator<Item = &'a P>, text: fn(&P) -> &str) -> Value {
+        patterns.map(text).collect()
+    }
+    let lists = [
+        ("subjects", texts(rule.subjects.iter(), Wildcard::as_str)),
+        ("roles", texts(rule.roles.iter(), Wildcard::as_str)),
+        (
+            "tools",
+            texts(rule.tools.iter().flatten(), NamePattern::as_str),
+        ),
+        (
+            "prompts",
+            texts(rule.prompts.iter().flatten(), NamePattern::as_str),
+        ),
+        (
+            "resources",
+            texts(rule.resources.iter().flatten(), UriPattern::as_str),
+        ),
+    ];
+    let given = lists.into_iter().filter(|(_, list)| *list != json!([]));
+    let mut text: Map<String, Value> = given.map(|(key, list)| (key.to_owned(), list)).collect();
+    text.insert("policy".to_owned(), json!(rule.policy));
+    Value::Object(text).to_string()
 }
