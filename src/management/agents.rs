@@ -39,7 +39,7 @@ pub struct AgentRequest<'a> {
 }
 
 /// What came of a change.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct AgentChange {
     /// The server as it is now; of a removed one, its name.
     pub server: Value,
@@ -138,11 +138,7 @@ impl AgentRequest<'_> {
 
     /// Changes what is named of a server's entry.
     pub async fn patch(&self, name: &str, patch: Map<String, Value>) -> Result<AgentChange> {
-        self.see(name)?;
-        let patch = read_patch(name, patch).map_err(for_agent)?;
-        let (server, us) = (name.to_owned(), self.management.backing().our_address());
-        let plan = move |text: &str| plan_patch(text, &server, &patch, &us, Rights::Agent);
-        self.change("patch", name, plan).await
+        self.patch_as("patch", name, patch).await
     }
 
     /// Switches a server on or off.
@@ -151,8 +147,17 @@ impl AgentRequest<'_> {
             Enabled::On => ("enable", true),
             Enabled::Off => ("disable", false),
         };
-        self.see(name)?;
         let patch = Map::from_iter([("enabled".to_owned(), Value::Bool(value))]);
+        self.patch_as(verb, name, patch).await
+    }
+
+    async fn patch_as(
+        &self,
+        verb: &'static str,
+        name: &str,
+        patch: Map<String, Value>,
+    ) -> Result<AgentChange> {
+        self.see(name)?;
         let patch = read_patch(name, patch).map_err(for_agent)?;
         let (server, us) = (name.to_owned(), self.management.backing().our_address());
         let plan = move |text: &str| plan_patch(text, &server, &patch, &us, Rights::Agent);
@@ -175,9 +180,7 @@ impl AgentRequest<'_> {
         Ok(AgentChange {
             server: json!({ "name": name }),
             changed: vec!["removed".to_owned()],
-            held_for: Vec::new(),
-            warnings: Vec::new(),
-            notice: None,
+            ..AgentChange::default()
         })
     }
 
@@ -195,10 +198,7 @@ impl AgentRequest<'_> {
         let change = restarted.map_err(for_agent)?;
         Ok(AgentChange {
             server: self.shown_now(&change.server),
-            changed: Vec::new(),
-            held_for: Vec::new(),
-            warnings: Vec::new(),
-            notice: None,
+            ..AgentChange::default()
         })
     }
 
