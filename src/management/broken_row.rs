@@ -45,18 +45,11 @@ impl<B: Backing> Management<B> {
             tools: listed
                 .map(|listed| listed.tools.len())
                 .or(B::TOOLS_UNLISTED),
-            held: None,
-            held_tools: 0,
-            left_out: None,
-            instances: None,
-            detail: None,
-            last_output: None,
             last_error: Some(broken.reason.clone()),
             reason: Some(broken.reason.clone()),
-            next_attempt_in_seconds: None,
             next_step: Some(step),
             step: Some(if quarantined { NextStep::Review } else { fix }),
-            demo: None,
+            ..ServerRow::default()
         }
     }
 

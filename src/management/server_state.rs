@@ -15,9 +15,12 @@ use crate::{
 const LATEST: usize = 200;
 
 /// The state of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub enum ServerState {
     /// Not connected: asleep, disabled or quarantined.
+    #[default]
     Disconnected,
     /// Starting.
     Connecting,

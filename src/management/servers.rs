@@ -38,7 +38,7 @@ pub struct ServerList {
 }
 
 /// A server in a listing.
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerRow {
     /// The name as the file has it.
     pub name: String,
