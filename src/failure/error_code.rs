@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, ser::SerializeMap};
+use serde::{Serialize, Serializer};
 
 use super::{plain_words::for_model, step::NextStep};
 use crate::text::cut::shortened;
@@ -196,21 +196,25 @@ impl ErrorCode {
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 /// An own failure as every face shows it: `{"error", "code", "server"?, "tool"?, "hint"}`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// What failed, with which thing. Never holds an upstream's log lines or paths of this machine.
     pub error: String,
     /// The kind.
     pub code: ErrorCode,
     /// The server it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// The tool it concerns, by the server's own name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Box<str>>,
     /// The next step, in words that a model or a person can act on.
     pub hint: String,
     /// The next step of whoever may run commands, where it is another.
+    #[serde(skip)]
     pub step: Option<Box<NextStep>>,
     /// The name that there is and that may have been meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub closest: Option<Box<str>>,
 }
 
@@ -367,22 +371,9 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-impl Serialize for Failure {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("error", &self.error)?;
-        map.serialize_entry("code", self.code.as_str())?;
-        if let Some(server) = &self.server {
-            map.serialize_entry("server", server)?;
-        }
-        if let Some(tool) = &self.tool {
-            map.serialize_entry("tool", tool)?;
-        }
-        map.serialize_entry("hint", &self.hint)?;
-        if let Some(closest) = &self.closest {
-            map.serialize_entry("closest", closest)?;
-        }
-        map.end()
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
