@@ -171,7 +171,7 @@ pub fn main() -> ExitCode {
     if let Some(inner) = InnerCommand::of_this_process() {
         return match inner.run() {
             Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => Output::plain().failure(&failure),
+            Err(failure) => Output::default().failure(&failure),
         };
     }
     let mut words: Vec<OsString> = env::args_os().collect();

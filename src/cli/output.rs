@@ -22,16 +22,17 @@ use crate::daemon_client;
 pub(super) use super::typed::{as_typed, shell_word};
 
 /// How a command shows its data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
     /// For people
+    #[default]
     Table,
     /// For programs
     Json,
 }
 
 /// How a command shows its data, and how much it says beside them.
-#[derive(Debug, Clone, Copy, clap::Args)]
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(super) struct Output {
     /// How to show data, and failures: for people, or for programs
     #[arg(
@@ -65,16 +66,6 @@ impl Output {
         }
     }
 
-    /// For people, as nobody asked for anything else.
-    pub(super) fn plain() -> Self {
-        Self {
-            format: Format::Table,
-            quiet: false,
-            verbose: false,
-            is_unasked: false,
-        }
-    }
-
     /// The same, asking nothing at all where that is said.
     pub(super) fn unasked(self, yes: bool) -> Self {
         Self {
@@ -93,7 +84,7 @@ impl Output {
         };
         Self {
             format,
-            ..Self::plain()
+            ..Self::default()
         }
     }
 
@@ -454,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_command_that_is_not_to_ask_never_asks() {
-        let out = Output::plain();
+        let out = Output::default();
         assert!(!out.unasked(false).is_unasked && out.unasked(true).unasked(false).is_unasked);
         assert!(!out.unasked(true).is_interactive());
     }

@@ -47,7 +47,7 @@ mod tests {
     fn nothing_and_something_contradict_each_other() {
         let check = |words: &[&str], expected: Option<&str>| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            let read = Choice::of("--import", &words, true, Output::plain());
+            let read = Choice::of("--import", &words, true, Output::default());
             assert_eq!(read.err().map(|failure| failure.what).as_deref(), expected);
         };
         check(&["none", "none"], None);
