@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The servers that were found, and which of them were or would be imported.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub struct ImportReport {
     /// The home folder below which clients' files were searched for.
     pub home: String,
@@ -265,14 +265,7 @@ impl ImportReport {
     pub(super) fn of(home: &Path) -> Self {
         Self {
             home: home.display().to_string(),
-            servers: Vec::new(),
-            files: Vec::new(),
-            faults: Vec::new(),
-            repeated: Vec::new(),
-            imported: 0,
-            id: None,
-            moved: Vec::new(),
-            empty: Vec::new(),
+            ..Self::default()
         }
     }
 
