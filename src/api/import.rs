@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, Answer, Api, Routes, Sent, blocking,
+    About, Answer, Api, Routes, Sent,
     clients::{body_or_default, known, with_files},
-    config, ok, wrong,
+    ok, wrong,
 };
 use crate::{
     clients::{
@@ -146,28 +146,24 @@ struct Pasted {
 
 /// What is in the files of a client, or of all.
 async fn found(api: &Api, client: Option<Client>) -> Answer<ImportReport> {
-    let api = api.clone();
-    let found = blocking(move || {
-        let files = config::files(&api);
-        let places = home_places(&files)?;
-        let us = our_address(&files, Some(&api.0.location));
+    let found = with_files(api, move |files, api| {
+        let places = home_places(files)?;
+        let us = our_address(files, Some(&api.0.location));
         let mut candidates = places.files();
         candidates.retain(|file| {
             file.project().is_none() && client.is_none_or(|client| file.client == Some(client))
         });
-        gather(&files, &us, places.home(), candidates, false)
+        gather(files, &us, places.home(), candidates, false)
     });
-    Ok(found.await??)
+    found.await
 }
 
 async fn in_text(api: &Api, pasted: Pasted) -> Answer<ImportReport> {
-    let api = api.clone();
-    let found = blocking(move || {
-        let files = config::files(&api);
-        let us = our_address(&files, Some(&api.0.location));
-        gather_pasted(&files, &us, &pasted.text, pasted.name.as_deref())
+    let found = with_files(api, move |files, api| {
+        let us = our_address(files, Some(&api.0.location));
+        gather_pasted(files, &us, &pasted.text, pasted.name.as_deref())
     });
-    Ok(found.await??)
+    found.await
 }
 
 async fn read_pasted(State(api): State<Api>, pasted: Answer<Sent<Pasted>>) -> Answer {
@@ -296,13 +292,11 @@ async fn add_chosen(
 }
 
 async fn with_secrets_kept(api: &Api, mut report: ImportReport) -> Answer<ImportReport> {
-    let held = api.clone();
-    let kept = blocking(move || {
-        let files = config::files(&held);
+    let kept = with_files(api, move |files, _| {
         report.keep_secrets(|name, value| files.add_secret(name, value).map(|_| ()))?;
-        Ok::<_, Failure>(report)
+        Ok(report)
     });
-    let report = kept.await??;
+    let report = kept.await?;
     api.0.management.read_configuration().await;
     Ok(report)
 }

@@ -4,10 +4,10 @@ use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, Answer, Api, Routes, Sent, blocking, config, ok, wrong};
+use super::{About, Answer, Api, Routes, Sent, clients::with_files, ok, wrong};
 use crate::{
     clients::to_keyring,
-    failure::{ErrorCode, Result},
+    failure::ErrorCode,
     management::{Files, SecretList, SecretRow, ServerChange, secret_value},
     text::secret::Secret,
 };
@@ -87,17 +87,8 @@ struct MovedValue {
     place: String,
 }
 
-/// Does it where it may wait for the keyring.
-async fn with_files<T: Send + 'static>(
-    api: &Api,
-    what: impl FnOnce(Files) -> Result<T> + Send + 'static,
-) -> Answer<T> {
-    let api = api.clone();
-    Ok(blocking(move || what(config::files(&api))).await??)
-}
-
 async fn list(State(api): State<Api>) -> Answer {
-    ok(&with_files(&api, |files| files.secrets()).await?)
+    ok(&with_files(&api, |files, _| files.secrets()).await?)
 }
 
 async fn set(
@@ -112,7 +103,7 @@ async fn set(
     let is_new = secret.new;
     let value = Secret::new(secret.value);
     secret_value(value.reveal()).map_err(|why| wrong(format!("the value {why}")))?;
-    let store = move |files: Files| {
+    let store = move |files: &Files, _: &Api| {
         if is_new {
             files.add_secret(&name, &value)
         } else {
@@ -130,13 +121,13 @@ async fn move_in(
     Sent(MovedValue { place }): Sent<MovedValue>,
 ) -> Answer {
     let server = name.clone();
-    let patch = with_files(&api, move |files| to_keyring(&files, &server, &place)).await?;
+    let patch = with_files(&api, move |files, _| to_keyring(files, &server, &place)).await?;
     api.0.management.read_configuration().await;
     ok(&api.0.management.patch_server(&name, patch).await?)
 }
 
 async fn remove(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    let row = with_files(&api, move |files| files.remove_secret(&name)).await?;
+    let row = with_files(&api, move |files, _| files.remove_secret(&name)).await?;
     api.0.management.read_configuration().await;
     ok(&row)
 }
