@@ -1,7 +1,5 @@
 //! `/api/v1/servers/NAME/login` and `…/logout`: a person logs in to a server. Tokens never pass here.
 
-use std::time::Duration;
-
 use axum::extract::{Path, State, rejection::BytesRejection};
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -10,6 +8,7 @@ use serde::Deserialize;
 use super::{
     About, Answer, Api, Asked, Routes, ok,
     routes::{CHANGE, CONTACT},
+    servers::WaitQuery,
     wrong,
 };
 use crate::management::{LoginProgress, LoginStarted, ServerChange};
@@ -40,7 +39,7 @@ pub(super) fn routes() -> Routes {
         .get(
             "/api/v1/servers/{name}/login",
             progress,
-            look.asks::<ProgressQuery>()
+            look.asks::<WaitQuery>()
                 .gives::<LoginProgress>()
                 .fails(CONTACT),
         )
@@ -80,23 +79,13 @@ async fn login(
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ProgressQuery {
-    /// Seconds to wait for the end of the login; at most 600.
-    wait: Option<u64>,
-}
-
-/// Seconds that a question for the progress waits.
-const LONGEST_WAIT: u64 = 600;
-
 async fn progress(
     State(api): State<Api>,
     Path(name): Path<String>,
-    Asked(query): Asked<ProgressQuery>,
+    Asked(query): Asked<WaitQuery>,
 ) -> Answer {
-    let patience = Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT));
-    ok(&api.0.management.login_progress(&name, patience).await?)
+    let progress = api.0.management.login_progress(&name, query.patience());
+    ok(&progress.await?)
 }
 
 async fn logout(State(api): State<Api>, Path(name): Path<String>) -> Answer {

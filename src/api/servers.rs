@@ -96,7 +96,7 @@ pub(super) fn daemon_routes() -> Routes {
                 "contactAndInspectServer",
                 "Contacts a server to read its lists, even one that an agent added, then reviews it.",
             )
-            .asks::<ShowQuery>()
+            .asks::<WaitQuery>()
             .gives::<Inspection>()
             .fails(CONTACT)
             .undone("nothing was inspected"),
@@ -136,7 +136,7 @@ fn entries<V: Verbs>() -> Routes<V> {
             "/api/v1/servers/{name}",
             show::<V>,
             about("showServer", "A server with its entry; with `wait`, answers after its first attempt to connect.")
-                .asks::<ShowQuery>()
+                .asks::<WaitQuery>()
                 .gives::<ServerDetails>()
                 .fails(&[ErrorCode::UnknownServer]),
         )
@@ -222,24 +222,24 @@ async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
 /// The time to wait.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ShowQuery {
-    /// Seconds to wait for the end of the first attempt to connect; at most 600.
+pub(super) struct WaitQuery {
+    /// Seconds to wait for the end of the first attempt to connect, or of the login; at most 600.
     wait: Option<u64>,
 }
 
-impl ShowQuery {
-    fn patience(&self) -> Duration {
+impl WaitQuery {
+    pub(super) fn patience(&self) -> Duration {
         Duration::from_secs(self.wait.unwrap_or(0).min(LONGEST_WAIT))
     }
 }
 
-/// Longer than any `init_timeout` that is not somebody's mistake.
+/// Longer than any `init_timeout` that is not somebody's mistake, and than a login takes.
 const LONGEST_WAIT: u64 = 600;
 
 async fn show<V: Verbs>(
     State(verbs): State<V>,
     Path(name): Path<String>,
-    Asked(query): Asked<ShowQuery>,
+    Asked(query): Asked<WaitQuery>,
 ) -> Answer {
     let settled = verbs.management().settled_server(&name, query.patience());
     let mut details = settled.await?;
@@ -358,7 +358,7 @@ async fn inspect<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> 
 async fn contact_and_inspect(
     State(api): State<Api>,
     Path(name): Path<String>,
-    Asked(query): Asked<ShowQuery>,
+    Asked(query): Asked<WaitQuery>,
 ) -> Answer {
     let turns = api.0.router.long_work();
     let contact = (api.0.management).contact(&name, query.patience(), turns);
