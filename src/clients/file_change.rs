@@ -1,8 +1,8 @@
 //! Putting us into a client's file and taking us out: what would change, and the change itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     Client, ClientFile, ClientServer, FoundFile,
@@ -127,7 +127,7 @@ pub(super) fn our_entry_in<'a>(
     let mut servers = found.servers.iter().filter(in_list);
     let mut others = servers.clone();
     servers
-        .find(|server| us.is_us(server) && !leads_nowhere(server))
+        .find(|server| us.is_us(server) && server.missing_program().is_none())
         .or_else(|| others.find(|server| us.is_us(server) || us.is_us_elsewhere(server)))
 }
 
@@ -138,12 +138,6 @@ pub(super) fn may_have_us(file: &ClientFile, us: &OurAddress) -> bool {
         Ok(Some(found)) => our_entry_in(&found, file, us).is_some(),
         Err(_) => true,
     }
-}
-
-/// Whether it starts a program that is not there.
-fn leads_nowhere(server: &ClientServer) -> bool {
-    let command = server.command().map(Path::new);
-    command.is_some_and(|command| command.is_absolute() && !command.exists())
 }
 
 /// What it takes to have us in this file of a client.
@@ -163,7 +157,7 @@ pub(super) fn connected(
         ..FileChange::none(file, name, before.clone())
     };
     let is_good = |server: &ClientServer| {
-        us.is_us(server) && !leads_nowhere(server) && has_token(server, &wanted.target)
+        us.is_us(server) && server.missing_program().is_none() && has_token(server, &wanted.target)
     };
     if ours.is_some_and(is_good) && !wanted.is_exact {
         return Ok(unchanged);
@@ -183,14 +177,8 @@ pub(super) fn connected(
 
 /// Whether it shows a token, where one is wanted.
 fn has_token(server: &ClientServer, target: &ConnectTarget) -> bool {
-    let ConnectTarget::Http { token: Some(_), .. } = target else {
-        return true;
-    };
-    let headers = server.entry.get("headers").and_then(Value::as_object);
-    let mut headers = headers.into_iter().flat_map(Map::keys);
-    server.command().is_some()
-        || server.entry.get("bearer_token_env_var").is_some()
-        || headers.any(|header| header.eq_ignore_ascii_case("authorization"))
+    let wants_token = matches!(target, ConnectTarget::Http { token: Some(_), .. });
+    !wants_token || server.command().is_some() || server.shows_token()
 }
 
 /// What it takes to have us out of this file of a client: what was there before us, if nothing else was changed since, else the file
@@ -252,7 +240,10 @@ fn is_before_us(before: &str, ours: &PresentEntry<'_>, us: &OurAddress) -> bool 
         return false;
     };
     match our_entry_in(&found, ours.file, us) {
-        Some(other) => other.name == ours.server.name && (!us.is_us(other) || leads_nowhere(other)),
+        Some(other) => {
+            let leads_elsewhere = !us.is_us(other) || other.missing_program().is_some();
+            other.name == ours.server.name && leads_elsewhere
+        }
         None => ours.is_not_in(before),
     }
 }

@@ -1,6 +1,10 @@
 //! The servers that a file names, as they are written there: each client has its key for them. What an entry means is `convert`'s.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value};
 
@@ -75,6 +79,13 @@ impl ClientServer {
         let named = self.text("command").or_else(|| self.text("cmd"));
         let inside = || self.entry.get("command")?.get("path")?.as_str();
         named.or_else(|| self.words().next()).or_else(inside)
+    }
+
+    /// Its program, where that is given by its whole path and is not there.
+    pub fn missing_program(&self) -> Option<&str> {
+        let command = self.command()?;
+        let path = Path::new(command);
+        (path.is_absolute() && !path.exists()).then_some(command)
     }
 
     /// The arguments of its program, as they are written.

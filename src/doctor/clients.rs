@@ -1,7 +1,5 @@
 //! AI clients whose files name us, and what of their own they name besides that we serve, too. Files are read only.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use super::{DoctorFinding, servers};
@@ -59,12 +57,15 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
 }
 
 impl ServedHere<'_> {
+    /// Whether an entry leads to us.
+    fn leads_here(&self, entry: &ClientServer) -> bool {
+        self.us.is_us(entry) && entry.missing_program().is_none()
+    }
+
     /// What is to be said of one file.
     fn judge(&self, of: Client, file: &ClientFile, entries: &[ClientServer]) -> Vec<DoctorFinding> {
         let (client, mut findings) = (of.name(), Vec::new());
-        let leads =
-            |entry: &&ClientServer| self.us.is_us(entry) && missing_program(entry).is_none();
-        let ours = entries.iter().find(leads);
+        let ours = entries.iter().find(|entry| self.leads_here(entry));
         for entry in entries
             .iter()
             .filter(|entry| self.us.is_us_elsewhere(entry))
@@ -85,7 +86,7 @@ impl ServedHere<'_> {
             ));
         }
         for entry in entries {
-            if let Some(program) = missing_program(entry).filter(|_| self.us.is_us(entry)) {
+            if let Some(program) = entry.missing_program().filter(|_| self.us.is_us(entry)) {
                 let what = format!("{client} starts {program}, which does not exist");
                 let fix = "write the path of this program there (`which mcpproxy`)";
                 findings.push(DoctorFinding::fail(CLIENT, what, fix));
@@ -108,8 +109,7 @@ impl ServedHere<'_> {
     /// What a file that names us has itself, too, as import decides it.
     fn doubled(&self, file: ClientFile, found: FoundFile) -> Option<DoctorFinding> {
         let client = found.client.name();
-        let leads = |entry: &ClientServer| self.us.is_us(entry) && missing_program(entry).is_none();
-        if !found.servers.iter().any(leads) {
+        if !found.servers.iter().any(|entry| self.leads_here(entry)) {
             return None;
         }
         let of = found.client;
@@ -167,13 +167,6 @@ impl ServedHere<'_> {
             })
         })
     }
-}
-
-/// The program, where it is given by its whole path and is not there.
-fn missing_program(entry: &ClientServer) -> Option<&str> {
-    let command = entry.command()?;
-    let path = Path::new(command);
-    (path.is_absolute() && !path.exists()).then_some(command)
 }
 
 #[cfg(test)]
