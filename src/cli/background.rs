@@ -19,7 +19,7 @@ use super::{CommandFailure, Done, Output, connection, failure::own_program, outp
 use crate::{
     config::duration,
     daemon::ServeError,
-    daemon_client::bridge::{BridgeHost, UnstartedDaemon},
+    daemon_client::bridge::{AbsentDaemon, BridgeHost},
     failure::ErrorCode,
     management::Files,
     process,
@@ -197,18 +197,18 @@ impl Starter {
 }
 
 impl BridgeHost for Starter {
-    async fn check_daemon(&self) -> Result<(), UnstartedDaemon> {
+    async fn check_daemon(&self) -> Result<(), AbsentDaemon> {
         let checked = connection::refuse_other(&self.files).await;
         checked.map_err(|error| {
-            unstarted(CommandFailure {
+            absent(CommandFailure {
                 outcome: None,
                 ..error.into()
             })
         })
     }
 
-    async fn start_daemon(&self) -> Result<(), UnstartedDaemon> {
-        self.begin().await.map_err(unstarted)
+    async fn start_daemon(&self) -> Result<(), AbsentDaemon> {
+        self.begin().await.map_err(absent)
     }
 
     fn fail(&self, why: &str, step: &str) {
@@ -225,11 +225,13 @@ impl BridgeHost for Starter {
     }
 }
 
-fn unstarted(failure: CommandFailure) -> UnstartedDaemon {
-    UnstartedDaemon {
+fn absent(failure: CommandFailure) -> AbsentDaemon {
+    AbsentDaemon {
         why: failure.in_words(),
         code: failure.code.unwrap_or(ErrorCode::Internal),
         step: failure.next_step.unwrap_or_default(),
+        is_ourselves: false,
+        is_refusal: false,
     }
 }
 

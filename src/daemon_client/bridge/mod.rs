@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 pub use self::daemon_socket::DaemonSocket;
 use self::{
     daemon_socket::{DaemonConnection, DaemonSocketError},
-    requests::{ClientLine, ClientRequest, NoDaemon, PendingRequests},
+    requests::{ClientLine, ClientRequest, PendingRequests},
 };
 use crate::{
     failure::ErrorCode,
@@ -57,10 +57,10 @@ const PARTING: Duration = Duration::from_secs(3);
 /// The program that a bridge runs in.
 pub trait BridgeHost {
     /// Refuses the daemon of the data folder where another one is meant.
-    fn check_daemon(&self) -> impl Future<Output = Result<(), UnstartedDaemon>>;
+    fn check_daemon(&self) -> impl Future<Output = Result<(), AbsentDaemon>>;
 
     /// Starts a daemon and returns when it serves, or when another one has the data folder.
-    fn start_daemon(&self) -> impl Future<Output = Result<(), UnstartedDaemon>>;
+    fn start_daemon(&self) -> impl Future<Output = Result<(), AbsentDaemon>>;
 
     /// Returns when the client reads no more.
     fn output_closed(&self) -> impl Future<Output = ()>;
@@ -72,14 +72,29 @@ pub trait BridgeHost {
     fn fail(&self, why: &str, step: &str);
 }
 
-/// Why no daemon was started, or the one that runs is the wrong one, and what to do about it.
-pub struct UnstartedDaemon {
+/// Why there is no daemon to ask, or the one that runs is the wrong one, and what to do about it.
+pub struct AbsentDaemon {
     /// Why.
     pub why: String,
-    /// What to do.
+    /// What to do, in a terminal.
     pub step: String,
     /// The kind of failure.
     pub code: ErrorCode,
+    /// Whether the daemon has started us: it lets us in at no time.
+    pub is_ourselves: bool,
+    /// Whether there is one, and it refuses the client.
+    pub is_refusal: bool,
+}
+
+impl AbsentDaemon {
+    /// The end of a client for whom there was none at any time.
+    fn unserved(&self) -> Unserved {
+        if self.is_refusal {
+            Unserved::Refused(self.code)
+        } else {
+            Unserved::NoDaemon
+        }
+    }
 }
 
 /// Why a client was not served.
@@ -281,7 +296,7 @@ impl<H: BridgeHost> Bridge<H> {
     }
 
     /// Goes to the daemon; a client that has opened its connection before is in the same state afterwards.
-    async fn attach(&mut self) -> Result<(), NoDaemon> {
+    async fn attach(&mut self) -> Result<(), AbsentDaemon> {
         if let Some(lost) = self.attached.take() {
             // The failures of its requests go to the client before anything of the new daemon.
             let _ = lost.from_daemon.await;
@@ -294,11 +309,13 @@ impl<H: BridgeHost> Bridge<H> {
         let connection = tokio::select! {
             reached = self.reach() => reached?,
             () = left => {
-                return Err(NoDaemon::from(UnstartedDaemon {
+                return Err(AbsentDaemon {
                     why: "the client has disconnected".to_owned(),
                     step: "start it again".to_owned(),
                     code: ErrorCode::Internal,
-                }));
+                    is_ourselves: false,
+                    is_refusal: false,
+                });
             }
         };
         let (from_daemon, mut to_daemon) = tokio::io::split(connection);
@@ -327,7 +344,7 @@ impl<H: BridgeHost> Bridge<H> {
     }
 
     /// A connection to the daemon, started if need be.
-    async fn reach(&self) -> Result<DaemonConnection, NoDaemon> {
+    async fn reach(&self) -> Result<DaemonConnection, AbsentDaemon> {
         let deadline = Instant::now() + REACH;
         let (mut pause, longest) = PAUSE;
         let mut started = false;
@@ -342,7 +359,7 @@ impl<H: BridgeHost> Bridge<H> {
                 }
                 Err(DaemonSocketError::NotRunning(_)) if Instant::now() < deadline => (),
                 Err(error) => {
-                    return Err(NoDaemon {
+                    return Err(AbsentDaemon {
                         why: error.to_string(),
                         step: error.step(),
                         code: error.code(),

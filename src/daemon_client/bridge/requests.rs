@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::{
-    Unserved, UnstartedDaemon,
+    AbsentDaemon,
     notices::{NoticeChange, WantedNotices},
 };
 use crate::{
@@ -270,44 +270,8 @@ pub(super) fn lost(id: &Id) -> Bytes {
     failed(id, ErrorCode::ConnectionLost, text, hint)
 }
 
-/// Why there is no daemon to ask.
-pub(super) struct NoDaemon {
-    pub(super) why: String,
-    /// What to do about it, in a terminal.
-    pub(super) step: String,
-    /// What kind of failure that is.
-    pub(super) code: ErrorCode,
-    /// The daemon has started us: it lets us in at no time.
-    pub(super) is_ourselves: bool,
-    /// There is one, and it says no.
-    pub(super) is_refusal: bool,
-}
-
-impl NoDaemon {
-    /// The end of a client for whom there was none at any time.
-    pub(super) fn unserved(&self) -> Unserved {
-        if self.is_refusal {
-            Unserved::Refused(self.code)
-        } else {
-            Unserved::NoDaemon
-        }
-    }
-}
-
-impl From<UnstartedDaemon> for NoDaemon {
-    fn from(UnstartedDaemon { why, step, code }: UnstartedDaemon) -> Self {
-        Self {
-            why,
-            step,
-            code,
-            is_ourselves: false,
-            is_refusal: false,
-        }
-    }
-}
-
 /// The answer when there is no daemon.
-pub(super) fn unreachable(request: &ClientRequest, absent: &NoDaemon) -> Bytes {
+pub(super) fn unreachable(request: &ClientRequest, absent: &AbsentDaemon) -> Bytes {
     let hint = match absent.code {
         ErrorCode::Internal => {
             "Nothing ran. Tell the user that mcpproxy could not be started or reached."
