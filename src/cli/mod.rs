@@ -132,7 +132,7 @@ impl Command {
                 | Self::Tools(ToolsCommand::List(_) | ToolsCommand::Show(_))
                 | Self::Activity(ActivityCommand::Show(_))
                 | Self::Config(ConfigCommand::Get(_))
-                | Self::Secret(SecretCommand::List(_))
+                | Self::Secret(SecretCommand::List)
         )
     }
 }

@@ -25,8 +25,9 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(super) enum SecretCommand {
     Set(SetSecret),
+    /// List secrets, their locations and the servers that use them
     #[command(visible_alias = "ls")]
-    List(ListSecrets),
+    List,
     #[command(visible_alias = "rm", alias = "delete")]
     Remove(RemoveSecret),
 }
@@ -41,10 +42,6 @@ pub(super) struct SetSecret {
     name: String,
 }
 
-/// List secrets, their locations and the servers that use them
-#[derive(Debug, Args)]
-pub(super) struct ListSecrets {}
-
 /// Remove a secret
 #[derive(Debug, Args)]
 pub(super) struct RemoveSecret {
@@ -57,7 +54,7 @@ impl SecretCommand {
         let files = location.files()?;
         match self {
             Self::Set(set) => set.run(&files, out).await,
-            Self::List(ListSecrets {}) => list(&files, out),
+            Self::List => list(&files, out),
             Self::Remove(remove) => remove.run(&files, out).await,
         }
     }

@@ -19,8 +19,9 @@ use crate::{
 pub(super) enum TokenCommand {
     #[command(visible_aliases = ["create", "issue"])]
     Add(AddToken),
+    /// List the tokens, with their limits and last use
     #[command(visible_alias = "ls")]
-    List(ListTokens),
+    List,
     #[command(visible_aliases = ["rm", "remove"])]
     Revoke(RevokeToken),
 }
@@ -76,10 +77,6 @@ impl From<Calls> for AllowedCalls {
     }
 }
 
-/// List the tokens, with their limits and last use
-#[derive(Debug, Args)]
-pub(super) struct ListTokens {}
-
 /// Revoke a token at once, in every session
 #[derive(Debug, Args)]
 pub(super) struct RevokeToken {
@@ -115,7 +112,7 @@ impl TokenCommand {
                     output::exactly(issued.text.trim_end())
                 })
             }
-            Self::List(ListTokens {}) => {
+            Self::List => {
                 let body = daemon.get(TOKENS).await?;
                 out.answer(TOKENS, &body, |list| print(list, out))
             }

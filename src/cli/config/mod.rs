@@ -30,34 +30,25 @@ use crate::{
 /// Find, check, show or change the configuration file
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    Path(ConfigPath),
-    Edit(ConfigEditor),
+    /// Print the path of the configuration file
+    ///
+    /// --config names the file, else `$MCPPROXY_CONFIG`, else `$MCP_CONFIG_PATH`. Without these, the file is `mcp_config.json` in the platform's
+    /// configuration folder, or in `~/.mcpproxy` if only that one exists.
+    Path,
+    /// Open the configuration file in your editor, then check it
+    ///
+    /// The editor is `$VISUAL`, else `$EDITOR`, else `vi`.
+    Edit,
     Check(ConfigCheck),
-    Schema(ConfigSchema),
+    /// Print the JSON Schema of the configuration file
+    ///
+    /// For editors: save it next to the configuration file, and add `"$schema": "./mcp_config.schema.json"` to that file.
+    Schema,
     Get(ConfigGet),
     Set(ConfigSet),
     History(ConfigHistoryList),
     Undo(ConfigUndo),
 }
-
-/// Print the JSON Schema of the configuration file
-///
-/// For editors: save it next to the configuration file, and add `"$schema": "./mcp_config.schema.json"` to that file.
-#[derive(Debug, Args)]
-pub(super) struct ConfigSchema {}
-
-/// Print the path of the configuration file
-///
-/// --config names the file, else `$MCPPROXY_CONFIG`, else `$MCP_CONFIG_PATH`. Without these, the file is `mcp_config.json` in the platform's
-/// configuration folder, or in `~/.mcpproxy` if only that one exists.
-#[derive(Debug, Args)]
-pub(super) struct ConfigPath {}
-
-/// Open the configuration file in your editor, then check it
-///
-/// The editor is `$VISUAL`, else `$EDITOR`, else `vi`.
-#[derive(Debug, Args)]
-pub(super) struct ConfigEditor {}
 
 /// Check the configuration file
 ///
@@ -99,10 +90,10 @@ impl ConfigCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         match self {
-            Self::Path(ConfigPath {}) => print_path(&files, out),
-            Self::Edit(ConfigEditor {}) => edit(&files, out).await,
+            Self::Path => print_path(&files, out),
+            Self::Edit => edit(&files, out).await,
             Self::Check(check) => check.run(&files, out).await,
-            Self::Schema(ConfigSchema {}) => output::exactly(config::schema().trim_end()),
+            Self::Schema => output::exactly(config::schema().trim_end()),
             Self::Get(get) => get.run(&files, out),
             Self::Set(set) => set.run(&files, out).await,
             Self::History(list) => list.run(&files, out).await,
