@@ -1,8 +1,12 @@
 //! `mcpproxy token`: tokens for clients.
 
 use bytes::Bytes;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{
+    Args, Subcommand,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use http::Method;
+use serde_json::json;
 
 use super::{
     Done, Location, Output, connection, output,
@@ -46,8 +50,8 @@ pub(super) struct AddToken {
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// The call types it allows
-    #[arg(long, value_enum, default_value_t = Calls::Read)]
-    calls: Calls,
+    #[arg(long, value_parser = allowed_calls(), default_value = "read")]
+    calls: AllowedCalls,
     /// How long it is valid, such as 30d; by default until you revoke it
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
@@ -56,25 +60,13 @@ pub(super) struct AddToken {
     roles: Vec<String>,
 }
 
-/// What a token may call.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Calls {
-    /// Tools that only read
-    Read,
-    /// Those, and tools that write
-    Write,
-    /// Everything
-    All,
-}
-
-impl From<Calls> for AllowedCalls {
-    fn from(calls: Calls) -> Self {
-        match calls {
-            Calls::Read => Self::Read,
-            Calls::Write => Self::Write,
-            Calls::All => Self::All,
-        }
-    }
+fn allowed_calls() -> impl TypedValueParser<Value = AllowedCalls> {
+    let words = [
+        PossibleValue::new("read").help("Tools that only read"),
+        PossibleValue::new("write").help("Those, and tools that write"),
+        PossibleValue::new("all").help("Everything"),
+    ];
+    PossibleValuesParser::new(words).try_map(|word| serde_json::from_value(json!(word)))
 }
 
 /// Revoke a token at once, in every session
@@ -143,7 +135,7 @@ impl AddToken {
             roles: self.roles,
             servers: (!self.servers.is_empty()).then_some(self.servers),
             profile: self.profile,
-            calls: self.calls.into(),
+            calls: self.calls,
             expires: self.expires,
         }
     }
