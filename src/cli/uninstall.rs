@@ -37,7 +37,7 @@ pub(super) struct UninstallCommand {
 }
 
 /// What there is to undo, and afterwards what was undone.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Uninstalled {
     dry_run: bool,
     /// Clients with mcpproxy in their file.
@@ -72,8 +72,6 @@ impl UninstallCommand {
         let meant = all_connected(&places, &reaching);
         let mut done = Uninstalled {
             dry_run: self.dry_run,
-            clients: Vec::new(),
-            put_back: Vec::new(),
             service: service::installed(),
             daemon: status.map(|status| status.pid),
             secrets: if self.purge {
@@ -83,9 +81,7 @@ impl UninstallCommand {
             },
             files: own_files(&files),
             purge: self.purge,
-            copies: Vec::new(),
-            next_steps: Vec::new(),
-            failures: Vec::new(),
+            ..Uninstalled::default()
         };
         let moved = moved_from(&places);
         done.disconnect(&places, &reaching, &meant, true);
