@@ -207,7 +207,8 @@ impl ServerRow {
 }
 
 impl ServerChange {
-    pub(super) fn of(server: ServerRow, changed: &[&str]) -> Self {
+    /// Without warnings and a number.
+    pub fn of(server: ServerRow, changed: &[&str]) -> Self {
         Self {
             server,
             changed: changed.iter().map(|&key| key.to_owned()).collect(),

@@ -72,12 +72,7 @@ impl ApproveServer {
         check_unlocked(&shown)?;
         if self.has_nothing_to_approve(&shown) {
             if out.is_json() {
-                let change = ServerChange {
-                    server: shown.server,
-                    changed: Vec::new(),
-                    warnings: Vec::new(),
-                    id: None,
-                };
+                let change = ServerChange::of(shown.server, &[]);
                 return output::json(&output::as_json(&change)?);
             }
             let why = if shown.inspected {
