@@ -10,6 +10,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::storage::set_aside;
+
 /// The last lines of a log.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LogLines {
@@ -56,7 +58,7 @@ pub fn last_lines(file: &Path, n: usize) -> io::Result<Vec<String>> {
 fn last_lines_before(file: &Path, n: usize, length: u64) -> io::Result<Vec<String>> {
     let mut lines = end_of(file, n, length)?;
     if lines.len() < n {
-        let mut older = end_of(&set_aside(file), n - lines.len(), u64::MAX)?;
+        let mut older = end_of(&set_aside(file, 1), n - lines.len(), u64::MAX)?;
         older.append(&mut lines);
         lines = older;
     }
@@ -81,12 +83,6 @@ fn end_of(file: &Path, n: usize, length: u64) -> io::Result<Vec<String>> {
     }
     let skipped = lines.len().saturating_sub(n);
     Ok(lines.into_iter().skip(skipped).map(str::to_owned).collect())
-}
-
-fn set_aside(file: &Path) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".1");
-    name.into()
 }
 
 /// What is read of the file at once.
@@ -204,7 +200,7 @@ mod tests {
         assert_eq!(read(5), [] as [String; 0]);
         fs::write(&file, "three\n\nfive\n").expect("written");
         assert_eq!(read(2), ["", "five"]);
-        fs::write(set_aside(&file), "one\ntwo\n").expect("written");
+        fs::write(set_aside(&file, 1), "one\ntwo\n").expect("written");
         assert_eq!(read(4), ["two", "three", "", "five"]);
         assert_eq!(read(9).len(), 5);
         let before = last_lines_before(&file, 2, 7).expect("readable");
