@@ -79,10 +79,6 @@ impl DoctorFinding {
 
 impl fmt::Display for DoctorSeverity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        })
+        self.serialize(f)
     }
 }
