@@ -20,7 +20,7 @@ use serde::Serialize;
 pub use self::{
     finding::{DoctorFinding, DoctorSeverity},
     new_server::{TriedServer, try_new},
-    port::{TakenPort, why_unheard},
+    port::{TakenPort, answer_to, why_unheard},
 };
 use crate::{
     clients::ClientPlaces,

@@ -28,7 +28,7 @@ const PORT: &str = "port";
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Limit: what is read of the answer.
-const LONGEST_ANSWER: u64 = 256 * 1024;
+const LONGEST_ANSWER: u64 = 4 << 20;
 
 /// How many ports after a taken one are tried.
 const NEXT_PORTS: u16 = 20;
@@ -185,16 +185,21 @@ fn free_after(taken: SocketAddr) -> Option<Listen> {
     free?.to_string().parse().ok()
 }
 
+/// What is answered at this address to a request of HTTP/1.0: head and body.
+pub async fn answer_to(request: &str, address: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    let mut answering = stream.take(LONGEST_ANSWER);
+    answering.read_to_end(&mut answer).await?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
 /// The version of the mcpproxy that answers there, if one does.
 async fn version_of(address: SocketAddr) -> Option<String> {
     let asking = async {
-        let mut stream = TcpStream::connect(address).await.ok()?;
         let request = format!("GET /health HTTP/1.0\r\nHost: {address}\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.ok()?;
-        let mut answer = Vec::new();
-        let mut answering = stream.take(LONGEST_ANSWER);
-        answering.read_to_end(&mut answer).await.ok()?;
-        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let answer = answer_to(&request, address).await.ok()?;
         let (_, body) = answer.split_once("\r\n\r\n")?;
         let health: Value = serde_json::from_str(body).ok()?;
         health.get("backends_configured")?;

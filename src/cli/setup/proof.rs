@@ -7,11 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
 use super::{
     super::{CommandFailure, Done, Output, import},
@@ -21,6 +17,7 @@ use super::{
 use crate::{
     config::Provider,
     daemon_client::DaemonClient,
+    doctor,
     gate::Standing,
     management::{Files, ServerList, ServerRow, ServerState},
     storage::in_words,
@@ -34,9 +31,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A search costs milliseconds.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-
-/// What is read of the answer.
-const LONGEST_ANSWER: u64 = 4 << 20;
 
 /// Makes the call.
 pub(super) async fn call(
@@ -99,8 +93,6 @@ pub(super) async fn call(
 
 /// A request without a session is answered as plain JSON.
 async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
-    let text = |error: std::io::Error| in_words(&error);
-    let mut stream = TcpStream::connect(address).await.map_err(text)?;
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "retrieve_tools", "arguments": { "query": "list", "limit": 1, "detail": "compact" } },
@@ -113,11 +105,8 @@ async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
         "POST /mcp HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json\r\n{token}Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    stream.write_all(request.as_bytes()).await.map_err(text)?;
-    let mut answer = Vec::new();
-    let mut answering = stream.take(LONGEST_ANSWER);
-    answering.read_to_end(&mut answer).await.map_err(text)?;
-    let answer = String::from_utf8_lossy(&answer);
+    let answer = doctor::answer_to(&request, address).await;
+    let answer = answer.map_err(|error| in_words(&error))?;
     let (head, body) = answer
         .split_once("\r\n\r\n")
         .ok_or("the answer could not be understood")?;
