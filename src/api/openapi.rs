@@ -13,12 +13,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     About, json_response,
-    routes::{Answers, Body, EVENTS, JSON, Route},
+    routes::{Answers, Body, JSON, Route},
 };
-use crate::{
-    config,
-    failure::{ErrorCode, as_step, sentence},
-};
+use crate::{config, failure::ErrorCode};
 
 /// Where it is.
 pub(super) const PATH: &str = "/api/v1/openapi.json";
@@ -119,8 +116,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     } = &route.about;
     let mut operation = json!({
         "operationId": id,
-        "summary": titled(id),
-        "description": summary,
+        "summary": summary,
         "tags": [tag(route.path)],
     });
     let mut parameters = path_parameters(route.path);
@@ -134,9 +130,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         operation["requestBody"] = request_body(body, &mut schemas.read);
     }
     let content = contents(answers, &mut schemas.written);
-    let done =
-        description_of_answers(&content, &schemas.written).unwrap_or_else(|| (*summary).to_owned());
-    operation["responses"] = responses(route.path, &done, &content, failures);
+    operation["responses"] = responses(route.path, summary, &content, failures);
     if route.path == PATH {
         operation["security"] = json!([]);
     }
@@ -166,28 +160,6 @@ fn contents(answers: &[Answers], written: &mut SchemaGenerator) -> Map<String, V
         content.insert(answer.media.to_owned(), described);
     }
     content
-}
-
-/// What an operation answers, in a sentence: the descriptions of its JSON.
-fn description_of_answers(
-    content: &Map<String, Value>,
-    written: &SchemaGenerator,
-) -> Option<String> {
-    if content.contains_key(EVENTS) {
-        return Some("A stream of events.".to_owned());
-    }
-    let schema = &content.get(JSON)?["schema"];
-    let all = schema["anyOf"].as_array();
-    let all = all.map_or(std::slice::from_ref(schema), Vec::as_slice);
-    let descriptions = all.iter().filter_map(|one| {
-        let name = one["$ref"]
-            .as_str()
-            .and_then(|path| path.rsplit('/').next());
-        let named = name.and_then(|name| written.definitions().get(name));
-        named.unwrap_or(one)["description"].as_str().map(as_step)
-    });
-    let descriptions: Vec<_> = descriptions.collect();
-    (!descriptions.is_empty()).then(|| sentence(descriptions.join(", or ")))
 }
 
 /// The responses of an operation, by status.
@@ -234,16 +206,6 @@ fn codes_by_status(failures: &[ErrorCode]) -> BTreeMap<u16, BTreeSet<&'static st
 /// The resource: what comes after `/api/v1/`.
 fn tag(path: &str) -> &str {
     path.split('/').nth(3).unwrap_or_default()
-}
-
-/// The words of an identifier, as a title.
-fn titled(id: &str) -> String {
-    let words = id.char_indices().flat_map(|(at, letter)| match at {
-        0 => vec![letter.to_ascii_uppercase()],
-        _ if letter.is_uppercase() => vec![' ', letter.to_ascii_lowercase()],
-        _ => vec![letter],
-    });
-    words.collect()
 }
 
 /// What stands in braces.

@@ -350,7 +350,7 @@ pub fn as_step(text: &str) -> String {
 }
 
 /// A hint is a sentence wherever it was written, unless it begins with a command, a name or a sign.
-pub fn sentence(text: String) -> String {
+fn sentence(text: String) -> String {
     let word = text.split([' ', ',', ':', ';']).next().unwrap_or_default();
     let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
     let mut text = match text.split_at_checked(1) {
