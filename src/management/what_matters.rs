@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::shown_finding::ShownFinding;
-use crate::{text::cut::common_ends, trust::scanner::Severity};
+use crate::{config::differing, text::cut::common_ends, trust::scanner::Severity};
 
 /// Limit: names that are given of one kind of change, and characters of each. The definition has all.
 const NAMES: usize = 20;
@@ -139,23 +139,14 @@ fn of_members(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<Definiti
         changes.push(change);
     }
     let shown = ["annotations", "inputSchema", "description"];
-    let others = differing(was, is).filter(|name| !shown.contains(name));
+    let others = differing(was, is).into_iter();
+    let others = others.filter(|name| !shown.contains(name));
     changes.extend(DefinitionChange::about(ChangeKind::Members, others));
     changes
 }
 
 fn member<'a>(of: &'a Map<String, Value>, name: &str) -> Option<&'a Map<String, Value>> {
     of.get(name)?.as_object()
-}
-
-/// The names of members that differ.
-fn differing<'a>(
-    was: &'a Map<String, Value>,
-    is: &'a Map<String, Value>,
-) -> impl Iterator<Item = &'a str> {
-    let gone = was.keys().filter(|name| !is.contains_key(*name));
-    let names = is.keys().filter(|name| was.get(*name) != is.get(*name));
-    names.chain(gone).map(String::as_str)
 }
 
 fn of_hints(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<DefinitionChange> {
@@ -180,7 +171,8 @@ fn of_hints(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<Definition
     ];
     let is_covered =
         |hint: &&str| [destructive, read_only].contains(hint) && says(was, hint) != says(is, hint);
-    let others = differing(was, is).filter(|hint| !is_covered(hint));
+    let others = differing(was, is).into_iter();
+    let others = others.filter(|hint| !is_covered(hint));
     let others = DefinitionChange::about(ChangeKind::Annotations, others);
     turns.into_iter().flatten().chain(others).collect()
 }
@@ -215,7 +207,8 @@ fn of_parameters(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<Defin
     ];
     let mut found: Vec<DefinitionChange> = found.into_iter().flatten().collect();
     let is_covered = |name: &str| name == "properties" || name == "required" && !found.is_empty();
-    if differing(was, is).any(|name| !is_covered(name)) {
+    let mut differing = differing(was, is).into_iter();
+    if differing.any(|name| !is_covered(name)) {
         found.push(DefinitionChange::of(ChangeKind::InputSchema));
     }
     found
