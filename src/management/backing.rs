@@ -13,22 +13,11 @@ use crate::{
     upstream::Status,
 };
 
-/// Whether servers run where a row is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunsServers {
-    /// A daemon runs them.
-    Yes,
-    /// There are only files.
-    No,
-}
-
 /// The facts behind the verbs, and the one way to change them.
 pub trait Backing: Send + Sync {
-    /// How many tools a server has of which no list is known: none, or nobody can tell.
-    const TOOLS_UNLISTED: Option<usize>;
-
-    /// Whether servers run.
-    const RUNNING: RunsServers;
+    /// Whether servers run. One that a daemon has not listed yet has no tools for anybody; of files alone, the list may have been deleted, or
+    /// be one of another configuration.
+    const RUNS: bool;
 
     /// The settings that count.
     fn settings(&self) -> Result<Arc<Settings>>;

@@ -44,7 +44,7 @@ impl<B: Backing> Management<B> {
             unusable: true,
             tools: listed
                 .map(|listed| listed.tools.len())
-                .or(B::TOOLS_UNLISTED),
+                .or(B::RUNS.then_some(0)),
             last_error: Some(broken.reason.clone()),
             reason: Some(broken.reason.clone()),
             next_step: Some(step),

@@ -161,9 +161,7 @@ impl Management {
 }
 
 impl Backing for OverDaemon {
-    /// The daemon asks its servers: one that it has not listed yet has no tools for anybody.
-    const TOOLS_UNLISTED: Option<usize> = Some(0);
-    const RUNNING: super::backing::RunsServers = super::backing::RunsServers::Yes;
+    const RUNS: bool = true;
 
     fn settings(&self) -> Result<Arc<Settings>> {
         Ok(self.keeper.settings())

@@ -292,9 +292,7 @@ fn unusable(error: &LoadError) -> Failure {
 }
 
 impl Backing for OverFiles {
-    /// Its list may have been deleted, or be one of another configuration.
-    const TOOLS_UNLISTED: Option<usize> = None;
-    const RUNNING: super::backing::RunsServers = super::backing::RunsServers::No;
+    const RUNS: bool = false;
 
     fn settings(&self) -> Result<Arc<Settings>> {
         let read = config::load(&self.places, &self.variables, &self.keyring);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Connections, backing::RunsServers};
+use super::Connections;
 use crate::{
     config::duration,
     gate::Standing,
@@ -45,12 +45,12 @@ spelt!(ServerState {
 });
 
 /// The state as people call it: a server that sleeps is well, and one that waits for a person has not failed.
-pub(super) fn shown_state(state: ServerState, standing: Standing, running: RunsServers) -> String {
-    let shown = match (standing, state, running) {
+pub(super) fn shown_state(state: ServerState, standing: Standing, runs: bool) -> String {
+    let shown = match (standing, state, runs) {
         (Standing::Disabled, ..) => "Disabled",
         (Standing::Quarantined, ..) => "Quarantined",
-        (_, ServerState::Disconnected, RunsServers::No) => "Not running",
-        (_, ServerState::Disconnected, RunsServers::Yes) => "Asleep",
+        (_, ServerState::Disconnected, false) => "Not running",
+        (_, ServerState::Disconnected, true) => "Asleep",
         (_, ServerState::Connecting, _) => "Starting",
         (_, ServerState::Authenticating, _) => "Needs a login",
         (_, state, _) => state.as_str(),

@@ -392,13 +392,13 @@ impl<B: Backing> Management<B> {
             name: entry.name.to_string(),
             transport: Some(entry.transport.kind()),
             state,
-            shown_state: shown_state(state, gate::standing(entry), B::RUNNING),
+            shown_state: shown_state(state, gate::standing(entry), B::RUNS),
             enabled: switches.enabled,
             quarantined: switches.quarantined,
             unusable: false,
             tools: listed
                 .map(|server| server.tools.len())
-                .or(B::TOOLS_UNLISTED),
+                .or(B::RUNS.then_some(0)),
             held: held.as_ref().map(|(held, _, _)| *held),
             held_tools: held.map_or(0, |(_, tools, _)| tools),
             left_out,
