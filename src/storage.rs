@@ -16,7 +16,7 @@ pub use atomic::{
     write_despite_full_disk,
 };
 pub use rotation::{rotate, set_aside};
-pub use words::{disk_remedy, disk_step, in_words, nearest};
+pub use words::{DiskFault, disk_remedy, disk_step, in_words, nearest};
 
 /// Makes what these options create a file that only its owner can read (0600).
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {

@@ -9,7 +9,7 @@ use super::{pretty_json, typed::as_typed};
 use crate::{
     daemon_client::DaemonError,
     failure::{ErrorCode, Failure, as_step},
-    storage::in_words,
+    storage::{DiskFault, in_words},
 };
 
 /// The outcome of a command that failed.
@@ -191,6 +191,12 @@ impl From<DaemonError> for CommandFailure {
                 Self::failed(what).next(ONE_VERSION)
             }
         }
+    }
+}
+
+impl From<DiskFault> for CommandFailure {
+    fn from(fault: DiskFault) -> Self {
+        Self::failed(fault.to_string()).next(fault.step())
     }
 }
 

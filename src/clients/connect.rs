@@ -12,7 +12,6 @@ use super::{
 use crate::{
     config::Settings,
     failure::{ErrorCode, Failure, Result},
-    storage,
     text::{ServerName, names},
 };
 
@@ -385,7 +384,7 @@ pub(super) fn step_after(error: &ReplaceError) -> String {
             let file = file.display();
             format!("`chmod u+w {file}`, or change it where it is generated")
         }
-        ReplaceError::Io { file, reason, .. } => storage::disk_step(file, reason),
+        ReplaceError::Disk(fault) => fault.step(),
     }
 }
 

@@ -7,7 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{storage, storage::private, text::moment};
+use crate::{
+    storage::{DiskFault, private},
+    text::moment,
+};
 
 /// Why a file was not replaced. It is then as it was.
 #[derive(Debug, thiserror::Error)]
@@ -19,15 +22,8 @@ pub(super) enum ReplaceError {
     #[error("{} is read-only", .0.display())]
     ReadOnly(PathBuf),
     /// The disk said no.
-    #[error("failed to {doing} {}: {}", file.display(), storage::in_words(reason))]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// With which file.
-        file: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
+    #[error(transparent)]
+    Disk(#[from] DiskFault),
 }
 
 impl ReplaceError {
@@ -36,7 +32,7 @@ impl ReplaceError {
         match self {
             Self::ChangedMeanwhile(_) => "it was changed in the meantime".to_owned(),
             Self::ReadOnly(_) => "it is read-only".to_owned(),
-            Self::Io { .. } => self.to_string(),
+            Self::Disk(fault) => fault.to_string(),
         }
     }
 }
@@ -228,12 +224,8 @@ fn write_new(path: &Path, like: &Path, text: &str) -> io::Result<()> {
 }
 
 pub(super) fn failed(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> ReplaceError {
-    let file = file.to_owned();
-    move |reason| ReplaceError::Io {
-        doing,
-        file,
-        reason,
-    }
+    let failed = DiskFault::of(doing, file);
+    move |reason| failed(reason).into()
 }
 
 #[cfg(all(test, unix))]

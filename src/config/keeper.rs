@@ -25,6 +25,7 @@ use super::{
     source::Source,
     watching::Watching,
 };
+use crate::storage::DiskFault;
 
 /// A handle on the settings in force. Cheap to clone.
 #[derive(Clone)]
@@ -246,11 +247,7 @@ impl Keeper {
     ) -> Result<bool, WriteError> {
         let history = self.history.clone();
         let file = self.file.to_path_buf();
-        let ended = |error| WriteError::Io {
-            doing: "write",
-            file: self.file.to_path_buf(),
-            reason: io::Error::other(error),
-        };
+        let ended = |error| DiskFault::of("write", &self.file)(io::Error::other(error));
         let turn = self.writing.lock().await;
         let blank = self.file_status.borrow().blank;
         let writing = move || rewrite(&file, blank, &history, &by, &change);

@@ -14,7 +14,7 @@ use super::{
     process_environment, read_text,
     replace::{Replaced, neighbour, owner_of, replace},
 };
-use crate::storage::{self, belongs_as, create_private_dir, private, too_large};
+use crate::storage::{self, DiskFault, belongs_as, create_private_dir, private, too_large};
 
 /// Why the file was not written. It is then as it was.
 #[derive(Debug, thiserror::Error)]
@@ -32,15 +32,8 @@ pub enum WriteError {
     #[error("another program is changing the configuration {}", .0.display())]
     Contested(PathBuf),
     /// The disk said no.
-    #[error("failed to {doing} {}: {}", file.display(), storage::in_words(reason))]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// With which file.
-        file: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
+    #[error(transparent)]
+    Disk(#[from] DiskFault),
 }
 
 /// Edits take milliseconds, so whoever holds the lock for longer, and writes nothing, hangs.
@@ -128,12 +121,8 @@ pub fn rewrite(
 }
 
 fn failed(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> WriteError {
-    let file = file.to_owned();
-    move |reason| WriteError::Io {
-        doing,
-        file,
-        reason,
-    }
+    let failed = DiskFault::of(doing, file);
+    move |reason| failed(reason).into()
 }
 
 /// Takes the lock; it is let go with the returned file, also when the process dies.

@@ -24,6 +24,7 @@ use crate::{
     gate,
     keyring::{self, Keyring},
     process,
+    storage::DiskFault,
     text::names::ServerName,
     trust::approvals::{self, ApprovalStep, Lock},
 };
@@ -413,11 +414,10 @@ impl Backing for OverFiles {
         let written = tokio::task::spawn_blocking(writing).await;
         match written {
             Ok(written) => written.map(drop),
-            Err(ended) => Err(WriteError::Io {
-                doing: "write",
-                file: self.places.config_file.clone(),
-                reason: io::Error::other(ended),
-            }),
+            Err(ended) => {
+                let failed = DiskFault::of("write", &self.places.config_file);
+                Err(failed(io::Error::other(ended)).into())
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     activity::OperatorChange,
     config::{Change, ChangeOf, EditError, NotUndone, WriteError, edit_all},
     failure::{ErrorCode, Failure, NextStep, Result},
-    process, storage,
+    process,
     text::names::{BadServerName, as_argument},
 };
 
@@ -147,10 +147,10 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             ErrorCode::ConfigUnusable,
             "Check that mcpproxy can write to the file and its folder, then try again.",
         ),
-        WriteError::Io { file, reason, .. } => Failure::new(
+        WriteError::Disk(fault) => Failure::new(
             ErrorCode::ConfigUnusable,
             format!("nothing was changed: {error}"),
-            storage::disk_step(file, reason),
+            fault.step(),
         ),
     }
 }

@@ -2,10 +2,40 @@
 
 #[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 #[cfg(unix)]
 use rustix::fs::{Access, access};
+
+/// What the disk refused.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to {doing} {}: {}", file.display(), in_words(reason))]
+pub struct DiskFault {
+    doing: &'static str,
+    file: PathBuf,
+    /// What the system said.
+    reason: io::Error,
+}
+
+impl DiskFault {
+    /// The fault of doing something with a file.
+    pub fn of(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> Self {
+        let file = file.to_owned();
+        move |reason| Self {
+            doing,
+            file,
+            reason,
+        }
+    }
+
+    /// The next step.
+    pub fn step(&self) -> String {
+        disk_step(&self.file, &self.reason)
+    }
+}
 
 /// The next step where the disk failed with this path.
 pub fn disk_step(path: &Path, error: &io::Error) -> String {

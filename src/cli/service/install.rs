@@ -15,7 +15,7 @@ use crate::{
     config,
     daemon_client::DaemonClient,
     management::Files,
-    storage,
+    storage::{self, DiskFault},
 };
 
 /// Run the daemon now and at every login
@@ -101,14 +101,8 @@ impl InstallService {
         }
         if file.kind == ServiceKind::Launchd {
             let folder = Path::new(&definition.log_folder);
-            storage::create_private_subfolder(folder).map_err(|error| {
-                let what = format!(
-                    "failed to make the folder {}: {}",
-                    folder.display(),
-                    storage::in_words(&error)
-                );
-                CommandFailure::failed(what).next(storage::disk_step(folder, &error))
-            })?;
+            let made = storage::create_private_subfolder(folder);
+            made.map_err(DiskFault::of("make the folder", folder))?;
         }
         let mut report = InstallReport {
             file: path,
@@ -227,7 +221,7 @@ fn write(file: &ServiceFile, text: &str) -> Done {
     let folder = file.path.parent().unwrap_or(Path::new("/"));
     let written = fs::create_dir_all(folder)
         .and_then(|()| storage::write_atomically(&file.path, text.as_bytes()));
-    written.map_err(|error| file.failed("write", &error))
+    Ok(written.map_err(DiskFault::of("write", &file.path))?)
 }
 
 fn dry_run(kind: ServiceKind, path: &str, text: &str, start: StartNow, out: Output) -> Done {

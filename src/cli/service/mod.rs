@@ -28,7 +28,7 @@ pub(super) use self::{
 };
 use super::{CommandFailure, Done, Location, Output};
 
-use crate::storage;
+use crate::storage::DiskFault;
 
 /// Run the daemon at every login
 #[derive(Debug, Subcommand)]
@@ -115,7 +115,7 @@ impl ServiceFile {
             }
             Ok(_) => Ok(Found::Foreign),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Found::Nothing),
-            Err(error) => Err(self.failed("read", &error)),
+            Err(error) => Err(DiskFault::of("read", &self.path)(error).into()),
         }
     }
 
@@ -125,15 +125,6 @@ impl ServiceFile {
             ServiceKind::Systemd => systemd::unit(definition),
             ServiceKind::Launchd => launchd::agent(definition),
         }
-    }
-
-    fn failed(&self, doing: &str, error: &std::io::Error) -> CommandFailure {
-        let what = format!(
-            "failed to {doing} {}: {}",
-            self.path.display(),
-            storage::in_words(error)
-        );
-        CommandFailure::failed(what).next(storage::disk_step(&self.path, error))
     }
 
     fn foreign(&self) -> CommandFailure {

@@ -9,7 +9,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Found, ServiceChoice, ServiceFile, ServiceKind, ServiceState, Step, systemd};
-use crate::cli::{CommandFailure, Done, Location, Output, connection, output};
+use crate::{
+    cli::{CommandFailure, Done, Location, Output, connection, output},
+    storage::DiskFault,
+};
 
 /// Stop the service and remove the files that `install` wrote
 ///
@@ -95,7 +98,7 @@ async fn remove(file: &ServiceFile) -> Done<UninstallReport> {
                 .next(format!("{} was left unchanged; try again", report.file)));
         }
     }
-    fs::remove_file(&file.path).map_err(|error| file.failed("remove", &error))?;
+    fs::remove_file(&file.path).map_err(DiskFault::of("remove", &file.path))?;
     report.removed = true;
     if file.kind == ServiceKind::Systemd {
         remove_link(&file.path);
