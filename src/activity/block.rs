@@ -28,7 +28,7 @@ pub(super) struct NewRecord {
 }
 
 /// How long the JSON of most records is without arguments and result, in bytes.
-pub(super) const USUAL: usize = 512;
+const USUAL: usize = 512;
 
 impl NewRecord {
     /// One of this JSON, which says that it is of this run.

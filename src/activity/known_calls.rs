@@ -225,7 +225,7 @@ mod tests {
             for call in calls {
                 let moment = CallMoment { millis: 5, outcome: call.end.outcome(), run: 3 };
                 let kind = known.tally(&maker, &call, moment).expect("it ended with a result");
-                let new = kind.record(&maker, &call, moment).expect("it ended with a result");
+                let new = kind.record(&maker, &call, moment.millis).expect("it ended with a result");
                 let read: ActivityRecord = serde_json::from_slice(&new.json).expect("a record");
                 let event = ActivityEvent {
                     time: std::time::SystemTime::UNIX_EPOCH,
@@ -260,7 +260,7 @@ mod tests {
                     .tally(&maker, &call, moment)
                     .expect("it ended with a result");
                 let new = kind
-                    .record(&maker, &call, moment)
+                    .record(&maker, &call, moment.millis)
                     .expect("it ended with a result");
                 let read: ActivityRecord = serde_json::from_slice(&new.json).expect("a record");
                 assert_eq!(read.caller.as_deref(), Some(caller));

@@ -125,40 +125,9 @@ pub struct ActivityRecord {
     pub masked: Option<u64>,
 }
 
-/// What stands before the number of a call.
-pub(super) const CALL: u8 = b'c';
-
-/// What of a call no other call has, but for its end.
-pub(super) struct OwnPart {
-    pub(super) call: u64,
-    pub(super) parent: Option<u64>,
-    pub(super) data_sensitivity: Option<String>,
-    pub(super) reason: Option<String>,
-    pub(super) duration_us: Option<u64>,
-    pub(super) request_bytes: Option<u64>,
-    pub(super) spent: Option<TimeSpent>,
-    pub(super) arguments: Option<Raw>,
-    /// How often something was masked in them.
-    pub(super) masked: u64,
-}
-
-impl OwnPart {
-    fn put_into(self, record: &mut ActivityRecord) {
-        record.call = Some(shown_call(self.call));
-        record.parent = self.parent.map(shown_call);
-        record.data_sensitivity = self.data_sensitivity;
-        record.reason = self.reason;
-        record.duration_us = self.duration_us;
-        record.request_bytes = self.request_bytes;
-        record.spent = self.spent;
-        record.arguments = self.arguments;
-        record.add_masked(self.masked);
-    }
-}
-
 /// The number of a call as it is shown.
 pub(super) fn shown_call(id: u64) -> String {
-    format!("{}{id}", char::from(CALL))
+    format!("c{id}")
 }
 
 /// The member of an answer of ours that repeats the arguments of the call.
@@ -229,9 +198,7 @@ impl RecordMaker<'_> {
 
     fn of_call(&self, call: &SeenCall) -> ActivityRecord {
         let mut record = self.shared_part(call);
-        record.gate = call.course.decision().map(GateDecision::recorded);
-        self.own_part(call).put_into(&mut record);
-        self.put_end(&mut record, call);
+        self.put_own_part(&mut record, call);
         record
     }
 
@@ -259,28 +226,26 @@ impl RecordMaker<'_> {
         record
     }
 
-    /// What only the record of this call has, but for its end.
-    pub(super) fn own_part(&self, call: &SeenCall) -> OwnPart {
-        let redaction = self.redaction;
+    /// What only the record of this call has.
+    pub(super) fn put_own_part(&self, record: &mut ActivityRecord, call: &SeenCall) {
         let intent = call.intent.as_ref();
         let sensitivity = intent.and_then(|intent| intent.data_sensitivity.as_deref());
         let reason = intent.and_then(|intent| intent.reason.as_deref());
-        let arguments = self.arguments(&call.body);
         let sent = match &call.body {
             SeenBody::Nothing => None,
             SeenBody::Params(raw) | SeenBody::Arguments(raw) => Some(raw),
         };
-        OwnPart {
-            masked: masked_in(sent, arguments.as_ref()),
-            call: call.id,
-            parent: call.parent,
-            data_sensitivity: sensitivity.map(|text| redaction.name(text)),
-            reason: reason.map(|text| redaction.sentence(text)),
-            duration_us: call.micros(),
-            request_bytes: u64::try_from(call.request_bytes).ok(),
-            spent: call.course.spent(call.ended),
-            arguments,
-        }
+        record.call = Some(shown_call(call.id));
+        record.parent = call.parent.map(shown_call);
+        record.data_sensitivity = sensitivity.map(|text| self.redaction.name(text));
+        record.reason = reason.map(|text| self.redaction.sentence(text));
+        record.duration_us = call.micros();
+        record.request_bytes = u64::try_from(call.request_bytes).ok();
+        record.gate = call.course.decision().map(GateDecision::recorded);
+        record.spent = call.course.spent(call.ended);
+        record.arguments = self.arguments(&call.body);
+        record.add_masked(masked_in(sent, record.arguments.as_ref()));
+        self.put_end(record, call);
     }
 
     fn put_end(&self, record: &mut ActivityRecord, call: &SeenCall) {
@@ -353,12 +318,12 @@ impl RecordMaker<'_> {
     }
 
     /// A result, as far as it is kept.
-    pub(super) fn result(&self, kept: Option<&Raw>) -> Option<Raw> {
+    fn result(&self, kept: Option<&Raw>) -> Option<Raw> {
         kept.and_then(|raw| self.redaction.value(raw, self.settings.results))
     }
 
     /// The text of a tool error, and how often something was masked in it.
-    pub(super) fn complaint(&self, call: &SeenCall) -> Option<(String, u64)> {
+    fn complaint(&self, call: &SeenCall) -> Option<(String, u64)> {
         let CallEnd::Result { kept, .. } = &call.end else {
             return None;
         };
@@ -481,7 +446,7 @@ impl RecordMaker<'_> {
     }
 }
 
-pub(super) fn masked_in(before: Option<&Raw>, kept: Option<&Raw>) -> u64 {
+fn masked_in(before: Option<&Raw>, kept: Option<&Raw>) -> u64 {
     match (before, kept) {
         (Some(before), Some(kept)) => masked(before.as_bytes(), kept.as_bytes()),
         _ => 0,

@@ -58,7 +58,7 @@ impl RecordWriter {
                 self.lines
                     .write_call(shared, call, (millis, moment.outcome));
                 if self.settings.activity.is_wanted() {
-                    let new = kind.record(&maker, call, moment);
+                    let new = kind.record(&maker, call, millis);
                     self.keep_json(new);
                 }
             }
