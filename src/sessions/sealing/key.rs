@@ -12,7 +12,7 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 
-use super::{ALGORITHM, SealedFor, Sealer};
+use super::{ALGORITHM, LABEL, Sealer};
 use crate::{storage, text::secret::Secret};
 
 /// The name of the file with the key of session ids, in the data folder.
@@ -43,12 +43,12 @@ impl SealingKey {
         Self(salt.extract(secret.reveal().as_bytes()))
     }
 
-    /// What seals for this purpose.
-    pub fn sealer(&self, purpose: SealedFor) -> Sealer {
-        let label = [purpose.label()];
+    /// What seals with it.
+    pub fn sealer(&self) -> Sealer {
+        let label = [LABEL];
         let key = self.0.expand(&label, ALGORITHM);
         let key = key.expect("the length of a key is one that HKDF gives");
-        Sealer::new(UnboundKey::from(key), purpose)
+        Sealer::new(UnboundKey::from(key))
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let sealer = || {
             let kept = KeptKey::of_folder(folder.path(), KEY_FILE).expect("a folder of ours");
-            kept.key().sealer(SealedFor::SessionId)
+            kept.key().sealer()
         };
         let text = sealer().seal(b"x", &[]).expect("there are random bytes");
         assert!(sealer().open(&text, &[]).is_some(), "the same key");

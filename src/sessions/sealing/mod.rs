@@ -17,44 +17,26 @@ pub use self::{
     session_id::{Agreement, Bound, MAX_SESSION_ID, SessionIds},
 };
 
-/// What a text is sealed for. One that was sealed for something else does not open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SealedFor {
-    /// To be the id of a session.
-    SessionId,
-}
+/// What texts are sealed for: to be ids of sessions. Goes into the key, and with its number into what is authenticated: a later format gets
+/// another number.
+const LABEL: &[u8] = b"mcpproxy session id 1";
 
-impl SealedFor {
-    /// Goes into the key, and with its number into what is authenticated: a later format gets another number.
-    fn label(self) -> &'static [u8] {
-        match self {
-            Self::SessionId => b"mcpproxy session id 1",
-        }
-    }
+/// What a sealed text begins with.
+const FIRST: char = '1';
 
-    /// What a sealed text begins with.
-    fn first(self) -> char {
-        match self {
-            Self::SessionId => '1',
-        }
-    }
-}
-
-/// Seals and opens texts of one purpose. Cheap to clone.
+/// Seals and opens texts. Cheap to clone.
 ///
 /// Nonces are random. After 2^32 texts of one key the odds that two have the same nonce are one in 2^33.
 #[derive(Clone)]
 pub struct Sealer {
     key: Arc<LessSafeKey>,
-    purpose: SealedFor,
     random: SystemRandom,
 }
 
 impl Sealer {
-    fn new(key: UnboundKey, purpose: SealedFor) -> Self {
+    fn new(key: UnboundKey) -> Self {
         Self {
             key: Arc::new(LessSafeKey::new(key)),
-            purpose,
             random: SystemRandom::new(),
         }
     }
@@ -64,37 +46,37 @@ impl Sealer {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).ok()?;
         let mut sealed = content.to_vec();
-        let aad = Aad::from(self.authenticated(bound));
+        let aad = Aad::from(authenticated(bound));
         let nonce_of_key = Nonce::assume_unique_for_key(nonce);
         let key = &self.key;
         key.seal_in_place_append_tag(nonce_of_key, aad, &mut sealed)
             .ok()?;
-        let mut text = String::from(self.purpose.first());
+        let mut text = String::from(FIRST);
         BASE64_URL_SAFE_NO_PAD.encode_string([&nonce[..], &sealed].concat(), &mut text);
         Some(text)
     }
 
-    /// Opens a text. `None` if it was not sealed with this key for this purpose and for exactly this.
+    /// Opens a text. `None` if it was not sealed with this key and for exactly this.
     pub fn open(&self, text: &str, bound: &[&str]) -> Option<Vec<u8>> {
-        let encoded = text.strip_prefix(self.purpose.first())?;
+        let encoded = text.strip_prefix(FIRST)?;
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(encoded).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
         let mut sealed = sealed.to_vec();
-        let aad = Aad::from(self.authenticated(bound));
+        let aad = Aad::from(authenticated(bound));
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let opened = self.key.open_in_place(nonce, aad, &mut sealed).ok()?;
         Some(opened.to_vec())
     }
+}
 
-    /// The purpose and what the text is bound to, so that no two lists read the same.
-    fn authenticated(&self, bound: &[&str]) -> Vec<u8> {
-        let mut all = self.purpose.label().to_vec();
-        for text in bound {
-            all.extend_from_slice(&text.len().to_be_bytes());
-            all.extend_from_slice(text.as_bytes());
-        }
-        all
+/// What texts are sealed for and what this one is bound to, so that no two lists read the same.
+fn authenticated(bound: &[&str]) -> Vec<u8> {
+    let mut all = LABEL.to_vec();
+    for text in bound {
+        all.extend_from_slice(&text.len().to_be_bytes());
+        all.extend_from_slice(text.as_bytes());
     }
+    all
 }
 
 /// The algorithm of every seal.
@@ -106,7 +88,7 @@ mod tests {
     use crate::text::secret::Secret;
 
     fn sealer(key: &str) -> Sealer {
-        SealingKey::of(&Secret::new(key)).sealer(SealedFor::SessionId)
+        SealingKey::of(&Secret::new(key)).sealer()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::{SealedFor, Sealer, SealingKey};
+use super::{Sealer, SealingKey};
 use crate::wire::{Raw, Revision};
 
 /// Limit: bytes of a session id. Balancers take headers of 4 KiB as a rule, and what is sealed is bounded to fit.
@@ -48,7 +48,7 @@ pub struct SessionIds(Sealer);
 impl SessionIds {
     /// Ids under this key.
     pub fn new(key: &SealingKey) -> Self {
-        Self(key.sealer(SealedFor::SessionId))
+        Self(key.sealer())
     }
 
     /// An id; `None` if the system has no random bytes to give.
