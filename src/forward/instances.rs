@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::{BoxFuture, FutureExt};
 
 use super::{
-    label,
+    Forwarder, label,
     questions::{answer_or_refusal, incapable},
     request::EndpointKind,
 };
@@ -14,6 +14,7 @@ use crate::{
     call_context::{CallContext, ClientIdentity, ClientSender, ClientSession},
     config::Root,
     failure::{ErrorCode, Failure, Result},
+    gate::Admitted,
     text::names::ServerName,
     upstream::{
         ClientKey, ClientReach, InstanceScope, InstanceUser, OtherEra, ReachableClient, Sharing,
@@ -62,26 +63,115 @@ pub(super) async fn choose(
     }
 }
 
-/// Where a client subscribes. A stream without a session is another connection than the calls of its client: it needs no instance of its
-/// own where one of those has one.
-pub(super) async fn follow(
-    upstreams: &Upstreams,
-    context: &CallContext,
-    server: &ServerName,
-    endpoint: EndpointKind,
-) -> Result<Upstream> {
-    let kin = match upstreams.named(server)?.sharing() {
-        Sharing::Unable if !needs_own(context) => None,
-        Sharing::Unable | Sharing::Nobody => {
-            let seat = context.seat();
-            let own = upstreams.of_user(server, seat.user());
-            own.or_else(|| upstreams.of_kin(server, &seat.client))
+impl Forwarder {
+    /// The instance of a server that an admitted subscription goes to. A stream without a session is another connection than the calls of
+    /// its client: it needs no instance of its own where one of those has one.
+    pub async fn upstream(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+        endpoint: EndpointKind,
+    ) -> Result<Upstream> {
+        let (upstreams, server) = (&self.upstreams, admitted.server());
+        let kin = match upstreams.named(server)?.sharing() {
+            Sharing::Unable if !needs_own(context) => None,
+            Sharing::Unable | Sharing::Nobody => {
+                let seat = context.seat();
+                let own = upstreams.of_user(server, seat.user());
+                own.or_else(|| upstreams.of_kin(server, &seat.client))
+            }
+            Sharing::All | Sharing::Workspace => None,
+        };
+        match kin {
+            Some(kin) => Ok(kin),
+            None => choose(upstreams, context, server, endpoint).await,
         }
-        Sharing::All | Sharing::Workspace => None,
-    };
-    match kin {
-        Some(kin) => Ok(kin),
-        None => choose(upstreams, context, server, endpoint).await,
+    }
+
+    /// Connects the instance that a client's requests at the endpoint of a server go to, where what that lists is not what everybody
+    /// sees.
+    pub async fn meet(&self, context: &CallContext, server: &ServerName) {
+        let upstreams = &self.upstreams;
+        let Ok(base) = upstreams.named(server) else {
+            return;
+        };
+        let is_of_other_era = shakes_hands(context) && base.other_era() != OtherEra::None;
+        let is_opening = context.session.is_none() && shakes_hands(context);
+        let chosen = if is_opening {
+            // Whose session it will be is not known yet.
+            if is_of_other_era {
+                of_legacy_clients(upstreams, &base).await
+            } else {
+                None
+            }
+        } else if is_of_other_era || base.sharing() == Sharing::Unable {
+            let endpoint = EndpointKind::OneServer;
+            choose(upstreams, context, server, endpoint).await.ok()
+        } else {
+            // Others are started by their first call.
+            None
+        };
+        // What is wrong with it the first call says, too: until then the lists for everybody are shown.
+        if let Some(upstream) = &chosen
+            && !upstream.status().settled
+            && let Err(failure) = upstream.wake().await
+        {
+            tracing::debug!(%server, %failure, "the server's lists for one client are unknown");
+        }
+        chosen.unwrap_or(base).read_announced().await;
+    }
+
+    /// The same, without waiting, of all servers that list less to a client that cannot answer, or something else to one that shakes
+    /// hands.
+    pub async fn meet_soon(&self, context: &CallContext) {
+        let upstreams = &self.upstreams;
+        for base in upstreams.all() {
+            if shakes_hands(context)
+                && base.other_era() != OtherEra::None
+                && let Ok(legacy) = upstreams.for_legacy(&base).await
+                && !legacy.status().settled
+            {
+                legacy.connect_soon();
+            }
+            if context.caller.seat().is_some()
+                && !needs_own(context)
+                && base.sharing() == Sharing::Unable
+                && upstreams.of_unable(base.name()).is_none()
+                && let Ok(upstream) = upstreams.for_unable(&base).await
+            {
+                upstream.connect_soon();
+            }
+        }
+    }
+
+    /// The instance that a client uses already, if it uses one.
+    pub fn upstream_in_use(
+        &self,
+        session: Option<&ClientSession>,
+        server: &ServerName,
+    ) -> Option<Upstream> {
+        let upstreams = &self.upstreams;
+        let base = upstreams.get(server.as_str())?;
+        let own = || upstreams.of_user(server, &of_session(session?));
+        match base.sharing() {
+            Sharing::All => Some(base),
+            Sharing::Unable => own().or_else(|| upstreams.of_unable(server)),
+            Sharing::Nobody => own(),
+            Sharing::Workspace => own().or(Some(base)),
+        }
+    }
+
+    /// The instances that a client has to itself.
+    pub fn own_upstreams(&self, session: &ClientSession) -> Vec<Upstream> {
+        let mut all = self.upstreams.all_of_user(&of_session(session));
+        all.retain(Upstream::asks_its_client);
+        all
+    }
+
+    /// The client has other roots: where its workspace decides, its instance is chosen anew.
+    pub async fn roots_changed(&self, session: &ClientSession) {
+        session.forget_roots();
+        self.upstreams.moved(of_session(session).client).await;
     }
 }
 
@@ -100,62 +190,6 @@ async fn of_legacy_clients(upstreams: &Upstreams, base: &Upstream) -> Option<Ups
         let _ = tokio::time::timeout(OTHER_ERA, legacy.wake()).await;
     }
     (base.other_era() == OtherEra::Open).then_some(legacy)
-}
-
-/// Connects what the client's requests to a server would go to, where that lists what not everybody sees.
-pub(super) async fn meet(
-    upstreams: &Upstreams,
-    context: &CallContext,
-    server: &ServerName,
-    endpoint: EndpointKind,
-) {
-    let Ok(base) = upstreams.named(server) else {
-        return;
-    };
-    let is_of_other_era = shakes_hands(context) && base.other_era() != OtherEra::None;
-    let is_opening = context.session.is_none() && shakes_hands(context);
-    let chosen = if is_opening {
-        // Whose session it will be is not known yet.
-        if is_of_other_era {
-            of_legacy_clients(upstreams, &base).await
-        } else {
-            None
-        }
-    } else if is_of_other_era || base.sharing() == Sharing::Unable {
-        choose(upstreams, context, server, endpoint).await.ok()
-    } else {
-        // Others are started by their first call.
-        None
-    };
-    // What is wrong with it the first call says, too: until then the lists for everybody are shown.
-    if let Some(upstream) = &chosen
-        && !upstream.status().settled
-        && let Err(failure) = upstream.wake().await
-    {
-        tracing::debug!(%server, %failure, "the server's lists for one client are unknown");
-    }
-    chosen.unwrap_or(base).read_announced().await;
-}
-
-/// The same, without waiting, of all servers that list less to a client that cannot answer, or something else to one that shakes hands.
-pub(super) async fn meet_soon(upstreams: &Upstreams, context: &CallContext) {
-    for base in upstreams.all() {
-        if shakes_hands(context)
-            && base.other_era() != OtherEra::None
-            && let Ok(legacy) = upstreams.for_legacy(&base).await
-            && !legacy.status().settled
-        {
-            legacy.connect_soon();
-        }
-        if context.caller.seat().is_some()
-            && !needs_own(context)
-            && base.sharing() == Sharing::Unable
-            && upstreams.of_unable(base.name()).is_none()
-            && let Ok(upstream) = upstreams.for_unable(&base).await
-        {
-            upstream.connect_soon();
-        }
-    }
 }
 
 /// Whether a client has an instance of an asking server to itself.
@@ -253,35 +287,6 @@ async fn bind(session: Option<&ClientSession>, server: &ServerName) -> Result {
         }
         _ => Ok(()),
     }
-}
-
-/// The instance that a client uses already, if it uses one.
-pub(super) fn in_use(
-    upstreams: &Upstreams,
-    session: Option<&ClientSession>,
-    server: &ServerName,
-) -> Option<Upstream> {
-    let base = upstreams.get(server.as_str())?;
-    let own = || upstreams.of_user(server, &of_session(session?));
-    match base.sharing() {
-        Sharing::All => Some(base),
-        Sharing::Unable => own().or_else(|| upstreams.of_unable(server)),
-        Sharing::Nobody => own(),
-        Sharing::Workspace => own().or(Some(base)),
-    }
-}
-
-/// The instances that a client has to itself.
-pub(super) fn own_of(upstreams: &Upstreams, session: &ClientSession) -> Vec<Upstream> {
-    let mut all = upstreams.all_of_user(&of_session(session));
-    all.retain(Upstream::asks_its_client);
-    all
-}
-
-/// The client has other roots: where its workspace decides, its instance is chosen anew.
-pub(super) async fn roots_changed(upstreams: &Upstreams, session: &ClientSession) {
-    session.forget_roots();
-    upstreams.moved(of_session(session).client).await;
 }
 
 /// The roots that a client names, requested once. A client without an open stream gets the request again the next time.

@@ -27,11 +27,10 @@ pub use self::{
     request::{EndpointKind, ForwardRequest, RequestError},
 };
 use crate::{
-    call_context::{CallContext, ClientSession},
+    call_context::CallContext,
     failure::Result,
     gate::Admitted,
-    text::names::ServerName,
-    upstream::{Upstream, Upstreams},
+    upstream::Upstreams,
     wire::{Outcome, Raw},
 };
 
@@ -93,45 +92,5 @@ impl Forwarder {
     /// Gives up parked calls whose clients do not come back in time, for ever.
     pub async fn forget_expired(&self) {
         self.parked.forget_expired().await;
-    }
-
-    /// The instance of a server that an admitted subscription goes to.
-    pub async fn upstream(
-        &self,
-        context: &CallContext,
-        admitted: &Admitted,
-        endpoint: EndpointKind,
-    ) -> Result<Upstream> {
-        instances::follow(&self.upstreams, context, admitted.server(), endpoint).await
-    }
-
-    /// Connects the instance that a client's requests to a server go to, where what that lists is not what everybody sees.
-    pub async fn meet(&self, context: &CallContext, server: &ServerName, endpoint: EndpointKind) {
-        instances::meet(&self.upstreams, context, server, endpoint).await;
-    }
-
-    /// The same, without waiting, of all servers that list less to a client that cannot answer, or something else to one that shakes
-    /// hands.
-    pub async fn meet_soon(&self, context: &CallContext) {
-        instances::meet_soon(&self.upstreams, context).await;
-    }
-
-    /// The instance that a client uses already, if it uses one.
-    pub fn upstream_in_use(
-        &self,
-        session: Option<&ClientSession>,
-        server: &ServerName,
-    ) -> Option<Upstream> {
-        instances::in_use(&self.upstreams, session, server)
-    }
-
-    /// The instances that a client has to itself.
-    pub fn own_upstreams(&self, session: &ClientSession) -> Vec<Upstream> {
-        instances::own_of(&self.upstreams, session)
-    }
-
-    /// The client has other roots now: where its workspace decides, its instance is chosen anew.
-    pub async fn roots_changed(&self, session: &ClientSession) {
-        instances::roots_changed(&self.upstreams, session).await;
     }
 }

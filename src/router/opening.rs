@@ -11,7 +11,6 @@ use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity},
     failure::{Result, shown_failure},
-    forward::EndpointKind,
     text::names::ServerName,
     wire::{Edit, Raw, Revision, RpcError, Target, bridge, method, presentation, splice},
 };
@@ -106,10 +105,7 @@ impl Router {
         let lists = Target::method_alone(method::TOOLS_LIST);
         let decided = self.0.gate.decide(&context.caller, server.as_str(), &lists);
         if decided.is_ok() {
-            let forwarder = &self.0.forwarder;
-            forwarder
-                .meet(context, server, EndpointKind::OneServer)
-                .await;
+            self.0.forwarder.meet(context, server).await;
         }
     }
 
