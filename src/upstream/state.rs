@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 /// Where an upstream stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum State {
     /// Not connected; the next call, or an operator, connects it.
+    #[default]
     Asleep,
     /// Being started or dialled. `failures` counts those in a row before this attempt.
     Connecting {

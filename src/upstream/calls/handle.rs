@@ -145,7 +145,7 @@ pub enum OtherEra {
 }
 
 /// Where an upstream stands.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Status {
     /// Its state.
     pub state: State,
@@ -164,18 +164,6 @@ pub struct Status {
 }
 
 impl Status {
-    pub(in crate::upstream) fn new() -> Self {
-        Self {
-            state: State::Asleep,
-            begun: false,
-            settled: false,
-            last_error: None,
-            next_attempt: None,
-            unrecorded_failures: 0,
-            first_start: None,
-        }
-    }
-
     /// Whether it is not connected because that came to nothing; also while it is tried again.
     pub fn is_failing(&self) -> bool {
         matches!(

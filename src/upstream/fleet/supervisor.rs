@@ -32,7 +32,7 @@ use crate::{
     telemetry::log_throttle::LogThrottle,
     text::ServerName,
     upstream::{
-        ConnectContext, InstanceScope, LogSubscriptions, Status, Upstream,
+        ConnectContext, InstanceScope, LogSubscriptions, Upstream,
         calls::{
             client_streams::ClientStreams,
             followed::{AllSubscriptions, Followed},
@@ -369,7 +369,7 @@ impl Supervisor {
             settings: self.settings.clone(),
             gate: self.gate.clone(),
             commands,
-            status: watch::Sender::new(Status::new()),
+            status: watch::Sender::default(),
             live: ArcSwapOption::empty(),
             usage: start.usage,
             slots: Arc::default(),
@@ -400,7 +400,7 @@ impl Supervisor {
             login_changes: shared.login.as_ref().map(|login| login.status()),
             inbox,
             stop: stop.clone(),
-            life: Life::new(),
+            life: Life::default(),
         };
         let forgotten = Arc::new(AtomicBool::new(false));
         let (is_forgotten, log) = (forgotten.clone(), shared.stderr.clone());

@@ -87,6 +87,7 @@ pub(in crate::upstream) struct Worker {
 }
 
 /// What changes as the worker lives.
+#[derive(Default)]
 pub(in crate::upstream) struct Life {
     state: State,
     open: Option<Connected>,
@@ -174,33 +175,6 @@ impl Connected {
     /// Calls see what the server has announced that has not been read.
     fn note_unread(&self) {
         self.live.unread.note(self.schedule.unread());
-    }
-}
-
-impl Life {
-    pub(in crate::upstream) fn new() -> Self {
-        Self {
-            state: State::Asleep,
-            open: None,
-            attempt: None,
-            waiters: Vec::new(),
-            urgent: Arc::default(),
-            relisting: None,
-            relisting_in: 0,
-            pinging: None,
-            ping_habit: PingHabit::Unknown,
-            answering: FuturesUnordered::new(),
-            telling: FuturesUnordered::new(),
-            levelling: None,
-            level_set: None,
-            level_waiters: Vec::new(),
-            paused_until: None,
-            attempt_began: None,
-            log_began: 0,
-            in_doubt: false,
-            had_no_login: false,
-            incarnation: 0,
-        }
     }
 }
 
