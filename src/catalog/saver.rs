@@ -1,10 +1,6 @@
 //! Writes the last known lists to disk in the background: a slow disk delays neither calls nor the lists of other servers.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -12,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{ServerCatalog, ServerHabits, pinning::not_saved, saved_listings, server_habits};
 use crate::{
     failure::Result,
+    runtime::sync::Guarded,
     text::names::ServerName,
     trust::approvals::{self, Ledger},
 };
@@ -36,7 +33,7 @@ struct Waiting {
 #[derive(Clone)]
 pub(super) struct Saver {
     data_dir: PathBuf,
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Guarded<Waiting>>,
     news: Arc<Notify>,
 }
 
@@ -51,19 +48,20 @@ impl Saver {
 
     /// Saves a server's lists, soon.
     pub(super) fn save(&self, server: Arc<ServerCatalog>) {
-        self.lock().lists.insert(server.server.clone(), server);
+        let name = server.server.clone();
+        self.waiting.lock().lists.insert(name, server);
         self.news.notify_one();
     }
 
     /// Saves what was found out about a server, soon.
     pub(super) fn save_habits(&self, server: ServerName, entry: String, habits: ServerHabits) {
-        self.lock().habits.insert(server, (entry, habits));
+        self.waiting.lock().habits.insert(server, (entry, habits));
         self.news.notify_one();
     }
 
     /// Saves what was approved of a server, soon; `done` gets the outcome.
     pub(super) fn save_ledger(&self, server: ServerName, ledger: Arc<Ledger>, done: Option<Saved>) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         let entry = waiting.ledgers.entry(server).or_default();
         entry.0 = Some(ledger);
         entry.1.extend(done);
@@ -73,7 +71,7 @@ impl Saver {
 
     /// Removes what was approved of a server, soon.
     pub(super) fn forget_ledger(&self, server: ServerName) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         waiting.ledgers.entry(server).or_default().0 = None;
         drop(waiting);
         self.news.notify_one();
@@ -81,7 +79,7 @@ impl Saver {
 
     /// Removes the files of every server but these, soon.
     pub(super) fn keep(&self, servers: Vec<ServerName>) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         waiting.lists.retain(|name, _| servers.contains(name));
         waiting.habits.retain(|name, _| servers.contains(name));
         waiting.kept = Some(servers);
@@ -96,7 +94,8 @@ impl Saver {
                 () = self.news.notified() => false,
                 () = ending.cancelled() => true,
             };
-            let (data_dir, waiting) = (self.data_dir.clone(), self.take());
+            let data_dir = self.data_dir.clone();
+            let waiting = std::mem::take(&mut *self.waiting.lock());
             // Only the lists in memory are used; if the disk fails, the next start discovers the servers again.
             if let Err(error) = tokio::task::spawn_blocking(move || waiting.write(&data_dir)).await
             {
@@ -106,15 +105,6 @@ impl Saver {
                 return;
             }
         }
-    }
-
-    fn take(&self) -> Waiting {
-        std::mem::take(&mut *self.lock())
-    }
-
-    /// The data is whole between statements, so a panic elsewhere does not spoil it.
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -223,7 +223,7 @@ async fn own(
         (Some(session), _) => Some(session.ended().clone()),
         (None, connection) => connection.as_ref().map(|own| own.closed().clone()),
     };
-    upstreams.enter(&base, user, ended, scope).await
+    upstreams.enter(&base, Some(user), ended, scope).await
 }
 
 /// The way to a client outside of its calls, if there is one.
@@ -262,7 +262,7 @@ async fn of_workspace(
     }
     bind(Some(session), base.name()).await?;
     let (scope, ended) = (InstanceScope::Workspace(roots), session.ended().clone());
-    upstreams.enter(&base, user, Some(ended), scope).await
+    upstreams.enter(&base, Some(user), Some(ended), scope).await
 }
 
 /// The client of a session.

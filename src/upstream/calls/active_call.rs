@@ -70,7 +70,7 @@ impl ActiveCall {
                     self.clock.progress(Instant::now());
                 }
                 Incoming::Question(question) => {
-                    if let Some(outcome) = self.in_flight.own_answer(question) {
+                    if let Some(outcome) = self.in_flight.upstream().0.own_answer(question) {
                         let link = self.link.clone();
                         self.own_answer = OwnAnswer::to(link, question.id.clone(), outcome);
                         continue;
@@ -115,7 +115,7 @@ impl ActiveCall {
     /// Stops the clock: the call waits for its client, not for the server.
     pub fn hold(&mut self) {
         if self.clock.hold(Instant::now()) {
-            self.in_flight.hold();
+            self.in_flight.upstream().0.usage.hold();
         }
     }
 
@@ -133,7 +133,7 @@ impl ActiveCall {
     /// Lets the clock go on.
     pub fn resume(&mut self) {
         if self.clock.is_held() && self.clock.resume(Instant::now()) {
-            self.in_flight.resume();
+            self.in_flight.upstream().0.usage.resume();
         }
     }
 

@@ -3,10 +3,7 @@
 use std::time::Instant;
 
 use super::handle::Upstream;
-use crate::{
-    call_context::ClientSender,
-    wire::{Outcome, Request},
-};
+use crate::call_context::ClientSender;
 
 /// Counts a call from its first step to its last, so that a server is not put to sleep under it.
 pub(in crate::upstream) struct InFlightGuard(Upstream);
@@ -19,21 +16,6 @@ impl InFlightGuard {
 
     pub(super) fn upstream(&self) -> &Upstream {
         &self.0
-    }
-
-    /// The call waits for its client, not for the server.
-    pub(super) fn hold(&self) {
-        self.0.0.usage.hold();
-    }
-
-    /// The server is waited for again.
-    pub(super) fn resume(&self) {
-        self.0.0.usage.resume();
-    }
-
-    /// See [`UpstreamShared::own_answer`](super::handle::UpstreamShared::own_answer).
-    pub(super) fn own_answer(&self, question: &Request) -> Option<Outcome> {
-        self.0.0.own_answer(question)
     }
 }
 

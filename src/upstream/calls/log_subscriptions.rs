@@ -1,10 +1,7 @@
 //! From which level on clients want log lines of the upstreams: legacy ones for as long as their session lasts, others for each
 //! request. All who share a connection share its level: the least severe of theirs is set.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, MutexGuard},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use tokio::sync::watch;
 
@@ -80,7 +77,7 @@ impl LogSubscription {
 
 impl Drop for LogSubscription {
     fn drop(&mut self) {
-        self.of.lock().levels.remove(&self.number);
+        self.of.0.table.lock().levels.remove(&self.number);
         self.of.0.changed.send_replace(());
     }
 }
@@ -93,7 +90,7 @@ impl LogSubscriptions {
         level: LogLevel,
         term: LogTerm,
     ) -> LogSubscription {
-        let mut table = self.lock();
+        let mut table = self.0.table.lock();
         table.last += 1;
         let number = table.last;
         let entry = Entry {
@@ -117,7 +114,7 @@ impl LogSubscriptions {
         server: &ServerName,
         uses: impl Fn(&str) -> bool,
     ) -> WantedLevels {
-        let table = self.lock();
+        let table = self.0.table.lock();
         let mut wanted = WantedLevels::default();
         for entry in table.levels.values() {
             let least = match &entry.term {
@@ -134,10 +131,6 @@ impl LogSubscriptions {
 
     pub(in crate::upstream) fn changes(&self) -> watch::Receiver<()> {
         self.0.changed.subscribe()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.table.lock()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, MutexGuard},
+    sync::Arc,
     time::Duration,
 };
 
@@ -117,7 +117,7 @@ impl Table {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        let mut table = self.of.lock();
+        let mut table = self.of.0.table.lock();
         if let Some(followers) = table.by_topic.get_mut(&self.topic) {
             followers.subscribers.remove(&self.number);
             if followers.is_of_no_use() {
@@ -136,7 +136,7 @@ impl Subscriptions {
         topic: NewsTopic,
         tell: Notifier,
     ) -> Result<Subscription> {
-        let mut table = self.lock();
+        let mut table = self.0.table.lock();
         if table.by_topic.len() >= MAX_TOPICS && !table.by_topic.contains_key(&topic) {
             let error =
                 format!("the server already has {MAX_TOPICS} subscriptions to resources and tasks");
@@ -171,7 +171,7 @@ impl Subscriptions {
 
     /// Whether there is no subscriber.
     pub(in crate::upstream) fn is_empty(&self) -> bool {
-        let table = self.lock();
+        let table = self.0.table.lock();
         table.by_topic.values().all(|f| f.subscribers.is_empty())
     }
 
@@ -182,7 +182,9 @@ impl Subscriptions {
 
     /// The next request to a server that takes one subscription at a time; it counts as sent.
     pub(in crate::upstream) fn next_request(&self) -> Option<SubscriptionRequest> {
-        self.lock()
+        self.0
+            .table
+            .lock()
             .by_topic
             .iter_mut()
             .find_map(|(topic, followers)| {
@@ -202,7 +204,7 @@ impl Subscriptions {
 
     /// Notes what the server answered of some topics.
     pub(in crate::upstream) fn settle(&self, answers: Vec<(NewsTopic, SubscriptionAnswer)>) {
-        let mut table = self.lock();
+        let mut table = self.0.table.lock();
         for (topic, answer) in answers {
             let Some(followers) = table.by_topic.get_mut(&topic) else {
                 continue;
@@ -223,7 +225,7 @@ impl Subscriptions {
 
     /// All topics with subscribers, for a server that takes them in one request; it counts as sent.
     pub(in crate::upstream) fn wanted(&self) -> BTreeSet<NewsTopic> {
-        let mut table = self.lock();
+        let mut table = self.0.table.lock();
         table.by_topic.retain(|_, f| !f.subscribers.is_empty());
         for followers in table.by_topic.values_mut() {
             if matches!(followers.state, SubscriptionState::Nothing) {
@@ -236,7 +238,7 @@ impl Subscriptions {
     /// The same, if the server does not know all of them, or knows more.
     pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<NewsTopic>> {
         let has_changed = {
-            let table = self.lock();
+            let table = self.0.table.lock();
             table
                 .by_topic
                 .values()
@@ -251,7 +253,7 @@ impl Subscriptions {
 
     /// There is a new connection, or will be, on which the server knows of no subscription.
     pub(in crate::upstream) fn forgotten(&self) {
-        let mut table = self.lock();
+        let mut table = self.0.table.lock();
         for followers in table.by_topic.values_mut() {
             followers.state = SubscriptionState::Nothing;
         }
@@ -264,7 +266,7 @@ impl Subscriptions {
             return 0;
         };
         let tells: Vec<Notifier> = {
-            let table = self.lock();
+            let table = self.0.table.lock();
             let all = table.by_topic.iter();
             let concerned = all.filter(|(topic, _)| topic.covers(&news));
             concerned
@@ -286,7 +288,7 @@ impl Subscriptions {
         let mut answered = self.0.answered.subscribe();
         let settled = async {
             loop {
-                match self.lock().by_topic.get(topic).map(|f| &f.state) {
+                match self.0.table.lock().by_topic.get(topic).map(|f| &f.state) {
                     Some(SubscriptionState::Subscribed) => return Ok(()),
                     Some(SubscriptionState::Refused(error)) => return Err(error.clone()),
                     _ => (),
@@ -301,10 +303,6 @@ impl Subscriptions {
             let failure = Failure::new(ErrorCode::TimedOut, error, "Try again later.");
             Err(NotSubscribed::Failed(failure))
         })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.table.lock()
     }
 }
 
@@ -438,7 +436,7 @@ mod tests {
     #[test]
     fn who_leaves_before_the_server_was_told_leaves_nothing() {
         let table = Subscriptions::default();
-        let known = || table.lock().by_topic.len();
+        let known = || table.0.table.lock().by_topic.len();
         drop(add(&table, "a://1"));
         assert_eq!(known(), 0, "never told");
         let left = add(&table, "a://1");

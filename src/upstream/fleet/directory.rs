@@ -152,16 +152,6 @@ impl Upstreams {
     pub async fn enter(
         &self,
         base: &Upstream,
-        user: InstanceUser,
-        ended: Option<CancellationToken>,
-        scope: InstanceScope,
-    ) -> Result<Upstream> {
-        self.entered(base, Some(user), ended, scope).await
-    }
-
-    async fn entered(
-        &self,
-        base: &Upstream,
         user: Option<InstanceUser>,
         ended: Option<CancellationToken>,
         scope: InstanceScope,
@@ -194,7 +184,7 @@ impl Upstreams {
     pub async fn for_unable(&self, base: &Upstream) -> Result<Upstream> {
         match self.of_unable(base.name()) {
             Some(upstream) => Ok(upstream),
-            None => self.entered(base, None, None, InstanceScope::Unable).await,
+            None => self.enter(base, None, None, InstanceScope::Unable).await,
         }
     }
 
@@ -207,7 +197,7 @@ impl Upstreams {
         };
         match known {
             Some(upstream) => Ok(upstream),
-            None => self.entered(base, None, None, InstanceScope::Legacy).await,
+            None => self.enter(base, None, None, InstanceScope::Legacy).await,
         }
     }
 
