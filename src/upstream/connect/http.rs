@@ -205,11 +205,8 @@ fn misconfigured(error: &link::EndpointError) -> ConnectError {
         _ => NextStep::FIX,
     };
     ConnectError {
-        reason: error.to_string(),
         outside: "its configuration cannot be used".to_owned(),
-        step,
-        wrote: None,
-        retry_after: None,
+        ..ConnectError::plain(&error.to_string(), step)
     }
 }
 
@@ -217,11 +214,9 @@ fn neither(first: &ConnectError, second: &ConnectError) -> ConnectError {
     let text =
         |first: &str, second: &str| format!("over Streamable HTTP {first}; over HTTP+SSE {second}");
     ConnectError {
-        reason: text(&first.reason, &second.reason),
         outside: text(&first.outside, &second.outside),
-        // The newer transport says more of what is wrong, unless it is not there.
-        step: first.step.clone(),
-        wrote: None,
         retry_after: first.retry_after.max(second.retry_after),
+        // The newer transport says more of what is wrong, unless it is not there.
+        ..ConnectError::plain(&text(&first.reason, &second.reason), first.step.clone())
     }
 }

@@ -132,11 +132,8 @@ impl ReadLists {
             format!("{what}: {}", reasons.join("; "))
         };
         let error = (!self.failed.is_empty()).then(|| ConnectError {
-            reason: why(&ToString::to_string),
             outside: why(&ListError::outside),
-            step,
-            wrote: None,
-            retry_after: None,
+            ..ConnectError::plain(&why(&ToString::to_string), step)
         });
         (self.listing, error)
     }

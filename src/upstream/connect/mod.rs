@@ -164,11 +164,8 @@ async fn open(
         never = meanwhile.attend(shared, &link, opened.revision, &mut news) => match never {},
     };
     let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
-        reason: error.to_string(),
         outside: error.outside(),
-        step: logs_step(entry),
-        wrote: None,
-        retry_after: None,
+        ..ConnectError::plain(&error.to_string(), logs_step(entry))
     })?;
     Ok(Open {
         link,

@@ -122,11 +122,8 @@ impl Program<'_> {
                 tracing::debug!(%server, ?path, "the command was looked for on this PATH");
             }
             ConnectError {
-                reason: error.to_string(),
                 outside: error.outside().to_owned(),
-                step: error.step(),
-                wrote: None,
-                retry_after: None,
+                ..ConnectError::plain(&error.to_string(), error.step())
             }
         })?;
         let exited = process.exited();
