@@ -128,12 +128,6 @@ impl LoginPath {
     }
 }
 
-#[cfg(not(unix))]
-async fn ask() -> Option<OsString> {
-    None
-}
-
-#[cfg(unix)]
 async fn ask() -> Option<OsString> {
     // A daemon with a terminal was started from a shell and has its PATH already. And an interactive shell would stop at once:
     // its group is not that terminal's foreground group.
