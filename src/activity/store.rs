@@ -11,8 +11,8 @@ use std::{
 };
 
 use redb::{
-    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError,
-    TableDefinition, TableError, WriteTransaction, backends::FileBackend,
+    Builder, Database, DatabaseError, Key, ReadOnlyTable, ReadableDatabase, ReadableTable,
+    StorageError, TableDefinition, TableError, Value, WriteTransaction, backends::FileBackend,
 };
 
 use super::{
@@ -180,15 +180,11 @@ impl ActivityStore {
 
     fn fact(&self, name: &str) -> Result<Option<u64>, StoreError> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
-        let reading = database.begin_read().map_err(StoreError::of)?;
-        match reading.open_table(FACTS) {
-            Ok(facts) => Ok(facts
-                .get(name)
-                .map_err(StoreError::of)?
-                .map(|value| value.value())),
-            Err(TableError::TableDoesNotExist(_)) => Ok(None),
-            Err(error) => Err(StoreError::of(error)),
-        }
+        let Some(facts) = table_of(&database, FACTS)? else {
+            return Ok(None);
+        };
+        let found = facts.get(name).map_err(StoreError::of)?;
+        Ok(found.map(|value| value.value()))
     }
 
     fn write<T>(
@@ -286,11 +282,8 @@ impl ActivityStore {
     /// The records that are wanted, of those that are looked at for one page.
     pub(super) fn page(&self, filter: &RecordFilter) -> Result<RecordPage, StoreError> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
-        let reading = database.begin_read().map_err(StoreError::of)?;
-        let table = match reading.open_table(RECORDS) {
-            Ok(table) => table,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(RecordPage::default()),
-            Err(error) => return Err(StoreError::of(error)),
+        let Some(table) = table_of(&database, RECORDS)? else {
+            return Ok(RecordPage::default());
         };
         let rows: Box<dyn Iterator<Item = _>> = match filter.order {
             RecordOrder::NewestFirst(before) => {
@@ -333,11 +326,8 @@ impl ActivityStore {
         mut take: impl FnMut(u64, &[u8]),
     ) -> Result<LookedBack, StoreError> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
-        let reading = database.begin_read().map_err(StoreError::of)?;
-        let table = match reading.open_table(RECORDS) {
-            Ok(table) => table,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(LookedBack::ToTheFirst(before)),
-            Err(error) => return Err(StoreError::of(error)),
+        let Some(table) = table_of(&database, RECORDS)? else {
+            return Ok(LookedBack::ToTheFirst(before));
         };
         let (mut looked_at, mut first_seen) = (0, before);
         for row in table.range(..before).map_err(StoreError::of)?.rev() {
@@ -361,20 +351,29 @@ impl ActivityStore {
     /// One record.
     pub(super) fn record(&self, id: u64) -> Result<Option<ActivityRecord>, StoreError> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
-        let reading = database.begin_read().map_err(StoreError::of)?;
-        match reading.open_table(RECORDS) {
-            Ok(table) => {
-                let holding = table.range(..=id).map_err(StoreError::of)?.next_back();
-                let holding = holding.transpose().map_err(StoreError::of)?;
-                Ok(holding.and_then(|(first, row)| {
-                    let at = usize::try_from(id - first.value()).ok()?;
-                    let (millis, json) = *block::entries(row.value()).get(at)?;
-                    read(id, millis, json)
-                }))
-            }
-            Err(TableError::TableDoesNotExist(_)) => Ok(None),
-            Err(error) => Err(StoreError::of(error)),
-        }
+        let Some(table) = table_of(&database, RECORDS)? else {
+            return Ok(None);
+        };
+        let holding = table.range(..=id).map_err(StoreError::of)?.next_back();
+        let holding = holding.transpose().map_err(StoreError::of)?;
+        Ok(holding.and_then(|(first, row)| {
+            let at = usize::try_from(id - first.value()).ok()?;
+            let (millis, json) = *block::entries(row.value()).get(at)?;
+            read(id, millis, json)
+        }))
+    }
+}
+
+/// A table as it stands now; none where nothing was written yet.
+fn table_of<K: Key + 'static, V: Value + 'static>(
+    database: &Database,
+    table: TableDefinition<'_, K, V>,
+) -> Result<Option<ReadOnlyTable<K, V>>, StoreError> {
+    let reading = database.begin_read().map_err(StoreError::of)?;
+    match reading.open_table(table) {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(StoreError::of(error)),
     }
 }
 

@@ -224,10 +224,7 @@ impl RecordWriter {
     fn remove_all(&mut self) {
         self.pending.clear();
         self.pending_bytes = 0;
-        self.shared.publish(None);
-        self.file = FileState::Closed {
-            again: Instant::now(),
-        };
+        self.let_go_until(Instant::now());
         {
             let mut status = self.shared.status.lock();
             (status.records, status.size_bytes) = (0, 0);
@@ -316,21 +313,21 @@ impl RecordWriter {
         }
     }
 
+    /// Lets go of the file, and looks for it again at this moment.
+    fn let_go_until(&mut self, again: Instant) {
+        self.shared.publish(None);
+        self.file = FileState::Closed { again };
+    }
+
     /// Leaves the file alone for a while.
     fn close(&mut self, why: &str) {
-        self.shared.publish(None);
-        self.file = FileState::Closed {
-            again: Instant::now() + PAUSE,
-        };
+        self.let_go_until(Instant::now() + PAUSE);
         self.problem(&format!("{} cannot be written: {why}", self.path.display()));
     }
 
     /// Lets go of a file that somebody removed. The next one is begun at once, in a new folder if that is gone too.
     fn begin_anew(&mut self) {
-        self.shared.publish(None);
-        self.file = FileState::Closed {
-            again: Instant::now(),
-        };
+        self.let_go_until(Instant::now());
         let (file, moment) = (self.path.display(), moment::millis(SystemTime::now()));
         if let Some(times) = self.removals.due() {
             tracing::warn!(target: line::TARGET, %file, times, "activity log was removed; a new one begins");
@@ -371,10 +368,7 @@ impl RecordWriter {
 
     /// Gives a damaged file another name, so that a new one can be begun.
     fn set_aside(&mut self, why: &str) {
-        self.shared.publish(None);
-        self.file = FileState::Closed {
-            again: Instant::now(),
-        };
+        self.let_go_until(Instant::now());
         self.set_aside += 1;
         if self.set_aside > MOST_SET_ASIDE {
             return self.give_up(why);
