@@ -197,13 +197,7 @@ fn is_from_here(peer: Peer, headers: &HeaderMap) -> bool {
         Peer::LocalSocket => true,
         Peer::Network(address) => address.ip().to_canonical().is_loopback(),
     };
-    let passes_on = |name: &str| {
-        name == "forwarded"
-            || name.starts_with("x-forwarded-")
-            || name == "x-real-ip"
-            || name == "via"
-    };
-    is_local && !headers.keys().any(|name| passes_on(name.as_str()))
+    is_local && !inbound::is_passed_on(headers)
 }
 
 /// Whether a request declares a body that is too large: then none of it is read, and a client that waits for a go-ahead

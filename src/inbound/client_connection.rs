@@ -1,20 +1,22 @@
 //! The connection that identifies a client without a session, if one does.
 
-use http::{HeaderName, request::Parts};
+use http::{HeaderMap, request::Parts};
 
 use crate::call_context::OwnConnection;
 
 /// The connection that a request came over, which is its client's alone. None where a proxy has passed the request on: one connection
 /// of a proxy may carry requests of several clients.
 pub(super) fn of(head: &Parts) -> Option<OwnConnection> {
-    let is_passed_on = head.headers.keys().any(is_of_a_proxy);
-    head.extensions.get().cloned().filter(|_| !is_passed_on)
+    let connection = head.extensions.get().cloned();
+    connection.filter(|_| !is_passed_on(&head.headers))
 }
 
-/// Whether it is a proxy that writes such a header.
-fn is_of_a_proxy(name: &HeaderName) -> bool {
-    let name = name.as_str();
-    name.starts_with("x-forwarded-") || matches!(name, "forwarded" | "via" | "x-real-ip")
+/// Whether a request has a header that says that a proxy has passed it on.
+pub fn is_passed_on(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| {
+        let name = name.as_str();
+        name.starts_with("x-forwarded-") || matches!(name, "forwarded" | "via" | "x-real-ip")
+    })
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ pub use self::{
     answer::{behind_itself, unauthorized},
     attach::{LINES, Local},
     body::{LARGEST_BODY, UnreadBody, read_body, refused_as_too_large as too_large},
+    client_connection::is_passed_on,
     presence::{Presence, Present},
     sessions::Sessions,
 };
