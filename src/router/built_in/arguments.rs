@@ -141,27 +141,15 @@ fn at_least(least: usize, arguments: &Raw, key: &str) -> Result<Option<usize>, S
     let text = value.string().unwrap_or_else(|| value.as_str().to_owned());
     let text = text.trim();
     let text = text.strip_suffix(".0").unwrap_or(text);
-    let whole = without_exponent(text);
-    let text = whole.as_deref().unwrap_or(text);
     match text.parse() {
         Ok(count) if count >= least => Ok(Some(count)),
-        Ok(_) => Err(format!("\"{key}\" must be at least {least}, not {text}")),
-        Err(_) if text.parse::<i64>().is_ok() => {
+        _ if text.parse::<i64>().is_ok() => {
             Err(format!("\"{key}\" must be at least {least}, not {text}"))
         }
-        Err(_) => Err(format!(
+        _ => Err(format!(
             "\"{key}\" must be a whole number of at least {least}"
         )),
     }
-}
-
-/// The digits of a whole number that is written with an exponent, as `1e3`.
-fn without_exponent(text: &str) -> Option<String> {
-    let (digits, exponent) = text.split_once(['e', 'E'])?;
-    let zeros = exponent.strip_prefix('+').unwrap_or(exponent);
-    let zeros: usize = zeros.parse().ok().filter(|zeros| *zeros < 16)?;
-    digits.parse::<i64>().ok()?;
-    Some(format!("{digits}{}", "0".repeat(zeros)))
 }
 
 /// An argument that is true or false; false if it is absent.
