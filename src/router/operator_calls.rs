@@ -4,7 +4,7 @@ use super::{
     Reply, RequestError, Router, built_in,
     declared_call::{Audience, DeclaredCall},
     recording,
-    things::ToolCalls,
+    things::Things,
 };
 use crate::{
     activity::{CallBody, CallEntrance},
@@ -45,7 +45,7 @@ impl Router {
         server: &str,
         tool: &str,
     ) -> Result<Variant> {
-        let known = ToolCalls::new(self, None).variant_for(context, server, tool);
+        let known = Things::new(self, None).variant_for(context, server, tool);
         let known = known
             .await
             .map_err(|failure| self.0.management.for_operator(failure))?;

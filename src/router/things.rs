@@ -1,5 +1,5 @@
-//! What tools of our own can do with everything that servers offer: the lists as clients see them, whose an offered name is, and requests
-//! for prompts and resources. Calls of tools are [`ToolCalls`](super::tool_calls::ToolCalls)'.
+//! What tools of our own can do with everything that servers offer: the lists as clients see them, calls of tools, and requests for
+//! prompts and resources.
 
 use super::{
     Reply, RequestError, Router, cutting::Cutting, declared_call::DeclaredCall,
@@ -13,15 +13,17 @@ use crate::{
     failure::{Failure, Result},
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
-    runtime::long_work::LongWork,
     telemetry::log_context::LoggedWork,
-    text::names::ServerName,
     wire::{Edit, Outcome, Raw, Target, method},
 };
 
 /// All that a built-in tool can do with what is offered.
 #[derive(Clone, Copy)]
-pub(super) struct Things<'a>(&'a Router, Option<&'a Cutting>);
+pub(super) struct Things<'a> {
+    router: &'a Router,
+    /// Notes what a result is of, where the result of it all may be cut.
+    cutting: Option<&'a Cutting>,
+}
 
 /// What servers offer to a caller: an array of definitions for each kind.
 pub(super) struct OfferedLists {
@@ -36,58 +38,20 @@ fn entries(list: &Raw, key: &str) -> Raw {
 }
 
 impl<'a> Things<'a> {
-    /// Over this router; notes targets where the result of it all may be cut.
+    /// Over this router; what a result is of is noted where the result of it all may be cut.
     pub(super) fn new(router: &'a Router, cutting: Option<&'a Cutting>) -> Self {
-        Self(router, cutting)
+        Self { router, cutting }
     }
 
     /// The lists of endpoints that show many servers. Waits only while nothing at all is known.
     pub(super) async fn lists(self, caller: &Caller) -> OfferedLists {
-        let lists = self.0.lists(caller).await;
+        let lists = self.router.lists(caller).await;
         OfferedLists {
             tools: entries(&lists.direct, "tools"),
             prompts: entries(&lists.prompts, "prompts"),
             resources: entries(&lists.resources, "resources"),
             templates: entries(&lists.templates, "resourceTemplates"),
         }
-    }
-
-    /// What takes longer than a worker of the runtime can be spared.
-    pub(super) fn long_work(self) -> &'a LongWork {
-        self.0.long_work()
-    }
-
-    /// Whose tool is offered under this name, and its own name. Servers that it may be of, and whose lists are not known, are woken.
-    pub(super) async fn offered_tool(
-        self,
-        context: &CallContext,
-        offered: &str,
-    ) -> Result<(ServerName, Box<str>)> {
-        self.0.offered_tool(context, offered).await
-    }
-
-    /// Whose prompt is offered under this name, and its own name.
-    pub(super) fn offered_prompt(
-        self,
-        caller: &Caller,
-        offered: &str,
-    ) -> Result<(ServerName, Box<str>)> {
-        self.0.offered_prompt(caller, offered)
-    }
-
-    /// Whose resource this is: one that is listed, that a server's template describes, or that a server named to this client.
-    pub(super) fn owner_of(self, context: &CallContext, uri: &str) -> Result<Owner> {
-        self.0.owner_of(context, uri)
-    }
-
-    /// Makes sure that the lists of a server which a caller named are known, if that takes waking it.
-    pub(super) async fn ensure_known(
-        self,
-        caller: &Caller,
-        server: &str,
-        target: &Target<'_>,
-    ) -> Result {
-        self.0.ensure_known(caller, server, target).await
     }
 
     /// Gets a prompt in the course of the call that this built-in tool answers. `params` are those of that call: its metadata belongs
@@ -129,10 +93,10 @@ impl<'a> Things<'a> {
     ) -> Result<Outcome, RequestError> {
         let inner = outer.child(target.method());
         let body = CallBody::Arguments(arguments);
-        let mut record = self.0.begin(&inner, None, target.method(), body);
+        let mut record = self.router.begin(&inner, None, target.method(), body);
         record.is_of(Some(server), target.thing());
         let answering = async {
-            let (router, caller) = (self.0, &inner.caller);
+            let (router, caller) = (self.router, &inner.caller);
             router.ensure_known_for(&inner, server, &target).await?;
             let decide = || router.0.gate.admit(caller, server, target.clone());
             let admitted = router
@@ -147,7 +111,7 @@ impl<'a> Things<'a> {
         };
         let answered = answering.logged_in(inner.logged_as.clone()).await;
         recording::end_with(record, &answered);
-        if let Some(cutting) = self.1 {
+        if let Some(cutting) = self.cutting {
             cutting.note_target(server, &target);
         }
         answered
@@ -163,42 +127,16 @@ impl<'a> Things<'a> {
     ) {
         let inner = outer.child(target.method());
         if target.method() == method::TOOLS_CALL {
-            let router = self.0;
-            router.note_blocked(&inner, why, || meant_for_another(Some(params)));
+            self.router
+                .note_blocked(&inner, why, || meant_for_another(Some(params)));
         }
         if let Some(answer) = inner.course.answer() {
             outer.course.note_answer(answer);
         }
         let body = CallBody::Arguments(None);
-        let mut record = self.0.begin(&inner, None, target.method(), body);
+        let mut record = self.router.begin(&inner, None, target.method(), body);
         record.is_of(why.server.as_deref(), target.thing());
         record.failed(why);
-    }
-}
-
-// All that a built-in tool can do with the tools of servers.
-
-/// The calls of one built-in tool.
-#[derive(Clone, Copy)]
-pub(super) struct ToolCalls<'a> {
-    router: &'a Router,
-    /// Notes what is called, where the result of it all may be cut.
-    cutting: Option<&'a Cutting>,
-}
-
-impl<'a> ToolCalls<'a> {
-    /// Over this router; what is called is noted where the result of it all may be cut.
-    pub(super) fn new(router: &'a Router, cutting: Option<&'a Cutting>) -> Self {
-        Self { router, cutting }
-    }
-
-    /// Finds whose tool is offered under this name, and its own name.
-    pub(super) fn find_offered(
-        self,
-        caller: &Caller,
-        name: &str,
-    ) -> Option<(ServerName, Box<str>)> {
-        self.router.find_tool(caller, name)
     }
 
     /// The variant that a tool is to be called with, if its server lists it. A server whose list is not known is woken.
@@ -218,7 +156,7 @@ impl<'a> ToolCalls<'a> {
 
     /// Makes a call in the course of the one that this built-in tool answers. `params` are those of the outer call: its metadata and
     /// what we do not know belong to the inner one.
-    pub(super) async fn make(
+    pub(super) async fn call_tool(
         self,
         outer: &CallContext,
         declared: DeclaredCall<'_>,
@@ -240,7 +178,7 @@ impl<'a> ToolCalls<'a> {
     }
 
     /// Records a call that is not made, in the course of the one that this built-in tool answers.
-    pub(super) fn record_refusal(
+    pub(super) fn refuse_call(
         self,
         outer: &CallContext,
         declared: &DeclaredCall<'_>,

@@ -144,7 +144,10 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
         intent,
         audience: Audience::Client,
     };
-    let made = call.calls.make(call.context, declared, call.params).await;
+    let made = call
+        .things
+        .call_tool(call.context, declared, call.params)
+        .await;
     made.map_err(|error| match error {
         RequestError::Failed(failure) => super::with_whole_name(failure).into(),
         error @ RequestError::Rpc(_) => error,
@@ -168,7 +171,7 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String)> {
     if let Some((server, tool)) = parts {
         return Ok((server.to_owned(), tool.to_owned()));
     }
-    if let Some((server, tool)) = call.calls.find_offered(&call.context.caller, name) {
+    if let Some((server, tool)) = call.router.find_tool(&call.context.caller, name) {
         return Ok((server.to_string(), tool.into()));
     }
     if let Some(failure) = super::of_mcpproxy(name) {
@@ -203,7 +206,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
     let arguments = passed_on(&call.arguments).map_err(wrong)?;
-    let variant = call.calls.variant_for(call.context, server, tool).await?;
+    let variant = call.things.variant_for(call.context, server, tool).await?;
     if variant == Some(Variant::Destructive) {
         // What is held stays unsaid otherwise.
         let gate = &call.router.0.gate;
@@ -229,7 +232,9 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
         intent: None,
         audience: Audience::Client,
     };
-    call.calls.make(call.context, declared, call.params).await
+    call.things
+        .call_tool(call.context, declared, call.params)
+        .await
 }
 
 /// Whether `call_tool` is listed; its successors always are.

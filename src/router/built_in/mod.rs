@@ -23,12 +23,7 @@ pub use self::{
     arguments::{ToolRequest, passed_on},
     call_arguments::stated_intent,
 };
-use super::{
-    Reply, RequestError, Router,
-    cutting::Cutting,
-    recording,
-    things::{Things, ToolCalls},
-};
+use super::{Reply, RequestError, Router, cutting::Cutting, recording, things::Things};
 use crate::{
     activity::CallBody,
     call_context::CallContext,
@@ -67,10 +62,9 @@ pub(super) struct BuiltIn {
     run: for<'a> fn(Call<'a>) -> BoxFuture<'a, Result<Reply, RequestError>>,
 }
 
-/// One call of a built-in tool, and all that it may use. What reaches a server goes through [`ToolCalls`].
+/// One call of a built-in tool, and all that it may use. What reaches a server goes through [`Things`].
 pub(super) struct Call<'a> {
     tool: &'static BuiltIn,
-    calls: ToolCalls<'a>,
     things: Things<'a>,
     /// Its parts, and calls of other built-in tools.
     router: &'a Router,
@@ -236,7 +230,6 @@ impl BuiltIn {
             .map_err(|why| self.wrong(&arguments, why))?;
         let call = Call {
             tool: self,
-            calls: ToolCalls::new(router, cutting),
             things: Things::new(router, cutting),
             router,
             cutting,

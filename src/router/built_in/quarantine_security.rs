@@ -67,7 +67,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     };
     let (now, caller) = (call.now(), call.context.caller.clone());
     // A server may list twenty thousand things, and each is looked at.
-    let looking = call.things.long_work().run(move |_| match wanted {
+    let looking = call.router.long_work().run(move |_| match wanted {
         None => Ok(held_things::all_held(&now, &caller)),
         Some(name) => held_things::inspected(&now, &caller, &name),
     });

@@ -88,12 +88,12 @@ impl<'a> InnerCalls<'a> {
     /// Makes a call as the variant that its tool declares.
     async fn send(&self, call: &InnerCall) -> Result<Reply, RequestError> {
         let InnerCall { server, tool, .. } = call;
-        let (calls, context) = (self.outer.calls, self.progress.context());
+        let (things, context) = (self.outer.things, self.progress.context());
         let refuse = |failure: Failure| {
             self.record_refusal(call, &failure);
             RequestError::from(failure)
         };
-        let variant = match calls.variant_for(context, server, tool).await {
+        let variant = match things.variant_for(context, server, tool).await {
             Ok(Some(Variant::Destructive)) if !self.request.allows_destructive => {
                 return Err(refuse(not_allowed_to_destroy(server, tool)));
             }
@@ -101,14 +101,15 @@ impl<'a> InnerCalls<'a> {
             Err(failure) => return Err(refuse(failure)),
         };
         let params = self.progress.params(server, tool);
-        calls.make(context, declare(call, variant), &params).await
+        let declared = declare(call, variant);
+        things.call_tool(context, declared, &params).await
     }
 
     /// Records a call that is not made.
     fn record_refusal(&self, call: &InnerCall, failure: &Failure) {
         let declared = declare(call, Variant::Write);
-        let calls = self.outer.calls;
-        calls.record_refusal(self.progress.context(), &declared, failure);
+        let things = self.outer.things;
+        things.refuse_call(self.progress.context(), &declared, failure);
     }
 }
 

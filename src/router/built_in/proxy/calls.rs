@@ -49,7 +49,9 @@ async fn tool(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Reply,
                 intent: None,
                 audience: Audience::Client,
             };
-            call.calls.make(call.context, declared, call.params).await?
+            call.things
+                .call_tool(call.context, declared, call.params)
+                .await?
         }
     };
     let annotate = |result: Raw| {

@@ -80,7 +80,7 @@ async fn put_together(
 ) -> Raw {
     if size > AT_ONCE {
         let elsewhere = make.clone();
-        let work = call.things.long_work();
+        let work = call.router.long_work();
         if let Ok(answer) = work.run(move |_| elsewhere()).await {
             return answer;
         }

@@ -81,7 +81,7 @@ pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, Reque
     if let Some((server, tool)) = path.split_once(':') {
         return Ok(NamedTool::OfServer(server.to_owned(), tool.to_owned()));
     }
-    let (server, tool) = call.things.offered_tool(call.context, path).await?;
+    let (server, tool) = call.router.offered_tool(call.context, path).await?;
     Ok(NamedTool::OfServer(server.to_string(), tool.into()))
 }
 
@@ -89,11 +89,11 @@ pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, Reque
 pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, String)> {
     let caller = &call.context.caller;
     let Some((server, prompt)) = path.split_once(':') else {
-        let (server, prompt) = call.things.offered_prompt(caller, path)?;
+        let (server, prompt) = call.router.offered_prompt(caller, path)?;
         return Ok((server.to_string(), prompt.into()));
     };
     let target = Target::prompt(prompt);
-    call.things.ensure_known(caller, server, &target).await?;
+    call.router.ensure_known(caller, server, &target).await?;
     let now = call.now();
     now.rules().decide(caller, server, &target)?;
     let known = now.snapshot().servers.get(server);
@@ -120,16 +120,16 @@ pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<NamedResourc
     let named = path.split_once(':');
     let named = named.filter(|(server, _)| is_configured(&call.now(), caller, server));
     let Some((server, own)) = named else {
-        return Ok(unlisted(call.things.owner_of(call.context, path)?));
+        return Ok(unlisted(call.router.owner_of(call.context, path)?));
     };
     // A server may be named like a scheme.
     if !has_scheme(own)
-        && let Ok(owner) = call.things.owner_of(call.context, path)
+        && let Ok(owner) = call.router.owner_of(call.context, path)
     {
         return Ok(unlisted(owner));
     }
     let target = Target::resource(own);
-    call.things.ensure_known(caller, server, &target).await?;
+    call.router.ensure_known(caller, server, &target).await?;
     if let Some(found) = listed(call, path)? {
         return Ok(found);
     }

@@ -70,7 +70,7 @@ async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
         }
     };
     let target = Target::tool(&tool);
-    call.things.ensure_known(caller, &server, &target).await?;
+    call.router.ensure_known(caller, &server, &target).await?;
     let now = call.now();
     now.rules().decide(caller, &server, &target)?;
     let known = now.snapshot().servers.get_key_value(&*server);
