@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
@@ -46,7 +46,7 @@ pub(super) struct KeptLogin {
 pub(super) struct ClientRegistration {
     pub(super) issuer: String,
     pub(super) client_id: String,
-    #[serde(with = "optional_secret", default)]
+    #[serde(serialize_with = "optional_secret", default)]
     pub(super) client_secret: Option<Secret>,
     pub(super) redirect_uri: String,
     /// When the secret ends, in seconds since 1970.
@@ -60,12 +60,12 @@ pub(super) struct Grant {
     pub(super) issuer: String,
     pub(super) resource: String,
     pub(super) client_id: String,
-    #[serde(with = "optional_secret", default)]
+    #[serde(serialize_with = "optional_secret", default)]
     pub(super) client_secret: Option<Secret>,
     pub(super) redirect_uri: String,
-    #[serde(with = "secret")]
+    #[serde(serialize_with = "secret")]
     pub(super) access_token: Secret,
-    #[serde(with = "optional_secret", default)]
+    #[serde(serialize_with = "optional_secret", default)]
     pub(super) refresh_token: Option<Secret>,
     #[serde(default)]
     pub(super) scopes: Vec<String>,
@@ -204,49 +204,18 @@ fn read(file: &Path) -> io::Result<Option<KeptLogin>> {
     serde_json::from_slice(&text).map(Some).map_err(unreadable)
 }
 
-/// A secret that may be absent. Only this file writes secrets.
-mod optional_secret {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::text::secret::Secret;
-
-    #[expect(clippy::ref_option, reason = "what serde wants")]
-    pub(super) fn serialize<S: Serializer>(
-        secret: &Option<Secret>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match secret {
-            Some(secret) => serializer.serialize_some(secret.reveal()),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Secret>, D::Error> {
-        let text = Option::<String>::deserialize(deserializer)?;
-        Ok(text.map(Secret::new))
-    }
+/// Writes a secret. Only this file does.
+fn secret<S: Serializer>(secret: &Secret, serializer: S) -> Result<S::Ok, S::Error> {
+    secret.reveal().serialize(serializer)
 }
 
-/// A secret that is there.
-mod secret {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::text::secret::Secret;
-
-    pub(super) fn serialize<S: Serializer>(
-        secret: &Secret,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(secret.reveal())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Secret, D::Error> {
-        String::deserialize(deserializer).map(Secret::new)
-    }
+/// Writes one that may be absent.
+#[expect(clippy::ref_option, reason = "what serde wants")]
+fn optional_secret<S: Serializer>(
+    secret: &Option<Secret>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    secret.as_ref().map(Secret::reveal).serialize(serializer)
 }
 
 #[cfg(test)]

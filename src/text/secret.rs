@@ -8,7 +8,7 @@ use super::{cut::beginning, percent::encoded};
 
 /// Holds a secret. `Debug` and `Display` show `***`; there is no `Serialize`. The value leaves through [`Secret::reveal`] only,
 /// so a search for that word finds every place where it does.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default, serde::Deserialize)]
 pub struct Secret(String);
 
 impl Secret {
