@@ -129,7 +129,7 @@ impl Router {
 }
 
 /// The specification has a code for a tool that is unknown.
-fn unknown_as_invalid_params(failure: Failure) -> RequestError {
+pub(super) fn unknown_as_invalid_params(failure: Failure) -> RequestError {
     if failure.code != ErrorCode::UnknownTool {
         return failure.into();
     }

@@ -1,14 +1,13 @@
 //! Forwarding by the endpoint that a request came by.
 
-use super::{RequestError, Router, View, recording};
+use super::{RequestError, Router, View, calls::unknown_as_invalid_params, recording};
 use crate::{
     activity::{CallStage, OpenCall},
     call_context::CallContext,
-    failure::ErrorCode,
     forward::{EndpointKind, ForwardRequest},
     gate::Admitted,
     text::names::ServerName,
-    wire::{Outcome, Request, RpcError, Target, Thing, method},
+    wire::{Outcome, Request, Target, Thing, method},
 };
 
 impl Router {
@@ -85,12 +84,7 @@ impl Router {
         let decide = || gate.admit(&context.caller, server.as_str(), target.clone());
         let wanted = (server.as_str(), &target);
         let admitted = self.admit_awake(context, wanted, decide).await;
-        let admitted = admitted.map_err(|failure| match failure.code {
-            ErrorCode::UnknownTool => {
-                RpcError::invalid_params(format!("{}. {}", failure.error, failure.hint)).into()
-            }
-            _ => RequestError::from(failure),
-        })?;
+        let admitted = admitted.map_err(unknown_as_invalid_params)?;
         self.check_task(context, &admitted)?;
         self.check_tool_of_task(context, &admitted)?;
         let request = ForwardRequest {
