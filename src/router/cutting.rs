@@ -8,7 +8,7 @@ use crate::{
     access::Caller,
     config::RoutingMode,
     gate::Admitted,
-    router::large_results::{CutOrder, ReadingOn, SourceThing, StructuredContent, TextSource},
+    router::large_results::{CutOrder, ReadingOn, StructuredContent, TextSource},
     runtime::sync::Guarded,
     wire::{Edit, Outcome, Raw, Target, Thing, method, splice},
 };
@@ -65,24 +65,12 @@ impl Cutting {
         known.is_some()
     }
 
-    /// The result is of this tool, maybe among others.
-    pub(super) fn note_tool(&self, server: &str, tool: &str) {
-        self.note(server, SourceThing::Tool(tool.into()));
-    }
-
-    /// Notes a target of the result, maybe among others.
-    pub(super) fn note_target(&self, server: &str, target: &Target<'_>) {
-        match target.thing() {
-            Thing::Tool(name) => self.note(server, SourceThing::Tool(name.as_ref().into())),
-            Thing::Prompt(name) => self.note(server, SourceThing::Prompt(name.as_ref().into())),
-            Thing::Resource(uri) => self.note(server, SourceThing::Resource(uri.as_ref().into())),
-            Thing::Task(_) | Thing::Nothing => (),
-        }
-    }
-
-    fn note(&self, server: &str, thing: SourceThing) {
-        let server = server.into();
-        let source = TextSource { server, thing };
+    /// The result is of this, maybe among others.
+    pub(super) fn note_source(&self, server: &str, target: Target<'_>) {
+        let source = TextSource {
+            server: server.into(),
+            target: target.into_owned(),
+        };
         self.noted.lock().sources.insert(source);
     }
 
@@ -125,12 +113,12 @@ impl Router {
         let server = admitted.server();
         match admitted.target().thing() {
             Thing::Tool(tool) => {
-                cutting.note_tool(server.as_str(), tool);
+                cutting.note_source(server.as_str(), Target::tool(tool));
                 cutting.brings(ResultSource::OfServer);
             }
             Thing::Task(id) => {
                 if let Some(tool) = self.0.tasks.tool_of(id, server) {
-                    cutting.note_tool(server.as_str(), &tool);
+                    cutting.note_source(server.as_str(), Target::tool(&tool));
                     cutting.brings(ResultSource::OfTask);
                 }
             }
@@ -193,12 +181,12 @@ impl Router {
             return structured;
         }
         let snapshot = self.0.catalog.glance();
-        let has_schema = |source: &TextSource| match &source.thing {
-            SourceThing::Tool(tool) => {
-                let known = snapshot.tool(&source.server, tool);
-                known.is_none_or(|known| known.definition.get("outputSchema").is_some())
-            }
-            SourceThing::Prompt(_) | SourceThing::Resource(_) => false,
+        let has_schema = |source: &TextSource| {
+            let Thing::Tool(tool) = source.target.thing() else {
+                return false;
+            };
+            let known = snapshot.tool(&source.server, tool);
+            known.is_none_or(|known| known.definition.get("outputSchema").is_some())
         };
         if noted.sources.iter().any(has_schema) {
             StructuredContent::Kept

@@ -112,7 +112,7 @@ impl<'a> Things<'a> {
         let answered = answering.logged_in(inner.logged_as.clone()).await;
         recording::end_with(record, &answered);
         if let Some(cutting) = self.cutting {
-            cutting.note_target(server, &target);
+            cutting.note_source(server, target);
         }
         answered
     }
@@ -172,7 +172,7 @@ impl<'a> Things<'a> {
         }
         let called = called?;
         if let Some(cutting) = self.cutting {
-            cutting.note_tool(server, tool);
+            cutting.note_source(server, Target::tool(tool));
         }
         Ok(Reply::Passed(called))
     }

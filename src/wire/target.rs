@@ -6,14 +6,14 @@ use std::borrow::Cow;
 use super::{Edit, NotAnObject, Raw, RpcError, method, splice};
 
 /// What a request wants. Cheap to make for a name that is known; [`Target::of`] reads it from a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Target<'a> {
     method: Cow<'a, str>,
     thing: Thing<'a>,
 }
 
 /// The thing that a request names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Thing<'a> {
     /// A tool, to call it.
     Tool(Cow<'a, str>),

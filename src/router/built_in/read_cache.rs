@@ -107,8 +107,7 @@ fn find(call: &Call<'_>, key: &str) -> Result<KeptText> {
     let kept = kept.ok_or_else(unknown_key)?;
     let now = call.now();
     for source in &*kept.sources {
-        now.rules()
-            .decide(caller, &source.server, &source.target())?;
+        now.rules().decide(caller, &source.server, &source.target)?;
     }
     Ok(kept)
 }

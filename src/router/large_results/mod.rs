@@ -17,7 +17,7 @@ pub use self::{
     long_text::LongText,
     notice::{Notice, ReadingOn},
     page::Page,
-    store::{KeptText, LargeResults, SourceThing, TextSource},
+    store::{KeptText, LargeResults, TextSource},
 };
 
 /// Characters of a page that are left to the words on how to go on, so that both together stay within the requested size.

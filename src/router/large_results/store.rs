@@ -79,30 +79,8 @@ pub struct KeptText {
 pub struct TextSource {
     /// The server.
     pub server: Box<str>,
-    /// The thing, by the server's own name.
-    pub thing: SourceThing,
-}
-
-/// What it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum SourceThing {
-    /// A tool by its name.
-    Tool(Box<str>),
-    /// A prompt by its name.
-    Prompt(Box<str>),
-    /// A resource by its URI.
-    Resource(Box<str>),
-}
-
-impl TextSource {
-    /// What one wants who wants it.
-    pub fn target(&self) -> Target<'_> {
-        match &self.thing {
-            SourceThing::Tool(name) => Target::tool(name),
-            SourceThing::Prompt(name) => Target::prompt(name),
-            SourceThing::Resource(uri) => Target::resource(uri),
-        }
-    }
+    /// What one wants who wants the thing, by the server's own name.
+    pub target: Target<'static>,
 }
 
 impl LargeResults {
