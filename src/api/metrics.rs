@@ -6,7 +6,7 @@ use http::header;
 use super::{Answer, Api, METRICS};
 use crate::{
     failure::Failure,
-    telemetry::metrics::{CONTENT_TYPE, Figure, Metrics},
+    telemetry::metrics::{CONTENT_TYPE, Figures, Metrics},
 };
 
 pub(super) fn routes(api: Api, metrics: Metrics) -> HttpRouter {
@@ -28,16 +28,13 @@ fn text(api: &Api, metrics: &Metrics) -> String {
     let servers = status.servers.by_state();
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let activity = status.activity.unwrap_or_default();
-    let figures = [
-        (Figure::Sessions, count(status.sessions)),
-        (Figure::Tools, count(status.tools)),
-        (
-            Figure::CallableTools,
-            count(status.callable_tools.unwrap_or(status.tools)),
-        ),
-        (Figure::Uptime, status.uptime_seconds),
-        (Figure::Records, activity.records),
-        (Figure::NotKept, activity.not_kept),
-    ];
+    let figures = Figures {
+        sessions: count(status.sessions),
+        tools: count(status.tools),
+        callable_tools: count(status.callable_tools.unwrap_or(status.tools)),
+        uptime_seconds: status.uptime_seconds,
+        records: activity.records,
+        not_kept: activity.not_kept,
+    };
     metrics.text(&servers, &figures)
 }

@@ -37,7 +37,8 @@ struct Parts {
     refusals: Family<CodeLabel, Counter>,
     events: Family<EventLabels, Counter>,
     servers: Family<StateLabel, Gauge>,
-    figures: [(Figure, Gauge); Figure::ALL.len()],
+    /// In the order of [`Figures::named`].
+    figures: [Gauge; 6],
     /// The pairs that have labels of their own.
     pairs: Guarded<HashSet<(String, String)>>,
 }
@@ -103,51 +104,50 @@ impl CountedCall<'_> {
     }
 }
 
-/// A number that is read when the text is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
+/// Numbers that are read when the text is written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Figures {
     /// Open client sessions.
-    Sessions,
+    pub sessions: u64,
     /// Known tools.
-    Tools,
+    pub tools: u64,
     /// Callable tools.
-    CallableTools,
+    pub callable_tools: u64,
     /// Seconds since the start.
-    Uptime,
+    pub uptime_seconds: u64,
     /// Records in the activity log.
-    Records,
+    pub records: u64,
     /// Records of this run that were not kept.
-    NotKept,
+    pub not_kept: u64,
 }
 
-impl Figure {
-    const ALL: [Self; 6] = [
-        Self::Sessions,
-        Self::Tools,
-        Self::CallableTools,
-        Self::Uptime,
-        Self::Records,
-        Self::NotKept,
-    ];
-
-    fn name_and_help(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Sessions => ("mcpproxy_sessions", "Open client sessions"),
-            Self::Tools => ("mcpproxy_tools", "Known tools"),
-            Self::CallableTools => ("mcpproxy_callable_tools", "Callable tools"),
-            Self::Uptime => (
+impl Figures {
+    /// Each with its name and what it is.
+    fn named(&self) -> [(u64, &'static str, &'static str); 6] {
+        [
+            (self.sessions, "mcpproxy_sessions", "Open client sessions"),
+            (self.tools, "mcpproxy_tools", "Known tools"),
+            (
+                self.callable_tools,
+                "mcpproxy_callable_tools",
+                "Callable tools",
+            ),
+            (
+                self.uptime_seconds,
                 "mcpproxy_uptime_seconds",
                 "Seconds since the start of the daemon",
             ),
-            Self::Records => (
+            (
+                self.records,
                 "mcpproxy_activity_records",
                 "Records in the file of the activity log",
             ),
-            Self::NotKept => (
+            (
+                self.not_kept,
                 "mcpproxy_activity_records_not_kept",
                 "Records of this run that are missing from the activity log",
             ),
-        }
+        ]
     }
 }
 
@@ -191,10 +191,10 @@ impl Default for Metrics {
             "Configured servers, by state",
             servers.clone(),
         );
-        let figures = Figure::ALL.map(|figure| {
-            let (gauge, (name, help)) = (Gauge::default(), figure.name_and_help());
+        let figures = Figures::default().named().map(|(_, name, help)| {
+            let gauge = Gauge::default();
             registry.register(name, help, gauge.clone());
-            (figure, gauge)
+            gauge
         });
         Self(Arc::new(Parts {
             registry,
@@ -252,15 +252,14 @@ impl Metrics {
     }
 
     /// The text, with these numbers of servers in each state, and these figures.
-    pub fn text(&self, servers: &[(&'static str, usize)], figures: &[(Figure, u64)]) -> String {
+    pub fn text(&self, servers: &[(&'static str, usize)], figures: &Figures) -> String {
         let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         for (state, count) in servers {
             let gauge = self.0.servers.get_or_create(&StateLabel { state });
             gauge.set(number(u64::try_from(*count).unwrap_or(u64::MAX)));
         }
-        for (figure, gauge) in &self.0.figures {
-            let known = figures.iter().find(|(known, _)| known == figure);
-            gauge.set(known.map_or(0, |(_, count)| number(*count)));
+        for (gauge, (count, ..)) in self.0.figures.iter().zip(figures.named()) {
+            gauge.set(number(count));
         }
         let mut written = String::new();
         // Writing to memory does not fail.
@@ -336,7 +335,7 @@ mod tests {
         for name in ["a\"} 1\nfake 1", "b\\", "c\""] {
             metrics.count_call(call("s", name));
         }
-        let text = metrics.text(&[], &[]);
+        let text = metrics.text(&[], &Figures::default());
         for label in [
             r#"tool="a\"} 1\nfake 1","#,
             r#"tool="b\\","#,
@@ -359,7 +358,11 @@ mod tests {
         });
         metrics.count_refusals("rate_limited", 3);
         metrics.count_event("a", "ready");
-        let text = metrics.text(&[("ready", 2)], &[(Figure::Sessions, 4)]);
+        let figures = Figures {
+            sessions: 4,
+            ..Figures::default()
+        };
+        let text = metrics.text(&[("ready", 2)], &figures);
         for line in [
             r#"mcpproxy_calls_total{server="a",tool="x",method="tools/call",outcome="ok"} 2"#,
             r#"mcpproxy_calls_total{server="",tool="",method="other",outcome="invalid"} 1"#,
@@ -383,7 +386,7 @@ mod tests {
         }
         metrics.count_call(call(&"n".repeat(LONGEST_NAME + 1), "x"));
         metrics.count_call(call("quote\"\n\\", "x"));
-        let text = metrics.text(&[], &[]);
+        let text = metrics.text(&[], &Figures::default());
         let series = text.matches("mcpproxy_calls_total{").count();
         assert_eq!(series, MOST_PAIRS + 1, "and the others together");
         let others = r#"{server="other",tool="other",method="tools/call",outcome="ok"} 9"#;
