@@ -2,29 +2,20 @@
 
 use std::time::Duration;
 
+pub use self::signals::Signals;
 use super::{RunningDaemon, ServeError, watchdog};
 use crate::storage::in_words;
-
-/// The signals that end a daemon. Heard from the making on: one that comes before they are waited for is not lost, and does not end
-/// the process on the spot.
-pub struct Signals(signals::Signals);
 
 impl Signals {
     /// From now on they are ours.
     pub fn hear() -> Result<Self, ServeError> {
-        let heard = signals::Signals::new();
-        heard.map(Self).map_err(|error| {
+        Self::new().map_err(|error| {
             let what = format!("cannot receive signals: {}", in_words(&error));
             ServeError::failed(
                 what,
                 "check the limits that the system sets for this process",
             )
         })
-    }
-
-    /// The next one. Cancel-safe.
-    pub async fn next(&mut self) {
-        self.0.next().await;
     }
 }
 
@@ -120,8 +111,9 @@ fn watchdog_limit() -> Option<Duration> {
 mod signals {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    /// The signals that end a daemon.
-    pub(super) struct Signals {
+    /// The signals that end a daemon. Heard from the making on: one that comes before they are waited for is not lost, and does not end
+    /// the process on the spot.
+    pub struct Signals {
         terminate: Signal,
         interrupt: Signal,
     }
@@ -137,8 +129,8 @@ mod signals {
             })
         }
 
-        /// The next one.
-        pub(super) async fn next(&mut self) {
+        /// The next one. Cancel-safe.
+        pub async fn next(&mut self) {
             tokio::select! {
                 _ = self.terminate.recv() => (),
                 _ = self.interrupt.recv() => (),
@@ -150,15 +142,15 @@ mod signals {
 #[cfg(not(unix))]
 mod signals {
     /// The signals that end a daemon.
-    pub(super) struct Signals;
+    pub struct Signals;
 
     impl Signals {
         pub(super) fn new() -> std::io::Result<Self> {
             Ok(Self)
         }
 
-        /// The next one.
-        pub(super) async fn next(&mut self) {
+        /// The next one. Cancel-safe.
+        pub async fn next(&mut self) {
             // Without a way to hear it, the daemon runs until it is killed.
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;
