@@ -1,6 +1,6 @@
 //! How much memory own processes use. Only Linux gives it cheaply.
 
-use std::{collections::HashMap, fs, path::Path};
+use std::{fs, path::Path};
 
 use super::{
     ledger::{self, FOLDER},
@@ -29,16 +29,10 @@ pub fn memory_of_server(data_dir: &Path, server: &str) -> Option<u64> {
     if groups.is_empty() {
         return None;
     }
-    let mut found: HashMap<u32, u64> = HashMap::new();
-    for process in process_table::all() {
-        if process.living
-            && groups.contains(&process.group)
-            && let Some(bytes) = process_table::resident(process.pid)
-        {
-            found.insert(process.pid, bytes);
-        }
-    }
-    (!found.is_empty()).then(|| found.values().sum())
+    let processes = process_table::all().into_iter();
+    let of_server = processes.filter(|one| one.living && groups.contains(&one.group));
+    let found = of_server.filter_map(|one| process_table::resident(one.pid));
+    found.reduce(|all, more| all + more)
 }
 
 #[cfg(all(test, target_os = "linux"))]
