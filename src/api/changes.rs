@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Limit: servers of one request.
-const MOST: usize = 256;
+pub const MOST_CHANGED: usize = 256;
 
 /// How many are restarted at the same time.
 const AT_ONCE: usize = 8;
@@ -39,6 +39,19 @@ enum Verb {
     Restart,
     Quarantine,
     Remove,
+}
+
+impl Verb {
+    /// What its failures say first, as those of its one server do.
+    fn undone(self) -> &'static str {
+        match self {
+            Self::Enable => "not enabled",
+            Self::Disable => "not disabled",
+            Self::Restart => "not restarted",
+            Self::Quarantine => "not quarantined",
+            Self::Remove => "not removed",
+        }
+    }
 }
 
 /// The results, in the order of the request.
@@ -70,6 +83,9 @@ struct Failed {
     /// The next step as data.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<Box<NextStep>>,
+    /// The name that may have been meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closest: Option<Box<str>>,
 }
 
 pub(super) fn routes() -> Routes {
@@ -82,8 +98,10 @@ pub(super) fn routes() -> Routes {
 }
 
 async fn change(State(api): State<Api>, Sent(wanted): Sent<ManyChanges>) -> Answer {
-    if wanted.servers.is_empty() || wanted.servers.len() > MOST {
-        return Err(wrong(format!("`servers` must name 1 to {MOST} servers")));
+    if wanted.servers.is_empty() || wanted.servers.len() > MOST_CHANGED {
+        return Err(wrong(format!(
+            "`servers` must name 1 to {MOST_CHANGED} servers"
+        )));
     }
     if let Some(name) = repeated(&wanted.servers) {
         return Err(wrong(format!("`servers` names {name:?} twice")));
@@ -101,7 +119,7 @@ async fn change(State(api): State<Api>, Sent(wanted): Sent<ManyChanges>) -> Answ
         }
     };
     let outcomes = names.iter().zip(outcomes);
-    let changes = outcomes.map(|(name, outcome)| shown(management, name, outcome));
+    let changes = outcomes.map(|(name, outcome)| shown(management, wanted.verb, name, outcome));
     ok(&Outcomes {
         changes: changes.collect(),
     })
@@ -112,17 +130,23 @@ fn repeated(names: &[String]) -> Option<&String> {
     names.iter().find(|name| !known.insert(*name))
 }
 
-fn shown(management: &Management, name: &str, outcome: Result<ServerChange>) -> Outcome {
+fn shown(
+    management: &Management,
+    verb: Verb,
+    name: &str,
+    outcome: Result<ServerChange>,
+) -> Outcome {
     match outcome {
         Ok(change) => Outcome::Done(Box::new(change)),
         Err(failure) => {
             let failure = management.for_operator(failure).over_rest();
-            let failure = failure.undone("nothing was changed");
+            let failure = failure.undone(verb.undone());
             Outcome::Failed(Failed {
                 name: name.to_owned(),
                 code: failure.code.as_str(),
                 hint: failure.hint,
                 step: failure.step,
+                closest: failure.closest,
                 error: failure.error,
             })
         }

@@ -56,7 +56,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tower_service::Service;
 
-pub use self::refusal::{refused, refused_body};
+pub use self::{
+    changes::MOST_CHANGED,
+    refusal::{refused, refused_body},
+};
 use self::{
     routes::{About, Routes},
     verbs::Verbs,

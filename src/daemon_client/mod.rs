@@ -62,6 +62,7 @@ impl AnswerDeadline {
 struct RefusalBody {
     error: String,
     code: Option<String>,
+    #[serde(alias = "name")]
     server: Option<String>,
     hint: Option<String>,
     closest: Option<Box<str>>,
@@ -407,6 +408,17 @@ pub fn read<'a, T: Deserialize<'a>>(request: &str, body: &'a [u8]) -> Result<T, 
         request: request.to_owned(),
         reason: error.to_string(),
     })
+}
+
+/// Reads one of several outcomes in an answer: of what was refused, why.
+pub fn read_outcome<'a, T: Deserialize<'a>>(
+    request: &str,
+    outcome: &'a [u8],
+) -> Result<T, DaemonError> {
+    if is_refusal(outcome) {
+        return Err(DaemonError::Refused(refusal(StatusCode::OK, outcome)));
+    }
+    read(request, outcome)
 }
 
 /// Opens the daemon's local socket.

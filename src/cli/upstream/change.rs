@@ -1,16 +1,21 @@
 //! `mcpproxy upstream remove|enable|disable|restart|quarantine`: one verb for some servers.
 
-use std::{collections::HashMap, pin::pin, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    pin::pin,
+    time::Duration,
+};
 
 use clap::Args;
 use http::Method;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
 use super::super::{CommandFailure, Done, Location, Output, connection, outcome, output, secret};
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    api::MOST_CHANGED,
+    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
     failure::ErrorCode,
     management::{Enabled, Files, ServerChange},
     text::names::as_argument,
@@ -28,8 +33,7 @@ pub(in crate::cli) struct NamedServers {
 }
 
 /// What to do with them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     Remove,
     Enable,
@@ -38,8 +42,50 @@ pub(super) enum Verb {
     Quarantine,
 }
 
+impl Verb {
+    /// As it is typed, and as the daemon reads it.
+    fn imperative(self) -> &'static str {
+        match self {
+            Self::Remove => "remove",
+            Self::Enable => "enable",
+            Self::Disable => "disable",
+            Self::Restart => "restart",
+            Self::Quarantine => "quarantine",
+        }
+    }
+
+    fn past(self) -> &'static str {
+        match self {
+            Self::Remove => "removed",
+            Self::Enable => "enabled",
+            Self::Disable => "disabled",
+            Self::Restart => "restarted",
+            Self::Quarantine => "quarantined",
+        }
+    }
+
+    /// How many servers one request is for. Each restart is waited for by itself.
+    fn most_at_once(self) -> usize {
+        match self {
+            Self::Restart => 1,
+            Self::Remove | Self::Enable | Self::Disable | Self::Quarantine => MOST_CHANGED,
+        }
+    }
+
+    /// The mistake, if this name is that of a tool that can be switched.
+    fn mistaken_tool(self, name: &str) -> Option<CommandFailure> {
+        if !matches!(self, Self::Enable | Self::Disable) || !name.contains(':') {
+            return None;
+        }
+        let failure = CommandFailure::usage(format!("{name:?} is a tool, not a server"));
+        let failure = failure.undone("nothing was changed");
+        let (verb, name) = (self.imperative(), as_argument(name));
+        Some(failure.next(format!("`mcpproxy tools {verb} {name}`")))
+    }
+}
+
 /// What programs read: a change or a failure for each server, in the order in which they were named.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Changes {
     changes: Vec<Value>,
 }
@@ -47,36 +93,37 @@ struct Changes {
 impl NamedServers {
     pub(super) async fn run(self, verb: Verb, location: &Location, out: Output) -> Done {
         let files = location.files()?;
+        if let Some(mistake) = self.names.iter().find_map(|name| verb.mistaken_tool(name)) {
+            return Err(mistake);
+        }
         let mut daemon = match verb {
             Verb::Restart => connection::open_to_act(&files, out, "nothing was restarted").await?,
             _ => connection::open_or_files(&files, out).await?,
         };
         let used_before = files.secret_uses().unwrap_or_default();
+        let mut known = HashSet::new();
+        let names = self.names.into_iter();
+        let names: Vec<String> = names.filter(|name| known.insert(name.clone())).collect();
         let mut changes = Vec::new();
         let mut failures = Vec::new();
-        let mut made = at_once(&files, &mut daemon, verb, &self.names).await;
-        for name in &self.names {
-            match done(&mut daemon, verb, name, made.remove(name), out).await {
-                Ok(change) => changes.push(serde_json::to_value(change).unwrap_or_default()),
-                Err(failure) => {
-                    changes.push(failed(name, &failure));
-                    failures.push(failure);
+        for names in names.chunks(verb.most_at_once()) {
+            let outcomes = request(&files, &mut daemon, verb, names, out).await?;
+            for (name, outcome) in names.iter().zip(outcomes) {
+                let outcome = match outcome {
+                    Ok(change) => end(&mut daemon, verb, name, change, out).await,
+                    Err(failure) => Err(failure),
+                };
+                match outcome {
+                    Ok(change) => changes.push(serde_json::to_value(change).unwrap_or_default()),
+                    Err(failure) => {
+                        changes.push(failed(name, &failure));
+                        failures.push(failure);
+                    }
                 }
             }
         }
-        let used = files.secret_uses().unwrap_or_default();
-        let left = used_before.keys().filter(|name| !used.contains_key(*name));
-        let left: Vec<&String> = left.filter(|_| verb == Verb::Remove).collect();
-        let stored = if left.is_empty() {
-            Vec::new()
-        } else {
-            secret::stored(&files)
-        };
-        for name in left.into_iter().filter(|name| stored.contains(*name)) {
-            let name = as_argument(name);
-            out.note(&format!(
-                "no server uses the secret {name} now: `mcpproxy secret remove {name}`"
-            ));
+        if verb == Verb::Remove {
+            note_unused_secrets(&used_before, &files, out);
         }
         if out.is_json() {
             output::json(&output::as_json(&Changes { changes })?)?;
@@ -94,96 +141,132 @@ fn failed(name: &str, failure: &CommandFailure) -> Value {
     })
 }
 
-/// Makes the changes of several servers by one change of the file. Of one that is not here the reason is not known yet.
-async fn at_once(
+/// Has the servers changed: several by one change of the file. The outcomes have the order of the names; without an answer none is known.
+async fn request(
     files: &Files,
     daemon: &mut DaemonClient,
     verb: Verb,
     names: &[String],
-) -> HashMap<String, ServerChange> {
-    if names.len() < 2 || verb == Verb::Restart {
-        return HashMap::new();
+    out: Output,
+) -> Done<Vec<Done<ServerChange>>> {
+    if let [name] = names {
+        return Ok(vec![request_one(daemon, verb, name, out).await]);
     }
-    let changes: Vec<Option<ServerChange>> = if daemon.is_over_files() {
-        let outcomes = match verb {
-            Verb::Remove => files.remove_servers(names).await,
-            Verb::Quarantine => files.quarantine(names).await,
-            Verb::Disable => files.set_enabled(names, Enabled::Off).await,
-            Verb::Enable | Verb::Restart => files.set_enabled(names, Enabled::On).await,
-        };
-        outcomes.into_iter().map(Result::ok).collect()
-    } else {
-        let body = serde_json::json!({ "verb": verb, "servers": names }).to_string();
-        let deadline = AnswerDeadline::Daemon;
-        let sending = daemon.request(Method::POST, "/api/v1/changes", body, deadline);
-        let made: Option<Changes> = sending.await.ok();
-        let made = made.map(|made| made.changes).unwrap_or_default();
-        let read = made.into_iter().map(serde_json::from_value);
-        read.map(Result::ok).collect()
+    if !daemon.is_over_files() {
+        return request_several(daemon, verb, names).await;
+    }
+    let outcomes = match verb {
+        Verb::Remove => files.remove_servers(names).await,
+        Verb::Quarantine => files.quarantine(names).await,
+        Verb::Disable => files.set_enabled(names, Enabled::Off).await,
+        Verb::Enable => files.set_enabled(names, Enabled::On).await,
+        Verb::Restart => return Err(DaemonError::NotRunning(None).into()),
     };
-    let made = names.iter().cloned().zip(changes);
-    made.filter_map(|(name, change)| Some((name, change?)))
-        .collect()
+    let undone = format!("not {}", verb.past());
+    let outcomes = outcomes.into_iter().map(|outcome| {
+        let outcome = outcome.map_err(|failure| failure.undone(&undone));
+        outcome.map_err(CommandFailure::from)
+    });
+    Ok(outcomes.collect())
 }
 
-async fn done(
+async fn request_one(
     daemon: &mut DaemonClient,
     verb: Verb,
     name: &str,
-    made: Option<ServerChange>,
     out: Output,
 ) -> Done<ServerChange> {
-    if let (Verb::Enable | Verb::Disable, Some(_)) = (verb, name.split_once(':')) {
-        let verb = past(verb).trim_end_matches('d');
-        let failure = CommandFailure::usage(format!("{name:?} is a tool, not a server"));
-        let failure = failure.undone("nothing was changed");
-        return Err(failure.next(format!("`mcpproxy tools {verb} {}`", as_argument(name))));
-    }
     let server = format!("/api/v1/servers/{}", daemon_client::encoded(name));
     let (method, path) = match verb {
         Verb::Remove => (Method::DELETE, server),
-        Verb::Enable => (Method::POST, format!("{server}/enable")),
-        Verb::Disable => (Method::POST, format!("{server}/disable")),
-        Verb::Quarantine => (Method::POST, format!("{server}/quarantine")),
-        Verb::Restart => (Method::POST, format!("{server}/restart")),
+        _ => (Method::POST, format!("{server}/{}", verb.imperative())),
     };
-    let mut change: ServerChange = if let Some(made) = made {
-        made
-    } else if verb == Verb::Restart {
-        // The answer comes when the server is up, and a first start may download.
-        let sending = daemon.request(method, &path, "", AnswerDeadline::Upstream);
-        with_wait_note(name, out, sending).await?
-    } else {
+    if verb != Verb::Restart {
         let sending = daemon.request(method, &path, "", AnswerDeadline::Daemon);
-        sending.await?
-    };
-    if verb == Verb::Enable {
-        change.server = outcome::wait_for(daemon, name, None).await?;
+        return Ok(sending.await?);
     }
-    let server = &change.server;
-    if verb == Verb::Restart
-        && let Some(error) = &server.last_error
-    {
-        let failure = CommandFailure::failed(error.clone());
-        let failure = failure.undone(&format!("{name} did not start"));
-        return Err(CommandFailure {
-            next_step: server.next_step.clone(),
-            code: Some(ErrorCode::ServerUnavailable),
-            ..failure
-        });
+    // The answer comes when the server is up, and a first start may download.
+    let sending = daemon.request(method, &path, "", AnswerDeadline::Upstream);
+    Ok(with_wait_note(name, out, sending).await?)
+}
+
+async fn request_several(
+    daemon: &mut DaemonClient,
+    verb: Verb,
+    names: &[String],
+) -> Done<Vec<Done<ServerChange>>> {
+    #[derive(Deserialize)]
+    struct Outcomes {
+        changes: Vec<Box<RawValue>>,
     }
+    let path = "/api/v1/changes";
+    let body = serde_json::json!({ "verb": verb.imperative(), "servers": names }).to_string();
+    let sending = daemon.request(Method::POST, path, body, AnswerDeadline::Daemon);
+    let Outcomes { changes } = sending.await?;
+    let request = format!("POST {path}");
+    if changes.len() != names.len() {
+        let reason = format!("{} outcomes for {} servers", changes.len(), names.len());
+        return Err(DaemonError::BadAnswer { request, reason }.into());
+    }
+    let outcomes = changes.iter().map(|outcome| {
+        let outcome = daemon_client::read_outcome(&request, outcome.get().as_bytes());
+        outcome.map_err(CommandFailure::from)
+    });
+    Ok(outcomes.collect())
+}
+
+/// Waits for what the change brings about, and says it.
+async fn end(
+    daemon: &mut DaemonClient,
+    verb: Verb,
+    name: &str,
+    mut change: ServerChange,
+    out: Output,
+) -> Done<ServerChange> {
+    let past = verb.past();
     match verb {
-        Verb::Remove | Verb::Disable | Verb::Quarantine => {
-            let file = daemon.in_file();
-            let file = match verb {
-                Verb::Remove => file.replacen(" in ", " from ", 1),
-                _ => file,
-            };
-            out.done(&format!("{} {name}{file}", past(verb)));
+        Verb::Remove => {
+            let file = daemon.in_file().replacen(" in ", " from ", 1);
+            out.done(&format!("{past} {name}{file}"));
         }
-        Verb::Enable | Verb::Restart => outcome::say(out, daemon, past(verb), server),
+        Verb::Disable | Verb::Quarantine => {
+            out.done(&format!("{past} {name}{}", daemon.in_file()));
+        }
+        Verb::Enable => {
+            change.server = outcome::wait_for(daemon, name, None).await?;
+            outcome::say(out, daemon, past, &change.server);
+        }
+        Verb::Restart => {
+            if let Some(error) = &change.server.last_error {
+                let failure = CommandFailure::failed(error.clone());
+                let failure = failure.undone(&format!("{name} did not start"));
+                return Err(CommandFailure {
+                    next_step: change.server.next_step.clone(),
+                    code: Some(ErrorCode::ServerUnavailable),
+                    ..failure
+                });
+            }
+            outcome::say(out, daemon, past, &change.server);
+        }
     }
     Ok(change)
+}
+
+/// Says which stored secrets nothing uses any more.
+fn note_unused_secrets(used_before: &BTreeMap<String, Vec<String>>, files: &Files, out: Output) {
+    let used = files.secret_uses().unwrap_or_default();
+    let left = used_before.keys().filter(|name| !used.contains_key(*name));
+    let left: Vec<&String> = left.collect();
+    if left.is_empty() {
+        return;
+    }
+    let stored = secret::stored(files);
+    for name in left.into_iter().filter(|name| stored.contains(*name)) {
+        let name = as_argument(name);
+        out.note(&format!(
+            "no server uses the secret {name} now: `mcpproxy secret remove {name}`"
+        ));
+    }
 }
 
 /// How long a command may wait for a server before it says so.
@@ -198,14 +281,4 @@ async fn with_wait_note<T>(name: &str, out: Output, waiting: impl Future<Output 
         "waiting for {name}; Ctrl-C stops waiting, not the server"
     ));
     waiting.await
-}
-
-fn past(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Remove => "removed",
-        Verb::Enable => "enabled",
-        Verb::Disable => "disabled",
-        Verb::Restart => "restarted",
-        Verb::Quarantine => "quarantined",
-    }
 }
