@@ -13,6 +13,7 @@ mod config_changes;
 mod demo;
 mod doctor;
 mod events;
+mod failure_words;
 mod import;
 mod login;
 mod logs;

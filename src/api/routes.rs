@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
     Api,
+    failure_words::reword_failures,
     strict_requests::{Described, Parameter, only_described},
 };
 use crate::failure::ErrorCode;
@@ -158,11 +159,7 @@ impl About {
             .and_then(|schema| schema.get("properties")?.as_object());
         let members = members.into_iter().flatten();
         let members = members.filter(|(name, _)| !self.without.contains(&name.as_str()));
-        let parameters = members.map(|(name, schema)| {
-            let least = schema["minimum"].as_u64();
-            let range = least.map(|least| (least, schema["maximum"].as_u64()));
-            (name.clone(), range)
-        });
+        let parameters = members.map(|(name, schema)| Parameter::of_schema(name, schema));
         parameters.collect()
     }
 
@@ -270,8 +267,10 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         H: Handler<T, S>,
         T: 'static,
     {
-        let described = Described::new(about.parameters(), about.body.is_some(), about.undone);
-        let served = on(filter, handler).route_layer(from_fn_with_state(described, only_described));
+        let described = Described::new(about.parameters(), about.body.is_some());
+        let served = on(filter, handler)
+            .route_layer(from_fn_with_state(described, only_described))
+            .route_layer(from_fn_with_state(about.undone, reword_failures));
         self.served = self.served.route(path, served);
         self.listed.push(Route {
             method,

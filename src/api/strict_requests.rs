@@ -7,111 +7,169 @@ use axum::{
     body::Body,
     extract::{Query, Request, State},
     middleware::Next,
-    response::{IntoResponse, Response},
 };
+use serde_json::Value;
 
-use super::{Answer, FailureResponse, MAX_BODY, wrong};
-use crate::{access::operators::OperatorPass, config::ChangeWay, failure::Failure};
+use super::{Answer, MAX_BODY, wrong};
 
-/// A parameter that a request may have, with the least and the greatest value of a whole number.
-pub(super) type Parameter = (String, Option<(u64, Option<u64>)>);
-
-/// What a request may say.
+/// What a request may say. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Described(Arc<Parts>);
 
 struct Parts {
     parameters: Vec<Parameter>,
     takes_body: bool,
-    undone: Option<&'static str>,
+}
+
+/// A parameter that a request may have.
+pub(super) struct Parameter {
+    name: String,
+    /// What it may be, where it is a number.
+    range: Option<WholeNumbers>,
+}
+
+struct WholeNumbers {
+    least: u64,
+    most: Option<u64>,
 }
 
 impl Described {
-    pub(super) fn new(
-        parameters: Vec<Parameter>,
-        takes_body: bool,
-        undone: Option<&'static str>,
-    ) -> Self {
+    pub(super) fn new(parameters: Vec<Parameter>, takes_body: bool) -> Self {
         Self(Arc::new(Parts {
             parameters,
             takes_body,
-            undone,
         }))
     }
 }
 
-/// Passes on what says nothing else, and says of a failure what was not done. Commands are for a terminal.
+impl Parameter {
+    /// As its JSON Schema says.
+    pub(super) fn of_schema(name: &str, schema: &Value) -> Self {
+        let range = schema["minimum"].as_u64().map(|least| WholeNumbers {
+            least,
+            most: schema["maximum"].as_u64(),
+        });
+        Self {
+            name: name.to_owned(),
+            range,
+        }
+    }
+
+    fn check(&self, value: &str) -> Result<(), String> {
+        let Some(WholeNumbers { least, most }) = self.range else {
+            return Ok(());
+        };
+        let is_in = |number: u64| number >= least && most.is_none_or(|most| number <= most);
+        if value.parse().is_ok_and(is_in) {
+            return Ok(());
+        }
+        let range = match most {
+            Some(most) => format!("from {least} to {most}"),
+            None => format!("of at least {least}"),
+        };
+        let (name, value) = (&self.name, repeated(value));
+        Err(format!(
+            "`{name}` must be a whole number {range}, not {value:?}"
+        ))
+    }
+}
+
+/// Passes on what says nothing else.
 pub(super) async fn only_described(
     State(Described(may)): State<Described>,
     request: Request,
     next: Next,
-) -> Response {
-    let pass = request.extensions().get::<OperatorPass>();
-    let is_at_terminal = pass.is_none_or(|pass| pass.way() == ChangeWay::Terminal);
-    let checked = async {
-        check_parameters(&request, &may.parameters)?;
-        if may.takes_body {
-            return Ok(request);
-        }
-        without_body(request).await
+) -> Answer {
+    let query = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
+    let Query(query) = query.map_err(wrong)?;
+    check_query(&query, &may.parameters).map_err(wrong)?;
+    let request = if may.takes_body {
+        request
+    } else {
+        without_body(request).await?
     };
-    let mut response = match checked.await {
-        Ok(request) => next.run(request).await,
-        Err(refused) => FailureResponse::into_response(refused),
-    };
-    let Some(mut failure) = response.extensions_mut().remove::<Failure>() else {
-        return response;
-    };
-    if let Some(outcome) = may.undone {
-        failure = failure.undone(outcome);
-    }
-    if !is_at_terminal {
-        failure = failure.without_commands();
-    }
-    FailureResponse(failure).into_response()
+    Ok(next.run(request).await)
 }
 
-fn check_parameters(request: &Request, known: &[Parameter]) -> Answer<()> {
-    /// Characters of it that are repeated.
-    const REPEATED: usize = 100;
-    let Query(parameters) =
-        Query::<Vec<(String, String)>>::try_from_uri(request.uri()).map_err(wrong)?;
-    for (key, value) in &parameters {
-        let shown = |text: &str| text.chars().take(REPEATED).collect::<String>();
-        let Some((_, range)) = known.iter().find(|(name, _)| name == key) else {
-            let names: Vec<&str> = known.iter().map(|(name, _)| &**name).collect();
-            let key = shown(key);
-            return Err(wrong(match names.join(", ") {
-                none if none.is_empty() => {
-                    format!("this path takes no parameters, but got {key:?}")
-                }
-                names => format!("there is no parameter {key:?}; use {names}"),
-            }));
-        };
-        let Some((least, most)) = *range else {
-            continue;
-        };
-        let is_in = |number: u64| number >= least && most.is_none_or(|most| number <= most);
-        if !value.parse().is_ok_and(is_in) {
-            let range = match most {
-                Some(most) => format!("from {least} to {most}"),
-                None => format!("of at least {least}"),
-            };
-            let value = shown(value);
-            return Err(wrong(format!(
-                "`{key}` must be a whole number {range}, not {value:?}"
-            )));
-        }
+fn check_query(query: &[(String, String)], known: &[Parameter]) -> Result<(), String> {
+    for (name, value) in query {
+        let parameter = known.iter().find(|known| known.name == *name);
+        let parameter = parameter.ok_or_else(|| unknown(name, known))?;
+        parameter.check(value)?;
     }
     Ok(())
+}
+
+fn unknown(name: &str, known: &[Parameter]) -> String {
+    let name = repeated(name);
+    if known.is_empty() {
+        return format!("this path takes no parameters, but got {name:?}");
+    }
+    let known: Vec<&str> = known.iter().map(|known| &*known.name).collect();
+    format!("there is no parameter {name:?}; use {}", known.join(", "))
+}
+
+/// As much of a text as an error repeats.
+fn repeated(text: &str) -> String {
+    text.chars().take(100).collect()
 }
 
 /// An object without members says nothing either.
 async fn without_body(request: Request) -> Answer<Request> {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(wrong)?;
-    if matches!(body.trim_ascii(), b"" | b"{}") {
+    let text = body.trim_ascii();
+    let members = text.strip_prefix(b"{");
+    let members = members.and_then(|rest| rest.strip_suffix(b"}"));
+    if members.unwrap_or(text).trim_ascii().is_empty() {
         return Ok(Request::from_parts(parts, Body::empty()));
     }
     Err(wrong("this path takes no body"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_described_parameters_pass_and_numbers_in_their_range() {
+        let known = [
+            Parameter::of_schema("limit", &json!({ "minimum": 1, "maximum": 9 })),
+            Parameter::of_schema("before", &json!({ "minimum": 2 })),
+            Parameter::of_schema("server", &json!({ "type": "string" })),
+        ];
+        let check = |known: &[Parameter], name: &str, value: &str, expected: &str| {
+            let query = [(name.to_owned(), value.to_owned())];
+            let checked = check_query(&query, known).err().unwrap_or_default();
+            assert_eq!(checked, expected, "{name}={value}");
+        };
+        for (name, value, expected) in [
+            ("limit", "1", ""),
+            ("limit", "9", ""),
+            (
+                "limit",
+                "10",
+                "`limit` must be a whole number from 1 to 9, not \"10\"",
+            ),
+            (
+                "before",
+                "-3",
+                "`before` must be a whole number of at least 2, not \"-3\"",
+            ),
+            ("server", "0", ""),
+            (
+                "sever",
+                "x",
+                "there is no parameter \"sever\"; use limit, before, server",
+            ),
+        ] {
+            check(&known, name, value, expected);
+        }
+        let cut = "x".repeat(100);
+        let none = format!("this path takes no parameters, but got {cut:?}");
+        check(&[], &"x".repeat(1_000), "", &none);
+        assert_eq!(check_query(&[], &known), Ok(()));
+    }
 }
