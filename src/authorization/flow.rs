@@ -15,7 +15,7 @@ use super::{
     access_token::now,
     callback_listener::{Callback, CallbackListener, Redirect},
     login_file::{ClientRegistration, Grant, with_tokens},
-    login_state::LoginState,
+    login_state::{LoginState, no_token},
     oauth_http::{OAuthHttp, pair},
     terms::is_safe,
 };
@@ -310,11 +310,6 @@ fn with_left_out(why: String, http: &OAuthHttp) -> String {
         Some(left_out) => format!("{left_out}: {why}"),
         None => why,
     }
-}
-
-/// The failure for an answer that is of no use.
-pub(super) fn no_token() -> LoginError {
-    LoginError::Failed("its answer contains no bearer token".to_owned())
 }
 
 /// Who the authorization server says it is; where it says nothing, where it is.

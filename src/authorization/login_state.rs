@@ -14,11 +14,13 @@ use std::{
 use arc_swap::ArcSwapOption;
 use http::HeaderValue;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     LoginError, LoginTrouble,
     access_token::AccessToken,
     login_file::{Grant, KeptLogin},
+    login_status::{LoginEvent, LoginStatus},
     renewal_pauses::RenewalPauses,
     terms::Terms,
 };
@@ -27,20 +29,6 @@ use crate::{
     storage,
     text::{Secret, Secrets, ServerName},
 };
-
-/// Whether a person has to log in.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum LoginStatus {
-    /// Nothing is known against it.
-    #[default]
-    Fine,
-    /// The server takes no request without, for this reason.
-    Needed(String),
-    /// The server takes requests, and refused some for want of these scopes.
-    MoreScopes(Vec<String>),
-    /// The server takes no request, and a person cannot mend that: the login is there, and is renewed again by itself.
-    Stuck(LoginTrouble),
-}
 
 /// The login of one server, as far as it is known.
 pub(super) struct LoginState {
@@ -100,17 +88,14 @@ impl LoginState {
 
     /// Forgets the tokens, here and on disk. What we are registered as is kept.
     pub(super) fn log_out(&self) -> io::Result<()> {
-        let written = {
-            let mut kept = self.kept.lock();
-            self.retire(kept.grant.as_ref());
-            kept.log_out();
-            self.token.store(None);
-            kept.save(&self.file)
-        };
+        let mut kept = self.kept.lock();
+        self.retire(kept.grant.as_ref());
+        kept.log_out();
+        self.token.store(None);
         *self.pauses.lock() = RenewalPauses::default();
         self.wanted.lock().clear();
-        self.set_needed("not logged in");
-        written
+        self.note(LoginEvent::Needed("not logged in"));
+        kept.save(&self.file)
     }
 
     /// Forgets everything, on disk too.
@@ -170,13 +155,23 @@ impl LoginState {
         }
     }
 
-    /// Takes the tokens of a new login into use.
-    pub(super) fn take(&self, grant: Grant) -> bool {
-        let Some(token) = AccessToken::of(&grant) else {
-            return false;
-        };
-        self.put(&mut self.kept.lock(), grant, Arc::new(token));
-        true
+    /// Takes the tokens of a new login into use, unless it was given up: whatever was against the login before is over.
+    pub(super) fn take(
+        &self,
+        grant: Grant,
+        given_up: &CancellationToken,
+    ) -> Result<(), LoginError> {
+        let token = AccessToken::of(&grant).ok_or_else(no_token)?;
+        let mut kept = self.kept.lock();
+        if given_up.is_cancelled() {
+            return Err(LoginError::Failed("the login was given up".to_owned()));
+        }
+        self.put(&mut kept, grant, Arc::new(token));
+        *self.pauses.lock() = RenewalPauses::default();
+        self.wanted.lock().clear();
+        // Also where it was fine: a wait for more scopes is over now.
+        self.status.send_replace(LoginStatus::Fine);
+        Ok(())
     }
 
     /// Takes the tokens of a renewal into use, unless somebody has logged in or out since it began with the grant `before`.
@@ -213,7 +208,7 @@ impl LoginState {
         }
         self.save(&kept);
         self.token.store(None);
-        self.set_needed("its login has ended");
+        self.note(LoginEvent::Needed("its login has ended"));
         true
     }
 
@@ -267,37 +262,7 @@ impl LoginState {
                 wanted.pop_last();
             }
         }
-        let more = LoginStatus::MoreScopes(self.wanted());
-        self.status.send_if_modified(|status| {
-            let is_worse = matches!(status, LoginStatus::Needed(_) | LoginStatus::Stuck(_));
-            let is_new = !is_worse && *status != more;
-            if is_new {
-                *status = more;
-            }
-            is_new
-        });
-    }
-
-    /// No more scopes are wanted: the login was given those that were.
-    pub(super) fn forget_wanted(&self) {
-        self.wanted.lock().clear();
-    }
-
-    /// The server took a connection: whatever it wanted before, it does not want now.
-    pub(super) fn note_connection(&self) {
-        self.status.send_if_modified(|status| {
-            let was_needed = matches!(status, LoginStatus::Needed(_));
-            if was_needed {
-                *status = LoginStatus::Fine;
-            }
-            was_needed
-        });
-    }
-
-    /// A person has logged in: whatever was against the login before is over.
-    pub(super) fn note_login(&self) {
-        *self.pauses.lock() = RenewalPauses::default();
-        self.status.send_replace(LoginStatus::Fine);
+        self.note(LoginEvent::Wanting);
     }
 
     /// The server refused this token, which is in use. Nothing if it is to be renewed at once.
@@ -329,36 +294,8 @@ impl LoginState {
             is_settled
         };
         if is_settled {
-            self.works_again();
+            self.note(LoginEvent::Works);
         }
-    }
-
-    /// The login does not work for now.
-    pub(super) fn set_stuck(&self, trouble: LoginTrouble) {
-        self.status.send_if_modified(|status| {
-            let stuck = LoginStatus::Stuck(trouble);
-            let is_new = !matches!(status, LoginStatus::Needed(_)) && *status != stuck;
-            if is_new {
-                *status = stuck;
-            }
-            is_new
-        });
-    }
-
-    /// The login works again, as far as is known.
-    pub(super) fn works_again(&self) {
-        let wanted = self.wanted();
-        self.status.send_if_modified(|status| {
-            let was_stuck = matches!(status, LoginStatus::Stuck(_));
-            if was_stuck {
-                *status = if wanted.is_empty() {
-                    LoginStatus::Fine
-                } else {
-                    LoginStatus::MoreScopes(wanted)
-                };
-            }
-            was_stuck
-        });
     }
 
     /// Why login refused for now.
@@ -369,17 +306,21 @@ impl LoginState {
         }
     }
 
-    /// A person has to log in, for this reason.
-    pub(super) fn set_needed(&self, reason: &str) {
-        let needed = LoginStatus::Needed(reason.to_owned());
+    /// Changes the status as this event does.
+    pub(super) fn note(&self, event: LoginEvent) {
+        let wanted = self.wanted();
         self.status.send_if_modified(|status| {
-            let is_new = *status != needed;
-            if is_new {
-                *status = needed;
-            }
+            let after = status.after(event, &wanted);
+            let is_new = *status != after;
+            *status = after;
             is_new
         });
     }
+}
+
+/// The failure for an answer that is of no use.
+pub(super) fn no_token() -> LoginError {
+    LoginError::Failed("its answer contains no bearer token".to_owned())
 }
 
 #[cfg(test)]
@@ -414,8 +355,10 @@ mod tests {
             is_refused && !state.end(&first, true) && state.renewal_failed(&first, "").is_none()
         };
 
-        assert!(state.take(first.clone()));
-        assert!(state.take(second.clone()));
+        let stop = CancellationToken::new();
+        let take = |grant: &Grant| state.take(grant.clone(), &stop).expect("a login");
+        take(&first);
+        take(&second);
         assert!(is_overtaken("late"));
         assert_eq!(on_disk().as_deref(), Some("second"));
         assert!(state.token.load().is_some());
@@ -424,9 +367,12 @@ mod tests {
         assert!(is_overtaken("late"));
         assert!(on_disk().is_none() && !state.is_logged_in());
 
-        assert!(state.take(first.clone()));
+        take(&first);
         let replaced = state.replace(&first, second.clone());
         assert!(matches!(replaced, GrantReplacement::By(_)));
         assert!(state.end(&second, false) && !state.is_logged_in());
+
+        stop.cancel();
+        assert!(state.take(first.clone(), &stop).is_err() && !state.is_logged_in());
     }
 }

@@ -8,6 +8,7 @@ mod callback_listener;
 mod flow;
 mod login_file;
 mod login_state;
+mod login_status;
 mod logins;
 mod oauth_http;
 mod pending;
@@ -19,7 +20,7 @@ mod terms;
 pub use self::{
     bearer_challenge::BearerChallenge,
     callback_listener::Callback,
-    login_state::LoginStatus,
+    login_status::LoginStatus,
     logins::Logins,
     pending::{LoginProgress, LoginStarted},
     renewal_pauses::LoginTrouble,

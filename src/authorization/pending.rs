@@ -13,8 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     LoginError,
     callback_listener::{Callback, CallbackReceiver},
-    flow::{PreparedLogin, no_token},
-    login_file::Grant,
+    flow::PreparedLogin,
     login_state::LoginState,
 };
 use crate::runtime::sync::Guarded;
@@ -85,7 +84,8 @@ impl PendingLogin {
         // The browser may leave: a code can be exchanged once only.
         self.tasks.spawn(async move {
             let exchanged = this.login.exchange(prepared, callback).await;
-            this.end(exchanged.and_then(|grant| this.accept(grant)));
+            // Before anybody learns of the end and looks at the server's state.
+            this.end(exchanged.and_then(|grant| this.login.take(grant, &this.stop)));
         });
         let mut outcome = self.outcome.subscribe();
         match outcome.wait_for(Option::is_some).await.as_deref() {
@@ -94,28 +94,11 @@ impl PendingLogin {
         }
     }
 
-    /// Takes the tokens into use, unless the login was given up meanwhile.
-    fn accept(&self, grant: Grant) -> Result<(), LoginError> {
-        if self.stop.is_cancelled() {
-            return Err(LoginError::Failed("the login was given up".to_owned()));
-        }
-        if !self.login.take(grant) {
-            return Err(no_token());
-        }
-        self.login.forget_wanted();
-        Ok(())
-    }
-
     /// The first end counts.
     fn end(&self, outcome: Result<(), LoginError>) {
         match &outcome {
             Ok(()) => tracing::info!(server = %self.login.name, "logged in to the server"),
             Err(error) => tracing::warn!(server = %self.login.name, %error, "a login failed"),
-        }
-        if outcome.is_ok() {
-            // Also where it was fine: a wait for more scopes is over now. Before anybody learns of the end and looks at the server's
-            // state.
-            self.login.note_login();
         }
         self.outcome.send_if_modified(|ended| {
             let is_first = ended.is_none();

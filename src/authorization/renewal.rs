@@ -22,6 +22,7 @@ use super::{
     access_token::{AccessToken, now},
     login_file::{Grant, with_tokens},
     login_state::{GrantReplacement, LoginState},
+    login_status::LoginEvent,
     oauth_http::OAuthHttp,
 };
 use crate::{runtime::sync::Guarded, text::Secret};
@@ -85,7 +86,7 @@ impl TokenRenewals {
     /// The login does not work for now. It is renewed again when its pause is over, even if nobody asks for that.
     pub(super) fn put_off(self: &Arc<Self>, trouble: LoginTrouble) {
         tracing::warn!(server = %self.state.name, reason = %trouble, "login refused for now");
-        self.state.set_stuck(trouble);
+        self.state.note(LoginEvent::Stuck(trouble));
         if self.is_retrying.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -117,12 +118,12 @@ impl TokenRenewals {
             return;
         };
         match self.renew(&token, RenewalCause::OfRefused).await {
-            Renewed::Done => self.state.works_again(),
+            Renewed::Done => self.state.note(LoginEvent::Works),
             Renewed::Refused => (),
             Renewed::Failed => {
                 let trouble = self.state.pauses.lock().pausing(Instant::now());
                 if let Some(trouble) = trouble {
-                    self.state.set_stuck(trouble);
+                    self.state.note(LoginEvent::Stuck(trouble));
                 }
             }
         }

@@ -16,6 +16,7 @@ use super::{
     BearerChallenge, LoginError, LoginProgress, LoginStarted, LoginStatus, LoginTrouble,
     access_token::now,
     login_state::LoginState,
+    login_status::LoginEvent,
     pending::PendingLogins,
     renewal::{RenewalCause, Renewed, TokenRenewals},
     terms::Terms,
@@ -77,7 +78,7 @@ impl ServerLogin {
 
     /// The server took a connection: whatever it wanted before, it does not want now.
     pub fn accepted(&self) {
-        self.state.note_connection();
+        self.state.note(LoginEvent::Connected);
     }
 
     /// Begins a login. One that is under way is given up.
@@ -140,7 +141,7 @@ impl ServerLogin {
         }
         let Some(token) = self.state.token.load_full() else {
             if is_for_tokens {
-                self.state.set_needed("it asks for a login");
+                self.state.note(LoginEvent::Needed("it asks for a login"));
             }
             return None;
         };
@@ -149,7 +150,7 @@ impl ServerLogin {
             return Some(token.header.clone());
         }
         if !token.is_renewable {
-            self.state.set_needed("it rejects its login");
+            self.state.note(LoginEvent::Needed("it rejects its login"));
             return None;
         }
         if let Some(trouble) = self.state.token_refused(&token.header) {
