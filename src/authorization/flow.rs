@@ -291,7 +291,8 @@ impl LoginState {
         let token = match exchanged {
             Ok(token) => token,
             Err(error) => {
-                if prepared.http.refusal().as_deref() == Some("invalid_client") {
+                let refusal = prepared.http.refusal();
+                if refusal.is_some_and(|refusal| refusal.code() == "invalid_client") {
                     self.keep(|kept| kept.forget_client(&grant.issuer));
                 }
                 // A new registration may not have been kept.

@@ -45,10 +45,25 @@ struct ServerAnswers {
     fault: Option<String>,
     /// Whose fault it is, where it is down.
     down: Option<&'static str>,
-    refusal: Option<String>,
+    refusal: Option<TokenRefusal>,
     secret_ends: Option<u64>,
     /// How many authorization servers the server names, where it says which.
     named_servers: Option<usize>,
+}
+
+/// The `error` with which an authorization server refuses a request for tokens (RFC 6749, 5.2), as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TokenRefusal(String);
+
+impl TokenRefusal {
+    pub(super) fn code(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the server no longer knows this client, or not for such requests.
+    pub(super) fn is_client_unknown(&self) -> bool {
+        matches!(self.code(), "invalid_client" | "unauthorized_client")
+    }
 }
 
 impl OAuthHttp {
@@ -70,8 +85,8 @@ impl OAuthHttp {
         }
     }
 
-    /// The `error` with which an authorization server refused the last request for tokens (RFC 6749, 5.2).
-    pub(super) fn refusal(&self) -> Option<String> {
+    /// How an authorization server refused the last request for tokens.
+    pub(super) fn refusal(&self) -> Option<TokenRefusal> {
         self.heard.lock().refusal.clone()
     }
 
@@ -210,7 +225,8 @@ impl OAuthHttp {
         let is_down = matches!(error, Some("server_error" | "temporarily_unavailable"))
             || matches!(status.as_u16(), 408 | 425 | 429);
         let is_refusal = status.is_client_error() && !is_down;
-        heard.refusal = error.filter(|_| is_refusal).map(str::to_owned);
+        let refusal = error.filter(|_| is_refusal);
+        heard.refusal = refusal.map(|code| TokenRefusal(code.to_owned()));
         if body.contains_key("client_id") {
             let ends = body.get("client_secret_expires_at");
             heard.secret_ends = ends.and_then(Value::as_u64).filter(|ends| *ends > 0);
@@ -309,7 +325,11 @@ mod tests {
             let mut response = Response::new(body.as_bytes().to_vec());
             *response.status_mut() = http::StatusCode::from_u16(status).expect("a status");
             http.hear(&response);
-            assert_eq!(http.refusal().as_deref(), expected, "{status} {body}");
+            let refusal = http.refusal();
+            let code = refusal.as_ref().map(TokenRefusal::code);
+            assert_eq!(code, expected, "{status} {body}");
+            let is_client_unknown = refusal.is_some_and(|refusal| refusal.is_client_unknown());
+            assert_eq!(is_client_unknown, expected == Some("invalid_client"));
         };
         check(400, r#"{"error":"invalid_grant"}"#, Some("invalid_grant"));
         check(401, r#"{"error":"invalid_client"}"#, Some("invalid_client"));

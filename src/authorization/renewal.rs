@@ -59,7 +59,7 @@ pub(super) struct TokenRenewals {
 
 /// A renewal under way or done.
 struct Renewal {
-    of: Arc<AccessToken>,
+    token: Arc<AccessToken>,
     outcome: watch::Receiver<Option<Renewed>>,
 }
 
@@ -130,8 +130,8 @@ impl TokenRenewals {
     }
 
     /// Renews a token and waits for that; concurrent renewals share the outcome.
-    pub(super) async fn renew(&self, token: &Arc<AccessToken>, instead: RenewalCause) -> Renewed {
-        let mut outcome = self.begin(token, instead);
+    pub(super) async fn renew(&self, token: &Arc<AccessToken>, cause: RenewalCause) -> Renewed {
+        let mut outcome = self.begin(token, cause);
         match outcome.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(outcome)) => *outcome,
             _ => Renewed::Failed,
@@ -142,10 +142,10 @@ impl TokenRenewals {
     pub(super) fn begin(
         &self,
         token: &Arc<AccessToken>,
-        instead: RenewalCause,
+        cause: RenewalCause,
     ) -> watch::Receiver<Option<Renewed>> {
         let mut newest = self.newest.lock();
-        if let Some(renewal) = newest.as_ref().filter(|one| Arc::ptr_eq(&one.of, token)) {
+        if let Some(renewal) = newest.as_ref().filter(|one| Arc::ptr_eq(&one.token, token)) {
             let has_failed = *renewal.outcome.borrow() == Some(Renewed::Failed);
             if !has_failed {
                 return renewal.outcome.clone();
@@ -159,13 +159,13 @@ impl TokenRenewals {
         let current = self.state.token.load_full();
         let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, token));
         *newest = Some(Renewal {
-            of: token.clone(),
+            token: token.clone(),
             outcome: outcome.clone(),
         });
         if is_current {
             let state = self.state.clone();
             self.tasks.spawn(async move {
-                done.send_replace(Some(renew(&state, instead).await));
+                done.send_replace(Some(renew(&state, cause).await));
             });
         } else {
             // Somebody has done so meanwhile.
@@ -175,7 +175,7 @@ impl TokenRenewals {
     }
 }
 
-async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
+async fn renew(state: &LoginState, cause: RenewalCause) -> Renewed {
     let Some(grant) = state.kept().grant else {
         // Somebody logged out meanwhile.
         return Renewed::Done;
@@ -186,7 +186,7 @@ async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
     match (renewed, refusal) {
         (Ok(renewed), _) => match state.replace(&grant, renewed) {
             GrantReplacement::By(token) => {
-                let is_instead = instead == RenewalCause::OfRefused;
+                let is_instead = cause == RenewalCause::OfRefused;
                 state.pauses.lock().renewed(&token.header, is_instead);
                 tracing::debug!(server = %state.name, "the token was renewed");
                 Renewed::Done
@@ -194,16 +194,13 @@ async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
             GrantReplacement::Unusable => failed(state, &grant, "issued no usable token"),
             GrantReplacement::Overtaken => Renewed::Done,
         },
-        (Err(_), Some(code)) => {
-            let code = state.error(&code);
-            let is_client_unknown = matches!(
-                code.to_string().as_str(),
-                "invalid_client" | "unauthorized_client"
-            );
-            if !state.end(&grant, is_client_unknown) {
+        (Err(_), Some(refusal)) => {
+            // In words before the grant is forgotten, whose secrets must not show in them.
+            let reason = state.error(refusal.code());
+            if !state.end(&grant, refusal.is_client_unknown()) {
                 return Renewed::Done;
             }
-            tracing::warn!(server = %state.name, reason = %code, "the login cannot be renewed; log in again");
+            tracing::warn!(server = %state.name, %reason, "the login cannot be renewed; log in again");
             Renewed::Refused
         }
         (Err(error), None) => {
