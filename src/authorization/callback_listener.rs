@@ -18,7 +18,7 @@ use tokio::{
 use url::form_urlencoded;
 
 use super::LoginError;
-use crate::{config::loopback::is_loopback, storage::in_words};
+use crate::{config::loopback::is_loopback, runtime::accepting::patiently, storage::in_words};
 
 /// Limit: bytes of a request's head; how long a browser may take to say what it wants, because some open connections in advance and say
 /// nothing; connections without a request yet, of which the oldest gives way to a new one, so that nobody keeps the browser out by opening
@@ -160,7 +160,7 @@ impl CallbackListener {
                         answered.spawn(answer(stream, head, place.clone(), login.clone()));
                     }
                 }
-                accepted = self.listener.accept() => {
+                accepted = patiently(self.listener.accept()) => {
                     // One that is gone already is none.
                     if let Ok((stream, _)) = accepted {
                         oldest_first.retain(|one| !one.is_finished());

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     access::Peer,
     config::Listen,
-    runtime::{memory_budget::MemoryBudget, self_wakes::with_quiet},
+    runtime::{accepting::patiently, memory_budget::MemoryBudget, self_wakes::with_quiet},
     storage,
     telemetry::log_throttle::LogThrottle,
 };
@@ -41,9 +41,6 @@ const KEPT: HeaderValue = HeaderValue::from_static("timeout=600");
 /// Limit: bytes of the head of a request, and of what is read at once. Browsers with all their cookies send a tenth of it. hyper answers
 /// 431 to a longer one, and to one of more than 100 headers.
 const LONGEST_HEAD: usize = 128 << 10;
-
-/// Accepting fails when file descriptors run out; it is tried again after this.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Limit: clients at a time that get the answer that there is no room; further ones are cut off.
 const TURNED_AWAY: usize = 16;
@@ -125,14 +122,13 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
                 served.connections.end_silent(SILENCE);
                 continue;
             }
-            accepted = listener.accept() => accepted,
+            accepted = patiently(listener.accept()) => accepted,
         };
         let (io, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 note_refused(&refused, &error);
                 served.connections.make_room();
-                tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };

@@ -1,5 +1,7 @@
-//! What every task stands on: locks that survive a panic, wakes, long computations, a budget of memory, tables that each call looks into.
+//! What every task stands on: locks that survive a panic, wakes, long computations, a budget of memory, tables that each call looks into,
+//! pauses of what accepts connections.
 
+pub mod accepting;
 pub mod long_work;
 pub mod memory_budget;
 pub mod quick_map;
