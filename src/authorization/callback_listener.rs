@@ -1,24 +1,16 @@
-//! The address that the browser comes back to: a port of this machine that listens while one login waits, and shows the outcome.
+//! The port that the browser comes back to: it listens while one login waits, and shows the outcome.
 
-use std::{
-    collections::VecDeque,
-    io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::VecDeque, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
-use http::Uri;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     task::{AbortHandle, JoinSet},
 };
-use url::form_urlencoded;
 
-use super::LoginError;
-use crate::{config::loopback::is_loopback, runtime::accepting::patiently, storage::in_words};
+use super::{LoginError, callback::Callback};
+use crate::runtime::accepting::patiently;
 
 /// Limit: bytes of a request's head; how long a browser may take to say what it wants, because some open connections in advance and say
 /// nothing; connections without a request yet, of which the oldest gives way to a new one, so that nobody keeps the browser out by opening
@@ -27,21 +19,6 @@ const LARGEST: usize = 16 << 10;
 const HEAD: Duration = Duration::from_secs(2);
 const SILENT: usize = 64;
 const ANSWERED: usize = 16;
-
-/// Where the browser is sent back to where nothing is configured.
-const PATH: &str = "/callback";
-
-/// Where the browser is sent back to.
-pub(super) enum Redirect {
-    /// To this machine.
-    Here {
-        host: String,
-        port: Option<u16>,
-        path: String,
-    },
-    /// To another: a person brings the address from there.
-    Elsewhere(String),
-}
 
 /// Takes the callback that the browser brings.
 pub(super) trait CallbackReceiver: Send + Sync + 'static {
@@ -58,95 +35,33 @@ pub(super) trait CallbackReceiver: Send + Sync + 'static {
 /// A port that listens.
 pub(super) struct CallbackListener {
     listener: TcpListener,
-    address: SocketAddr,
+    port: u16,
     /// As the redirect names it.
     host: String,
     path: String,
 }
 
-impl Redirect {
-    pub(super) fn of(configured: Option<&str>) -> Self {
-        let Some(configured) = configured else {
-            return Self::Here {
-                host: Ipv4Addr::LOCALHOST.to_string(),
-                port: None,
-                path: PATH.to_owned(),
-            };
-        };
-        let uri: Uri = configured.parse().unwrap_or_default();
-        match (uri.scheme_str(), uri.host()) {
-            (Some("http"), Some(host)) if is_loopback(host) => Self::Here {
-                host: host.to_owned(),
-                port: uri.port_u16(),
-                path: uri.path().to_owned(),
-            },
-            _ => Self::Elsewhere(configured.to_owned()),
-        }
-    }
-
-    /// Listens, at the port of an earlier login if that is free: the authorization server may know that one only.
-    pub(super) async fn listen(
-        &self,
-        earlier: Option<&str>,
-    ) -> Result<Option<CallbackListener>, String> {
-        let Self::Here { host, port, path } = self else {
-            return Ok(None);
-        };
-        let bare = host.trim_matches(['[', ']']);
-        let ip: IpAddr = match bare.parse() {
-            Ok(IpAddr::V6(_)) => Ipv6Addr::LOCALHOST.into(),
-            Ok(IpAddr::V4(address)) => address.into(),
-            Err(_) => Ipv4Addr::LOCALHOST.into(),
-        };
-        let bound = match (port, earlier.and_then(port_of)) {
-            (Some(port), _) => TcpListener::bind((ip, *port)).await,
-            (None, None) => TcpListener::bind((ip, 0)).await,
-            (None, Some(earlier)) => match TcpListener::bind((ip, earlier)).await {
-                Ok(bound) => Ok(bound),
-                Err(_) => TcpListener::bind((ip, 0)).await,
-            },
-        };
-        let bound = bound.and_then(|listener| Ok((listener.local_addr()?, listener)));
-        let (address, listener) = bound.map_err(|error| {
-            let port = port.unwrap_or_default();
-            format!(
-                "cannot listen at {host}:{port} for the browser's return: {}",
-                in_words(&error)
-            )
-        })?;
-        Ok(Some(CallbackListener {
-            listener,
-            address,
-            host: host.clone(),
-            path: path.clone(),
-        }))
-    }
-
-    /// The address for the browser.
-    pub(super) fn address(&self, listener: Option<&CallbackListener>) -> String {
-        match (self, listener) {
-            (Self::Elsewhere(address), _) => address.clone(),
-            (Self::Here { host, port, path }, listener) => {
-                let bound = listener.map(|listener| listener.address.port());
-                let port = bound.or(*port).unwrap_or_default();
-                format!("http://{host}:{port}{path}")
-            }
-        }
-    }
-}
-
-fn port_of(address: &str) -> Option<u16> {
-    let uri: Uri = address.parse().ok()?;
-    uri.host().filter(|host| is_loopback(host))?;
-    uri.port_u16()
-}
-
 impl CallbackListener {
+    /// Listens at an address of this machine, which the redirect names so.
+    pub(super) async fn bind(address: SocketAddr, host: &str, path: &str) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        Ok(Self {
+            port: listener.local_addr()?.port(),
+            listener,
+            host: host.to_owned(),
+            path: path.to_owned(),
+        })
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Takes requests until the login is over.
     pub(super) async fn serve(self, login: Arc<dyn CallbackReceiver>) {
         let place = Arc::new(Place {
             path: self.path,
-            hosts: hosts(&self.host, self.address.port()),
+            hosts: hosts(&self.host, self.port),
         });
         let mut silent = JoinSet::new();
         let mut oldest_first: VecDeque<AbortHandle> = VecDeque::new();
@@ -272,50 +187,6 @@ fn page(status: &str, text: &str) -> String {
     )
 }
 
-// What the authorization server sends the browser back with (RFC 6749, 4.1.2; RFC 9207). Pure.
-
-/// The parameters of a redirect.
-#[derive(Default, PartialEq, Eq)]
-pub struct Callback {
-    /// The code that is exchanged for tokens.
-    pub code: Option<String>,
-    /// Which login it belongs to.
-    pub state: Option<String>,
-    /// Who says so.
-    pub issuer: Option<String>,
-    /// Why there is no code.
-    pub error: Option<String>,
-    /// The same in words.
-    pub error_description: Option<String>,
-}
-
-impl Callback {
-    /// Reads the query of an address. A parameter that appears twice is none (RFC 6749, 3.1).
-    pub fn of_query(query: &str) -> Self {
-        let one = |wanted: &str| {
-            let pairs = form_urlencoded::parse(query.as_bytes());
-            let mut values = pairs.filter(|(name, _)| name == wanted);
-            let value = values.next().map(|(_, value)| value.into_owned());
-            value.filter(|_| values.next().is_none())
-        };
-        Self {
-            code: one("code"),
-            state: one("state"),
-            issuer: one("iss"),
-            error: one("error"),
-            error_description: one("error_description"),
-        }
-    }
-
-    /// Reads an address as it was copied from a browser; nothing if it is none.
-    pub fn of_address(address: &str) -> Option<Self> {
-        let address = address.trim().trim_matches(['"', '\'', '<', '>']);
-        let uri: Uri = address.split('#').next()?.parse().ok()?;
-        let query = uri.query()?;
-        Some(Self::of_query(query)).filter(|callback| *callback != Self::default())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -378,10 +249,10 @@ mod tests {
 
     #[tokio::test]
     async fn silent_connections_do_not_keep_the_browser_out() {
-        let redirect = Redirect::of(None);
-        let listener = redirect.listen(None).await.expect("a free port");
-        let listener = listener.expect("one of this machine");
-        let address = listener.address;
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = CallbackListener::bind(any_port, "127.0.0.1", "/callback").await;
+        let listener = listener.expect("a free port");
+        let address = SocketAddr::from(([127, 0, 0, 1], listener.port()));
         let login = Arc::new(Waiting(tokio::sync::Notify::new()));
         let serving = tokio::spawn(listener.serve(login));
         let begun = std::time::Instant::now();
@@ -404,50 +275,5 @@ mod tests {
     fn a_page_runs_nothing() {
         let page = page("200 OK", "<script>&");
         assert!(page.contains("&lt;script&gt;&amp;") && page.contains("default-src 'none'"));
-    }
-
-    #[tokio::test]
-    async fn the_browser_comes_back_where_it_was_told_to() {
-        let check = async |configured: Option<&str>, expected: &str| {
-            let redirect = Redirect::of(configured);
-            let listener = redirect.listen(None).await.expect("a free port");
-            let address = redirect.address(listener.as_ref());
-            let port = listener.map(|listener| listener.address.port());
-            let expected = expected.replace("PORT", &port.unwrap_or_default().to_string());
-            assert_eq!(address, expected);
-        };
-        check(None, "http://127.0.0.1:PORT/callback").await;
-        check(Some("http://localhost/back"), "http://localhost:PORT/back").await;
-        check(Some("https://h/back"), "https://h/back").await;
-        let first = Redirect::of(None);
-        let listener = first.listen(None).await.expect("a free port");
-        let earlier = first.address(listener.as_ref());
-        let taken = first.listen(Some(&earlier)).await.expect("another port");
-        assert_ne!(first.address(taken.as_ref()), earlier);
-        drop(listener);
-        let again = first.listen(Some(&earlier)).await.expect("the same port");
-        assert_eq!(first.address(again.as_ref()), earlier);
-    }
-}
-
-#[cfg(test)]
-mod callback_tests {
-    use super::*;
-
-    #[test]
-    fn a_pasted_address_is_read() {
-        let callback = Callback::of_address(
-            " 'http://127.0.0.1:1/callback?code=a%2Fb+c&state=s&iss=https%3A%2F%2Fi#x' \n",
-        );
-        let callback = callback.expect("an address");
-        assert_eq!(callback.code.as_deref(), Some("a/b c"));
-        assert_eq!(callback.state.as_deref(), Some("s"));
-        assert_eq!(callback.issuer.as_deref(), Some("https://i"));
-        for other in ["", "hello", "http://127.0.0.1:1/callback", "http://h/?x=1"] {
-            assert!(Callback::of_address(other).is_none(), "{other}");
-        }
-        let doubled = Callback::of_query("code=a&code=b&state=s&error=e&error_description=d");
-        assert!(doubled.code.is_none());
-        assert_eq!(doubled.error.as_deref(), Some("e"));
     }
 }

@@ -13,10 +13,12 @@ use url::form_urlencoded;
 use super::{
     LoginError,
     access_token::now,
-    callback_listener::{Callback, CallbackListener, Redirect},
+    callback::Callback,
+    callback_listener::CallbackListener,
     login_file::{ClientRegistration, Grant, with_tokens},
     login_state::{LoginState, no_token},
     oauth_http::{OAuthHttp, pair},
+    redirect::Redirect,
     terms::is_safe,
 };
 use crate::text::secret::Secret;

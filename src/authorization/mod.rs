@@ -4,6 +4,7 @@
 
 mod access_token;
 mod bearer_challenge;
+mod callback;
 mod callback_listener;
 mod flow;
 mod login_file;
@@ -12,6 +13,7 @@ mod login_status;
 mod logins;
 mod oauth_http;
 mod pending;
+mod redirect;
 mod renewal;
 mod renewal_pauses;
 mod server_login;
@@ -19,7 +21,7 @@ mod terms;
 
 pub use self::{
     bearer_challenge::BearerChallenge,
-    callback_listener::Callback,
+    callback::Callback,
     login_status::LoginStatus,
     logins::Logins,
     pending::{LoginProgress, LoginStarted},

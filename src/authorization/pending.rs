@@ -11,9 +11,7 @@ use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    LoginError,
-    callback_listener::{Callback, CallbackReceiver},
-    flow::PreparedLogin,
+    LoginError, callback::Callback, callback_listener::CallbackReceiver, flow::PreparedLogin,
     login_state::LoginState,
 };
 use crate::runtime::sync::Guarded;

@@ -1,0 +1,122 @@
+//! The address that the browser is sent back to: one of this machine, at which a port listens, or another.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use http::Uri;
+
+use super::callback_listener::CallbackListener;
+use crate::{config::loopback::is_loopback, storage::in_words};
+
+/// Where the browser is sent back to where nothing is configured.
+const PATH: &str = "/callback";
+
+/// Where the browser is sent back to.
+pub(super) enum Redirect {
+    /// To this machine.
+    Here {
+        host: String,
+        port: Option<u16>,
+        path: String,
+    },
+    /// To another: a person brings the address from there.
+    Elsewhere(String),
+}
+
+impl Redirect {
+    pub(super) fn of(configured: Option<&str>) -> Self {
+        let Some(configured) = configured else {
+            return Self::Here {
+                host: Ipv4Addr::LOCALHOST.to_string(),
+                port: None,
+                path: PATH.to_owned(),
+            };
+        };
+        let uri: Uri = configured.parse().unwrap_or_default();
+        match (uri.scheme_str(), uri.host()) {
+            (Some("http"), Some(host)) if is_loopback(host) => Self::Here {
+                host: host.to_owned(),
+                port: uri.port_u16(),
+                path: uri.path().to_owned(),
+            },
+            _ => Self::Elsewhere(configured.to_owned()),
+        }
+    }
+
+    /// Listens, at the port of an earlier login if that is free: the authorization server may know that one only.
+    pub(super) async fn listen(
+        &self,
+        earlier: Option<&str>,
+    ) -> Result<Option<CallbackListener>, String> {
+        let Self::Here { host, port, path } = self else {
+            return Ok(None);
+        };
+        let bare = host.trim_matches(['[', ']']);
+        let ip: IpAddr = match bare.parse() {
+            Ok(IpAddr::V6(_)) => Ipv6Addr::LOCALHOST.into(),
+            Ok(IpAddr::V4(address)) => address.into(),
+            Err(_) => Ipv4Addr::LOCALHOST.into(),
+        };
+        let bind = |port: u16| CallbackListener::bind((ip, port).into(), host, path);
+        let bound = match (port, earlier.and_then(port_of)) {
+            (Some(port), _) => bind(*port).await,
+            (None, None) => bind(0).await,
+            (None, Some(earlier)) => match bind(earlier).await {
+                Ok(bound) => Ok(bound),
+                Err(_) => bind(0).await,
+            },
+        };
+        bound.map(Some).map_err(|error| {
+            let port = port.unwrap_or_default();
+            format!(
+                "cannot listen at {host}:{port} for the browser's return: {}",
+                in_words(&error)
+            )
+        })
+    }
+
+    /// The address for the browser.
+    pub(super) fn address(&self, listener: Option<&CallbackListener>) -> String {
+        match (self, listener) {
+            (Self::Elsewhere(address), _) => address.clone(),
+            (Self::Here { host, port, path }, listener) => {
+                let bound = listener.map(CallbackListener::port);
+                let port = bound.or(*port).unwrap_or_default();
+                format!("http://{host}:{port}{path}")
+            }
+        }
+    }
+}
+
+fn port_of(address: &str) -> Option<u16> {
+    let uri: Uri = address.parse().ok()?;
+    uri.host().filter(|host| is_loopback(host))?;
+    uri.port_u16()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_browser_comes_back_where_it_was_told_to() {
+        let check = async |configured: Option<&str>, expected: &str| {
+            let redirect = Redirect::of(configured);
+            let listener = redirect.listen(None).await.expect("a free port");
+            let address = redirect.address(listener.as_ref());
+            let port = listener.map(|listener| listener.port());
+            let expected = expected.replace("PORT", &port.unwrap_or_default().to_string());
+            assert_eq!(address, expected);
+        };
+        check(None, "http://127.0.0.1:PORT/callback").await;
+        check(Some("http://localhost/back"), "http://localhost:PORT/back").await;
+        check(Some("https://h/back"), "https://h/back").await;
+        let first = Redirect::of(None);
+        let listener = first.listen(None).await.expect("a free port");
+        let earlier = first.address(listener.as_ref());
+        let taken = first.listen(Some(&earlier)).await.expect("another port");
+        assert_ne!(first.address(taken.as_ref()), earlier);
+        drop(listener);
+        let again = first.listen(Some(&earlier)).await.expect("the same port");
+        assert_eq!(first.address(again.as_ref()), earlier);
+    }
+}
