@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     failure::{ErrorCode, Failure},
-    management::{FollowedLog, LogLines, Management, last_lines},
+    management::{FollowedLog, LogLines, Management},
     storage::in_words,
 };
 
@@ -120,15 +120,7 @@ async fn daemon_logs(
     Query(LogsQuery { lines }): Query<LogsQuery>,
 ) -> Answer {
     let file = daemon_log(&api)?;
-    let read = blocking(move || -> io::Result<LogLines> {
-        Ok(LogLines {
-            lines: last_lines(&file, lines)?,
-            file,
-            unusable: None,
-            next_step: None,
-        })
-    });
-    let read = read.await?;
+    let read = blocking(move || LogLines::of(file, lines)).await?;
     ok(&read.map_err(|error| unreadable(&error))?)
 }
 

@@ -6,10 +6,7 @@ use super::{
     CommandFailure, Done, Location, Output, background, connection, follow, log_part::LogPart,
     output,
 };
-use crate::{
-    management::{self, LogLines},
-    storage::in_words,
-};
+use crate::{management::LogLines, storage::in_words};
 
 /// Show the daemon's log
 ///
@@ -41,19 +38,13 @@ impl DaemonLogs {
             follow::follow(&file, self.part, || false).await?;
             return Ok(());
         }
-        let lines = management::last_lines(&file, lines).map_err(|error| {
+        let log = LogLines::of(file.clone(), lines).map_err(|error| {
             CommandFailure::failed(format!(
                 "failed to read {}: {}",
                 file.display(),
                 in_words(&error)
             ))
         })?;
-        let log = LogLines {
-            lines,
-            file,
-            unusable: None,
-            next_step: None,
-        };
         show("the daemon", log, self.part, out)
     }
 }

@@ -34,6 +34,16 @@ impl LogLines {
     /// How many are shown unless asked otherwise.
     pub const USUAL: usize = 50;
 
+    /// Those of a file, at most `n`. Blocks.
+    pub fn of(file: PathBuf, n: usize) -> io::Result<Self> {
+        Ok(Self {
+            lines: last_lines(&file, n)?,
+            file,
+            unusable: None,
+            next_step: None,
+        })
+    }
+
     /// How many are meant; the error names what is accepted.
     pub fn count(asked: Option<usize>) -> Result<usize, String> {
         let lines = asked.unwrap_or(Self::USUAL);
@@ -50,7 +60,7 @@ const READ: u64 = 8 * 1024 * 1024;
 
 /// The last lines of a log file, at most `n`, oldest first; where it has fewer, also of the one that was set aside before it. No file
 /// has no lines. Blocks.
-pub fn last_lines(file: &Path, n: usize) -> io::Result<Vec<String>> {
+pub(super) fn last_lines(file: &Path, n: usize) -> io::Result<Vec<String>> {
     last_lines_before(file, n, u64::MAX)
 }
 

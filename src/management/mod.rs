@@ -61,7 +61,7 @@ pub use self::{
     inspection::{ApprovalBody, InspectedThing, Inspection, approver},
     left_out::{LEFT_OUT_STEP, LeftOut},
     login::{LoginProgress, LoginStarted},
-    logs::{FollowedLog, LogLines, last_lines},
+    logs::{FollowedLog, LogLines},
     missing_value::MissingValue,
     over_daemon::OverDaemon,
     over_files::{Exposure, OverFiles, WrittenConfig},
