@@ -70,7 +70,7 @@ use crate::{
     call_context::{CallIds, OpenSession},
     config::{NO_OBJECT, Places, json_mistake, read_unrepeated_object},
     failure::{ErrorCode, Failure, RestFailure, in_plain_words},
-    management::{DaemonLocation, Files, Management},
+    management::{DaemonLocation, Files, Management, blocking},
     process::{ChildLedger, LoginPath},
     router::Router,
     telemetry::metrics::Metrics,
@@ -369,15 +369,6 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
         let asked = Query::from_request_parts(parts, state).await;
         asked.map(|Query(asked)| Self(asked)).map_err(wrong)
     }
-}
-
-/// Does what waits for the disk where it holds up nobody.
-async fn blocking<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
-    let done = tokio::task::spawn_blocking(what).await;
-    done.map_err(|fault| {
-        let error = format!("internal error: {fault}");
-        FailureResponse(Failure::new(ErrorCode::Internal, error, "Try again."))
-    })
 }
 
 async fn unknown_path(uri: http::Uri) -> FailureResponse {

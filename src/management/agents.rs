@@ -10,7 +10,7 @@ use super::{
     Backing, Enabled, Management, ServerRow,
     agent_texts::{for_agent, harmless_lines, next_step_for_agent},
     patching::{Planned, Rights, plan_addition, plan_patch, read_entry, read_patch},
-    writing::bad_name,
+    writing::{bad_name, blocking},
 };
 use crate::{
     access::Caller,
@@ -220,13 +220,10 @@ impl AgentRequest<'_> {
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
         let (management, server) = (self.management.clone(), name.to_owned());
-        let read = tokio::task::spawn_blocking(move || management.server_logs(&server, n)).await;
-        let read = read.map_err(|_| {
-            let error = format!("the log of the server {name:?} could not be read");
-            Failure::new(ErrorCode::Internal, error, "Try again.").of_server(name)
-        })?;
+        let read = blocking(move || management.server_logs(&server, n)).await;
+        let read = read.flatten().map_err(for_agent)?;
         let secrets = self.now.settings().secrets();
-        Ok(harmless_lines(&read.map_err(for_agent)?.lines, &secrets))
+        Ok(harmless_lines(&read.lines, &secrets))
     }
 
     /// A server that this caller may not know of is unknown to it.

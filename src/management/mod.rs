@@ -77,6 +77,7 @@ pub use self::{
     tokens::{NewToken, NewlyIssued, TokenList, TokenRow},
     tools::{ShownTool, ToolList, ToolRow},
     what_matters::{ChangeKind, DefinitionChange, WhatMatters},
+    writing::blocking,
 };
 use crate::{catalog::Snapshot, config::Settings, failure::Result};
 

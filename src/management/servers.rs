@@ -15,6 +15,7 @@ use super::{
     patching::{Rights, plan_patch, read_patch},
     server_state::{ServerState, first_start, latest, runs, shown_state, state},
     trouble::Trouble,
+    writing::blocking,
 };
 use crate::{
     catalog::Snapshot,
@@ -266,11 +267,7 @@ impl<B: Backing> Management<B> {
     {
         self.0.settles(name, patience).await;
         let (management, server) = (self.clone(), name.to_owned());
-        let read = tokio::task::spawn_blocking(move || management.server_details(&server)).await;
-        read.unwrap_or_else(|_| {
-            let error = format!("the entry of the server {name:?} could not be read");
-            Err(Failure::new(ErrorCode::Internal, error, "Try again.").of_server(name))
-        })
+        blocking(move || management.server_details(&server)).await?
     }
 
     /// The last lines that a server wrote to its stderr, also in earlier runs. Blocks.

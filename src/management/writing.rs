@@ -11,10 +11,8 @@ use crate::{
     text::names::{BadServerName, as_argument},
 };
 
-/// Does it where it may wait for the disk.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T> {
+/// Does it where it may wait for the disk and holds up nobody.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|fault| {
         let error = format!("it failed: {fault}");
         Failure::new(ErrorCode::Internal, error, "Try again.")
