@@ -61,7 +61,7 @@ pub(super) fn routes() -> Routes {
         .post(
             "/api/v1/clients/{client}/token",
             give_own_token,
-            give.may_take::<OwnTokenBody>()
+            give.may_take::<ChangeBody>()
                 .gives::<OwnToken>()
                 .fails(FAILURES)
                 .undone("nothing was changed"),
@@ -77,20 +77,11 @@ pub(super) fn routes() -> Routes {
             "/api/v1/clients/{client}/disconnect",
             disconnect_one,
             take_out
-                .may_take::<DisconnectBody>()
+                .may_take::<ChangeBody>()
                 .gives::<Connected>()
                 .fails(FAILURES)
                 .undone("nothing was changed"),
         )
-}
-
-/// How to give a client a token.
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct OwnTokenBody {
-    /// Whether to show the change and write nothing.
-    #[serde(default)]
-    dry_run: bool,
 }
 
 /// The result for a client's token.
@@ -121,10 +112,10 @@ struct ConnectBody {
     stdio: bool,
 }
 
-/// How to disconnect a client.
+/// How to change a client's file.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct DisconnectBody {
+struct ChangeBody {
     /// Whether to show the change and write nothing.
     #[serde(default)]
     dry_run: bool,
@@ -182,7 +173,7 @@ async fn disconnect_one(
     Path(client): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let body: DisconnectBody = body_or_default(body)?;
+    let body: ChangeBody = body_or_default(body)?;
     let client = known(&client)?;
     let (done, shown) = with_files(&api, move |files, api| {
         let request = ConnectRequest {
@@ -207,7 +198,7 @@ async fn give_own_token(
     Path(client): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let body: OwnTokenBody = body_or_default(body)?;
+    let body: ChangeBody = body_or_default(body)?;
     let client = known(&client)?;
     let write = async |token: Secret, is_dry: bool| {
         let writing = with_files(&api, move |files, api| {
