@@ -1,6 +1,6 @@
 //! The activity log, read for the operator: over a daemon all that was noted until now, over files what is in the file.
 
-use super::{Backing, Management};
+use super::{Backing, Management, blocking};
 use crate::{
     activity::{ActivityReader, ActivityRecord, RecordPage, RecordQuery, UnreadableActivity},
     failure::{ErrorCode, Failure, NextStep, Result},
@@ -27,8 +27,7 @@ impl<B: Backing> Management<B> {
         read: impl FnOnce(ActivityReader) -> Result<T, UnreadableActivity> + Send + 'static,
     ) -> Result<T> {
         let reader = self.0.activity().await.map_err(|error| failed(&error))?;
-        let read = tokio::task::spawn_blocking(move || read(reader)).await;
-        let read = read.map_err(|fault| failed(&UnreadableActivity::File(fault.to_string())))?;
+        let read = blocking(move || read(reader)).await?;
         read.map_err(|error| failed(&error))
     }
 }
