@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 use super::{
     Backing, Enabled, Management, ServerRow,
     agent_texts::{for_agent, harmless_lines, next_step_for_agent},
-    patching::{Planned, Rights, plan_addition, plan_patch, read_entry, read_patch},
+    patching::{Planned, plan_addition, plan_patch, read_entry, read_patch},
     writing::{bad_name, blocking},
 };
 use crate::{
     access::Caller,
     catalog::Snapshot,
-    config::{AgentManagement, Change, ChangeAuthor, Provider, Settings, Warning},
+    config::{AgentManagement, Author, Change, ChangeAuthor, Provider, Settings, Warning},
     failure::{ErrorCode, Failure, Result, for_model},
     gate::{self, Moment, Rules},
     text::names::ServerName,
@@ -160,7 +160,7 @@ impl AgentRequest<'_> {
         self.see(name)?;
         let patch = read_patch(name, patch).map_err(for_agent)?;
         let (server, us) = (name.to_owned(), self.management.backing().our_address());
-        let plan = move |text: &str| plan_patch(text, &server, &patch, &us, Rights::Agent);
+        let plan = move |text: &str| plan_patch(text, &server, &patch, &us, Author::Agent);
         self.change(verb, name, plan).await
     }
 
@@ -276,7 +276,7 @@ impl AgentRequest<'_> {
         let caller = Some(self.caller.shared_subject());
         self.management.note_change(caller, verb, name, change);
         planned
-            .map_err(|failure| for_agent(self.management.not_in_file(name, failure, Rights::Agent)))
+            .map_err(|failure| for_agent(self.management.not_in_file(name, failure, Author::Agent)))
     }
 
     /// A row as it is now.

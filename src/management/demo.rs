@@ -1,10 +1,10 @@
 //! The bundled demo server, started while the daemon runs: nothing is downloaded and nothing is written, and it goes with the daemon, or when
 //! it is removed.
 
-use super::{Backing, Management, patching::Rights, servers::ServerChange};
+use super::{Backing, Management, servers::ServerChange};
 use crate::{
     activity::OperatorChange,
-    config::{DEMO, DemoOrigin, DemoProgram, DemoRefused},
+    config::{Author, DEMO, DemoOrigin, DemoProgram, DemoRefused},
     failure::{ErrorCode, Failure, NextStep, Result},
     process::own_program,
     storage::in_words,
@@ -78,7 +78,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Says of the demo server, where it is not in the file, how it can be ended. An agent cannot end it.
-    pub(super) fn not_in_file(&self, name: &str, failure: Failure, rights: Rights) -> Failure {
+    pub(super) fn not_in_file(&self, name: &str, failure: Failure, by: Author) -> Failure {
         let is_missing = name == DEMO && failure.code == ErrorCode::UnknownServer;
         let Some(origin) = self.demo_origin().filter(|_| is_missing) else {
             return failure;
@@ -87,15 +87,15 @@ impl<B: Backing> Management<B> {
         let file = self.config_file().display();
         let error =
             format!("{name} was not changed: the bundled demo server has no entry in {file}");
-        match (origin, rights) {
-            (_, Rights::Agent) => refuse(
+        match (origin, by) {
+            (_, Author::Agent) => refuse(
                 format!("{name} is the bundled demo server, which cannot be changed"),
                 "Nothing was changed. Only the user can stop it.",
             ),
-            (DemoOrigin::CommandLine, Rights::Person) => {
+            (DemoOrigin::CommandLine, Author::Person) => {
                 refuse(error, "To stop it, start the daemon without --demo.")
             }
-            (DemoOrigin::Request, Rights::Person) => {
+            (DemoOrigin::Request, Author::Person) => {
                 refuse(error, "To stop it, remove it.").with_step(NextStep::Remove)
             }
         }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, BadPatch, Change, ChangeOf, EditError, OurAddress, PatchedEntry, ServerEntry,
+        self, Author, BadPatch, Change, ChangeOf, EditError, OurAddress, PatchedEntry, ServerEntry,
         ServerPatch, Warning, WriteError, entry_fault, fingerprint_as_written, is_entry_key,
         written_entry,
     },
@@ -27,15 +27,6 @@ const LARGEST_ENTRY: usize = 32 << 10;
 
 /// Limit: servers that agents added and nobody has looked at. Each stays in the file until somebody does.
 const MOST_WAITING: usize = 50;
-
-/// Who wants a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rights {
-    /// Whoever may edit the file.
-    Person,
-    /// An agent, with its rules.
-    Agent,
-}
 
 /// What is done to the file, and its summary.
 #[derive(Default)]
@@ -236,13 +227,13 @@ pub(super) fn plan_patch(
     name: &str,
     patch: &SentPatch,
     us: &OurAddress,
-    rights: Rights,
+    by: Author,
 ) -> Result<Planned> {
     let written = written_entry(text, name).map_err(not_edited)?;
     let patched = patch.readable.apply(&written);
     let mut patched = patched.map_err(|error| faulty(name, patch, Some(error.to_string())))?;
     let mut held_for = Vec::new();
-    let verdict = (rights == Rights::Agent).then(|| judge(&patched));
+    let verdict = (by == Author::Agent).then(|| judge(&patched));
     patched.take_back_defaults();
     let changed = patched.changed();
     match verdict {
@@ -261,7 +252,7 @@ pub(super) fn plan_patch(
     if patch.problem.is_some() || fault.is_some() {
         return Err(faulty(name, patch, fault));
     }
-    if rights == Rights::Agent {
+    if by == Author::Agent {
         check_size(name, &patched.after)?;
     }
     Ok(Planned {

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::{
     Backing, Enabled, Management, ServerChange,
-    patching::{Planned, Rights, not_edited},
+    patching::{Planned, not_edited},
 };
 use crate::{
     activity::OperatorChange,
-    config::{self, Change, ChangeOf, EntryFlag, written_entry},
+    config::{self, Author, Change, ChangeOf, EntryFlag, written_entry},
     failure::Result,
     runtime::sync::Guarded,
 };
@@ -133,7 +133,7 @@ impl<B: Backing> Management<B> {
                 Ok(Made { is_change, id })
             });
             let outcome =
-                outcome.map_err(|failure| self.not_in_file(name, failure, Rights::Person));
+                outcome.map_err(|failure| self.not_in_file(name, failure, Author::Person));
             self.note_change(None, action, name, outcome.as_ref().map(|_| &summary));
             outcome
         });

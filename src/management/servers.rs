@@ -12,7 +12,7 @@ use super::{
     logs::{LogLines, last_lines},
     missing_value::{MissingValue, missing},
     operator_hints::closest_server,
-    patching::{Rights, plan_patch, read_patch},
+    patching::{plan_patch, read_patch},
     server_state::{ServerState, first_start, latest, runs, shown_state, state},
     trouble::Trouble,
     writing::blocking,
@@ -20,8 +20,8 @@ use super::{
 use crate::{
     catalog::Snapshot,
     config::{
-        ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport, TransportKind,
-        Warning,
+        Author, ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport,
+        TransportKind, Warning,
     },
     failure::{ErrorCode, Failure, NextStep, Result, as_step},
     gate::{self, Standing},
@@ -427,10 +427,10 @@ impl<B: Backing> Management<B> {
         let note = by.note();
         let planned = self
             .change_seeing("patch", name, by, move |text| {
-                plan_patch(text, &server, &patch, &us, Rights::Person)
+                plan_patch(text, &server, &patch, &us, Author::Person)
             })
             .await;
-        let planned = planned.map_err(|failure| self.not_in_file(name, failure, Rights::Person))?;
+        let planned = planned.map_err(|failure| self.not_in_file(name, failure, Author::Person))?;
         drop(row);
         self.backing().follows(name).await;
         Ok(ServerChange {
