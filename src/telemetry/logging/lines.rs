@@ -40,13 +40,10 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let metadata = event.metadata();
-        styled(&mut line, Style::Dim, &now())?;
+        styled(&mut line, DIM, &now())?;
         line.write_char(' ')?;
-        styled(
-            &mut line,
-            Style::of(*metadata.level()),
-            shown(*metadata.level()),
-        )?;
+        let (colour, level) = shown(*metadata.level());
+        styled(&mut line, colour, level)?;
         line.write_char(' ')?;
         log_context::with_current(|context| match context {
             Some(context) => {
@@ -56,8 +53,8 @@ where
             None => Ok(()),
         })?;
         if *metadata.level() > Level::INFO {
-            styled(&mut line, Style::Dim, metadata.target())?;
-            styled(&mut line, Style::Dim, ": ")?;
+            styled(&mut line, DIM, metadata.target())?;
+            styled(&mut line, DIM, ": ")?;
         }
         let mut fields = ShownFields::default();
         event.record(&mut fields);
@@ -69,14 +66,18 @@ where
     }
 }
 
-/// All levels are equally wide.
-fn shown(level: Level) -> &'static str {
+/// How terminals show a part of a line; other numbers are colours.
+const BOLD: u8 = 1;
+const DIM: u8 = 2;
+
+/// The colour of a level and its name, which are all equally wide.
+fn shown(level: Level) -> (u8, &'static str) {
     match level {
-        Level::ERROR => "ERROR",
-        Level::WARN => " WARN",
-        Level::INFO => " INFO",
-        Level::DEBUG => "DEBUG",
-        Level::TRACE => "TRACE",
+        Level::ERROR => (31, "ERROR"),
+        Level::WARN => (33, " WARN"),
+        Level::INFO => (32, " INFO"),
+        Level::DEBUG => (34, "DEBUG"),
+        Level::TRACE => (35, "TRACE"),
     }
 }
 
@@ -87,46 +88,17 @@ fn write_context(line: &mut Writer<'_>, context: &dyn LogContext) -> fmt::Result
     }
     let mut fields = ShownFields::default();
     context.fields(&mut fields);
-    styled(line, Style::Bold, context.name())?;
-    styled(line, Style::Bold, "{")?;
+    styled(line, BOLD, context.name())?;
+    styled(line, BOLD, "{")?;
     line.write_str(&fields.text)?;
-    styled(line, Style::Bold, "}")?;
-    styled(line, Style::Dim, ":")
-}
-
-/// How terminals show a part of a line.
-#[derive(Clone, Copy)]
-enum Style {
-    Dim,
-    Bold,
-    /// The number of a colour.
-    Colour(u8),
-}
-
-impl Style {
-    fn of(level: Level) -> Self {
-        Self::Colour(match level {
-            Level::ERROR => 31,
-            Level::WARN => 33,
-            Level::INFO => 32,
-            Level::DEBUG => 34,
-            Level::TRACE => 35,
-        })
-    }
-
-    fn number(self) -> u8 {
-        match self {
-            Self::Dim => 2,
-            Self::Bold => 1,
-            Self::Colour(number) => number,
-        }
-    }
+    styled(line, BOLD, "}")?;
+    styled(line, DIM, ":")
 }
 
 /// As it is where nothing is coloured.
-fn styled(line: &mut Writer<'_>, style: Style, text: &str) -> fmt::Result {
+fn styled(line: &mut Writer<'_>, style: u8, text: &str) -> fmt::Result {
     if line.has_ansi_escapes() {
-        write!(line, "\u{1b}[{}m{text}\u{1b}[0m", style.number())
+        write!(line, "\u{1b}[{style}m{text}\u{1b}[0m")
     } else {
         line.write_str(text)
     }
