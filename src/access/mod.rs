@@ -37,6 +37,7 @@ pub use self::{
 };
 use crate::{
     config::{IssuedToken, Provider, RateLimit, ServerAuth, Settings, TokenHash},
+    runtime::waits::or_never,
     text::secret::Secret,
 };
 
@@ -287,15 +288,10 @@ impl Access {
                 }
                 caller.rest(&settings)
             };
-            let over = async {
-                match rest {
-                    // The clock of the day may be set meanwhile.
-                    Some(rest) => tokio::time::sleep(rest.min(LOOK_AT_CLOCK)).await,
-                    None => std::future::pending().await,
-                }
-            };
+            // The clock of the day may be set meanwhile.
+            let over = rest.map(|rest| tokio::time::sleep(rest.min(LOOK_AT_CLOCK)));
             tokio::select! {
-                () = over => (),
+                () = or_never(over) => (),
                 changed = settings.changed() => if changed.is_err() {
                     std::future::pending::<()>().await;
                 },

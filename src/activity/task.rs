@@ -11,7 +11,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Shared, counting, event::ActivityEvent, writer::RecordWriter};
-use crate::config::Settings;
+use crate::{config::Settings, runtime::waits::or_never};
 
 /// How long an event waits for others before a record is made of it.
 const GATHER: Duration = Duration::from_millis(50);
@@ -103,8 +103,8 @@ impl ActivityTask {
                     take_in_at.get_or_insert(Instant::now() + GATHER);
                     continue;
                 }
-                () = at(take_in_at) => Job::TakeIn,
-                () = at(commit_at) => {
+                () = or_never(take_in_at.map(sleep_until)) => Job::TakeIn,
+                () = or_never(commit_at.map(sleep_until)) => {
                     commit_at = None;
                     Job::Commit
                 }
@@ -188,12 +188,5 @@ impl ActivityTask {
                 }
             }
         }
-    }
-}
-
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }

@@ -52,6 +52,7 @@ use crate::{
     management::DaemonLocation,
     process::LoginPath,
     router::View,
+    runtime::waits::or_never,
     storage,
     telemetry::logging,
     trust::approvals::{Lock, LockError},
@@ -134,10 +135,7 @@ impl RunningDaemon {
         tracing::info!(version = VERSION, "mcpproxy is ready: {place}");
         let (presence, idle_exit) = (self.core.inbound.presence().clone(), self.idle_exit);
         let idle = async move {
-            match idle_exit {
-                Some(time) => presence.empty_for(time).await,
-                None => std::future::pending().await,
-            }
+            or_never(idle_exit.map(|time| presence.empty_for(time))).await;
             "idle for a while"
         };
         shutdown::until(idle, self, signals).await

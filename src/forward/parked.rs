@@ -15,7 +15,7 @@ use super::{progress::ProgressTokens, state::CallState};
 use crate::{
     access::Caller,
     activity::CallEntrance,
-    runtime::sync::Guarded,
+    runtime::{sync::Guarded, waits::or_never},
     text::names::ServerName,
     trust::fingerprint::Fingerprint,
     upstream::ActiveCall,
@@ -167,12 +167,10 @@ impl<C> ParkedCalls<C> {
     pub(super) async fn forget_expired(&self) {
         loop {
             let next = self.table.lock().values().map(|entry| entry.expires).min();
-            match next {
-                None => self.added.notified().await,
-                Some(next) => tokio::select! {
-                    () = tokio::time::sleep_until(next.into()) => (),
-                    () = self.added.notified() => (),
-                },
+            let due = next.map(|next| tokio::time::sleep_until(next.into()));
+            tokio::select! {
+                () = or_never(due) => (),
+                () = self.added.notified() => (),
             }
             for entry in self.remove_over(Instant::now()) {
                 tracing::info!(server = %entry.key.server, "call abandoned: no answer to a question, or its server stopped");

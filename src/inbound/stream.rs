@@ -15,7 +15,7 @@ use super::{
     sessions::SessionOwner,
     sse_event::{comment, event},
 };
-use crate::call_context::ClientReceiver;
+use crate::{call_context::ClientReceiver, runtime::waits::or_never};
 
 /// A stream on which nothing came for this long gets a comment, so that neither side nor anybody between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -147,16 +147,11 @@ pub(super) fn single_event(frame: &[u8]) -> Response {
 }
 
 async fn read(reader: &mut ResumableReader, closing: Option<&CancellationToken>) -> Option<Bytes> {
-    let closed = async {
-        match closing {
-            Some(closing) => closing.cancelled().await,
-            None => std::future::pending().await,
-        }
-    };
+    let closed = closing.map(CancellationToken::cancelled);
     tokio::select! {
         biased;
         text = reader.next() => text,
-        () = closed => None,
+        () = or_never(closed) => None,
         () = tokio::time::sleep(KEEP_ALIVE) => Some(comment()),
     }
 }

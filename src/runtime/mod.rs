@@ -1,5 +1,5 @@
 //! What every task stands on: locks that survive a panic, wakes, long computations, a budget of memory, tables that each call looks into,
-//! pauses of what accepts connections.
+//! pauses of what accepts connections, waits without end.
 
 pub mod accepting;
 pub mod long_work;
@@ -8,3 +8,4 @@ pub mod quick_map;
 pub mod self_wakes;
 pub mod sync;
 pub mod text_index;
+pub mod waits;

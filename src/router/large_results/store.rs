@@ -15,6 +15,7 @@ use crate::{
         long_work::{LongWork, NoTurn},
         memory_budget::{MemoryBudget, MemoryShare},
         sync::Guarded,
+        waits::or_never,
     },
     telemetry::log_throttle::LogThrottle,
     wire::{Raw, Target},
@@ -207,12 +208,10 @@ impl LargeResults {
     pub async fn forget_expired(&self) {
         loop {
             let next = self.0.table.lock().next_expiry();
-            match next {
-                None => self.0.added.notified().await,
-                Some(next) => tokio::select! {
-                    () = tokio::time::sleep_until(next.into()) => (),
-                    () = self.0.added.notified() => (),
-                },
+            let due = next.map(|next| tokio::time::sleep_until(next.into()));
+            tokio::select! {
+                () = or_never(due) => (),
+                () = self.0.added.notified() => (),
             }
             // Their memory is given back without the lock.
             let expired = self.0.table.lock().take_expired(Instant::now());

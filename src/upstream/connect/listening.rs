@@ -15,6 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::own_requests;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, News},
+    runtime::waits::or_never,
     upstream::calls::topic::NewsTopic,
     wire::{Edit, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
 };
@@ -207,22 +208,12 @@ impl Listener {
         subscription: &mut Option<Subscription>,
         retry: Option<Instant>,
     ) -> Step {
-        let message = async {
-            match subscription {
-                Some(subscription) => subscription.exchange.next().await,
-                None => std::future::pending().await,
-            }
-        };
-        let due = async {
-            match retry {
-                Some(at) => tokio::time::sleep_until(at.into()).await,
-                None => std::future::pending().await,
-            }
-        };
+        let message = subscription.as_mut().map(|known| known.exchange.next());
+        let due = retry.map(|at| tokio::time::sleep_until(at.into()));
         tokio::select! {
             request = self.inbox.recv() => Step::Request(request),
-            message = message => Step::Message(message),
-            () = due => Step::Retry,
+            message = or_never(message) => Step::Message(message),
+            () = or_never(due) => Step::Retry,
         }
     }
 
