@@ -3,15 +3,18 @@
 mod active_call;
 mod call_clock;
 mod call_guards;
+mod checks;
 pub(in crate::upstream) mod client_streams;
 pub(in crate::upstream) mod followed;
 pub(in crate::upstream) mod handle;
 pub(in crate::upstream) mod log_subscriptions;
 mod own_answer;
 pub(in crate::upstream) mod questions;
+mod relisting;
 mod request_failures;
 pub(in crate::upstream) mod request_slots;
 mod sending;
+mod subscribing;
 pub(in crate::upstream) mod subscriptions;
 pub(in crate::upstream) mod topic;
 pub(in crate::upstream) mod unread;
@@ -20,6 +23,7 @@ pub use self::{
     active_call::ActiveCall,
     handle::{OtherEra, Sharing, Status, Upstream},
     log_subscriptions::{LogSubscription, LogSubscriptions, LogTerm},
-    sending::{NotSent, Outgoing},
+    request_failures::NotSent,
+    sending::Outgoing,
     subscriptions::{NotSubscribed, Notifier, Subscription},
 };

@@ -11,9 +11,37 @@ use crate::{
     gate::{self, Standing},
     link::LinkError,
     upstream::connect_error::ConnectError,
+    wire::RpcError,
 };
 
+/// Why a request was not sent, or is known not to have been processed.
+pub enum NotSent {
+    /// From now on its client has another connection.
+    Elsewhere,
+    /// The server was stopped or replaced meanwhile.
+    Stopped(Failure),
+    /// The request itself is wrong.
+    Wrong(RpcError),
+    /// It failed.
+    Failed(Failure),
+}
+
+impl From<Failure> for NotSent {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 impl Upstream {
+    /// A request that was not sent, for this reason.
+    pub(super) fn stopped(&self, why: Failure) -> NotSent {
+        if self.is_stopped() {
+            NotSent::Stopped(why)
+        } else {
+            NotSent::Failed(why)
+        }
+    }
+
     /// Why a call of it fails that could not be connected.
     pub(super) fn unavailable(&self, error: &ConnectError) -> Failure {
         if self.is_login_needed() {

@@ -1,4 +1,4 @@
-//! Sends what was admitted to one upstream: requests, notifications and subscriptions.
+//! Sends what was admitted to one upstream: requests and notifications.
 
 use std::{
     pin::pin,
@@ -9,40 +9,29 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::{
-    ActiveCall, LogSubscription, LogTerm, NotSubscribed, Notifier, Subscription, Upstream,
+    ActiveCall, LogSubscription, LogTerm, NotSent, Upstream,
     call_clock::CallClock,
     call_guards::{InFlightGuard, QuestionStream},
     handle::{Command, Live},
     own_answer::OwnAnswer,
     request_slots::{NoSlot, RequestSlot},
-    topic::NewsTopic,
 };
 use crate::{
-    access::ClientSeat,
     activity::{CallCourse, CallStage},
     call_context::ClientSender,
-    config::SessionScope,
     failure::{ErrorCode, Failure, Result},
-    gate::{Admitted, AdmittedMessage},
-    link::{ClientKey, Entered, LinkError, Maker},
-    text::ServerName,
-    trust::approvals::ThingKind,
+    gate::AdmittedMessage,
+    link::{ClientKey, Entered, Exchange, LinkError, Maker},
     upstream::ClientReach,
     wire::{
-        LogLevel, RpcError,
+        LogLevel, Revision,
         bridge::{self, Sender},
-        header_params, method,
+        method,
     },
 };
 
 /// How long a call waits for its server to take the log level that the call wants.
 const LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long a list waits for what its server announced to be read. Later it is told as another change.
-const ANNOUNCED: Duration = Duration::from_secs(1);
-
-/// How long a subscription waits for the other connections of its caller at most: a server that has agreed on one does on all.
-const OTHERS: Duration = Duration::from_secs(2);
 
 /// A request to be sent.
 pub struct Outgoing<'a> {
@@ -66,142 +55,42 @@ pub struct Outgoing<'a> {
     pub course: &'a CallCourse,
 }
 
-/// Why a request was not sent, or is known not to have been processed.
-pub enum NotSent {
-    /// From now on its client has another connection.
-    Elsewhere,
-    /// The server was stopped or replaced meanwhile.
-    Stopped(Failure),
-    /// The request itself is wrong.
-    Wrong(RpcError),
-    /// It failed.
-    Failed(Failure),
-}
-
-impl From<Failure> for NotSent {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
 impl Upstream {
     /// Sends a request. An upstream that sleeps is woken first; the wait is part of the call.
     ///
     /// A request that certainly was not delivered is sent once more over a new connection.
     pub async fn call(&self, outgoing: &Outgoing<'_>) -> Result<ActiveCall, NotSent> {
-        let message = outgoing.message;
-        let admitted = message.admitted();
-        self.check_recipient(admitted)?;
+        self.check_recipient(outgoing.message.admitted())?;
         let in_flight = InFlightGuard::begin(self.clone());
-        let (timeout, bound) = self.limits();
-        let question_stream = self
+        let questions = self
             .asks_its_client()
             .then(|| QuestionStream::begin(self, outgoing.number, outgoing.stream));
-        let stopped = |failure| self.stopped(failure);
-        let mut live = self.live().await.map_err(stopped)?;
-        // Waking has a time of its own; from here on the call's runs.
-        let mut clock = CallClock::new(Instant::now(), timeout, outgoing.deadline);
-        let mut slot = match bound {
-            Some(bound) => {
-                // Boxed, like all that few calls wait for: each call would be as large.
-                let slot = Box::pin(self.slot(bound, &outgoing.client, &clock)).await?;
-                let again = Box::pin(self.live_again(&mut clock));
-                live = again.await.map_err(stopped)?;
-                Some(slot)
-            }
-            None => None,
-        };
-        for maker in [Maker::Client, Maker::ClientAgain] {
-            let is_first = maker == Maker::Client;
-            // Its client may know already what this connection is about to take in.
-            let is_ahead = live.unread.is_any() && self.check_definition(admitted, &live).is_err();
-            if live.unread.is_overdue() || is_ahead {
-                clock.hold(Instant::now());
-                Box::pin(self.changes_read(live.incarnation, timeout)).await;
-                clock.resume(Instant::now());
-            }
-            if !self.enter(&live, outgoing) {
-                return Err(NotSent::Elsewhere);
-            }
-            let log = match live.lacks_log_level(&outgoing.sender) {
-                Some(level) => Box::pin(self.log_from(level, &outgoing.sender, &live)).await,
-                None => None,
-            };
-            // Whatever has to be waited for stands before this.
-            self.check(admitted, &live)?;
-            self.check_params(message, &outgoing.sender, &live)?;
-            let catalog = live.catalog.load_full();
-            let revision = catalog.listing.revision;
-            let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
-            let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
-            let params = bridge::params_for(revision, &outgoing.sender, message.params());
-            outgoing.course.enter(CallStage::AtServer);
-            let (number, method) = (outgoing.number, message.method());
-            if let Some(slot) = &mut slot {
-                slot.set_server_busy(true);
-            }
-            let sent = {
-                let (link, params) = (&live.link, params.as_ref());
-                // Pinned where it begins: whatever takes it by value would keep it once more.
-                let sending = pin!(link.call(number, method, params, mirrored, maker));
-                // Over HTTP nothing may come back before the answer, and that may never come.
-                tokio::time::timeout_at(clock.deadline().into(), sending).await
-            };
-            let Ok(sent) = sent else {
-                return Err(clock.overdue(self.name()).into());
-            };
-            if let Some(slot) = &mut slot {
-                slot.set_server_busy(sent.is_ok());
-            }
-            match sent {
-                Ok(exchange) => {
+        let mut attempt = Attempt::begin(self, outgoing).await?;
+        let mut maker = Maker::Client;
+        loop {
+            let log = attempt.ready().await?;
+            match attempt.send(maker).await? {
+                Ok((exchange, revision)) => {
                     return Ok(ActiveCall {
                         exchange,
                         revision,
-                        link: live.link.clone(),
+                        link: attempt.live.link.clone(),
                         open: Vec::new(),
                         own_answer: OwnAnswer::default(),
                         is_answered: false,
                         in_flight,
-                        _questions: question_stream,
+                        _questions: questions,
                         _log: log,
-                        clock,
-                        slot,
+                        clock: attempt.clock,
+                        slot: attempt.slot,
                     });
                 }
-                Err(error) if is_first && error.is_undelivered() => {
-                    // The worker is gone only while shutting down; then the next line says so.
-                    let suspect = Command::Suspect(live.incarnation);
-                    let _ = Box::pin(self.0.commands.send(suspect)).await;
-                    // The worker knows; what is published may still be what has just failed.
-                    clock.hold(Instant::now());
-                    outgoing.course.enter(CallStage::Waiting);
-                    live = Box::pin(self.connected()).await.map_err(stopped)?;
-                    clock.resume(Instant::now());
-                }
-                // Nothing was processed. What the server wants in headers stands in its definitions, and who has forgotten a session may
-                // be another version.
-                Err(error @ (LinkError::HeaderMismatch(_) | LinkError::SessionRenewed))
-                    if is_first =>
-                {
-                    clock.hold(Instant::now());
-                    outgoing.course.enter(CallStage::Waiting);
-                    Box::pin(self.list_again(&live, &error, timeout)).await;
-                    clock.resume(Instant::now());
+                Err(error) if maker == Maker::Client => {
+                    Box::pin(attempt.recover(&error)).await?;
+                    maker = Maker::ClientAgain;
                 }
                 Err(error) => return Err(self.failure(&error).into()),
             }
-        }
-        let twice = LinkError::NotDelivered("it was refused twice".to_owned());
-        Err(self.failure(&twice).into())
-    }
-
-    /// A request that was not sent, for this reason.
-    fn stopped(&self, why: Failure) -> NotSent {
-        if self.is_stopped() {
-            NotSent::Stopped(why)
-        } else {
-            NotSent::Failed(why)
         }
     }
 
@@ -231,13 +120,6 @@ impl Upstream {
         true
     }
 
-    /// Waits, for a moment, until what the server has announced is read: who has heard of it wants no list from before it.
-    pub async fn read_announced(&self) {
-        if let Some(live) = self.0.live.load_full() {
-            self.changes_read(live.incarnation, ANNOUNCED).await;
-        }
-    }
-
     /// Sends a notification to a server that is awake; a sleeping one has nothing to be notified of.
     pub async fn notify(&self, message: &AdmittedMessage<'_>) -> Result {
         self.check_recipient(message.admitted())?;
@@ -247,157 +129,6 @@ impl Upstream {
                 sent.map_err(|error| self.failure(&error))
             }
             None => Ok(()),
-        }
-    }
-
-    /// Calls `tell` with all news of the admitted resource or task until the subscription is dropped. An upstream that sleeps is woken,
-    /// and sleeps no more.
-    pub async fn subscribe(
-        &self,
-        admitted: &Admitted,
-        tell: Notifier,
-    ) -> Result<Subscription, NotSubscribed> {
-        self.check_recipient(admitted)
-            .map_err(NotSubscribed::Failed)?;
-        let Some(topic) = NewsTopic::of(admitted.target().thing()) else {
-            return Err(NotSubscribed::Failed(misdirected(self.name())));
-        };
-        // Until it is in the table it has to be counted elsewhere.
-        let _in_flight = InFlightGuard::begin(self.clone());
-        let (timeout, _) = self.limits();
-        let of_us = |failure: Failure| NotSubscribed::Failed(failure.of_server(self.name()));
-        let live = self.live().await.map_err(NotSubscribed::Failed)?;
-        if live.unread.is_overdue() {
-            self.changes_read(live.incarnation, timeout).await;
-        }
-        self.check(admitted, &live).map_err(NotSubscribed::Failed)?;
-        let subscriptions = &self.0.subscriptions;
-        let subscription = subscriptions.add(topic.clone(), tell.clone());
-        let mut subscription = subscription.map_err(of_us)?;
-        // The connection may have been lost before it was in the table.
-        self.live().await.map_err(NotSubscribed::Failed)?;
-        let settled = subscription.settled(timeout).await;
-        let seat = admitted.caller().seat();
-        let has_own = |seat: &ClientSeat| seat.needs_own() || self.0.scope == SessionScope::Client;
-        if let Some(seat) = seat.filter(|seat| has_own(seat)) {
-            let followed = &self.0.followed;
-            let following = followed.follow(&seat.client, &topic, tell, subscriptions, OTHERS);
-            if let Some((kinship, is_agreed)) = following.await
-                && (is_agreed || settled.is_ok())
-            {
-                subscription.along = Some(Box::new(kinship));
-                return Ok(subscription);
-            }
-        }
-        match settled {
-            Ok(()) => Ok(subscription),
-            Err(NotSubscribed::Failed(failure)) => Err(of_us(failure)),
-            Err(refused) => Err(refused),
-        }
-    }
-
-    /// What was admitted to one server reaches no other.
-    fn check_recipient(&self, admitted: &Admitted) -> Result {
-        if admitted.server() == self.name() {
-            Ok(())
-        } else {
-            Err(misdirected(self.name()))
-        }
-    }
-
-    /// What was admitted must be what the connected server lists, and the gate must let it through as things stand now: a server that was
-    /// asleep may have woken with another definition, and rules may have changed while the request waited.
-    fn check(&self, admitted: &Admitted, live: &Live) -> Result {
-        self.check_definition(admitted, live)?;
-        self.0.gate.renew(admitted)?;
-        if self.0.instance_scope.is_some() {
-            let listed = live.catalog.load();
-            return self.0.gate.check_listed(admitted, &listed);
-        }
-        Ok(())
-    }
-
-    fn check_definition(&self, admitted: &Admitted, live: &Live) -> Result {
-        let (Some(tool), Some(fingerprint)) = (admitted.tool(), admitted.fingerprint()) else {
-            return Ok(());
-        };
-        let catalog = live.catalog.load();
-        let listed = catalog.tool(tool);
-        if listed.is_some_and(|listed| listed.fingerprint == fingerprint) {
-            return Ok(());
-        }
-        if listed.is_none() && self.0.instance_scope.is_some() {
-            let error = format!(
-                "the server {:?} does not offer the tool {tool:?} to this client",
-                self.name()
-            );
-            let hint = "Nothing ran. It needs a client with elicitation, sampling or roots; use another tool.";
-            return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
-                .of_server(self.name())
-                .of_tool(tool));
-        }
-        if listed.is_none() && !catalog.leaves_out(ThingKind::Tool, tool) {
-            let error = format!("the server {:?} has no tool {tool:?} any more", self.name());
-            let hint = "Nothing ran. Find another tool: search for it, or list the tools.";
-            return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
-                .of_server(self.name())
-                .of_tool(tool));
-        }
-        Err(admitted.refusal_of_another(fingerprint))
-    }
-
-    /// Refuses what a client takes for something else: a continuation of a question that this server never asked, or a header that
-    /// differs from the arguments.
-    fn check_params(
-        &self,
-        message: &AdmittedMessage<'_>,
-        sender: &Sender<'_>,
-        live: &Live,
-    ) -> Result<(), NotSent> {
-        let (catalog, params) = (live.catalog.load(), message.params());
-        let upstream = catalog.listing.revision;
-        if let Some(why) = bridge::foreign_round(sender.revision, upstream, params) {
-            return Err(NotSent::Wrong(RpcError::invalid_params(why)));
-        }
-        let tool = message.admitted().tool();
-        let Some(tool) = tool.and_then(|tool| catalog.tool(tool)) else {
-            return Ok(());
-        };
-        if tool.header_params.is_empty() {
-            return Ok(());
-        }
-        let arguments = params.and_then(|params| params.get("arguments"));
-        match header_params::doubled(&tool.header_params, arguments.as_ref()) {
-            None => Ok(()),
-            Some(key) => {
-                let error = format!("the argument {key:?} appears twice");
-                let hint = "Nothing ran. Give it once.";
-                let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
-                Err(failure.of_server(self.name()).of_tool(&*tool.name).into())
-            }
-        }
-    }
-
-    /// Has what a server announced on a connection read, and waits for that.
-    async fn changes_read(&self, incarnation: u64, timeout: Duration) {
-        let (done, listed) = oneshot::channel();
-        let command = Command::ReadChanges(incarnation, done);
-        self.listed(command, listed, timeout).await;
-    }
-
-    /// Has the lists of a server read again, whose answer shows that its definitions may have changed.
-    async fn list_again(&self, live: &Live, error: &LinkError, timeout: Duration) {
-        tracing::debug!(server = %self.name(), %error, "the server is listed again: its definitions may have changed");
-        let (done, listed) = oneshot::channel();
-        let command = Command::Relist(live.incarnation, done);
-        self.listed(command, listed, timeout).await;
-    }
-
-    /// Has the lists of a connection read, and waits for that.
-    async fn listed(&self, command: Command, listed: oneshot::Receiver<()>, timeout: Duration) {
-        if self.0.commands.send(command).await.is_ok() {
-            // Even without an answer what is known now counts.
-            let _ = tokio::time::timeout(timeout, listed).await;
         }
     }
 
@@ -422,14 +153,6 @@ impl Upstream {
             let _ = tokio::time::timeout(LEVEL_TIMEOUT, set).await;
         }
         subscription
-    }
-
-    /// The connection after a wait, in which it may have been lost. Connecting anew is no part of the call's time.
-    async fn live_again(&self, clock: &mut CallClock) -> Result<Arc<Live>> {
-        clock.hold(Instant::now());
-        let live = self.live().await?;
-        clock.resume(Instant::now());
-        Ok(live)
     }
 
     /// Waits for a place among as many requests as the settings allow. That is part of the call's time.
@@ -463,9 +186,133 @@ impl Upstream {
     }
 }
 
-/// A fault of mcpproxy: a message for something else than what was admitted.
-fn misdirected(server: &ServerName) -> Failure {
-    let error = format!("mcpproxy mixed up a request to {server:?}");
-    let hint = "This is a mistake in mcpproxy; report it.";
-    Failure::new(ErrorCode::Internal, error, hint).of_server(server)
+/// A request until it is sent: the connection that it is for, and what is left of its time. What only few wait for is boxed: each would be
+/// as large.
+struct Attempt<'a, 'b> {
+    upstream: &'a Upstream,
+    outgoing: &'a Outgoing<'b>,
+    /// How long the server may go without a sign.
+    timeout: Duration,
+    live: Arc<Live>,
+    clock: CallClock,
+    slot: Option<RequestSlot>,
+}
+
+impl<'a, 'b> Attempt<'a, 'b> {
+    /// Waits for the connection, and for a place if the settings bound the requests.
+    async fn begin(upstream: &'a Upstream, outgoing: &'a Outgoing<'b>) -> Result<Self, NotSent> {
+        let (timeout, bound) = upstream.limits();
+        let live = upstream.live().await;
+        let live = live.map_err(|failure| upstream.stopped(failure))?;
+        let mut attempt = Self {
+            upstream,
+            outgoing,
+            timeout,
+            live,
+            // Waking has a time of its own; from here on the call's runs.
+            clock: CallClock::new(Instant::now(), timeout, outgoing.deadline),
+            slot: None,
+        };
+        if let Some(bound) = bound {
+            let slot = Box::pin(upstream.slot(bound, &outgoing.client, &attempt.clock)).await?;
+            attempt.slot = Some(slot);
+            Box::pin(attempt.connect_again(upstream.live())).await?;
+        }
+        Ok(attempt)
+    }
+
+    /// Waits until the server may get it, and checks last of all whether it is still admitted.
+    async fn ready(&mut self) -> Result<Option<LogSubscription>, NotSent> {
+        let (upstream, outgoing) = (self.upstream, self.outgoing);
+        let admitted = outgoing.message.admitted();
+        // Its client may know already what this connection is about to take in.
+        let is_ahead =
+            self.live.unread.is_any() && upstream.check_definition(admitted, &self.live).is_err();
+        if self.live.unread.is_overdue() || is_ahead {
+            self.clock.hold(Instant::now());
+            Box::pin(upstream.changes_read(self.live.incarnation, self.timeout)).await;
+            self.clock.resume(Instant::now());
+        }
+        if !upstream.enter(&self.live, outgoing) {
+            return Err(NotSent::Elsewhere);
+        }
+        let log = match self.live.lacks_log_level(&outgoing.sender) {
+            Some(level) => Box::pin(upstream.log_from(level, &outgoing.sender, &self.live)).await,
+            None => None,
+        };
+        // Whatever has to be waited for stands before this.
+        upstream.check(admitted, &self.live)?;
+        upstream.check_params(outgoing.message, &outgoing.sender, &self.live)?;
+        Ok(log)
+    }
+
+    /// Sends it, with the revision that it is written in.
+    async fn send(&mut self, maker: Maker) -> Result<Result<(Exchange, Revision), LinkError>> {
+        let outgoing = self.outgoing;
+        let message = outgoing.message;
+        let catalog = self.live.catalog.load_full();
+        let revision = catalog.listing.revision;
+        let tool = message.admitted().tool();
+        let tool = tool.and_then(|tool| catalog.tool(tool));
+        let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
+        let params = bridge::params_for(revision, &outgoing.sender, message.params());
+        outgoing.course.enter(CallStage::AtServer);
+        self.set_server_busy(true);
+        let sent = {
+            let (number, method) = (outgoing.number, message.method());
+            let (link, params) = (&self.live.link, params.as_ref());
+            // Pinned where it begins: whatever takes it by value would keep it once more.
+            let sending = pin!(link.call(number, method, params, mirrored, maker));
+            // Over HTTP nothing may come back before the answer, and that may never come.
+            tokio::time::timeout_at(self.clock.deadline().into(), sending).await
+        };
+        let Ok(sent) = sent else {
+            return Err(self.clock.overdue(self.upstream.name()));
+        };
+        self.set_server_busy(sent.is_ok());
+        Ok(sent.map(|exchange| (exchange, revision)))
+    }
+
+    fn set_server_busy(&mut self, is_busy: bool) {
+        if let Some(slot) = &mut self.slot {
+            slot.set_server_busy(is_busy);
+        }
+    }
+
+    /// Makes ready to send it once more, if this error shows that nothing was processed; fails with it otherwise.
+    async fn recover(&mut self, error: &LinkError) -> Result<(), NotSent> {
+        let upstream = self.upstream;
+        if error.is_undelivered() {
+            // The worker is gone only while shutting down; then the next line says so.
+            let suspect = Command::Suspect(self.live.incarnation);
+            let _ = upstream.0.commands.send(suspect).await;
+            self.outgoing.course.enter(CallStage::Waiting);
+            // The worker knows; what is published may still be what has just failed.
+            return self.connect_again(upstream.connected()).await;
+        }
+        // What the server wants in headers stands in its definitions, and who has forgotten a session may be another version.
+        if matches!(
+            error,
+            LinkError::HeaderMismatch(_) | LinkError::SessionRenewed
+        ) {
+            self.clock.hold(Instant::now());
+            self.outgoing.course.enter(CallStage::Waiting);
+            upstream.list_again(&self.live, error, self.timeout).await;
+            self.clock.resume(Instant::now());
+            return Ok(());
+        }
+        Err(upstream.failure(error).into())
+    }
+
+    /// The connection after a wait, in which it may have been lost. Connecting anew is no part of the call's time.
+    async fn connect_again(
+        &mut self,
+        connecting: impl Future<Output = Result<Arc<Live>>>,
+    ) -> Result<(), NotSent> {
+        self.clock.hold(Instant::now());
+        let live = connecting.await;
+        self.live = live.map_err(|failure| self.upstream.stopped(failure))?;
+        self.clock.resume(Instant::now());
+        Ok(())
+    }
 }

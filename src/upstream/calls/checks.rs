@@ -1,0 +1,105 @@
+//! Checks what was admitted once more, right before it is sent.
+
+use super::{NotSent, Upstream, handle::Live};
+use crate::{
+    failure::{ErrorCode, Failure, Result},
+    gate::{Admitted, AdmittedMessage},
+    text::ServerName,
+    trust::approvals::ThingKind,
+    wire::{
+        RpcError,
+        bridge::{self, Sender},
+        header_params,
+    },
+};
+
+impl Upstream {
+    /// What was admitted to one server reaches no other.
+    pub(super) fn check_recipient(&self, admitted: &Admitted) -> Result {
+        if admitted.server() == self.name() {
+            Ok(())
+        } else {
+            Err(misdirected(self.name()))
+        }
+    }
+
+    /// What was admitted must be what the connected server lists, and the gate must let it through as things stand now: a server that was
+    /// asleep may have woken with another definition, and rules may have changed while the request waited.
+    pub(super) fn check(&self, admitted: &Admitted, live: &Live) -> Result {
+        self.check_definition(admitted, live)?;
+        self.0.gate.renew(admitted)?;
+        if self.0.instance_scope.is_some() {
+            let listed = live.catalog.load();
+            return self.0.gate.check_listed(admitted, &listed);
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_definition(&self, admitted: &Admitted, live: &Live) -> Result {
+        let (Some(tool), Some(fingerprint)) = (admitted.tool(), admitted.fingerprint()) else {
+            return Ok(());
+        };
+        let catalog = live.catalog.load();
+        let listed = catalog.tool(tool);
+        if listed.is_some_and(|listed| listed.fingerprint == fingerprint) {
+            return Ok(());
+        }
+        if listed.is_none() && self.0.instance_scope.is_some() {
+            let error = format!(
+                "the server {:?} does not offer the tool {tool:?} to this client",
+                self.name()
+            );
+            let hint = "Nothing ran. It needs a client with elicitation, sampling or roots; use another tool.";
+            return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
+                .of_server(self.name())
+                .of_tool(tool));
+        }
+        if listed.is_none() && !catalog.leaves_out(ThingKind::Tool, tool) {
+            let error = format!("the server {:?} has no tool {tool:?} any more", self.name());
+            let hint = "Nothing ran. Find another tool: search for it, or list the tools.";
+            return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
+                .of_server(self.name())
+                .of_tool(tool));
+        }
+        Err(admitted.refusal_of_another(fingerprint))
+    }
+
+    /// Refuses what a client takes for something else: a continuation of a question that this server never asked, or a header that
+    /// differs from the arguments.
+    pub(super) fn check_params(
+        &self,
+        message: &AdmittedMessage<'_>,
+        sender: &Sender<'_>,
+        live: &Live,
+    ) -> Result<(), NotSent> {
+        let (catalog, params) = (live.catalog.load(), message.params());
+        let upstream = catalog.listing.revision;
+        if let Some(why) = bridge::foreign_round(sender.revision, upstream, params) {
+            return Err(NotSent::Wrong(RpcError::invalid_params(why)));
+        }
+        let tool = message.admitted().tool();
+        let Some(tool) = tool.and_then(|tool| catalog.tool(tool)) else {
+            return Ok(());
+        };
+        if tool.header_params.is_empty() {
+            return Ok(());
+        }
+        let arguments = params.and_then(|params| params.get("arguments"));
+        match header_params::doubled(&tool.header_params, arguments.as_ref()) {
+            None => Ok(()),
+            Some(key) => {
+                let error = format!("the argument {key:?} appears twice");
+                let hint = "Nothing ran. Give it once.";
+                let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+                Err(failure.of_server(self.name()).of_tool(&*tool.name).into())
+            }
+        }
+    }
+}
+
+/// A fault of mcpproxy: a message for something else than what was admitted.
+pub(super) fn misdirected(server: &ServerName) -> Failure {
+    let error = format!("mcpproxy mixed up a request to {server:?}");
+    let hint = "This is a mistake in mcpproxy; report it.";
+    Failure::new(ErrorCode::Internal, error, hint).of_server(server)
+}
