@@ -52,7 +52,7 @@ pub enum LockError {
     Unreadable(String),
     /// It is of another version.
     #[error("its version is {0}, but this program reads version {VERSION}")]
-    Version(u32),
+    Version(u64),
     /// A fingerprint is none.
     #[error("{server}:{tool} has no valid fingerprint")]
     Fingerprint {
@@ -95,14 +95,17 @@ pub struct LockChanges {
 impl Lock {
     /// Reads a lock file. Whatever is wrong with it is an error: what decides about trust is not guessed at.
     pub fn parse(text: &str) -> Result<Self, LockError> {
-        let written: Written = serde_json::from_str(text)
-            .map_err(|error| LockError::Unreadable(in_plain_words(&json_fault(&error))))?;
-        if !is_made_of_objects(text) {
+        let unreadable = |error| LockError::Unreadable(in_plain_words(&json_fault(&error)));
+        let value: Value = serde_json::from_str(text).map_err(unreadable)?;
+        // First of all: another version may have other keys.
+        let version = value.get("version").and_then(Value::as_u64);
+        if let Some(version) = version.filter(|version| *version != u64::from(VERSION)) {
+            return Err(LockError::Version(version));
+        }
+        let written: Written = serde_json::from_str(text).map_err(unreadable)?;
+        if !is_made_of_objects(&value) {
             let problem = "the file and each of its tools must be an object {…}";
             return Err(LockError::Unreadable(problem.to_owned()));
-        }
-        if written.version != VERSION {
-            return Err(LockError::Version(written.version));
         }
         let mut lock = Self::default();
         for locked in &written.tools {
@@ -210,8 +213,7 @@ impl Lock {
 }
 
 /// Whether the file and its tools are objects: lists of the same values in their order could be read, too.
-fn is_made_of_objects(text: &str) -> bool {
-    let value: Value = serde_json::from_str(text).unwrap_or_default();
+fn is_made_of_objects(value: &Value) -> bool {
     let tools = value.get("tools").and_then(Value::as_array);
     tools.is_some_and(|tools| tools.iter().all(Value::is_object))
 }
@@ -281,5 +283,7 @@ mod tests {
         ] {
             assert!(Lock::parse(&broken).is_err(), "{broken}");
         }
+        let later = r#"{"version":2,"tools":{},"more":1}"#;
+        assert_eq!(Lock::parse(later), Err(LockError::Version(2)));
     }
 }
