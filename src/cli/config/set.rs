@@ -58,24 +58,34 @@ impl ConfigSet {
         };
         let route = (Method::PATCH, "/api/v1/config");
         let made = change::make(files, route, &request, dry_run, out).await;
-        let path = config::keys_of_path(&key, "");
-        let is_wrong = |failure: &CommandFailure| {
-            let is_server = path.first().is_none_or(|key| key == "mcpServers");
-            failure.code == Some(ErrorCode::InvalidArguments) && !is_server
-        };
-        made.map_err(|failure| match config::look_up(&path) {
-            KeyLookup::Meant(meant) => failure.next(format!("`mcpproxy config set {meant} VALUE`")),
-            KeyLookup::Unknown => failure.next("`mcpproxy config schema` lists every key"),
-            KeyLookup::Known if is_wrong(&failure) => {
-                let default = config::default_of(&path).filter(|value| !value.is_object());
-                let text = default.map(|value| change::shown(Some(&value)));
-                let step = match text {
-                    Some(text) => format!("`mcpproxy config set {key} {}`", shell_word(&text)),
-                    None => "`mcpproxy config schema` describes its values".to_owned(),
-                };
-                failure.next(step)
+        made.map_err(|failure| {
+            if failure.code != Some(ErrorCode::InvalidArguments) {
+                return failure;
             }
-            KeyLookup::Known => failure,
+            let text = config::read_text(files.config_file()).unwrap_or_default();
+            match step_for(&key, &config::keys_of_path(&key, &text)) {
+                Some(step) => failure.next(step),
+                None => failure,
+            }
         })
+    }
+}
+
+/// What to do about a key that is none, or about a value that a setting does not take. Of a server's value the failure itself says it.
+fn step_for(key: &str, path: &[String]) -> Option<String> {
+    match config::look_up(path) {
+        KeyLookup::Meant(meant) => Some(format!("`mcpproxy config set {meant} VALUE`")),
+        KeyLookup::Unknown => Some("`mcpproxy config schema` lists every key".to_owned()),
+        KeyLookup::Known if path.first().is_none_or(|key| key == "mcpServers") => None,
+        KeyLookup::Known => {
+            let default = config::default_of(path).filter(|value| !value.is_object());
+            Some(match default {
+                Some(value) => {
+                    let value = shell_word(&change::shown(Some(&value)));
+                    format!("`mcpproxy config set {key} {value}`")
+                }
+                None => "`mcpproxy config schema` describes its values".to_owned(),
+            })
+        }
     }
 }
