@@ -15,7 +15,10 @@ use super::{
     About, json_response,
     routes::{Answers, Body, JSON, Route},
 };
-use crate::{config, failure::ErrorCode};
+use crate::{
+    config,
+    failure::{ErrorCode, RestFailure},
+};
 
 /// Where it is.
 pub(super) const PATH: &str = "/api/v1/openapi.json";
@@ -32,8 +35,8 @@ const COMMON: [ErrorCode; 5] = [
 /// The failure of every body that is too large: the one whose status is not that of its code.
 const TOO_LARGE: (u16, &ErrorCode) = (413, &ErrorCode::InvalidArguments);
 
-/// The name of what every failure is.
-const FAILURE: &str = "Failure";
+/// What every failure is.
+const FAILURE: &str = "#/components/schemas/Failure";
 
 pub(super) async fn show() -> Response {
     static TEXT: OnceLock<Bytes> = OnceLock::new();
@@ -73,9 +76,9 @@ pub(super) fn document(listed: &[Route]) -> Value {
             path.insert(route.method.to_owned(), operation(route, &mut schemas));
         }
     }
+    let _ = schemas.written.subschema_for::<RestFailure>();
     let mut definitions = schemas.read.take_definitions(true);
     definitions.append(&mut schemas.written.take_definitions(true));
-    definitions.insert(FAILURE.to_owned(), failure());
     definitions.append(&mut config_definitions());
     json!({
         "openapi": "3.1.0",
@@ -182,10 +185,9 @@ fn responses(
     for (status, codes) in codes_by_status(&failures) {
         let codes = Vec::from_iter(codes).join(" or ");
         let description = format!("Failed with the code {codes}.");
-        let schema = format!("#/components/schemas/{FAILURE}");
         let answer = json!({
             "description": description,
-            "content": { JSON: { "schema": { "$ref": schema } } },
+            "content": { JSON: { "schema": { "$ref": FAILURE } } },
         });
         responses.insert(status.to_string(), answer);
     }
@@ -279,26 +281,6 @@ fn config_definitions() -> Map<String, Value> {
     let definitions = schema["$defs"].as_object().into_iter().flatten();
     let named = definitions.map(|(name, schema)| (format!("config_{name}"), schema.clone()));
     named.collect()
-}
-
-/// [`crate::failure::Failure`] writes itself.
-fn failure() -> Value {
-    let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
-    let text = |description: &str| json!({ "type": "string", "description": description });
-    json!({
-        "type": "object",
-        "description": "A failure and the next step.",
-        "properties": {
-            "error": text("What was not done, and why."),
-            "code": { "type": "string", "enum": codes },
-            "server": text("The server with the failure."),
-            "tool": text("The tool with the failure."),
-            "hint": text("The next step."),
-            "closest": text("A known name that was probably meant."),
-            "step": { "type": "object", "description": "The next step as data, named by `do`." },
-        },
-        "required": ["error", "code", "hint"],
-    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 use super::{plain_words::for_model, step::NextStep};
@@ -196,24 +197,26 @@ impl ErrorCode {
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 /// An own failure as every face shows it: `{"error", "code", "server"?, "tool"?, "hint"}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Failure {
-    /// What failed, with which thing. Never holds an upstream's log lines or paths of this machine.
+    /// What was not done, and why.
+    // Never holds an upstream's log lines or paths of this machine.
     pub error: String,
-    /// The kind.
+    /// The kind of failure.
+    #[schemars(schema_with = "codes")]
     pub code: ErrorCode,
-    /// The server it concerns.
+    /// The server with the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The tool it concerns, by the server's own name.
+    /// The tool with the failure, by the server's own name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Box<str>>,
-    /// The next step, in words that a model or a person can act on.
+    /// The next step.
     pub hint: String,
     /// The next step of whoever may run commands, where it is another.
     #[serde(skip)]
     pub step: Option<Box<NextStep>>,
-    /// The name that there is and that may have been meant.
+    /// A known name that was probably meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closest: Option<Box<str>>,
 }
@@ -375,6 +378,10 @@ impl Serialize for ErrorCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
+}
+
+fn codes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ErrorCode::ALL })
 }
 
 impl fmt::Display for ErrorCode {

@@ -1,5 +1,6 @@
 //! An own failure as JSON for its readers.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -16,11 +17,14 @@ pub fn shown_failure(failure: &impl Serialize) -> Raw {
     shown.map_or(plain, |shown| Raw::author(&shown))
 }
 
-/// A failure as REST shows it: its hint names requests, and its step is there for whoever words it otherwise.
-#[derive(Serialize)]
+/// A failure and the next step.
+// Its hint names requests, and its step is there for whoever words it otherwise.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Failure")]
 pub struct RestFailure {
     #[serde(flatten)]
     failure: Failure,
+    /// The next step as data.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<Box<NextStep>>,
 }
