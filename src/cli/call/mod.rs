@@ -7,7 +7,10 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
-use self::arguments::{Arguments, EXAMPLE};
+use self::{
+    arguments::{Arguments, EXAMPLE},
+    shown::Shown,
+};
 use super::{
     CommandFailure, Done, Location, Output, connection, example_call, progress, tools_switch,
 };
@@ -57,10 +60,11 @@ impl CallCommand {
         let target = match self.target() {
             Ok(target) => target,
             Err(failure) => {
-                let meant = meant(&files, &words, out).await;
-                let step = meant.or_else(|| failure.next_step.clone());
                 let failure = failure.undone(UNDONE);
-                return Err(step.into_iter().fold(failure, CommandFailure::next));
+                return Err(match meant(&files, &words, out).await {
+                    Some(meant) => failure.next(meant),
+                    None => failure,
+                });
             }
         };
         let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
@@ -78,8 +82,9 @@ impl CallCommand {
         })
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let body = progress::send(&mut daemon, "/api/v1/call", body, out).await?;
-        match shown::show(&target.name, &body, out) {
-            Err(failure) if failure.is_shown => {
+        match shown::show(&target.name, &body, out)? {
+            Shown::Fine => Ok(()),
+            Shown::Refused(failure) => {
                 let schema = example_call::schema_of(&mut daemon, &target.name).await;
                 let step =
                     example_call::completed(&target.name, &schema, &target.arguments.typed());
@@ -88,7 +93,6 @@ impl CallCommand {
                     None => failure,
                 })
             }
-            shown => shown,
         }
     }
 

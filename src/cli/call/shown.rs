@@ -34,8 +34,16 @@ struct ToolResult<'a> {
     is_error: Option<bool>,
 }
 
-/// Shows the answer to a call of this tool.
-pub(super) fn show(tool: &str, body: &[u8], out: Output) -> Done {
+/// What an answer comes to that was shown.
+pub(super) enum Shown {
+    /// The tool has done what it was called for.
+    Fine,
+    /// The tool or its server reports an error, and the arguments may be why.
+    Refused(CommandFailure),
+}
+
+/// Shows the answer to a call of this tool. Fails with an error that has another cause than the arguments.
+pub(super) fn show(tool: &str, body: &[u8], out: Output) -> Done<Shown> {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
     if let Some(kind) = answer.called_as {
@@ -51,7 +59,7 @@ pub(super) fn show(tool: &str, body: &[u8], out: Output) -> Done {
     }
 }
 
-fn show_result(tool: &str, raw: &RawValue, out: Output) -> Done {
+fn show_result(tool: &str, raw: &RawValue, out: Output) -> Done<Shown> {
     // A result of an odd shape is shown as it is: the server's business, not ours.
     let result: Option<ToolResult<'_>> = serde_json::from_str(raw.get()).ok();
     match &result {
@@ -59,14 +67,15 @@ fn show_result(tool: &str, raw: &RawValue, out: Output) -> Done {
         Some(result) => show_content(result)?,
         None => output::json(raw.get().as_bytes())?,
     }
-    if result.is_some_and(|result| result.is_error == Some(true)) {
-        return Err(
-            CommandFailure::failed(format!("the tool {tool} reports an error"))
-                .next(format!("`mcpproxy tools show {tool}` shows its arguments"))
-                .shown(),
-        );
+    if result.is_none_or(|result| result.is_error != Some(true)) {
+        return Ok(Shown::Fine);
     }
-    Ok(())
+    let failure = CommandFailure::failed(format!("the tool {tool} reports an error"));
+    Ok(Shown::Refused(failure.next(arguments_of(tool)).shown()))
+}
+
+fn arguments_of(tool: &str) -> String {
+    format!("`mcpproxy tools show {tool}` shows its arguments")
 }
 
 fn show_content(result: &ToolResult<'_>) -> Done {
@@ -79,7 +88,7 @@ fn show_content(result: &ToolResult<'_>) -> Done {
     }
 }
 
-fn show_rpc_error(tool: &str, raw: &RawValue, step: Option<NextStep>, out: Output) -> Done {
+fn show_rpc_error(tool: &str, raw: &RawValue, step: Option<NextStep>, out: Output) -> Done<Shown> {
     let RpcError { code, message } =
         daemon_client::read("POST /api/v1/call", raw.get().as_bytes())?;
     if out.is_json() {
@@ -89,9 +98,12 @@ fn show_rpc_error(tool: &str, raw: &RawValue, step: Option<NextStep>, out: Outpu
     let failure = CommandFailure::failed(format!(
         "the server answered {tool} with an error: {message} ({code})"
     ));
-    let shown = || format!("`mcpproxy tools show {tool}` shows its arguments");
-    let step = step.map_or_else(shown, |step| step.at_terminal(server));
-    Err(failure.next(step).shown())
+    match step {
+        None | Some(NextStep::ShowTool { .. }) => {
+            Ok(Shown::Refused(failure.next(arguments_of(tool)).shown()))
+        }
+        Some(step) => Err(failure.next(step.at_terminal(server)).shown()),
+    }
 }
 
 /// A content block of any kind, in one line.
