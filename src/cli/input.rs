@@ -9,7 +9,7 @@ use std::{
 use super::{CommandFailure, Done};
 use crate::storage;
 
-/// What the daemon accepts as one request.
+/// Limit: what the daemon accepts as one request.
 const LARGEST: u64 = 32 * 1024 * 1024;
 
 /// Where a text comes from.
@@ -43,17 +43,34 @@ impl Input<'_> {
 }
 
 fn read_all(input: impl Read, what: &str, place: &str, called: &str) -> Done<String> {
-    let mut text = String::new();
-    let read = input.take(LARGEST + 1).read_to_string(&mut text);
+    let mut bytes = Vec::new();
+    let read = input.take(LARGEST + 1).read_to_end(&mut bytes);
     let read = read.map_err(|error| unreadable(called, &error))?;
     if read as u64 > LARGEST {
         let why = format!("{what} in {place} is larger than 32 MiB");
         return Err(CommandFailure::failed(why));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|_| unreadable(called, &io::ErrorKind::InvalidData.into()))
 }
 
 fn unreadable(called: &str, error: &io::Error) -> CommandFailure {
     let why = storage::in_words(error);
     CommandFailure::failed(format!("{called} cannot be read: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_too_large_before_it_is_no_text() {
+        let failure = |input: &mut dyn Read| {
+            let read = read_all(input, "the text", "a", "a");
+            read.expect_err("it cannot be read").what
+        };
+        let large = failure(&mut io::repeat(0xc3));
+        assert_eq!(large, "the text in a is larger than 32 MiB");
+        let broken = failure(&mut &b"\xc3"[..]);
+        assert_eq!(broken, "a cannot be read: it is not UTF-8 text");
+    }
 }
