@@ -20,6 +20,7 @@ mod fingerprint;
 mod foreign;
 mod guards;
 mod history;
+mod impossible_senders;
 mod isolation;
 mod issued;
 mod keeper;

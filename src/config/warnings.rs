@@ -1,7 +1,10 @@
 //! What the settings say that cannot do what was meant: servers that are not there, access rules and profiles that match nothing, and hosts
 //! and origins that nobody sends.
 
-use super::{Acl, AclRule, Coverage, NamePattern, OPERATOR, Policy, Settings, Warning, Wildcard};
+use super::{
+    Acl, AclRule, Coverage, NamePattern, OPERATOR, Policy, Settings, Warning, Wildcard,
+    impossible_senders::impossible_senders,
+};
 use crate::text::{
     ServerName,
     names::{self, BUILT_IN_TOOLS},
@@ -41,7 +44,7 @@ pub(super) fn warnings(settings: &Settings) -> Vec<Warning> {
         let key = format!("profiles.{name}");
         warnings.extend(all.map(|what| Warning::of_key(key.as_str(), what)));
     }
-    warnings.extend(impossible_values(settings));
+    warnings.extend(impossible_senders(settings));
     warnings
 }
 
@@ -119,83 +122,4 @@ fn shuts_out_operator(acl: &Acl, servers: &[&str]) -> bool {
             && rule.tools.as_deref().is_some_and(reaches)
     };
     acl.default == Policy::Deny && !acl.rules.iter().any(lets_in)
-}
-
-/// Hosts and origins that can never be what a client sends, because one has a scheme or a path and the other has none; and the one that
-/// anybody can send.
-fn impossible_values(settings: &Settings) -> Vec<Warning> {
-    let pattern = |key: &str, value: &str| {
-        let what = || {
-            format!("names {value:?}, but patterns are not supported here: write each name in full")
-        };
-        value.contains('*').then(|| Warning::of_key(key, what()))
-    };
-    let hosts = settings.trusted_hosts.iter().filter_map(|host| {
-        if let Some(warning) = pattern("trusted_hosts", host) {
-            return Some(warning);
-        }
-        let (_, behind) = host.split_once("://").unwrap_or(("", host));
-        let name = behind.split('/').next().unwrap_or_default();
-        (name != host).then(|| {
-            let what = format!("names {host:?}, which is not a host; write {name:?}");
-            Warning::of_key("trusted_hosts", what)
-        })
-    });
-    let origins = settings.trusted_origins.iter().filter_map(|origin| {
-        let origin = origin.trim_end_matches('/');
-        let (scheme, host) = origin.split_once("://").unwrap_or(("https", origin));
-        let host = host.split('/').next().unwrap_or_default();
-        let meant = format!("{scheme}://{host}");
-        if origin == "null" {
-            let what = "has \"null\", which any web page can send: leave it out";
-            return Some(Warning::of_key("trusted_origins", what));
-        }
-        if let Some(warning) = pattern("trusted_origins", origin) {
-            return Some(warning);
-        }
-        (origin != meant).then(|| {
-            let what = format!("names {origin:?}, which is not an origin; write {meant:?}");
-            Warning::of_key("trusted_origins", what)
-        })
-    });
-    hosts.chain(origins).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_can_never_be_sent_and_what_anybody_can_send_is_named() {
-        let texts = |texts: &[&str]| -> Vec<String> {
-            texts.iter().map(|text| (*text).to_owned()).collect()
-        };
-        let settings = Settings {
-            trusted_hosts: texts(&["h", "h:8080", "[::1]", "http://h.example/mcp", "*.h"]),
-            trusted_origins: texts(&[
-                "https://o",
-                "http://o:1/",
-                "null",
-                "o.example",
-                "https://o/p",
-                "*",
-                "https://*.o",
-            ]),
-            ..Settings::default()
-        };
-        let expected = [
-            "`trusted_hosts` names \"http://h.example/mcp\", which is not a host; write \"h.example\"",
-            "`trusted_hosts` names \"*.h\", but patterns are not supported here: write each name in full",
-            "`trusted_origins` has \"null\", which any web page can send: leave it out",
-            "`trusted_origins` names \"o.example\", which is not an origin; write \"https://o.example\"",
-            "`trusted_origins` names \"https://o/p\", which is not an origin; write \"https://o\"",
-            "`trusted_origins` names \"*\", but patterns are not supported here: write each name in full",
-            "`trusted_origins` names \"https://*.o\", but patterns are not supported here: write each name in full",
-        ];
-        let warnings = impossible_values(&settings);
-        assert_eq!(
-            texts(&expected),
-            warnings.iter().map(Warning::to_string).collect::<Vec<_>>()
-        );
-    }
 }
