@@ -10,6 +10,7 @@ mod conversion;
 mod convert;
 mod copies;
 mod edit;
+mod entry_name;
 mod fault;
 mod file;
 mod file_change;

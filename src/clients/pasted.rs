@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, FoundFile,
+    entry_name::name_of,
     fault::FileFault,
     formats::FileFormat,
     pasted_lines::{is_address, is_installation, server_of},
@@ -219,83 +220,6 @@ fn without_fence(text: &str) -> String {
         .to_owned()
 }
 
-/// Words behind a runner that are no package.
-const VERBS: [&str; 5] = ["run", "dlx", "exec", "x", "tool"];
-
-/// Names of packages that say nothing of the server in them.
-const GENERAL: [&str; 3] = ["cli", "mcp", "server"];
-
-/// A name for an entry that has none.
-fn name_of(entry: &Value) -> String {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str);
-    if let Some(url) = ["url", "serverUrl", "httpUrl", "uri"]
-        .iter()
-        .find_map(|key| text(key))
-    {
-        return name_of_address(url);
-    }
-    let args = entry.get("args").and_then(Value::as_array);
-    let args = args.into_iter().flatten().filter_map(Value::as_str);
-    // `npx -y @smithery/cli run NAME`.
-    let runs = args
-        .clone()
-        .zip(args.clone().skip(1))
-        .zip(args.clone().skip(2));
-    let mut runs = runs.filter(|((package, verb), name)| {
-        *verb == "run" && !name.starts_with('-') && GENERAL.contains(&last_name(package))
-    });
-    let mut named = args.filter(|arg| !arg.starts_with('-') && !VERBS.contains(arg));
-    let command = text("command");
-    // `docker run -i -e KEY ghcr.io/owner/name`: its image; `npx -y @scope/server-name folder`: its package.
-    let named = match command {
-        Some("docker" | "podman") => {
-            let mut images = named.clone().filter(|arg| !arg.contains('='));
-            images
-                .rfind(|arg| arg.contains('/'))
-                .or_else(|| named.next_back())
-        }
-        _ => runs.next().map(|(_, name)| name).or_else(|| named.next()),
-    };
-    plain_name(named.or(command).unwrap_or("server"))
-}
-
-/// `filesystem` of `@modelcontextprotocol/server-filesystem@latest`, and `acme` of `@acme/mcp`.
-fn plain_name(program: &str) -> String {
-    let name = last_name(program);
-    let scope = program.strip_prefix('@').and_then(|it| it.split_once('/'));
-    match scope {
-        Some((scope, _)) if GENERAL.contains(&name) => scope,
-        _ => name,
-    }
-    .to_owned()
-}
-
-fn last_name(program: &str) -> &str {
-    let last = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    let last = last.split(['@', ':']).next().unwrap_or(last);
-    let mut name = last;
-    for part in ["mcp-server-", "server-", "mcp-"] {
-        name = name.strip_prefix(part).unwrap_or(name);
-    }
-    for part in ["-mcp-server", "-server", "-mcp"] {
-        name = name.strip_suffix(part).unwrap_or(name);
-    }
-    if name.is_empty() { last } else { name }
-}
-
-fn name_of_address(url: &str) -> String {
-    let uri = url.parse::<http::Uri>().ok();
-    let host = uri.as_ref().and_then(http::Uri::host).unwrap_or("server");
-    if host.parse::<std::net::IpAddr>().is_ok() || !host.contains('.') {
-        return "server".to_owned();
-    }
-    let labels = host.split('.').rev().skip(1);
-    let named = labels.filter(|label| !["mcp", "api", "www", "co", "com"].contains(label));
-    named
-        .last()
-        .map_or_else(|| "server".to_owned(), str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::read;
@@ -327,22 +251,11 @@ mod tests {
             r#"{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/data"]}"#,
             &["filesystem"],
         );
-        check(
-            r#"{"command": "uvx", "args": ["mcp-server-time"]}"#,
-            &["time"],
-        );
-        check(
-            r#"{"command": "docker", "args": ["run", "-i", "--rm", "-e", "TOKEN", "ghcr.io/github/github-mcp-server", "stdio"]}"#,
-            &["github"],
-        );
-        check("npx -y @smithery/cli@latest run @x/mail --key k", &["mail"]);
-        check("npx -y @playwright/mcp@latest", &["playwright"]);
         check("https://mcp.linear.app/sse", &["linear"]);
         check("```\nuvx mcp-server-time --zone x\n```", &["time"]);
         check("claude mcp add acme -- npx -y @acme/mcp", &["acme"]);
-        check("[mcp_servers.a]\ncommand = \"x\"", &["a"]);
         check("https://gitlab.com/api/v4/mcp", &["gitlab"]);
-        check("http://127.0.0.1:3000/mcp", &["server"]);
+        check("[mcp_servers.a]\ncommand = \"x\"", &["a"]);
         let json = r#"{"mcpServers": {"a": {"command": "x", "args": []}}}"#;
         let install = "npm install -g x";
         check(
