@@ -18,6 +18,7 @@ mod formats;
 mod gather;
 mod keeping;
 mod line_diff;
+mod line_words;
 mod literal_secrets;
 mod moving;
 mod needs;

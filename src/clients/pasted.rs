@@ -10,7 +10,8 @@ use super::{
     entry_name::name_of,
     fault::FileFault,
     formats::FileFormat,
-    pasted_lines::{is_address, is_installation, server_of},
+    line_words::is_address,
+    pasted_lines::{is_installation, server_of},
     rows::CLIENTS,
     servers::{self, Scope},
 };

@@ -7,6 +7,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
+use super::line_words::{is_address, is_assignment, pair, words_of};
 use crate::config;
 
 /// A server of a line: its name, where it says one, and its entry.
@@ -80,7 +81,7 @@ pub(super) fn server_of(text: &str) -> Option<LineServer> {
 
 /// `KEY=value npx -y …`.
 fn command(words: &[String]) -> Option<LineServer> {
-    let n = words.iter().take_while(|word| is_variable(word)).count();
+    let n = words.iter().take_while(|word| is_assignment(word)).count();
     let (variables, line) = words.split_at_checked(n)?;
     let (program, args) = line.split_first()?;
     let is_path = ["/", "./", "../", "~/"]
@@ -90,7 +91,7 @@ fn command(words: &[String]) -> Option<LineServer> {
         return None;
     }
     let mut env = Map::new();
-    env.extend(variables.iter().filter_map(|word| pair(word, '=')));
+    env.extend(variables.iter().filter_map(|word| pair(word, &['='])));
     let mut entry = json!({ "command": program, "args": args });
     put(&mut entry, "env", env);
     Some(LineServer { name: None, entry })
@@ -165,8 +166,8 @@ impl AddOptions {
         };
         let value = || given.or_else(|| next.next().cloned());
         match option {
-            "-e" | "--env" => self.env.extend(pair(&value()?, '=')),
-            "-H" | "--header" => self.headers.extend(pair(&value()?, ':')),
+            "-e" | "--env" => self.env.extend(pair(&value()?, &['='])),
+            "-H" | "--header" => self.headers.extend(pair(&value()?, &[':'])),
             "--url" => self.url = value(),
             option if SILENT.contains(&option) => drop(value()),
             _ => (),
@@ -220,48 +221,6 @@ fn put(entry: &mut Value, key: &str, map: Map<String, Value>) {
     if let (Some(entry), false) = (entry.as_object_mut(), map.is_empty()) {
         entry.insert(key.to_owned(), map.into());
     }
-}
-
-fn pair(text: &str, between: char) -> Option<(String, Value)> {
-    let (key, value) = text.split_once(between)?;
-    Some((key.trim().to_owned(), value.trim().into()))
-}
-
-fn is_variable(word: &str) -> bool {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    word.split_once('=').is_some_and(|(name, _)| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(is_name)
-    })
-}
-
-pub(super) fn is_address(word: &str) -> bool {
-    word.starts_with("https://") || word.starts_with("http://")
-}
-
-/// The words of a line as a shell would part them, without whatever else a shell does. Nothing where a quote has no end.
-fn words_of(text: &str) -> Option<Vec<String>> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(end), letter) if letter == end => quote = None,
-            (Some('"') | None, '\\') => match letters.next()? {
-                // A line that goes on in the next.
-                '\n' if quote.is_none() => words.extend(word.take()),
-                escaped => word.get_or_insert_default().push(escaped),
-            },
-            (None, '"' | '\'') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            // Another line is another command.
-            (None, '\n') => return None,
-            (None, letter) if letter.is_whitespace() => words.extend(word.take()),
-            (_, letter) => word.get_or_insert_default().push(letter),
-        }
-    }
-    words.extend(word);
-    quote.is_none().then_some(words)
 }
 
 #[cfg(test)]
