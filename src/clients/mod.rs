@@ -3,6 +3,7 @@
 //!
 //! The only door to the TOML and YAML parsers. It reads and changes files of others; our own configuration is `config`'s.
 
+mod add_commands;
 mod client;
 mod client_list;
 mod connect;

@@ -20,16 +20,17 @@ use crate::config;
 /// The servers in a pasted text; one without a name gets this one, or one made of what it starts.
 pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFault> {
     let root = root_of(text.trim(), name).or_else(|fault| {
-        let found = match first_of(text, name, fenced(text)) {
-            Err(None) => first_of(text, name, unfenced(text)),
-            found => found,
+        let found = match server_of(&without_fence(text.trim())) {
+            Some(_) => None,
+            None => {
+                first_of(text, name, fenced(text)).or_else(|| first_of(text, name, unfenced(text)))
+            }
         };
-        let installs = "the command installs a program; paste the command that starts it";
-        found.map_err(|mistake| match mistake {
-            Some(mistake) => mistake,
-            None if text.lines().any(is_installation) => FileFault::new(installs),
-            None => fault,
-        })
+        match found {
+            Some(found) => found,
+            None if text.lines().any(is_installation) => Err(FileFault::new(INSTALLS)),
+            None => Err(fault),
+        }
     })?;
     let client = Client::of_content(&root);
     let mut servers = servers::all(client, &root, &Scope::User)?;
@@ -43,6 +44,8 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
     })
 }
 
+const INSTALLS: &str = "the command installs a program; paste the command that starts it";
+
 fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
     let text = without_fence(text);
     let given = |own: Option<&str>, entry: &Value| {
@@ -50,6 +53,7 @@ fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
         listed(&name, entry)
     };
     if let Some(found) = server_of(&text) {
+        let found = found?;
         return Ok(given(found.name.as_deref(), &found.entry));
     }
     if is_address(&text) && !text.contains(char::is_whitespace) {
@@ -107,27 +111,31 @@ fn is_entry(value: &Value) -> bool {
     keys.iter().any(|key| value.get(key).is_some())
 }
 
-/// What the first of these parts of a page gives; else the first mistake in one, where it is in the page.
+/// What the first of these parts of a page gives, else the first mistake in one and where it is in the page.
 fn first_of<'a>(
     page: &str,
     name: Option<&str>,
     parts: impl Iterator<Item = &'a str>,
-) -> Result<Value, Option<FileFault>> {
+) -> Option<Result<Value, FileFault>> {
     let mut mistake = None;
     for part in parts.map(str::trim) {
         match root_of(part, name) {
-            Ok(root) => return Ok(root),
-            // What is in braces without quotes is prose.
-            Err(mut fault) if mistake.is_none() && fault.line.is_some() && part.contains('"') => {
+            Ok(root) => return Some(Ok(root)),
+            Err(mut fault) if mistake.is_none() && is_meant(part, &fault) => {
                 let before = page.split(part).next().unwrap_or_default();
                 let lines = before.matches('\n').count();
-                fault.line = fault.line.map(|line| line + lines);
-                mistake = Some(fault);
+                fault.line = Some(fault.line.unwrap_or(1) + lines);
+                mistake = Some(Err(fault));
             }
             Err(_) => (),
         }
     }
-    Err(mistake)
+    mistake
+}
+
+/// Whether a part that has a fault is a command or JSON: what is in braces without quotes is prose.
+fn is_meant(part: &str, fault: &FileFault) -> bool {
+    server_of(part).is_some() || fault.line.is_some() && part.contains('"')
 }
 
 /// What is in fences, and the commands there.
@@ -296,6 +304,12 @@ mod tests {
         let fenced = "# A {x}\n\n```json\n\"a\": {\n\"command\": \"x\" \"b\" }\n```";
         let mistake = read(fenced, None).expect_err("it is no JSON");
         assert_eq!(mistake.line, Some(5), "{mistake}");
+        let page = "# A\n```\nclaude mcp add --new '{\"command\": \"x\"}' a npx\n```\nDone.";
+        let mistake = read(page, None).expect_err("an unknown option");
+        assert_eq!(mistake.line, Some(3), "{mistake}");
+        let line = r#"claude mcp add-json --new a '{"command": "x"}'"#;
+        let mistake = read(line, None).expect_err(line).to_string();
+        assert!(mistake.starts_with("unknown option `--new`"), "{mistake}");
         let installed = [
             "npm install -g @x/y",
             "Run:\n```\n$ pip install y\n```",
