@@ -111,6 +111,12 @@ impl Conversion<'_> {
             if value.is_null() || SILENT.contains(&key.as_str()) && key != "transport" {
                 continue;
             }
+            // As most clients write it, and as add commands have it in JSON.
+            if key == "oauth" && value.get("clientId").is_some() {
+                self.rest.insert(key, value);
+                login(self)?;
+                continue;
+            }
             if !config::is_entry_key(&key) {
                 self.rest.insert(key, value);
                 continue;
@@ -428,7 +434,9 @@ fn login(work: &mut Conversion<'_>) -> Result<(), String> {
     if let Some(secret) = text(&["clientSecret", "client_secret", "CLIENT_SECRET"]) {
         put("client_secret", json!(secret));
     }
-    if let Some(address) = text(&["redirectUri", "redirect_uri"]) {
+    let port = written.get("callbackPort").and_then(Value::as_u64);
+    let at_port = || port.map(|port| format!("http://localhost:{port}/callback"));
+    if let Some(address) = text(&["redirectUri", "redirect_uri"]).or_else(at_port) {
         put("redirect_uri", json!(address));
     }
     match ["scopes", "scope"].iter().find_map(|key| written.get(*key)) {
@@ -446,4 +454,29 @@ fn login(work: &mut Conversion<'_>) -> Result<(), String> {
     }
     work.entry.insert("oauth".to_owned(), Value::Object(oauth));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Client, ClientServer, carried};
+
+    #[test]
+    fn a_login_keeps_its_id_and_port_whoever_wrote_it() {
+        let login = json!({ "clientId": "i", "callbackPort": 8080 });
+        let expected =
+            json!({ "client_id": "i", "redirect_uri": "http://localhost:8080/callback" });
+        for root in [
+            json!({ "mcpServers": {} }),
+            json!({ "mcpServers": { "a": { "envFile": "x" } } }),
+        ] {
+            let server = ClientServer {
+                entry: json!({ "url": "https://h/mcp", "oauth": login }),
+                ..ClientServer::written("a")
+            };
+            let made = carried(Client::of_content(&root), &server).expect("an entry");
+            assert_eq!(made.entry["oauth"], expected, "{root}");
+        }
+    }
 }
