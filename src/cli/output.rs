@@ -20,6 +20,7 @@ use super::{
 use crate::daemon_client;
 
 pub(super) use super::typed::{as_typed, shell_word};
+pub(super) use crate::text::count;
 
 /// How a command shows its data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -350,14 +351,6 @@ pub(super) fn facts<N: AsRef<str>>(facts: impl IntoIterator<Item = (N, String)>)
     let facts = facts.into_iter();
     let facts = facts.map(|(name, value)| [visible(name.as_ref()), for_people(&value)]);
     write(&table::facts(&facts.collect::<Vec<_>>(), terminal_width()))
-}
-
-/// `1 server`, `2 servers`.
-pub(super) fn count(n: usize, one: &str) -> String {
-    match n {
-        1 => format!("1 {one}"),
-        n => format!("{n} {one}s"),
-    }
 }
 
 fn terminal_width() -> Option<usize> {

@@ -6,6 +6,7 @@ use super::DoctorFinding;
 use crate::{
     config::{self, Settings},
     management::{ConfigReport, StatusReport},
+    text::count,
 };
 
 const CONFIGURATION: &str = "configuration";
@@ -48,10 +49,7 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         findings.push(DoctorFinding::warn(CONFIGURATION, warning.to_string(), fix));
     }
     if findings.is_empty() {
-        let what = match report.servers {
-            1 => "no mistakes, 1 server".to_owned(),
-            servers => format!("no mistakes, {servers} servers"),
-        };
+        let what = format!("no mistakes, {}", count(report.servers, "server"));
         findings.push(DoctorFinding::ok(CONFIGURATION, what));
     }
     let file = &report.config_file;

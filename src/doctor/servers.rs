@@ -16,6 +16,7 @@ use crate::{
     management::{LEFT_OUT_STEP, LeftOut, ServerRow, ServerState},
     process::{BaseEnvironment, Launch, LoginPath},
     storage,
+    text::count,
 };
 
 const COMMAND: &str = "server command";
@@ -94,11 +95,8 @@ pub(super) fn of_daemon(rows: &[ServerRow], broken: &[&str]) -> Vec<DoctorFindin
 }
 
 fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
-    let tools = match row.tools {
-        Some(1) => ", 1 tool".to_owned(),
-        Some(tools) => format!(", {tools} tools"),
-        None => String::new(),
-    };
+    let tools = row.tools.map(|tools| format!(", {}", count(tools, "tool")));
+    let tools = tools.unwrap_or_default();
     let finding = match (row.standing(), row.state) {
         (Standing::Disabled, _) => return None,
         (Standing::Quarantined, _) => held_by_daemon(row),
@@ -196,11 +194,8 @@ pub(super) async fn tried(
             let name = name.as_str();
             let finding = match outcome {
                 TrialOutcome::Answered { tools, left_out } => {
-                    let tools = match tools {
-                        1 => "1 tool".to_owned(),
-                        tools => format!("{tools} tools"),
-                    };
-                    answered(format!("answers, {tools}"), left_out.as_ref())
+                    let what = format!("answers, {}", count(tools, "tool"));
+                    answered(what, left_out.as_ref())
                 }
                 TrialOutcome::Failed { error, .. } => {
                     DoctorFinding::fail(SERVER, error.whole(), error.step.at_terminal(name))

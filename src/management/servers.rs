@@ -27,7 +27,7 @@ use crate::{
     gate::{self, Standing},
     process,
     storage::in_words,
-    text::names::ServerName,
+    text::{count, names::ServerName},
     upstream::Status,
 };
 
@@ -170,11 +170,11 @@ impl ServerRow {
     /// `2 held, 1 other item held`: tools first, then prompts, resources and instructions.
     pub fn held_in_words(&self) -> Option<String> {
         let (tools, others) = (self.held_tools, self.held?.saturating_sub(self.held_tools));
-        let s = if others == 1 { "" } else { "s" };
+        let others_held = format!("{} held", count(others, "other item"));
         Some(match (tools, others) {
             (_, 0) => format!("{tools} held"),
-            (0, _) => format!("{others} other item{s} held"),
-            _ => format!("{tools} held, {others} other item{s} held"),
+            (0, _) => others_held,
+            _ => format!("{tools} held, {others_held}"),
         })
     }
 

@@ -15,6 +15,7 @@ use crate::{
     config::{Policy, Provider, RateLimit, ServerAuth, Settings, Warning, duration},
     gate::Standing,
     process,
+    text::count,
     wire::Revision,
 };
 
@@ -277,10 +278,6 @@ impl Management {
 
 /// `bearer, 2 tokens, 3 access rules, default deny`.
 fn access(auth: &ServerAuth, settings: &Settings) -> String {
-    let count = |count: usize, of: &str| match count {
-        1 => format!("1 {of}"),
-        count => format!("{count} {of}s"),
-    };
     let providers = auth.providers.iter().map(|provider| match provider {
         Provider::Bearer => format!("bearer, {}", count(auth.tokens.len(), "token")),
         Provider::Forwarded => "forwarded by a proxy".to_owned(),

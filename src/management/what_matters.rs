@@ -5,7 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::shown_finding::ShownFinding;
-use crate::{config::differing, text::cut::common_ends, trust::scanner::Severity};
+use crate::{
+    config::differing,
+    text::{count, cut::common_ends},
+    trust::scanner::Severity,
+};
 
 /// Limit: names that are given of one kind of change, and characters of each. The definition has all.
 const NAMES: usize = 20;
@@ -95,10 +99,8 @@ fn found(findings: &[ShownFinding], is_alone: bool) -> String {
     let dangerous = severities.filter(|one| *one == Severity::Hold).count();
     let found = match (dangerous, findings.len()) {
         (0, 0) => "no findings".to_owned(),
-        (0, 1) => "1 minor finding".to_owned(),
-        (0, several) => format!("{several} minor findings"),
-        (1, _) => "1 dangerous finding".to_owned(),
-        (several, _) => format!("{several} dangerous findings"),
+        (0, minor) => count(minor, "minor finding"),
+        (dangerous, _) => count(dangerous, "dangerous finding"),
     };
     if is_alone {
         return format!("Nothing else changed, {found}.");
@@ -272,8 +274,7 @@ impl DefinitionChange {
     fn new_characters(&self) -> String {
         match self.characters {
             None | Some(0) => "Text removed, nothing new".to_owned(),
-            Some(1) => "1 new character".to_owned(),
-            Some(several) => format!("{several} new characters"),
+            Some(new) => count(new, "new character"),
         }
     }
 

@@ -16,6 +16,14 @@ pub use self::{
     secret::{MASK, Secret, Secrets},
 };
 
+/// `1 server`, `2 servers`.
+pub fn count(n: usize, one: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        n => format!("{n} {one}s"),
+    }
+}
+
 /// Gives an enum the words by which its values are written and read.
 macro_rules! spelt {
     ($name:ident { $($value:ident = $word:literal),* $(,)? }) => {

@@ -143,10 +143,7 @@ impl ApproveServer {
             return Ok(());
         }
         let name = &self.name;
-        let definitions = match dangerous {
-            1 => "1 definition".to_owned(),
-            several => format!("{several} definitions"),
-        };
+        let definitions = output::count(dangerous, "definition");
         let what = match (is_entry_dangerous, dangerous) {
             (false, 0) => format!("{name:?} was never listed, so its tools are not known"),
             (false, 1) => format!("{definitions} of {name:?} looks dangerous"),

@@ -9,6 +9,7 @@ use super::Worker;
 use crate::{
     catalog::{Listing, OwnListing, ServerCatalog},
     config::SessionScope,
+    text::count,
     upstream::{
         calls::handle::Command,
         connect::{
@@ -178,10 +179,7 @@ impl Worker {
 pub(super) fn listed_in_words(now: &ServerCatalog, before: Option<&ServerCatalog>) -> String {
     /// Tools that are named.
     const NAMED: usize = 3;
-    let tools = match now.tools.len() {
-        1 => "1 tool".to_owned(),
-        n => format!("{n} tools"),
-    };
+    let tools = count(now.tools.len(), "tool");
     let Some(before) = before else {
         return tools;
     };
