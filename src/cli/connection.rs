@@ -1,15 +1,12 @@
 //! The daemon that a command talks to. One of another version is pointed out, and one that still uses another data folder is found.
 
-use std::{
-    fs,
-    path::{self, Path},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
 use super::{CommandFailure, Done, Output};
 use crate::{
+    clients::real_path,
     daemon_client::{DaemonClient, DaemonError},
     management::Files,
 };
@@ -133,12 +130,7 @@ fn of_file(files: &Files, daemon: DaemonClient) -> Result<DaemonClient, DaemonEr
         return Ok(daemon);
     };
     let requested = files.config_file();
-    let real = |file: &Path| fs::canonicalize(file).or_else(|_| path::absolute(file));
-    let is_same = match (real(requested), real(&status.config_file)) {
-        (Ok(requested), Ok(served)) => requested == served,
-        _ => true,
-    };
-    if is_same {
+    if real_path(requested) == real_path(&status.config_file) {
         return Ok(daemon);
     }
     Err(DaemonError::OtherConfiguration {

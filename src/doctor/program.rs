@@ -1,12 +1,15 @@
 //! The program and daemon checks: which programs of our name there are, and whether the daemon has the same version.
 
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
 };
 
 use super::DoctorFinding;
-use crate::management::{StatusReport, version_note};
+use crate::{
+    clients::real_path,
+    management::{StatusReport, version_note},
+};
 
 const PROGRAM: &str = "program";
 
@@ -23,12 +26,11 @@ pub(super) fn check(status: Option<&StatusReport>) -> Vec<DoctorFinding> {
 /// What a shell with these folders starts.
 fn on_path(own: &Path, folders: &[PathBuf]) -> DoctorFinding {
     let version = env!("CARGO_PKG_VERSION");
-    let real = |file: &Path| fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let own = real(own);
+    let own = real_path(own);
     let mut found: Vec<(PathBuf, PathBuf)> = Vec::new();
     for folder in folders.iter().filter(|folder| folder.is_absolute()) {
         let file = folder.join(format!("mcpproxy{}", env::consts::EXE_SUFFIX));
-        let target = real(&file);
+        let target = real_path(&file);
         if file.is_file() && !found.iter().any(|(_, known)| *known == target) {
             found.push((file, target));
         }

@@ -18,6 +18,7 @@ use super::{
     table::{name, text},
 };
 use crate::{
+    clients::real_path,
     config::{self, Warning},
     daemon_client::DaemonClient,
     failure::NextStep,
@@ -188,8 +189,7 @@ fn restart_warnings(files: &Files, status: &StatusReport) -> Vec<Warning> {
 /// That the file names another data folder than the daemon uses, if it does.
 fn data_dir_warning(files: &Files, daemon: &DaemonLocation) -> Option<Warning> {
     let (named, used) = (files.data_dir(), &daemon.data_dir);
-    let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    (real(named) != real(used)).then(|| {
+    (real_path(named) != real_path(used)).then(|| {
         let what = format!(
             "is now {}, but the running daemon uses {}; the new value {COUNTS_AFTER_RESTART}",
             named.display(),
