@@ -15,7 +15,7 @@ use super::super::{
 use crate::{
     gate::Standing,
     management::{ServerList, ServerRow},
-    storage,
+    storage::{DiskFault, in_words},
     text::names::as_argument,
     trust::approvals::{Lock, LockChanges},
 };
@@ -53,14 +53,7 @@ impl WriteLock {
         if !changes.lost.is_empty() && !self.force {
             return Err(would_lose(&file, &changes.lost));
         }
-        std::fs::write(&file, &text).map_err(|error| {
-            CommandFailure::failed(format!(
-                "nothing was written: {}: {}",
-                file.display(),
-                storage::in_words(&error)
-            ))
-            .next(storage::disk_step(&file, &error))
-        })?;
+        std::fs::write(&file, &text).map_err(DiskFault::of("write", &file))?;
         if out.is_json() {
             return output::json(&output::as_json(&written(&file, &text, &changes))?);
         }
@@ -113,7 +106,7 @@ fn replaced(file: &Path, text: &str) -> Done<LockChanges> {
             let what = if file.is_dir() {
                 format!("nothing was written: {shown} is a folder")
             } else {
-                let why = storage::in_words(&error);
+                let why = in_words(&error);
                 format!("nothing was written: {shown} cannot be read: {why}")
             };
             return Err(CommandFailure::failed(what).next("name another file"));
