@@ -78,7 +78,7 @@ pub enum EditError {
     /// A server cannot have this name.
     #[error(transparent)]
     BadName(#[from] BadServerName),
-    /// A mask that stands for no stored value.
+    /// A mask of which nobody can say what it stands for.
     #[error(transparent)]
     Masked(#[from] UnknownMask),
     /// A change that was made is not undone.

@@ -1,17 +1,21 @@
 //! Puts stored values back where an edit contains what a listing masked as `***`. Pure.
 
-use std::{iter, slice};
+use std::slice;
 
 use serde_json::Value;
 
 use super::{document::plain_text, references};
 use crate::text::{redact::redacted_arguments, secret::MASK};
 
-/// A text with a mask in it, where no stored value is listed like that.
+/// A text with a mask in it of which nobody can say what it stands for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{place}` is masked, but no stored value matches it; write the value itself")]
-pub struct UnknownMask {
-    place: String,
+pub enum UnknownMask {
+    /// No stored value is listed like that.
+    #[error("`{0}` is masked, but no stored value matches it; write the value itself")]
+    Unmatched(String),
+    /// Several are, and it may be any of them.
+    #[error("`{0}` is masked, and several stored values match it; write the value itself")]
+    Ambiguous(String),
 }
 
 /// What becomes of a text with a mask that stands for no stored value.
@@ -36,7 +40,7 @@ pub(super) fn restore(
                 let place = format!("{place}.{key}");
                 let stored = stored.and_then(|stored| stored.get(key));
                 if key.contains(MASK) && stored.is_none() {
-                    return Err(UnknownMask { place });
+                    return Err(UnknownMask::Unmatched(place));
                 }
                 Ok((key.clone(), restore(&place, value, stored, on_unknown)?))
             });
@@ -47,11 +51,14 @@ pub(super) fn restore(
             let known = StoredList::of(values.map_or(&[], Vec::as_slice));
             let mut restored: Vec<Value> = Vec::with_capacity(elements.len());
             for (i, element) in elements.iter().enumerate() {
-                let value = if let Some(value) = known.meant(i, element, restored.last()) {
-                    value
-                } else {
-                    let there = known.values.get(i).filter(|_| !hides_whole(element));
-                    restore(&format!("{place}[{i}]"), element, there, on_unknown)?
+                let place = format!("{place}[{i}]");
+                let value = match known.meant(i, elements, restored.last()) {
+                    Ok(Some(value)) => value,
+                    Ok(None) => {
+                        let there = known.values.get(i).filter(|_| !hides_whole(element));
+                        restore(&place, element, there, on_unknown)?
+                    }
+                    Err(Ambiguous) => return Err(UnknownMask::Ambiguous(place)),
                 };
                 restored.push(value);
             }
@@ -65,14 +72,15 @@ pub(super) fn restore(
             match stored.filter(is_meant) {
                 Some(stored) => Ok(stored.clone()),
                 None if on_unknown == OnUnknown::KeepUnlessWhole && text != MASK => Ok(new.clone()),
-                None => Err(UnknownMask {
-                    place: place.to_owned(),
-                }),
+                None => Err(UnknownMask::Unmatched(place.to_owned())),
             }
         }
         plain => Ok(plain.clone()),
     }
 }
+
+/// Several stored elements may be meant.
+struct Ambiguous;
 
 /// A stored list, whose elements a new one may have at other places.
 struct StoredList<'a> {
@@ -101,27 +109,63 @@ impl<'a> StoredList<'a> {
         listings.any(|listing| listing.get(i).is_some_and(|listed| listed == text))
     }
 
-    /// What a new element with masks stands for, where `before` stands before it: the stored element at the same place first.
-    fn meant(&self, place: usize, new: &Value, before: Option<&Value>) -> Option<Value> {
-        let mut places = iter::once(place).chain(0..self.values.len());
-        match new {
-            Value::String(text) if text.contains(MASK) => {
-                let found = places.find(|i| {
-                    self.is_listed_as(*i, text) && (text != MASK || self.follows(*i, before))
-                });
-                self.values.get(found?).cloned()
-            }
-            Value::Object(_) | Value::Array(_) => {
-                let stored = places.filter_map(|i| self.values.get(i));
-                let restored = stored.filter_map(|stored| {
-                    let restored = restore("", new, Some(stored), OnUnknown::Refuse).ok()?;
-                    Some((restored != *stored, restored))
-                });
-                let (is_edited, restored) = restored.min_by_key(|(is_edited, _)| *is_edited)?;
-                (!is_edited || !hides_whole(new)).then_some(restored)
-            }
-            _ => None,
+    /// What the element at this place of a new list stands for, where `before` stands before it; nothing if no stored element is meant.
+    /// Of several that may be meant, the elements of the new list that look the same stand for them in their order, if they are as many,
+    /// and each stands for the one at its place, if the lists are equally long. Otherwise nobody can say which ones were taken out.
+    fn meant(
+        &self,
+        place: usize,
+        elements: &[Value],
+        before: Option<&Value>,
+    ) -> Result<Option<Value>, Ambiguous> {
+        let new = &elements[place];
+        let fitting = match new {
+            Value::String(text) if text.contains(MASK) => self.listed_as(text, before),
+            Value::Object(_) | Value::Array(_) => self.restored_in(new),
+            _ => Vec::new(),
+        };
+        let Some((_, first)) = fitting.first() else {
+            return Ok(None);
+        };
+        if fitting.iter().all(|(_, value)| value == first) {
+            return Ok(Some(first.clone()));
         }
+        let is_hidden = new == MASK;
+        let looks_same = |other: &usize| {
+            let previous = |place: usize| elements.get(place.checked_sub(1)?);
+            elements[*other] == *new && (!is_hidden || previous(*other) == previous(place))
+        };
+        let same: Vec<usize> = (0..elements.len()).filter(looks_same).collect();
+        let in_order = same.iter().position(|other| *other == place);
+        let in_order = in_order.filter(|_| same.len() == fitting.len());
+        let in_place = fitting.iter().position(|(stored, _)| *stored == place);
+        let in_place = in_place.filter(|_| elements.len() == self.values.len());
+        let meant = in_order.or(in_place).ok_or(Ambiguous)?;
+        Ok(Some(fitting[meant].1.clone()))
+    }
+
+    /// The stored elements that are listed as this text, with their places. One that is hidden as a whole is known by what stands
+    /// before it.
+    fn listed_as(&self, text: &str, before: Option<&Value>) -> Vec<(usize, Value)> {
+        let stored = self.values.iter().enumerate();
+        let is_meant =
+            |i: usize| self.is_listed_as(i, text) && (text != MASK || self.follows(i, before));
+        let meant = stored.filter(|(i, _)| is_meant(*i));
+        meant.map(|(i, stored)| (i, stored.clone())).collect()
+    }
+
+    /// What this may be with the values of a stored element in place of its masks: one that changes nothing else of it, if there is one.
+    fn restored_in(&self, new: &Value) -> Vec<(usize, Value)> {
+        let restored = self.values.iter().enumerate().filter_map(|(i, stored)| {
+            let restored = restore("", new, Some(stored), OnUnknown::Refuse).ok()?;
+            Some((i, restored))
+        });
+        let is_unedited = |(i, restored): &(usize, Value)| self.values[*i] == *restored;
+        let (unedited, edited): (Vec<_>, Vec<_>) = restored.partition(is_unedited);
+        if unedited.is_empty() && !hides_whole(new) {
+            return edited;
+        }
+        unedited
     }
 
     /// Whether `before` is what stands before an element. It is listed as a text even where it is a number.
@@ -157,7 +201,8 @@ mod tests {
     fn check_unknown(stored: Option<&Value>, listed: &Value, place: &str) {
         let unknown =
             restore("p", listed, stored, OnUnknown::Refuse).expect_err("it is not stored");
-        assert_eq!(unknown.place, place, "{listed}");
+        let expected = UnknownMask::Unmatched(place.to_owned());
+        assert_eq!(unknown, expected, "{listed}");
     }
 
     #[test]
@@ -234,8 +279,8 @@ mod tests {
         );
         check(
             &stored,
-            &json!([at("***", "new"), 1]),
-            &json!([at("u:1", "new"), 1]),
+            &json!([at("***", "new"), 1, 2]),
+            &json!([at("u:1", "new"), 1, 2]),
         );
         check_unknown(
             Some(&stored),
@@ -247,6 +292,36 @@ mod tests {
         check(&stored, &listed, &json!([{ "name": "b", "key": "B" }]));
         let listed = json!([{ "name": "c", "key": "***" }]);
         check_unknown(Some(&stored), &listed, "p[0].key");
+    }
+
+    #[test]
+    fn no_element_gets_the_credential_of_one_that_looked_the_same() {
+        let (one, two, shown) = ("https://u:1@h/", "https://u:2@h/", "https://***@h/");
+        let stored = json!([one, two]);
+        check(&stored, &json!([shown, shown]), &stored);
+        check(
+            &stored,
+            &json!(["x", shown, shown]),
+            &json!(["x", one, two]),
+        );
+        check(&stored, &json!([shown, "x"]), &json!([one, "x"]));
+        check(&json!([one, one]), &json!([shown]), &json!([one]));
+        let named = |uri: &str| json!({ "uri": uri, "name": "a" });
+        let objects = json!([named(one), named(two)]);
+        check(&objects, &json!([named(shown), named(shown)]), &objects);
+        let flags = json!(["--token", "s3cret-one", "--token", "s3cret-two"]);
+        check(&flags, &json!(["--token", "***", "--token", "***"]), &flags);
+        for (stored, listed, place) in [
+            (&stored, json!([shown]), "p[0]"),
+            (&stored, json!(["x", shown, "y"]), "p[1]"),
+            (&objects, json!([named(shown)]), "p[0]"),
+            (&objects, json!([{ "uri": shown, "name": "b" }]), "p[0]"),
+            (&flags, json!(["--token", "***"]), "p[1]"),
+        ] {
+            let unknown = restore("p", &listed, Some(stored), OnUnknown::Refuse);
+            let expected = UnknownMask::Ambiguous(place.to_owned());
+            assert_eq!(unknown, Err(expected), "{listed}");
+        }
     }
 
     #[test]
