@@ -1,4 +1,4 @@
-//! Questions of an upstream: which of them we answer, and what follows from its asking at all. What comes outside of calls goes to the
+//! Questions of an upstream: which of them we answer, and where the others go. What comes outside of calls goes to the
 //! client, if only one client uses the connection. This also holds while a server is listed: some want the roots before they list
 //! anything.
 
@@ -10,12 +10,12 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::handle::{Command, Live, UpstreamShared};
+use super::{handle::UpstreamShared, known_answer::known_answer};
 use crate::{
-    config::{Root, SessionScope},
+    config::Root,
     link::{Link, NEWS_CAPACITY, News},
-    upstream::instance_scope::{ClientReach, InstanceScope},
-    wire::{Id, Outcome, Raw, Request, Revision, RpcError, bridge, capabilities, method},
+    upstream::instance_scope::InstanceScope,
+    wire::{Id, Outcome, Request, Revision, RpcError, bridge, capabilities, method},
 };
 
 /// Limit: answers to a server's questions that are on their way at once. Further questions are passed over.
@@ -35,7 +35,7 @@ impl UpstreamShared {
     /// The answer to what is ours to answer: pings, and requests for roots wherever no client has the connection to itself that has
     /// some. Anything else is for a client, and shows that this server asks.
     pub(in crate::upstream) fn own_answer(&self, question: &Request) -> Option<Outcome> {
-        if let Some(answer) = own_answer(question, &self.roots()) {
+        if let Some(answer) = known_answer(question, &self.roots()) {
             return Some(answer);
         }
         let method = &*question.method;
@@ -63,45 +63,6 @@ impl UpstreamShared {
         if let Some(times) = self.refusals.due() {
             tracing::info!(server = %self.name, method, why, times, "question of the server refused");
         }
-    }
-
-    /// Whether the clients here are to have connections of their own once that is needed.
-    pub(in crate::upstream) fn is_divisible(&self) -> bool {
-        let is_shared = match self.instance_scope {
-            None => !self.habits.is_stateless(),
-            Some(InstanceScope::Legacy) => true,
-            Some(_) => false,
-        };
-        self.scope == SessionScope::Auto && is_shared
-    }
-
-    /// The server has shown, by this method, that it has to be divided among its clients.
-    pub(in crate::upstream) fn divide(&self, method: &str) {
-        if self.is_divisible() && self.habits.note_asks() {
-            tracing::info!(server = %self.name, method, "server gets a connection per client from now on");
-            // If its queue is full, a later start finds it out anew.
-            let _ = self.commands.try_send(Command::NoteHabits);
-        }
-    }
-
-    /// Whether the server is divided among its clients.
-    pub(in crate::upstream) fn is_divided(&self) -> bool {
-        self.scope == SessionScope::Auto && self.habits.asks()
-    }
-
-    /// The client for which alone this instance runs, if it can be reached outside of its calls.
-    pub(in crate::upstream) fn own_client(&self) -> Option<&ClientReach> {
-        self.instance_scope.as_ref()?.sole_client()?.reach.as_ref()
-    }
-
-    /// The same, or the one that owns the connection by now.
-    pub(in crate::upstream) fn client_of<'a>(&'a self, live: &'a Live) -> Option<&'a ClientReach> {
-        let owner = || {
-            live.owner
-                .get()
-                .filter(|_| live.link.owner().client().is_some())
-        };
-        self.own_client().or_else(owner)
     }
 }
 
@@ -162,26 +123,4 @@ impl EarlyNews {
         let answering = deliver(link.clone(), question.id, outcome);
         self.answering.push(answering.boxed());
     }
-}
-
-// The answers that we give to a server ourselves, whichever client is connected: to pings, and to requests for known roots.
-
-/// The answer, if the question is ours to answer.
-pub(in crate::upstream) fn own_answer(question: &Request, roots: &[Root]) -> Option<Outcome> {
-    match &*question.method {
-        method::PING => Some(Outcome::Result(Raw::empty_object())),
-        method::ROOTS_LIST if !roots.is_empty() => Some(Outcome::Result(listed(roots))),
-        _ => None,
-    }
-}
-
-fn listed(roots: &[Root]) -> Raw {
-    let roots: Vec<_> = roots
-        .iter()
-        .map(|root| match &root.name {
-            Some(name) => serde_json::json!({ "uri": root.uri, "name": name }),
-            None => serde_json::json!({ "uri": root.uri }),
-        })
-        .collect();
-    Raw::author(&serde_json::json!({ "roots": roots }))
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, Maker},
-    upstream::calls::questions::own_answer,
+    upstream::calls::known_answer::known_answer,
     wire::{Edit, Outcome, Raw, Revision, RpcError, meta, presentation, splice},
 };
 
@@ -80,7 +80,7 @@ async fn answer(link: &Link, mut exchange: Exchange) -> Result<Outcome, LinkErro
             Incoming::Notice(_) => (),
             Incoming::Question(question) => {
                 // There is no client that could answer anything else.
-                let outcome = own_answer(&question, &[]).unwrap_or_else(|| {
+                let outcome = known_answer(&question, &[]).unwrap_or_else(|| {
                     Outcome::Error(RpcError::method_not_found(&question.method).to_raw())
                 });
                 link.answer(&question.id, &outcome).await?;
