@@ -1,228 +1,101 @@
-//! Turns the raw lists of one server into what the catalog keeps: every definition as it came, with the few parsed fields that routing
-//! and search need. A definition that cannot be read is left out and reported; the rest is kept.
+//! Turns the raw lists of one server into what the catalog keeps. A definition that cannot be read is left out and reported; the rest
+//! is kept.
 
-mod lookups;
-
-use std::sync::OnceLock;
+use std::{collections::HashSet, sync::OnceLock};
 
 use serde::Deserialize;
 
-use self::lookups::Lookups;
 use super::{
+    server_catalog::{
+        Hints, Listing, Problem, Prompt, ReadListing, Resource, ServerCatalog, Template, Tool,
+    },
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
-    uri_templates::{LooseTemplate, literal_length},
+    uri_templates::LooseTemplate,
 };
 use crate::{
-    runtime::{quick_map::QuickMap, sync::Guarded},
-    text::{Secrets, ServerName, names},
-    trust::{
-        approvals::ThingKind,
-        fingerprint::Fingerprint,
-        scanner::{Relations, Scanner, WordedEffect},
-    },
-    wire::{
-        Raw, Revision,
-        header_params::{self, HeaderParam},
-        named_uris::views_of_tool,
-    },
+    runtime::sync::Guarded,
+    text::{ServerName, names},
+    trust::{approvals::ThingKind, fingerprint::Fingerprint, scanner::Scanner},
+    wire::{Raw, header_params, named_uris::views_of_tool},
 };
 
-/// The declarations of a connection, all raw.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listing {
-    /// The result of `initialize`, or of `server/discover` where the revision has no handshake.
-    pub initialize: Raw,
-    /// The revision that was agreed.
-    pub revision: Revision,
-    /// Tool definitions, in the server's order.
-    pub tools: Vec<Raw>,
-    /// Prompt definitions.
-    pub prompts: Vec<Raw>,
-    /// Resource definitions.
-    pub resources: Vec<Raw>,
-    /// Resource template definitions.
-    pub templates: Vec<Raw>,
-}
-
-/// One server's part of the catalog. Immutable.
-#[derive(Debug)]
-pub struct ServerCatalog {
-    /// The server.
-    pub server: ServerName,
-    /// The fingerprint of the configuration that it was listed under.
-    pub entry: Box<str>,
-    /// What it was made of.
-    pub listing: Listing,
-    /// Tools, in the server's order, each name once.
-    pub tools: Vec<Tool>,
-    /// Prompts, in the server's order, each name once.
-    pub prompts: Vec<Prompt>,
-    /// Resources, in the server's order, each URI once.
-    pub resources: Vec<Resource>,
-    /// Resource templates, in the server's order.
-    pub templates: Vec<Template>,
-    /// Definitions that were left out, or that not every list has.
-    pub problems: Vec<Problem>,
-    /// Whether the scanner objects to the server's instructions.
-    pub has_suspicious_instructions: bool,
-    tools_by_name: QuickMap<Box<str>, usize>,
-    lookups: Lookups,
-    /// Whether it takes a log level: each call reads this.
-    takes_log_level: bool,
-    /// By what it may be about other servers, once somebody wanted to know.
-    relations: OnceLock<Relations>,
-}
-
-/// A definition with which something is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// What, in words.
-    pub why: String,
-    /// Whether it was left out for it.
-    pub is_left_out: bool,
-    /// What the definition is of.
-    pub kind: ThingKind,
-    /// The name or URI in it, as far as it can be read.
-    pub name: Option<Box<str>>,
-}
-
-impl Problem {
-    fn leaves_out(kind: ThingKind, name: Option<String>, why: String) -> Self {
-        Self {
-            why,
-            is_left_out: true,
-            kind,
-            name: name.map(Into::into),
-        }
-    }
-}
-
-/// A tool.
-#[derive(Debug)]
-pub struct Tool {
-    /// The server's own name for it.
-    pub name: Box<str>,
-    /// The name under which clients see it.
-    pub offered: Box<str>,
-    /// The description, empty if there is none.
-    pub description: Box<str>,
-    /// The hints that the server gives about its effects.
-    pub hints: Hints,
-    /// The definition as it came.
-    pub definition: Raw,
-    /// Detects a change of what a model or a client acts on.
-    pub fingerprint: Fingerprint,
-    /// Whether every client can read a list that it stands in: some refuse the whole list where the schema of one tool's arguments does
-    /// not say that it describes an object. It is found and called all the same.
-    pub listable: bool,
-    /// Arguments that travel as headers too, where requests have headers; none if the definition has them wrong.
-    pub header_params: Box<[HeaderParam]>,
-    /// The URIs of its views (MCP Apps), whether its server lists them or not.
-    pub views: Box<[Box<str>]>,
-    /// Whether the scanner objects to it, once somebody wanted to know.
-    pub(super) is_suspicious: OnceLock<bool>,
-    /// The effect that its words name, once somebody wanted to know.
-    worded_effect: OnceLock<WordedEffect>,
-    /// Whether it repeats what must not show, once somebody wanted to know.
-    pub(super) repeated: Guarded<Option<(Secrets, bool)>>,
-}
-
-impl Tool {
-    /// The effect that its words name, read on first use.
-    pub fn worded_effect(&self) -> WordedEffect {
-        let read = || WordedEffect::of(&self.name, &self.description);
-        *self.worded_effect.get_or_init(read)
-    }
-}
-
-/// The annotations that decide how a tool may be called; `None` where the server does not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Hints {
-    /// It changes nothing.
-    pub read_only: Option<bool>,
-    /// It may destroy something.
-    pub destructive: Option<bool>,
-}
-
-/// A prompt.
-#[derive(Debug)]
-pub struct Prompt {
-    /// The server's own name for it.
-    pub name: Box<str>,
-    /// The name under which clients see it.
-    pub offered: Box<str>,
-    /// The definition as it came.
-    pub definition: Raw,
-    /// Whether the scanner objects to that.
-    pub is_suspicious: bool,
-    /// Detects a change of its texts.
-    pub texts: Fingerprint,
-}
-
-/// A resource.
-#[derive(Debug)]
-pub struct Resource {
-    /// Its URI.
-    pub uri: Box<str>,
-    /// The definition as it came.
-    pub definition: Raw,
-    /// Whether the scanner objects to that.
-    pub is_suspicious: bool,
-    /// Detects a change of its texts.
-    pub texts: Fingerprint,
-}
-
-/// A resource template.
-#[derive(Debug)]
-pub struct Template {
-    /// Its URI template (RFC 6570).
-    pub uri_template: Box<str>,
-    /// The definition as it came.
-    pub definition: Raw,
-    /// Whether the scanner objects to that.
-    pub is_suspicious: bool,
-    /// Detects a change of its texts.
-    pub texts: Fingerprint,
-    pub(super) loose: LooseTemplate,
-}
-
-/// The one of these templates that describes a URI most closely: it has the most literal text. Of those that are equally close the one that
-/// ranks highest counts.
-pub fn closest_template<'a, R: Ord>(
-    templates: impl Iterator<Item = &'a Template>,
-    rank: impl Fn(&Template) -> R,
-) -> Option<&'a Template> {
-    templates.max_by_key(|one| (literal_length(&one.uri_template), rank(one)))
-}
-
 impl ServerCatalog {
-    /// Whether both list the same tools, in whatever order.
-    pub fn has_tools_of(&self, other: &Self) -> bool {
-        self.tools.len() == other.tools.len() && self.has_all_tools_of(other)
-    }
-
-    /// Whether it lists every tool that the other does.
-    pub fn has_all_tools_of(&self, other: &Self) -> bool {
-        let has = |tool: &Tool| {
-            let known = self.tool(&tool.name);
-            known.is_some_and(|known| known.fingerprint == tool.fingerprint)
-        };
-        other.tools.iter().all(has)
-    }
-
     /// Reads the lists.
     pub fn ingest(server: &ServerName, entry: &str, listing: Listing) -> Self {
-        let (mut problems, scanner) = (Vec::new(), Scanner::default());
-        let tools = unique(
-            &listing.tools,
-            ThingKind::Tool,
-            &mut problems,
-            |d| tool(server, d, &scanner),
-            |t: &Tool| &t.name,
-        );
+        let mut reading = Reading {
+            server,
+            scanner: Scanner::default(),
+            problems: Vec::new(),
+        };
+        let tools: Vec<Tool> = reading.unique(&listing.tools);
+        reading.note_unlistable(&tools);
+        let read = ReadListing {
+            tools,
+            prompts: reading.unique(&listing.prompts),
+            resources: reading.unique(&listing.resources),
+            templates: reading.unique(&listing.templates),
+            has_suspicious_instructions: has_suspicious_instructions(
+                &listing.initialize,
+                &reading.scanner,
+            ),
+            problems: reading.problems,
+        };
+        Self::new(server, entry, listing, read)
+    }
+}
+
+/// The reading of one server's lists.
+struct Reading<'a> {
+    server: &'a ServerName,
+    scanner: Scanner,
+    problems: Vec<Problem>,
+}
+
+/// What a list has.
+trait Listed: Sized {
+    const KIND: ThingKind;
+
+    /// Reads a definition, or says why it is left out.
+    fn read(server: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Self, String>;
+
+    /// Its name or URI.
+    fn key(&self) -> &str;
+}
+
+impl Reading<'_> {
+    /// Reads definitions, leaving out what is unreadable and duplicates.
+    fn unique<T: Listed>(&mut self, definitions: &[Raw]) -> Vec<T> {
+        let kind = T::KIND;
+        let (word, named) = match kind {
+            ThingKind::Resource => ("resource", "uri"),
+            ThingKind::Template => ("resource template", "uriTemplate"),
+            kind => (kind.as_str(), "name"),
+        };
+        let mut seen = HashSet::new();
+        let mut kept = Vec::with_capacity(definitions.len());
+        for (i, definition) in definitions.iter().enumerate() {
+            match T::read(self.server, definition, &self.scanner) {
+                Ok(thing) if seen.insert(thing.key().to_owned()) => kept.push(thing),
+                Ok(thing) => {
+                    let name = thing.key();
+                    let why = format!("{word} {name:?} is listed twice");
+                    let problem = Problem::leaves_out(kind, Some(name.to_owned()), why);
+                    self.problems.push(problem);
+                }
+                Err(why) => {
+                    let why = format!("{word} number {} was left out: {why}", i + 1);
+                    let name = required(definition, named).ok();
+                    self.problems.push(Problem::leaves_out(kind, name, why));
+                }
+            }
+        }
+        kept
+    }
+
+    fn note_unlistable(&mut self, tools: &[Tool]) {
         let unlistable = tools.iter().filter(|tool| !tool.listable);
-        problems.extend(unlistable.map(|tool| Problem {
+        self.problems.extend(unlistable.map(|tool| Problem {
             is_left_out: false,
             kind: ThingKind::Tool,
             name: Some(tool.name.clone()),
@@ -232,135 +105,7 @@ impl ServerCatalog {
                 tool.name
             ),
         }));
-        let prompts = unique(
-            &listing.prompts,
-            ThingKind::Prompt,
-            &mut problems,
-            |d| prompt(server, d, &scanner),
-            |p: &Prompt| &p.name,
-        );
-        let resources = unique(
-            &listing.resources,
-            ThingKind::Resource,
-            &mut problems,
-            |d| resource(d, &scanner),
-            |r: &Resource| &r.uri,
-        );
-        let templates = unique(
-            &listing.templates,
-            ThingKind::Template,
-            &mut problems,
-            |d| template(d, &scanner),
-            |t: &Template| &t.uri_template,
-        );
-        let tools_by_name = tools
-            .iter()
-            .enumerate()
-            .map(|(i, t)| (t.name.clone(), i))
-            .collect();
-        let has_logging = declares(&listing.initialize, "logging");
-        let lookups = Lookups::new(
-            tools.iter().map(|tool| &*tool.name),
-            prompts.iter().map(|prompt| &*prompt.name),
-            resources.iter().map(|resource| &*resource.uri),
-            templates.iter().map(|template| &*template.uri_template),
-        );
-        Self {
-            server: server.clone(),
-            entry: entry.into(),
-            takes_log_level: listing.revision.has_set_level() && has_logging,
-            relations: OnceLock::new(),
-            has_suspicious_instructions: has_suspicious_instructions(&listing.initialize, &scanner),
-            listing,
-            tools,
-            prompts,
-            resources,
-            templates,
-            problems,
-            tools_by_name,
-            lookups,
-        }
     }
-
-    /// A tool by the server's own name.
-    pub fn tool(&self, name: &str) -> Option<&Tool> {
-        self.tools_by_name.get(name).map(|i| &self.tools[*i])
-    }
-
-    /// The server's instructions for clients.
-    pub fn instructions(&self) -> Option<String> {
-        self.listing.initialize.get("instructions")?.string()
-    }
-
-    /// By what it may be about other servers, and they about it; read on first use.
-    pub(in crate::catalog) fn relations(&self) -> &Relations {
-        self.relations.get_or_init(|| {
-            let tools = self
-                .tools
-                .iter()
-                .map(|tool| (&*tool.name, &tool.definition));
-            let instructions = self.listing.initialize.get("instructions");
-            Relations::of(self.server.as_str(), tools, instructions.as_ref())
-        })
-    }
-
-    /// The capabilities object of the opening.
-    pub fn capabilities(&self) -> Raw {
-        self.listing
-            .initialize
-            .get("capabilities")
-            .unwrap_or_else(Raw::empty_object)
-    }
-
-    /// Whether the server declared a capability, `tools` or `resources.subscribe` for example.
-    pub fn has_capability(&self, path: &str) -> bool {
-        declares(&self.listing.initialize, path)
-    }
-
-    /// Whether its session takes the level from which on it is to write log lines.
-    pub fn takes_log_level(&self) -> bool {
-        self.takes_log_level
-    }
-}
-
-/// Whether an opening declares a capability.
-fn declares(opening: &Raw, path: &str) -> bool {
-    let declared = opening.get("capabilities");
-    let found = declared.and_then(|all| path.split('.').try_fold(all, |at, key| at.get(key)));
-    found.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
-}
-
-/// Reads definitions, leaving out what is unreadable and duplicates.
-fn unique<T>(
-    definitions: &[Raw],
-    kind: ThingKind,
-    problems: &mut Vec<Problem>,
-    read: impl Fn(&Raw) -> Result<T, String>,
-    key: impl Fn(&T) -> &str,
-) -> Vec<T> {
-    let (word, named) = match kind {
-        ThingKind::Resource => ("resource", "uri"),
-        ThingKind::Template => ("resource template", "uriTemplate"),
-        kind => (kind.as_str(), "name"),
-    };
-    let mut seen = std::collections::HashSet::new();
-    let mut kept = Vec::with_capacity(definitions.len());
-    for (i, definition) in definitions.iter().enumerate() {
-        match read(definition) {
-            Ok(thing) if seen.insert(key(&thing).to_owned()) => kept.push(thing),
-            Ok(thing) => {
-                let name = key(&thing);
-                let why = format!("{word} {name:?} is listed twice");
-                problems.push(Problem::leaves_out(kind, Some(name.to_owned()), why));
-            }
-            Err(why) => {
-                let why = format!("{word} number {} was left out: {why}", i + 1);
-                let name = required(definition, named).ok();
-                problems.push(Problem::leaves_out(kind, name, why));
-            }
-        }
-    }
-    kept
 }
 
 /// Limit: the largest definition of a tool. No model reads a larger one, and fingerprints take time.
@@ -379,44 +124,52 @@ const ACTED_ON: [&str; 5] = [
     "annotations",
 ];
 
-fn tool(server: &ServerName, listed: &Raw, scanner: &Scanner) -> Result<Tool, String> {
-    // Where its members are is known while it is read, and not kept with it.
-    let definition = &listed.clone();
-    definition.remember_members();
-    let name = required(definition, "name")?;
-    if definition.as_bytes().len() > MAX_DEFINITION {
-        return Err(format!("the definition of {name:?} is larger than 1 MiB"));
-    }
-    for (key, found) in ACTED_ON.iter().zip(definition.look_up(ACTED_ON)) {
-        if found.times > 1 {
-            return Err(format!("{key} occurs twice in the definition of {name:?}"));
+impl Listed for Tool {
+    const KIND: ThingKind = ThingKind::Tool;
+
+    fn read(server: &ServerName, listed: &Raw, scanner: &Scanner) -> Result<Self, String> {
+        // Where its members are is known while it is read, and not kept with it.
+        let definition = &listed.clone();
+        definition.remember_members();
+        let name = required(definition, "name")?;
+        if definition.as_bytes().len() > MAX_DEFINITION {
+            return Err(format!("the definition of {name:?} is larger than 1 MiB"));
         }
+        for (key, found) in ACTED_ON.iter().zip(definition.look_up(ACTED_ON)) {
+            if found.times > 1 {
+                return Err(format!("{key} occurs twice in the definition of {name:?}"));
+            }
+        }
+        shapes::check(definition, shapes::TOOL).map_err(|why| format!("in {name:?} {why}"))?;
+        let schema = definition
+            .get("inputSchema")
+            .ok_or_else(|| format!("{name:?} has no inputSchema"))?;
+        if !schema.is_object() {
+            return Err(format!("the inputSchema of {name:?} is not an object"));
+        }
+        Ok(Self {
+            offered: names::offered(server, &name).into(),
+            description: definition
+                .get("description")
+                .and_then(|d| d.string())
+                .unwrap_or_default()
+                .into(),
+            hints: hints(definition),
+            listable: shapes::says_its_type(&schema),
+            fingerprint: fingerprint(definition, scanner),
+            header_params: header_params::read(&schema).unwrap_or_default(),
+            views: views_of_tool(definition),
+            definition: listed.clone(),
+            name: name.into(),
+            is_suspicious: OnceLock::new(),
+            worded_effect: OnceLock::new(),
+            repeated: Guarded::default(),
+        })
     }
-    shapes::check(definition, shapes::TOOL).map_err(|why| format!("in {name:?} {why}"))?;
-    let schema = definition
-        .get("inputSchema")
-        .ok_or_else(|| format!("{name:?} has no inputSchema"))?;
-    if !schema.is_object() {
-        return Err(format!("the inputSchema of {name:?} is not an object"));
+
+    fn key(&self) -> &str {
+        &self.name
     }
-    Ok(Tool {
-        offered: names::offered(server, &name).into(),
-        description: definition
-            .get("description")
-            .and_then(|d| d.string())
-            .unwrap_or_default()
-            .into(),
-        hints: hints(definition),
-        listable: shapes::says_its_type(&schema),
-        fingerprint: fingerprint(definition, scanner),
-        header_params: header_params::read(&schema).unwrap_or_default(),
-        views: views_of_tool(definition),
-        definition: listed.clone(),
-        name: name.into(),
-        is_suspicious: OnceLock::new(),
-        worded_effect: OnceLock::new(),
-        repeated: Guarded::default(),
-    })
 }
 
 /// What the scanner objects to counts wherever it stands: a tool that was approved without it is a changed one.
@@ -446,40 +199,64 @@ fn hints(definition: &Raw) -> Hints {
     }
 }
 
-fn prompt(server: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Prompt, String> {
-    let name = required(definition, "name")?;
-    shapes::check(definition, shapes::PROMPT).map_err(|why| format!("in {name:?} {why}"))?;
-    Ok(Prompt {
-        offered: names::offered(server, &name).into(),
-        name: name.into(),
-        definition: definition.clone(),
-        is_suspicious: is_grave(&scanner.thing(definition)),
-        texts: Fingerprint::of_texts(definition),
-    })
+impl Listed for Prompt {
+    const KIND: ThingKind = ThingKind::Prompt;
+
+    fn read(server: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Self, String> {
+        let name = required(definition, "name")?;
+        shapes::check(definition, shapes::PROMPT).map_err(|why| format!("in {name:?} {why}"))?;
+        Ok(Self {
+            offered: names::offered(server, &name).into(),
+            name: name.into(),
+            definition: definition.clone(),
+            is_suspicious: is_grave(&scanner.thing(definition)),
+            texts: Fingerprint::of_texts(definition),
+        })
+    }
+
+    fn key(&self) -> &str {
+        &self.name
+    }
 }
 
-fn resource(definition: &Raw, scanner: &Scanner) -> Result<Resource, String> {
-    let uri = required(definition, "uri")?;
-    shapes::check(definition, shapes::RESOURCE).map_err(|why| format!("in {uri:?} {why}"))?;
-    Ok(Resource {
-        uri: uri.into(),
-        definition: definition.clone(),
-        is_suspicious: is_grave(&scanner.thing(definition)),
-        texts: Fingerprint::of_texts(definition),
-    })
+impl Listed for Resource {
+    const KIND: ThingKind = ThingKind::Resource;
+
+    fn read(_: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Self, String> {
+        let uri = required(definition, "uri")?;
+        shapes::check(definition, shapes::RESOURCE).map_err(|why| format!("in {uri:?} {why}"))?;
+        Ok(Self {
+            uri: uri.into(),
+            definition: definition.clone(),
+            is_suspicious: is_grave(&scanner.thing(definition)),
+            texts: Fingerprint::of_texts(definition),
+        })
+    }
+
+    fn key(&self) -> &str {
+        &self.uri
+    }
 }
 
-fn template(definition: &Raw, scanner: &Scanner) -> Result<Template, String> {
-    let uri_template = required(definition, "uriTemplate")?;
-    shapes::check(definition, shapes::RESOURCE)
-        .map_err(|why| format!("in {uri_template:?} {why}"))?;
-    Ok(Template {
-        loose: LooseTemplate::new(&uri_template),
-        uri_template: uri_template.into(),
-        definition: definition.clone(),
-        is_suspicious: is_grave(&scanner.thing(definition)),
-        texts: Fingerprint::of_texts(definition),
-    })
+impl Listed for Template {
+    const KIND: ThingKind = ThingKind::Template;
+
+    fn read(_: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Self, String> {
+        let uri_template = required(definition, "uriTemplate")?;
+        shapes::check(definition, shapes::RESOURCE)
+            .map_err(|why| format!("in {uri_template:?} {why}"))?;
+        Ok(Self {
+            loose: LooseTemplate::new(&uri_template),
+            uri_template: uri_template.into(),
+            definition: definition.clone(),
+            is_suspicious: is_grave(&scanner.thing(definition)),
+            texts: Fingerprint::of_texts(definition),
+        })
+    }
+
+    fn key(&self) -> &str {
+        &self.uri_template
+    }
 }
 
 fn required(definition: &Raw, key: &str) -> Result<String, String> {
@@ -497,6 +274,7 @@ fn required(definition: &Raw, key: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::Revision;
 
     fn raw(text: &str) -> Raw {
         Raw::parse_str(text).expect("JSON")

@@ -16,6 +16,7 @@ mod pinning;
 mod query;
 pub mod saved_listings;
 mod saver;
+mod server_catalog;
 mod server_habits;
 mod shapes;
 mod snapshot;
@@ -32,9 +33,6 @@ pub use definitions::ListedDefinition;
 pub use difference::{Difference, OwnDifference};
 pub use handle::Catalog;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
-pub use ingest::{
-    Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool, closest_template,
-};
 pub use offered_uris::{OfferedTemplate, Owner};
 pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, SeenSnapshot};
 pub use pinning::{
@@ -42,6 +40,9 @@ pub use pinning::{
     with_pins_of_files,
 };
 pub use query::{Filter, LONGEST_QUERY, MOST_FILTERS, MOST_PHRASES, Matching, Query};
+pub use server_catalog::{
+    Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool, closest_template,
+};
 pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
 pub use task::CatalogTask;

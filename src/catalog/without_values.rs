@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::ingest::Tool;
+use super::server_catalog::Tool;
 use crate::{config::Settings, text::secret::Secrets, wire::Raw};
 
 /// What must not show of the entry of a server.

@@ -3,7 +3,7 @@
 use super::{Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 use crate::{
     catalog::uri_templates::{ComparedUri, folded_uri},
-    runtime::text_index::TextIndex,
+    runtime::{quick_map::QuickMap, text_index::TextIndex},
     text::visible::letters,
     trust::approvals::ThingKind,
 };
@@ -11,6 +11,8 @@ use crate::{
 /// The indexes of one server's lists.
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
+    /// Each call looks up here.
+    tools: QuickMap<Box<str>, usize>,
     prompts: TextIndex,
     resources: TextIndex,
     templates: TextIndex,
@@ -23,12 +25,17 @@ pub(super) struct Lookups {
 impl Lookups {
     /// Of the names and URIs of these lists.
     pub(super) fn new<'a>(
-        tools: impl Iterator<Item = &'a str>,
+        tools: impl Iterator<Item = &'a str> + Clone,
         prompts: impl Iterator<Item = &'a str>,
         resources: impl Iterator<Item = &'a str> + Clone,
         templates: impl Iterator<Item = &'a str>,
     ) -> Self {
         Self {
+            tools: tools
+                .clone()
+                .zip(0..)
+                .map(|(name, place)| (name.into(), place))
+                .collect(),
             prompts: TextIndex::of_all(prompts),
             resources: TextIndex::of_all(resources.clone()),
             templates: TextIndex::of_all(templates),
@@ -39,6 +46,12 @@ impl Lookups {
 }
 
 impl ServerCatalog {
+    /// A tool by the server's own name.
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        let place = self.lookups.tools.get(name)?;
+        self.tools.get(*place)
+    }
+
     /// A prompt by the server's own name.
     pub fn prompt(&self, name: &str) -> Option<&Prompt> {
         let places = self.lookups.prompts.places(name);

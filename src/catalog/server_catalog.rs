@@ -1,0 +1,291 @@
+//! One server's part of the catalog: every definition as it came, with the few parsed fields that routing and search need.
+
+mod lookups;
+
+use std::sync::OnceLock;
+
+use self::lookups::Lookups;
+use super::uri_templates::{LooseTemplate, literal_length};
+use crate::{
+    runtime::sync::Guarded,
+    text::{Secrets, ServerName},
+    trust::{
+        approvals::ThingKind,
+        fingerprint::Fingerprint,
+        scanner::{Relations, WordedEffect},
+    },
+    wire::{Raw, Revision, header_params::HeaderParam},
+};
+
+/// The declarations of a connection, all raw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    /// The result of `initialize`, or of `server/discover` where the revision has no handshake.
+    pub initialize: Raw,
+    /// The revision that was agreed.
+    pub revision: Revision,
+    /// Tool definitions, in the server's order.
+    pub tools: Vec<Raw>,
+    /// Prompt definitions.
+    pub prompts: Vec<Raw>,
+    /// Resource definitions.
+    pub resources: Vec<Raw>,
+    /// Resource template definitions.
+    pub templates: Vec<Raw>,
+}
+
+/// One server's part of the catalog. Immutable.
+#[derive(Debug)]
+pub struct ServerCatalog {
+    /// The server.
+    pub server: ServerName,
+    /// The fingerprint of the configuration that it was listed under.
+    pub entry: Box<str>,
+    /// What it was made of.
+    pub listing: Listing,
+    /// Tools, in the server's order, each name once.
+    pub tools: Vec<Tool>,
+    /// Prompts, in the server's order, each name once.
+    pub prompts: Vec<Prompt>,
+    /// Resources, in the server's order, each URI once.
+    pub resources: Vec<Resource>,
+    /// Resource templates, in the server's order.
+    pub templates: Vec<Template>,
+    /// Definitions that were left out, or that not every list has.
+    pub problems: Vec<Problem>,
+    /// Whether the scanner objects to the server's instructions.
+    pub has_suspicious_instructions: bool,
+    lookups: Lookups,
+    /// Whether it takes a log level: each call reads this.
+    takes_log_level: bool,
+    /// By what it may be about other servers, once somebody wanted to know.
+    relations: OnceLock<Relations>,
+}
+
+/// What was read of a listing, as [`ServerCatalog`] has it.
+pub(super) struct ReadListing {
+    pub(super) tools: Vec<Tool>,
+    pub(super) prompts: Vec<Prompt>,
+    pub(super) resources: Vec<Resource>,
+    pub(super) templates: Vec<Template>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) has_suspicious_instructions: bool,
+}
+
+/// A definition with which something is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What, in words.
+    pub why: String,
+    /// Whether it was left out for it.
+    pub is_left_out: bool,
+    /// What the definition is of.
+    pub kind: ThingKind,
+    /// The name or URI in it, as far as it can be read.
+    pub name: Option<Box<str>>,
+}
+
+impl Problem {
+    pub(super) fn leaves_out(kind: ThingKind, name: Option<String>, why: String) -> Self {
+        Self {
+            why,
+            is_left_out: true,
+            kind,
+            name: name.map(Into::into),
+        }
+    }
+}
+
+/// A tool.
+#[derive(Debug)]
+pub struct Tool {
+    /// The server's own name for it.
+    pub name: Box<str>,
+    /// The name under which clients see it.
+    pub offered: Box<str>,
+    /// The description, empty if there is none.
+    pub description: Box<str>,
+    /// The hints that the server gives about its effects.
+    pub hints: Hints,
+    /// The definition as it came.
+    pub definition: Raw,
+    /// Detects a change of what a model or a client acts on.
+    pub fingerprint: Fingerprint,
+    /// Whether every client can read a list that it stands in: some refuse the whole list where the schema of one tool's arguments does
+    /// not say that it describes an object. It is found and called all the same.
+    pub listable: bool,
+    /// Arguments that travel as headers too, where requests have headers; none if the definition has them wrong.
+    pub header_params: Box<[HeaderParam]>,
+    /// The URIs of its views (MCP Apps), whether its server lists them or not.
+    pub views: Box<[Box<str>]>,
+    /// Whether the scanner objects to it, once somebody wanted to know.
+    pub(super) is_suspicious: OnceLock<bool>,
+    /// The effect that its words name, once somebody wanted to know.
+    pub(super) worded_effect: OnceLock<WordedEffect>,
+    /// Whether it repeats what must not show, once somebody wanted to know.
+    pub(super) repeated: Guarded<Option<(Secrets, bool)>>,
+}
+
+impl Tool {
+    /// The effect that its words name, read on first use.
+    pub fn worded_effect(&self) -> WordedEffect {
+        let read = || WordedEffect::of(&self.name, &self.description);
+        *self.worded_effect.get_or_init(read)
+    }
+}
+
+/// The annotations that decide how a tool may be called; `None` where the server does not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: Option<bool>,
+    /// It may destroy something.
+    pub destructive: Option<bool>,
+}
+
+/// A prompt.
+#[derive(Debug)]
+pub struct Prompt {
+    /// The server's own name for it.
+    pub name: Box<str>,
+    /// The name under which clients see it.
+    pub offered: Box<str>,
+    /// The definition as it came.
+    pub definition: Raw,
+    /// Whether the scanner objects to that.
+    pub is_suspicious: bool,
+    /// Detects a change of its texts.
+    pub texts: Fingerprint,
+}
+
+/// A resource.
+#[derive(Debug)]
+pub struct Resource {
+    /// Its URI.
+    pub uri: Box<str>,
+    /// The definition as it came.
+    pub definition: Raw,
+    /// Whether the scanner objects to that.
+    pub is_suspicious: bool,
+    /// Detects a change of its texts.
+    pub texts: Fingerprint,
+}
+
+/// A resource template.
+#[derive(Debug)]
+pub struct Template {
+    /// Its URI template (RFC 6570).
+    pub uri_template: Box<str>,
+    /// The definition as it came.
+    pub definition: Raw,
+    /// Whether the scanner objects to that.
+    pub is_suspicious: bool,
+    /// Detects a change of its texts.
+    pub texts: Fingerprint,
+    pub(super) loose: LooseTemplate,
+}
+
+/// The one of these templates that describes a URI most closely: it has the most literal text. Of those that are equally close the one that
+/// ranks highest counts.
+pub fn closest_template<'a, R: Ord>(
+    templates: impl Iterator<Item = &'a Template>,
+    rank: impl Fn(&Template) -> R,
+) -> Option<&'a Template> {
+    templates.max_by_key(|one| (literal_length(&one.uri_template), rank(one)))
+}
+
+impl ServerCatalog {
+    /// Of a listing, and what was read of it.
+    pub(super) fn new(
+        server: &ServerName,
+        entry: &str,
+        listing: Listing,
+        read: ReadListing,
+    ) -> Self {
+        let ReadListing {
+            tools,
+            prompts,
+            resources,
+            templates,
+            problems,
+            has_suspicious_instructions,
+        } = read;
+        let has_logging = declares(&listing.initialize, "logging");
+        let lookups = Lookups::new(
+            tools.iter().map(|tool| &*tool.name),
+            prompts.iter().map(|prompt| &*prompt.name),
+            resources.iter().map(|resource| &*resource.uri),
+            templates.iter().map(|template| &*template.uri_template),
+        );
+        Self {
+            server: server.clone(),
+            entry: entry.into(),
+            takes_log_level: listing.revision.has_set_level() && has_logging,
+            relations: OnceLock::new(),
+            has_suspicious_instructions,
+            listing,
+            tools,
+            prompts,
+            resources,
+            templates,
+            problems,
+            lookups,
+        }
+    }
+
+    /// Whether both list the same tools, in whatever order.
+    pub fn has_tools_of(&self, other: &Self) -> bool {
+        self.tools.len() == other.tools.len() && self.has_all_tools_of(other)
+    }
+
+    /// Whether it lists every tool that the other does.
+    pub fn has_all_tools_of(&self, other: &Self) -> bool {
+        let has = |tool: &Tool| {
+            let known = self.tool(&tool.name);
+            known.is_some_and(|known| known.fingerprint == tool.fingerprint)
+        };
+        other.tools.iter().all(has)
+    }
+
+    /// The server's instructions for clients.
+    pub fn instructions(&self) -> Option<String> {
+        self.listing.initialize.get("instructions")?.string()
+    }
+
+    /// By what it may be about other servers, and they about it; read on first use.
+    pub(in crate::catalog) fn relations(&self) -> &Relations {
+        self.relations.get_or_init(|| {
+            let tools = self
+                .tools
+                .iter()
+                .map(|tool| (&*tool.name, &tool.definition));
+            let instructions = self.listing.initialize.get("instructions");
+            Relations::of(self.server.as_str(), tools, instructions.as_ref())
+        })
+    }
+
+    /// The capabilities object of the opening.
+    pub fn capabilities(&self) -> Raw {
+        self.listing
+            .initialize
+            .get("capabilities")
+            .unwrap_or_else(Raw::empty_object)
+    }
+
+    /// Whether the server declared a capability, `tools` or `resources.subscribe` for example.
+    pub fn has_capability(&self, path: &str) -> bool {
+        declares(&self.listing.initialize, path)
+    }
+
+    /// Whether its session takes the level from which on it is to write log lines.
+    pub fn takes_log_level(&self) -> bool {
+        self.takes_log_level
+    }
+}
+
+/// Whether an opening declares a capability.
+fn declares(opening: &Raw, path: &str) -> bool {
+    let declared = opening.get("capabilities");
+    let found = declared.and_then(|all| path.split('.').try_fold(all, |at, key| at.get(key)));
+    found.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
+}
