@@ -2,6 +2,7 @@
 
 use super::{
     Severity::{Hold, Remark},
+    combinations::Combination,
     phrase::{
         Hint::{
             Addressed, Answers, Asked, Asks, Beyond, Claim, Command, Conceal, EveryTime, Exclusive,
@@ -17,7 +18,6 @@ use super::{
         },
         terms,
     },
-    signals::Combination,
 };
 
 /// Terms by what they hint at, in English, German, Spanish, French, Russian and Chinese.

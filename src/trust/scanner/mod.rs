@@ -5,6 +5,7 @@
 
 mod annotations;
 mod beyond;
+mod combinations;
 mod encoded;
 mod entry;
 mod excerpt;

@@ -4,13 +4,13 @@ use std::{borrow::Cow, cell::OnceCell, ops::Range};
 
 use super::{
     Findings, Passage, Severity,
+    combinations::{COMBINATIONS, Combination},
     families::TOGETHER,
     fold::{fold, origin, words_of_name},
     passage::{Kind, Sentences},
     phrase::{Hint, Meaning},
     phrases::{Match, Phrases},
     quoted::is_harmless,
-    signals::{COMBINATIONS, Combination},
 };
 
 /// Reads a passage as it stands, and says whether something in it is harmless that would be held elsewhere.
