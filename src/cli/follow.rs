@@ -13,21 +13,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often it is checked whether there still is something to follow.
 const ASK: Duration = Duration::from_secs(1);
 
-/// What ended the following of a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FollowEnd {
-    /// Nobody writes there any more.
-    Over,
-    /// Nobody reads what is printed any more.
-    Unread,
-}
-
-/// Prints the last lines of a log file, and what is added to it, until the command is ended, or nobody writes or reads any more.
-pub(super) async fn follow(
-    path: &Path,
-    part: LogPart,
-    is_over: impl Fn() -> bool,
-) -> Done<FollowEnd> {
+/// Prints the last lines of a log file, and what is added to it, until the command is ended, or nobody writes or reads any more. Whether
+/// nobody writes.
+pub(super) async fn follow(path: &Path, part: LogPart, is_over: impl Fn() -> bool) -> Done<bool> {
     let failed = |error: io::Error| {
         CommandFailure::failed(format!(
             "failed to read the log {}: {}",
@@ -42,7 +30,7 @@ pub(super) async fn follow(
     let mut checked = Instant::now();
     loop {
         if output::is_unread() {
-            return Ok(FollowEnd::Unread);
+            return Ok(false);
         }
         let added = log.added().map_err(failed)?;
         if !added.is_empty() {
@@ -51,7 +39,7 @@ pub(super) async fn follow(
         }
         if checked.elapsed() >= ASK {
             if is_over() {
-                return Ok(FollowEnd::Over);
+                return Ok(true);
             }
             checked = Instant::now();
         }

@@ -2,12 +2,7 @@
 
 use clap::Args;
 
-use super::super::{
-    Done, Location, Output, connection,
-    follow::{self, FollowEnd},
-    log_part::LogPart,
-    logs,
-};
+use super::super::{Done, Location, Output, connection, follow, log_part::LogPart, logs};
 use crate::{
     daemon_client,
     management::{Files, LogLines},
@@ -39,7 +34,7 @@ impl ShowLogs {
         // The demo server stands in no file.
         let was_there = is_configured(&files, name);
         let is_over = || was_there && !is_configured(&files, name);
-        if follow::follow(&log.file, self.part, is_over).await? == FollowEnd::Over {
+        if follow::follow(&log.file, self.part, is_over).await? {
             out.note(&format!("the server {name:?} was removed"));
         }
         Ok(())
