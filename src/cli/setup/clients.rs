@@ -54,8 +54,6 @@ pub(super) fn connect_clients(
     let text = if names.is_empty() {
         "clients: none connected; later: `mcpproxy connect`".to_owned()
     } else {
-        let restart = format!("restart {}", names.join(", "));
-        report.next_steps.insert(0, restart);
         format!("clients: {} connected", names.join(", "))
     };
     say_step(4, &text, out);

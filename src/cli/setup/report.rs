@@ -1,12 +1,12 @@
 //! What setup did, for programs, and what is left to do, for people.
 
-use std::{path::Path, time::Duration};
+use std::{collections::HashSet, path::Path, time::Duration};
 
 use serde::Serialize;
 
 use super::super::{CommandFailure, Output, output};
 use crate::{
-    clients::{Client, Connected, MovedServers},
+    clients::{Client, ConnectOutcome, Connected, MovedServers},
     gate::Standing,
     management::{ServerRow, StatusReport},
 };
@@ -131,17 +131,8 @@ impl SetupReport {
                 step.unwrap_or_default()
             ));
         }
-        if failing.len() > MOST_PROBLEMS {
-            let more = failing.len() - MOST_PROBLEMS;
-            self.next_steps.push(format!(
-                "{more} more servers fail: `mcpproxy upstream list`"
-            ));
-        }
-        if waiting > 0 {
-            self.next_steps.push(format!(
-                "{waiting} servers are still starting; the first start can take up to 5 min: `mcpproxy upstream list`"
-            ));
-        }
+        let unnamed = failing.len().saturating_sub(MOST_PROBLEMS);
+        self.next_steps.extend(steps_of_others(unnamed, waiting));
     }
 
     /// So many servers could be taken over, and nobody chose.
@@ -168,6 +159,23 @@ impl SetupReport {
                 "add a server: `mcpproxy upstream add time -- uvx mcp-server-time`".to_owned(),
             );
         }
+        let changed = self.changed_clients();
+        if !changed.is_empty() {
+            let restart = format!("restart {}", changed.join(", "));
+            self.next_steps.insert(0, restart);
+        }
+    }
+
+    /// The clients whose files were changed, which they read when they start.
+    fn changed_clients(&self) -> Vec<&'static str> {
+        let connected = self.clients.iter();
+        let connected = connected.filter(|done| done.outcome == ConnectOutcome::Connected);
+        let moved = self.moved.iter().filter(|moved| moved.error.is_none());
+        let moved = moved.map(|moved| moved.client);
+        let changed = connected.map(|done| done.client).chain(moved);
+        let mut known = HashSet::new();
+        let names = changed.map(Client::name);
+        names.filter(|name| known.insert(*name)).collect()
     }
 
     /// What is left to do.
@@ -193,5 +201,45 @@ impl SetupReport {
         if let Some(page) = page {
             out.done(&format!("web UI: {page} (logged in: `mcpproxy ui`)"));
         }
+    }
+}
+
+/// What to do about failing servers that are not named, and about those that were not listed in time.
+fn steps_of_others(failing: usize, waiting: usize) -> impl Iterator<Item = String> {
+    let (fail, are) = (
+        if failing == 1 { "fails" } else { "fail" },
+        if waiting == 1 { "is" } else { "are" },
+    );
+    let (more, servers) = (
+        output::count(failing, "more server"),
+        output::count(waiting, "server"),
+    );
+    let failing = (failing > 0).then(|| format!("{more} {fail}: `mcpproxy upstream list`"));
+    let waiting = (waiting > 0).then(|| {
+        format!(
+            "{servers} {are} still starting; the first start can take up to 5 min: `mcpproxy upstream list`"
+        )
+    });
+    failing.into_iter().chain(waiting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_server_is_counted_as_one() {
+        let steps = |failing, waiting| steps_of_others(failing, waiting).collect::<Vec<_>>();
+        assert_eq!(
+            steps(1, 0),
+            ["1 more server fails: `mcpproxy upstream list`"]
+        );
+        assert_eq!(
+            steps(2, 0),
+            ["2 more servers fail: `mcpproxy upstream list`"]
+        );
+        let one = "1 server is still starting; the first start can take up to 5 min: `mcpproxy upstream list`";
+        assert_eq!(steps(0, 1), [one]);
+        assert_eq!(steps(0, 0), [""; 0]);
     }
 }
