@@ -106,20 +106,19 @@ pub(super) fn standard_streams() -> io::Result<(StdinStream, StdoutStream)> {
 /// Returns when nobody reads stdout any more, and never where that cannot be seen.
 #[cfg(unix)]
 pub(super) async fn stdout_closed() {
-    use std::os::fd::AsFd;
+    use std::{os::fd::AsFd, time::Duration};
 
-    use tokio::io::{Interest, Ready, unix::AsyncFd};
+    use tokio::{io::Interest, net::unix::pipe};
 
     let stdout = io::stdout().as_fd().try_clone_to_owned();
-    let watched = stdout.and_then(|stdout| AsyncFd::with_interest(stdout, Interest::WRITABLE));
-    let Ok(watched) = watched else {
+    // Sockets, too; a file is refused.
+    let Ok(watched) = stdout.and_then(pipe::Sender::from_owned_fd_unchecked) else {
         return std::future::pending().await;
     };
-    while let Ok(mut state) = watched.writable().await {
-        if state.ready().is_write_closed() {
-            return;
-        }
-        state.clear_ready_matching(Ready::WRITABLE);
+    while let Ok(state) = watched.ready(Interest::WRITABLE).await
+        && !state.is_write_closed()
+    {
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
 use super::{
     CommandFailure, Done, Location, Output, config::correct_the_file, connection, output, upstream,
@@ -46,10 +45,9 @@ impl StatusCommand {
                 status = daemon.get("/api/v1/status").await.map_err(gone)?;
             }
         }
-        let open: Value = daemon.fetch("/api/v1/sessions").await.unwrap_or_default();
         out.answer("GET /api/v1/status", &status, |mut report: StatusReport| {
             let problems = std::mem::take(&mut report.problems);
-            output::facts(facts(report, &open, &files))?;
+            output::facts(facts(report, &files))?;
             show_problems(problems)
         })
     }
@@ -79,16 +77,7 @@ fn show_problems(problems: Vec<ServerRow>) -> Done {
     upstream::print_rows(problems)
 }
 
-/// How many sessions there are, and how many of these clients may be gone.
-fn sessions(count: usize, open: &Value) -> String {
-    let rows = open["sessions"].as_array().into_iter().flatten();
-    match rows.filter(|row| row["silent"] == true).count() {
-        0 => count.to_string(),
-        silent => format!("{count}, {silent} of them silent for 5 min or longer"),
-    }
-}
-
-fn facts(report: StatusReport, open: &Value, files: &Files) -> Vec<(&'static str, String)> {
+fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
     let location = &report.location;
     let tools = match report.callable_tools {
         Some(callable) if callable != report.tools => {
@@ -116,7 +105,7 @@ fn facts(report: StatusReport, open: &Value, files: &Files) -> Vec<(&'static str
         ("routing mode", report.routing_mode),
         ("servers", servers(report.servers)),
         ("tools", tools),
-        ("client sessions", sessions(report.sessions, open)),
+        ("client sessions", report.sessions.to_string()),
         ("configuration", report.config_file.display().to_string()),
         ("data folder", location.data_dir.display().to_string()),
     ];
@@ -228,9 +217,7 @@ fn duration(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
-    use super::{gone, sessions};
+    use super::gone;
     use crate::daemon_client::DaemonError;
 
     #[test]
@@ -242,16 +229,6 @@ mod tests {
         };
         let odd = DaemonError::BadAnswer { request, reason };
         assert_eq!((gone(lost).exit_code, gone(odd).exit_code), (3, 1));
-    }
-
-    #[test]
-    fn sessions_of_clients_that_may_be_gone_are_counted() {
-        let open = json!({ "sessions": [{ "silent": true }, { "silent": false }, {}] });
-        assert_eq!(
-            sessions(3, &open),
-            "3, 1 of them silent for 5 min or longer"
-        );
-        assert_eq!(sessions(3, &Value::Null), "3");
     }
 
     #[test]

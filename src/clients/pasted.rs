@@ -1,7 +1,7 @@
 //! What pages of servers give to be pasted, as a file of a client would have it: a whole file, a part of one, an entry without its name, an
 //! address, or a line (`pasted_lines`). Pure.
 
-use std::iter;
+use std::{iter, path::Path};
 
 use serde_json::{Map, Value, json};
 
@@ -215,7 +215,10 @@ fn is_page(url: &str) -> bool {
     let host = uri.host().unwrap_or_default();
     let is_host = PAGES.contains(&host.strip_prefix("www.").unwrap_or(host));
     // GitLab's own server is at `/api/v4/mcp`.
-    is_host && !uri.path().starts_with("/api/") || uri.path().ends_with(".git")
+    let is_repository = Path::new(uri.path())
+        .extension()
+        .is_some_and(|end| end == "git");
+    is_host && !uri.path().starts_with("/api/") || is_repository
 }
 
 /// A block of Markdown without its fence.

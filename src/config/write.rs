@@ -14,7 +14,7 @@ use super::{
     process_environment, read_text,
     replace::{Replaced, neighbour, owner_of, replace},
 };
-use crate::storage::{self, DiskFault, belongs_as, create_private_dir, private, too_large};
+use crate::storage::{DiskFault, belongs_as, create_private_dir, private, too_large};
 
 /// Why the file was not written. It is then as it was.
 #[derive(Debug, thiserror::Error)]

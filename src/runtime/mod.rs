@@ -1,5 +1,5 @@
 //! What every task stands on: locks that survive a panic, wakes, long computations, a budget of memory, tables that each call looks into,
-//! pauses of what accepts connections, waits without end.
+//! waits without end.
 
 pub mod accepting;
 pub mod long_work;

@@ -73,7 +73,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "clients",
             "config",
             "doctor",
-            "failure/step",
+            "failure",
             "management",
             "router/search",
         ],

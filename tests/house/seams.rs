@@ -61,7 +61,6 @@ const SPAWNS: &[Exception] = &[
         "waited for at once; what counts the records of the file is told to stop and waited for at the end",
     ),
     ("access/mod.rs", 1, "waited for at once"),
-    ("api/mod.rs", 1, "waited for at once"),
     ("catalog/trust_changes.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
     ("catalog/saver.rs", 1, "waited for at once"),
@@ -103,8 +102,6 @@ const SPAWNS: &[Exception] = &[
         1,
         "waited for at once, or told to stop; the runtime waits for it",
     ),
-    ("management/activity.rs", 1, "waited for at once"),
-    ("management/agents.rs", 1, "waited for at once"),
     (
         "management/contact.rs",
         1,
@@ -112,7 +109,6 @@ const SPAWNS: &[Exception] = &[
     ),
     ("management/entry_review.rs", 1, "waited for at once"),
     ("management/over_files.rs", 1, "waited for at once"),
-    ("management/servers.rs", 1, "waited for at once"),
     ("management/writing.rs", 1, "waited for at once"),
     ("process/container.rs", 1, "waited for at once"),
     (
