@@ -130,7 +130,7 @@ test("the place of clients lists them, and says why one cannot be connected", as
   await go("/ui/settings");
   await page.getByRole("button", { name: "Find problems" }).click();
   await page.getByText(/\d+ problems? or warnings?; \d+ checks pass/).waitFor();
-  await page.getByText("The file of Gemini CLI cannot be read").waitFor();
+  await page.getByText("Gemini CLI's file cannot be read").waitFor();
   await page.getByRole("button", { name: "Show all checks" }).click();
   await page.locator("tr[data-key^='finding']").getByText("The daemon listens").waitFor();
   await page.getByRole("button", { name: "Show the file" }).click();
