@@ -37,14 +37,7 @@ impl ConfigSet {
             let failure = CommandFailure::usage("the key is empty").undone("nothing was changed");
             return Err(failure.next("`mcpproxy config schema` lists every key"));
         }
-        if self.value.starts_with(['{', '['])
-            && let Err(error) = serde_json::from_str::<Value>(&self.value)
-        {
-            let why = config::json_mistake(&self.value, &error);
-            let failure = CommandFailure::usage(format!("the value is not valid JSON: {why}"));
-            let step = format!("`mcpproxy config set {key} VALUE`, in single quotes for the shell");
-            return Err(failure.undone("nothing was changed").next(step));
-        }
+        let broken = broken_json(&self.value);
         let edit = ConfigEdit {
             path: EditPath::Dotted(self.key),
             value: None,
@@ -63,12 +56,32 @@ impl ConfigSet {
                 return failure;
             }
             let text = config::read_text(files.config_file()).unwrap_or_default();
-            match step_for(&key, &config::keys_of_path(&key, &text)) {
+            let path = config::keys_of_path(&key, &text);
+            if let Some(why) = broken.filter(|_| !takes_text(&path)) {
+                let failure = CommandFailure::usage(format!("the value is not valid JSON: {why}"));
+                let step =
+                    format!("`mcpproxy config set {key} VALUE`, in single quotes for the shell");
+                return failure.undone("nothing was changed").next(step);
+            }
+            match step_for(&key, &path) {
                 Some(step) => failure.next(step),
                 None => failure,
             }
         })
     }
+}
+
+/// What is wrong with a value that begins as JSON does. It matters only where the value is refused: `[::1]:8080` is an address.
+fn broken_json(value: &str) -> Option<String> {
+    let error = serde_json::from_str::<Value>(value).err();
+    let error = error.filter(|_| value.starts_with(['{', '[']))?;
+    Some(config::json_mistake(value, &error))
+}
+
+/// Whether a value that is refused need not be JSON: the key takes a text, or is none.
+fn takes_text(path: &[String]) -> bool {
+    let default = config::default_of(path);
+    !matches!(config::look_up(path), KeyLookup::Known) || default.is_some_and(|it| it.is_string())
 }
 
 /// What to do about a key that is none, or about a value that a setting does not take. Of a server's value the failure itself says it.
