@@ -174,7 +174,10 @@ impl AddCommand {
         let (option, joined) = parted(word);
         let is_in = |list: &str| list.split(' ').any(|known| known == option);
         if is_in(self.flags) {
-            options.switch(option);
+            // `--trust=false` is as good as none.
+            if joined != Some("false") {
+                options.switch(option);
+            }
             return Ok(());
         }
         if !is_in(self.valued) {
@@ -267,8 +270,8 @@ impl AddOptions {
             "--url" => self.put_key("url", value),
             "--cwd" => self.put_key("cwd", value),
             "--tools" if value == "*" => (),
-            "--tools" | "--include-tools" => self.put_key("enabled_tools", list(value)),
-            "--exclude-tools" => self.put_key("disabled_tools", list(value)),
+            "--tools" | "--include-tools" => self.put_tools("enabled_tools", value),
+            "--exclude-tools" => self.put_tools("disabled_tools", value),
             // The others are for their client alone, or are found out when the server is reached.
             _ => (),
         }
@@ -277,6 +280,14 @@ impl AddOptions {
 
     fn put_key(&mut self, key: &str, value: impl Into<Value>) {
         self.0.insert(key.to_owned(), value.into());
+    }
+
+    /// Tools beside those of the same option before it.
+    fn put_tools(&mut self, key: &str, names: &str) {
+        let tools = self.0.entry(key).or_insert_with(|| json!([]));
+        if let Some(tools) = tools.as_array_mut() {
+            tools.extend(list(names).into_iter().map(Value::from));
+        }
     }
 
     fn put_inside(&mut self, key: &str, inner: &str, value: impl Into<Value>) {
@@ -371,10 +382,17 @@ mod tests {
             check(line, "x", &login);
         }
         let tools = json!({ "url": "https://h/mcp", "enabled_tools": ["a", "b"] });
-        check(
+        for line in [
             "gemini mcp add x https://h/mcp --include-tools a,b",
+            "gemini mcp add x https://h/mcp --include-tools a --include-tools=b",
+        ] {
+            check(line, "x", &tools);
+        }
+        let plain = json!({ "url": "https://h/mcp" });
+        check(
+            "mcpproxy upstream add x --url https://h/mcp --disabled=false",
             "x",
-            &tools,
+            &plain,
         );
     }
 
