@@ -1,4 +1,4 @@
-//! The words of a line, as a shell parts them, and kinds of them. Pure: nothing is run.
+//! The words of a command line, as a shell parts them, and the pairs among them. Pure: nothing is run.
 
 use serde_json::Value;
 
@@ -19,8 +19,8 @@ pub(super) fn words_of(text: &str) -> Option<Vec<String>> {
                 word.extend(Some(escaped).filter(|escaped| *escaped != '\n'));
             }
             (None, '\\') => match letters.next()? {
-                // A line that goes on in the next.
-                '\n' => words.extend(word.take()),
+                // A line, and the word there, that goes on in the next.
+                '\n' => (),
                 escaped => word.get_or_insert_default().push(escaped),
             },
             (None, '"' | '\'') => {
@@ -47,7 +47,7 @@ pub(super) fn words_of(text: &str) -> Option<Vec<String>> {
 pub(super) fn is_assignment(word: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     word.split_once('=').is_some_and(|(name, _)| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(is_name)
+        !name.is_empty() && !name.starts_with(char::is_numeric) && name.chars().all(is_name)
     })
 }
 
@@ -64,7 +64,7 @@ pub(super) fn pair(word: &str, between: &[char]) -> Option<(String, Value)> {
 
 #[cfg(test)]
 mod tests {
-    use super::words_of;
+    use super::{is_assignment, words_of};
 
     #[test]
     fn a_line_is_parted_as_by_a_shell() {
@@ -73,6 +73,7 @@ mod tests {
         };
         check("a  'b c' \"d e\"f", &["a", "b c", "d ef"]);
         check("a \\\n  b", &["a", "b"]);
+        check("a\\\nb", &["ab"]);
         check(r"a\ b '\n'", &["a b", r"\n"]);
         check(r#""C:\Users\me" "C:\\x""#, &[r"C:\Users\me", r"C:\x"]);
         check(r#""\"\$A\`\\""#, &[r#""$A`\"#]);
@@ -83,6 +84,18 @@ mod tests {
         check("# a\nb \\\n  c", &["b", "c"]);
         for unfinished in ["a 'b", "a \"b", "a\nb", "a # b\nc", "\\"] {
             assert_eq!(words_of(unfinished), None, "{unfinished}");
+        }
+    }
+
+    #[test]
+    fn a_variable_is_named_as_in_a_shell() {
+        for (word, expected) in [
+            ("_X1=a=b", true),
+            ("1X=a", false),
+            ("=a", false),
+            ("X", false),
+        ] {
+            assert_eq!(is_assignment(word), expected, "{word}");
         }
     }
 }
