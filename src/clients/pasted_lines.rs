@@ -81,7 +81,10 @@ fn installs(words: &[String]) -> bool {
     let mut plain = words.iter().map(String::as_str);
     let is_one = |program| INSTALLERS.contains(&program) || RUNNERS.contains(&program);
     let can = plain.next().is_some_and(is_one);
-    let mut verbs = plain.filter(|word| !word.starts_with('-')).take(2);
+    // Behind a later option may stand its value.
+    let is_option = |word: &&str| word.starts_with('-');
+    let plain = plain.skip_while(is_option);
+    let mut verbs = plain.take_while(|word| !is_option(word)).take(2);
     can && verbs.any(|word| INSTALLING.contains(&word))
 }
 
@@ -149,6 +152,8 @@ mod tests {
         check("TOKEN='<TOKEN>' uvx x", None, &env);
         let path = json!({ "command": "/opt/x", "args": [] });
         check("/opt/x", None, &path);
+        let mode = json!({ "command": "npx", "args": ["-y", "x", "--mode", "add"] });
+        check("npx -y x --mode add", None, &mode);
         for prose in [
             "add the server",
             "npx 'open",
