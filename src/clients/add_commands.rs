@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     fault::FileFault,
-    line_words::{is_address, is_assignment, pair},
+    line_words::{is_assignment, pair},
     our_text::is_variable,
+    servers::is_address,
 };
 use crate::config;
 

@@ -89,7 +89,7 @@ impl Client {
     pub(super) fn lists_in(self, root: &Value) -> Vec<&'static [&'static str]> {
         let is_list = |path: &&&'static [&'static str]| {
             let list = path.iter().try_fold(root, |value, key| value.get(key));
-            list.is_some_and(|list| !is_entry(list))
+            list.is_some_and(can_be_list)
         };
         let there: Vec<_> = self.0.lists.iter().filter(is_list).copied().collect();
         let is_outer = |path: &&[&str]| {
@@ -108,10 +108,10 @@ impl Client {
     }
 }
 
-/// Whether what stands where a list could be is an entry.
-fn is_entry(value: &Value) -> bool {
+/// Whether what stands where a list could be is no entry: what it has under keys of entries are servers of these names.
+fn can_be_list(value: &Value) -> bool {
     let said = ["type", "command", "url"].map(|key| value.get(key));
-    said.into_iter().flatten().any(|said| !said.is_object())
+    said.into_iter().flatten().all(Value::is_object)
 }
 
 impl PartialEq for Client {

@@ -10,6 +10,7 @@ use super::{
     literal_secrets::{LiteralSecret, literals},
     our_text::{OurText, is_variable},
     references::{Meanings, Spelling},
+    servers::{URLS, is_address},
     table::{EntryTransport, Unit},
 };
 use crate::{config, text::redact};
@@ -364,11 +365,11 @@ fn is_file_of(project: &Path, arg: &str) -> bool {
 /// The address, the headers and the login.
 pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
     let is_streamable = work.rest.contains_key("httpUrl");
-    let Some(url) = work.take_text(&["httpUrl", "url", "serverUrl", "uri"]) else {
+    let Some(url) = work.take_text(&URLS) else {
         return Err("it has neither a command nor an address".to_owned());
     };
     let url = work.text(&url, true)?;
-    if !url.starts_with("http://") && !url.starts_with("https://") && !url.starts_with("${") {
+    if !is_address(&url) && !url.starts_with("${") {
         return Err("its address is not an HTTP URL".to_owned());
     }
     work.entry.insert("url".to_owned(), json!(url));

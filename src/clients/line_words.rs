@@ -51,10 +51,6 @@ pub(super) fn is_assignment(word: &str) -> bool {
     })
 }
 
-pub(super) fn is_address(word: &str) -> bool {
-    word.starts_with("https://") || word.starts_with("http://")
-}
-
 /// A key and its value, with the first of these letters between them.
 pub(super) fn pair(word: &str, between: &[char]) -> Option<(String, Value)> {
     let (key, value) = word.split_once(between)?;

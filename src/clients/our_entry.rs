@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{client::Client, table::TokenPlace};
+use super::{client::Client, servers::URLS, table::TokenPlace};
 
 /// How a client is to reach us.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,13 +23,9 @@ pub(super) enum ConnectTarget {
     },
 }
 
-/// Keys that say what an entry leads to: an entry that is changed keeps all others.
-const TARGET_KEYS: [&str; 11] = [
+/// Keys that say what an entry leads to, beside its address: an entry that is changed keeps all others.
+const TARGET_KEYS: [&str; 7] = [
     "type",
-    "url",
-    "serverUrl",
-    "httpUrl",
-    "uri",
     "command",
     "cmd",
     "args",
@@ -50,7 +46,7 @@ pub(super) fn entry(
 ) -> Map<String, Value> {
     let mut entry = made(client, target, name);
     for (key, value) in present.into_iter().flatten() {
-        let is_kept = !TARGET_KEYS.contains(&key.as_str());
+        let is_kept = !TARGET_KEYS.contains(&key.as_str()) && !URLS.contains(&key.as_str());
         // A token that somebody wrote there is theirs.
         let is_their_header = key == "headers" && !entry.contains_key("command");
         let is_chosen = PREFERENCES.contains(&key.as_str());

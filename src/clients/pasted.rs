@@ -10,10 +10,9 @@ use super::{
     entry_name::name_of,
     fault::FileFault,
     formats::FileFormat,
-    line_words::is_address,
     pasted_lines::{is_installation, server_of},
     rows::CLIENTS,
-    servers::{self, Scope},
+    servers::{self, Scope, is_address, is_entry},
 };
 use crate::config;
 
@@ -104,11 +103,6 @@ fn has_list(members: &Map<String, Value>) -> bool {
             .get(*key)
             .is_some_and(|list| list.is_object() || list.is_array())
     })
-}
-
-fn is_entry(value: &Value) -> bool {
-    let keys = ["command", "cmd", "url", "serverUrl", "httpUrl", "uri"];
-    keys.iter().any(|key| value.get(key).is_some())
 }
 
 /// What the first of these parts of a page gives, else the first mistake in one and where it is in the page.

@@ -43,8 +43,19 @@ impl fmt::Debug for ClientServer {
     }
 }
 
-/// The keys under which clients write the address of a server.
-const URLS: [&str; 4] = ["url", "serverUrl", "httpUrl", "uri"];
+/// The keys under which clients write the address of a server; where there are several, the first counts.
+pub(super) const URLS: [&str; 4] = ["httpUrl", "url", "serverUrl", "uri"];
+
+/// Whether a value is an entry: it has a program or an address.
+pub(super) fn is_entry(value: &Value) -> bool {
+    let mut keys = ["command", "cmd"].iter().chain(&URLS);
+    keys.any(|key| value.get(key).is_some())
+}
+
+/// Whether a text is the address of a remote server.
+pub(super) fn is_address(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
 
 impl ClientServer {
     /// One of this name with an empty entry.
