@@ -1,6 +1,6 @@
 //! A name for a server that has none: of its package, its image or its host. Pure.
 
-use serde_json::Value;
+use super::servers::ClientServer;
 
 /// Words behind a runner that are no package.
 const VERBS: [&str; 5] = ["run", "dlx", "exec", "x", "tool"];
@@ -29,19 +29,14 @@ const SWITCHES: [&str; 14] = [
 /// The same as single letters.
 const SWITCH_LETTERS: [char; 5] = ['d', 'i', 'P', 'q', 't'];
 
-/// A name for an entry.
-pub(super) fn name_of(entry: &Value) -> String {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str);
-    let mut urls = ["url", "serverUrl", "httpUrl", "uri"].iter();
-    if let Some(url) = urls.find_map(|key| text(key)) {
+/// A name for a server.
+pub(super) fn name_of(server: &ClientServer) -> String {
+    if let Some(url) = server.url() {
         return name_of_address(url);
     }
-    let args = entry.get("args").and_then(Value::as_array);
-    let args = args.into_iter().flatten().filter_map(Value::as_str);
-    let args: Vec<&str> = args.collect();
+    let (command, args) = (server.command(), server.args());
     let plain = args.iter().copied();
     let mut plain = plain.filter(|arg| !arg.starts_with('-') && !VERBS.contains(arg));
-    let command = text("command");
     let named = match command {
         Some("docker" | "podman") => image_of(&args).or_else(|| plain.next_back()),
         _ => run_by_package(&args).or_else(|| plain.next()),
@@ -123,9 +118,15 @@ fn name_of_address(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::name_of;
+    use crate::clients::ClientServer;
+
+    fn name_of(entry: Value) -> String {
+        let mut server = ClientServer::written("");
+        server.entry = entry;
+        super::name_of(&server)
+    }
 
     #[test]
     fn a_server_is_called_after_what_is_started() {
@@ -165,7 +166,7 @@ mod tests {
             let command = words.next();
             let args: Vec<&str> = words.collect();
             assert_eq!(
-                name_of(&json!({ "command": command, "args": args })),
+                name_of(json!({ "command": command, "args": args })),
                 expected,
                 "{line}"
             );
@@ -176,7 +177,7 @@ mod tests {
             ("http://127.0.0.1:3000/mcp", "server"),
             ("http://localhost/mcp", "server"),
         ] {
-            assert_eq!(name_of(&json!({ "url": url })), expected, "{url}");
+            assert_eq!(name_of(json!({ "url": url })), expected, "{url}");
         }
     }
 }

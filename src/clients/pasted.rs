@@ -18,12 +18,11 @@ use crate::config;
 
 /// The servers in a pasted text; one without a name gets this one, or one made of what it starts.
 pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFault> {
-    let root = root_of(text.trim(), name).or_else(|fault| {
-        let found = match server_of(&without_fence(text.trim())) {
+    let text = text.trim();
+    let root = root_of(text).or_else(|fault| {
+        let found = match server_of(&without_fence(text)) {
             Some(_) => None,
-            None => {
-                first_of(text, name, fenced(text)).or_else(|| first_of(text, name, unfenced(text)))
-            }
+            None => first_of(text, fenced(text)).or_else(|| first_of(text, unfenced(text))),
         };
         match found {
             Some(found) => found,
@@ -33,6 +32,11 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
     })?;
     let client = Client::of_content(&root);
     let mut servers = servers::all(client, &root, &Scope::User)?;
+    for server in &mut servers {
+        if server.name.is_empty() {
+            server.name = name_of(server);
+        }
+    }
     if let ([server], Some(name)) = (&mut servers[..], name) {
         name.clone_into(&mut server.name);
     }
@@ -45,33 +49,53 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
 
 const INSTALLS: &str = "the command installs a program; paste the command that starts it";
 
-fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
+/// Reads a text as one thing; nothing where it is none.
+type Reader = fn(&str) -> Option<Result<Value, FileFault>>;
+
+/// They are tried in this order.
+const READERS: [Reader; 4] = [line, address, toml, json];
+
+/// The file that a text makes.
+fn root_of(text: &str) -> Result<Value, FileFault> {
     let text = without_fence(text);
-    let given = |own: Option<&str>, entry: &Value| {
-        let name = name.or(own).map_or_else(|| name_of(entry), str::to_owned);
-        listed(&name, entry)
-    };
-    if let Some(found) = server_of(&text) {
-        let found = found?;
-        return Ok(given(found.name.as_deref(), &found.entry));
+    let found = READERS.iter().find_map(|read| read(&text));
+    found.unwrap_or_else(|| Err(FileFault::new("no MCP server can be read from the text")))
+}
+
+fn line(text: &str) -> Option<Result<Value, FileFault>> {
+    let found = server_of(text)?;
+    Some(found.and_then(|found| with_list(found.entry, found.name)))
+}
+
+fn address(text: &str) -> Option<Result<Value, FileFault>> {
+    if !is_address(text) || text.contains(char::is_whitespace) {
+        return None;
     }
-    if is_address(&text) && !text.contains(char::is_whitespace) {
-        if is_page(&text) {
-            let why = "the URL is the page of a project; paste what its README gives";
-            return Err(FileFault::new(why));
-        }
-        return Ok(given(None, &json!({ "url": text })));
+    if is_page(text) {
+        let why = "the URL is the page of a project; paste what its README gives";
+        return Some(Err(FileFault::new(why)));
     }
-    if text.starts_with("[mcp_servers") {
-        return FileFormat::Toml.read(&text);
-    }
-    let value = match config::json_of(&text) {
-        Ok(value) => value,
+    Some(Ok(listed("", &json!({ "url": text }))))
+}
+
+fn toml(text: &str) -> Option<Result<Value, FileFault>> {
+    let is_toml = text.starts_with("[mcp_servers");
+    is_toml.then(|| FileFormat::Toml.read(text))
+}
+
+fn json(text: &str) -> Option<Result<Value, FileFault>> {
+    let value = match config::json_of(text) {
         // The inside of a list, as pages show it.
-        Err(_) if text.starts_with('"') => config::json_of(&format!("{{{text}}}"))?,
-        Err(mistake) if text.starts_with(['{', '[']) => return Err(mistake.into()),
-        Err(_) => return Err(FileFault::new("no MCP server can be read from the text")),
+        Err(_) if text.starts_with('"') => config::json_of(&format!("{{{text}}}")),
+        Err(_) if !text.starts_with(['{', '[']) => return None,
+        value => value,
     };
+    let value = value.map_err(FileFault::from);
+    Some(value.and_then(|value| with_list(value, None)))
+}
+
+/// A file of a client: what is one, a list, or an entry of this name.
+fn with_list(value: Value, name: Option<String>) -> Result<Value, FileFault> {
     let Value::Object(members) = &value else {
         return Err(FileFault::new("the text has no MCP server"));
     };
@@ -80,10 +104,10 @@ fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
     }
     if is_entry(&value) {
         let own = members.get("name").and_then(Value::as_str);
-        return Ok(given(own, &value));
+        let name = name.or_else(|| own.map(str::to_owned));
+        return Ok(listed(&name.unwrap_or_default(), &value));
     }
-    let mut inside = members.values();
-    if !members.is_empty() && inside.all(is_entry) {
+    if !members.is_empty() && members.values().all(is_entry) {
         return Ok(json!({ "mcpServers": members }));
     }
     Err(FileFault::new(
@@ -108,12 +132,11 @@ fn has_list(members: &Map<String, Value>) -> bool {
 /// What the first of these parts of a page gives, else the first mistake in one and where it is in the page.
 fn first_of<'a>(
     page: &str,
-    name: Option<&str>,
     parts: impl Iterator<Item = &'a str>,
 ) -> Option<Result<Value, FileFault>> {
     let mut mistake = None;
     for part in parts.map(str::trim) {
-        match root_of(part, name) {
+        match root_of(part) {
             Ok(root) => return Some(Ok(root)),
             Err(mut fault) if mistake.is_none() && is_meant(part, &fault) => {
                 let before = page.split(part).next().unwrap_or_default();
