@@ -10,6 +10,7 @@ use super::{
     entry_name::name_of,
     fault::FileFault,
     formats::FileFormat,
+    line_words::words_of,
     pasted_lines::{is_installation, server_of},
     rows::CLIENTS,
     servers::{self, Scope, is_address, is_entry},
@@ -33,6 +34,7 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
     let client = Client::of_content(&root);
     let mut servers = servers::all(client, &root, &Scope::User)?;
     for server in &mut servers {
+        part_command(&mut server.entry);
         if server.name.is_empty() {
             server.name = name_of(server);
         }
@@ -48,6 +50,24 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
 }
 
 const INSTALLS: &str = "the command installs a program; paste the command that starts it";
+
+/// Parts a command that has its arguments in it, as Cursor takes one. A path keeps its blanks.
+fn part_command(entry: &mut Value) {
+    let args = entry.get("args").map(Value::as_array);
+    let is_alone = args.is_none_or(|args| args.is_some_and(Vec::is_empty));
+    let command = entry.get("command").and_then(Value::as_str);
+    let command = command.filter(|command| {
+        let program = command.split(' ').next();
+        is_alone && program.is_some_and(|program| !program.contains(['/', '\\']))
+    });
+    let words = command.and_then(words_of).unwrap_or_default();
+    if let [program, args @ ..] = &words[..]
+        && !args.is_empty()
+    {
+        entry["command"] = json!(program);
+        entry["args"] = json!(args);
+    }
+}
 
 /// Reads a text as one thing; nothing where it is none.
 type Reader = fn(&str) -> Option<Result<Value, FileFault>>;
@@ -75,7 +95,7 @@ fn address(text: &str) -> Option<Result<Value, FileFault>> {
         let why = "the URL is the page of a project; paste what its README gives";
         return Some(Err(FileFault::new(why)));
     }
-    Some(Ok(listed("", &json!({ "url": text }))))
+    Some(Ok(listed("", json!({ "url": text }))))
 }
 
 fn toml(text: &str) -> Option<Result<Value, FileFault>> {
@@ -105,7 +125,7 @@ fn with_list(value: Value, name: Option<String>) -> Result<Value, FileFault> {
     if is_entry(&value) {
         let own = members.get("name").and_then(Value::as_str);
         let name = name.or_else(|| own.map(str::to_owned));
-        return Ok(listed(&name.unwrap_or_default(), &value));
+        return Ok(listed(&name.unwrap_or_default(), value));
     }
     if !members.is_empty() && members.values().all(is_entry) {
         return Ok(json!({ "mcpServers": members }));
@@ -115,8 +135,11 @@ fn with_list(value: Value, name: Option<String>) -> Result<Value, FileFault> {
     ))
 }
 
-fn listed(name: &str, entry: &Value) -> Value {
-    json!({ "mcpServers": { name: entry } })
+/// The file with an entry, and with what that asks for, which VS Code has beside the list.
+fn listed(name: &str, mut entry: Value) -> Value {
+    let members = entry.as_object_mut();
+    let inputs = members.and_then(|members| members.shift_remove("inputs"));
+    json!({ "mcpServers": { name: entry }, "inputs": inputs })
 }
 
 fn has_list(members: &Map<String, Value>) -> bool {
@@ -305,6 +328,35 @@ mod tests {
         );
         let found = read(r#"{"command": "x"}"#, Some("mine")).expect("a server");
         assert_eq!(found.servers[0].name, "mine");
+    }
+
+    #[test]
+    fn a_command_in_one_string_is_parted_and_a_path_is_not() {
+        for (command, expected) in [
+            ("npx -y '@x/notes' b", vec!["npx", "-y", "@x/notes", "b"]),
+            ("/opt/My App/x -y", vec!["/opt/My App/x -y"]),
+            (r"C:\\My App\\x", vec![r"C:\My App\x"]),
+        ] {
+            for args in ["", r#", "args": []"#] {
+                let found = read(&format!(r#"{{"command": "{command}"{args}}}"#), Some("x"));
+                let server = &found.expect(command).servers[0];
+                let mut words = server.args();
+                words.insert(0, server.command().expect(command));
+                assert_eq!(words, expected, "{command}");
+            }
+        }
+        let given = read(r#"{"command": "a b", "args": ["c"]}"#, None).expect("a server");
+        assert_eq!(given.servers[0].command(), Some("a b"));
+        let named = read(r#"{"command": "npx -y @x/notes"}"#, None).expect("a server");
+        assert_eq!(named.servers[0].name, "notes");
+    }
+
+    #[test]
+    fn what_an_entry_asks_for_stands_beside_its_list() {
+        let entry = r#"{"name": "x", "command": "a", "inputs": [{"id": "key"}]}"#;
+        let server = &read(entry, None).expect("a server").servers[0];
+        assert!(server.inputs.contains_key("key"));
+        assert!(server.entry.get("inputs").is_none());
     }
 
     #[test]
