@@ -17,6 +17,7 @@ mod file;
 mod file_change;
 mod formats;
 mod gather;
+mod install_links;
 mod keeping;
 mod line_diff;
 mod line_words;

@@ -10,6 +10,7 @@ use super::{
     entry_name::name_of,
     fault::FileFault,
     formats::FileFormat,
+    install_links::link,
     line_words::words_of,
     pasted_lines::{is_installation, server_of},
     rows::CLIENTS,
@@ -23,7 +24,9 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
     let root = root_of(text).or_else(|fault| {
         let found = match server_of(&without_fence(text)) {
             Some(_) => None,
-            None => first_of(text, fenced(text)).or_else(|| first_of(text, unfenced(text))),
+            None => first_of(text, fenced(text))
+                .or_else(|| first_of(text, unfenced(text)))
+                .or_else(|| first_of(text, links(text))),
         };
         match found {
             Some(found) => found,
@@ -199,6 +202,12 @@ fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     objects(text).chain(opens.filter_map(whole)).chain(commands)
 }
 
+/// Links that install, as badges have them in Markdown and in HTML.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let is_around = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '<' | '>' | '"');
+    text.split(is_around).filter(|part| link(part).is_some())
+}
+
 /// What is in braces and no part of something larger.
 fn objects(text: &str) -> impl Iterator<Item = &str> {
     let mut from = 0;
@@ -307,6 +316,14 @@ mod tests {
         check("```\nuvx mcp-server-time --zone x\n```", &["time"]);
         check("claude mcp add acme -- npx -y @acme/mcp", &["acme"]);
         check("https://gitlab.com/api/v4/mcp", &["gitlab"]);
+        check(
+            "cursor://anysphere.cursor-deeplink/mcp/install?name=x&config=eyJhIjp7ImNvbW1hbmQiOiJucHgifX0=",
+            &["a"],
+        );
+        check(
+            "[![Add](https://h/a.svg)](https://cursor.com/install-mcp?name=x&config=eyJjb21tYW5kIjoibnB4In0%3D)",
+            &["x"],
+        );
         check("[mcp_servers.a]\ncommand = \"x\"", &["a"]);
         let json = r#"{"mcpServers": {"a": {"command": "x", "args": []}}}"#;
         let install = "npm install -g x";

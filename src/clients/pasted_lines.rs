@@ -1,13 +1,12 @@
 //! One line that a page of a server gives: the command that starts it, the command that adds it to a client, or a link that installs it.
 //! Pure: nothing is run, by no shell.
 
-use base64::{Engine, prelude::BASE64_STANDARD};
-use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::{
     add_commands::{LineServer, added},
     fault::FileFault,
+    install_links::link,
     line_words::{is_assignment, pair, words_of},
 };
 use crate::config;
@@ -29,16 +28,15 @@ const EDITORS: [&str; 4] = ["code", "code-insiders", "codium", "cursor"];
 
 /// The server of a line, or the fault of a command that should have one; nothing where the line is none of these.
 pub(super) fn server_of(text: &str) -> Option<Result<LineServer, FileFault>> {
-    if let Some(server) = link(text) {
-        return Some(Ok(server));
-    }
-    let mut words = words_of(text)?;
-    if words.first().is_some_and(|word| word == "$") {
-        words.remove(0);
-    }
-    added(&words).or_else(|| {
-        let server = added_to_editor(&words).or_else(|| command(&words));
-        server.map(Ok)
+    link(text).or_else(|| {
+        let mut words = words_of(text)?;
+        if words.first().is_some_and(|word| word == "$") {
+            words.remove(0);
+        }
+        added(&words).or_else(|| {
+            let server = added_to_editor(&words).or_else(|| command(&words));
+            server.map(Ok)
+        })
     })
 }
 
@@ -49,7 +47,9 @@ fn added_to_editor(words: &[String]) -> Option<LineServer> {
     }
     let mut options = options.iter().map(String::as_str);
     let joined = options.find_map(|option| option.strip_prefix("--add-mcp"))?;
-    named_entry(joined.strip_prefix('=').or_else(|| options.next())?)
+    let json = joined.strip_prefix('=').or_else(|| options.next())?;
+    let entry = config::json_of(json).ok()?;
+    Some(LineServer { name: None, entry })
 }
 
 /// `KEY=value npx -y …`.
@@ -86,47 +86,6 @@ fn installs(words: &[String]) -> bool {
     let plain = plain.skip_while(is_option);
     let mut verbs = plain.take_while(|word| !is_option(word)).take(2);
     can && verbs.any(|word| INSTALLING.contains(&word))
-}
-
-/// A link of Cursor or VS Code that installs a server: its entry stands in it, as JSON or that in Base64.
-fn link(text: &str) -> Option<LineServer> {
-    if text.contains(char::is_whitespace) {
-        return None;
-    }
-    let (place, query) = text.split_once('?')?;
-    let decoded = |text: &str| {
-        percent_decode_str(text)
-            .decode_utf8()
-            .ok()
-            .map(String::from)
-    };
-    if place.starts_with("vscode") && place.ends_with(":mcp/install") {
-        return named_entry(&decoded(query)?);
-    }
-    if !place.ends_with("mcp/install") && !place.ends_with("install-mcp") {
-        return None;
-    }
-    let value = |key: &str| {
-        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        decoded(pairs.find(|(name, _)| *name == key)?.1)
-    };
-    let config = value("config")?;
-    let entry = config::json_of(&config).ok().or_else(|| {
-        let json = BASE64_STANDARD.decode(config.replace(' ', "+")).ok()?;
-        config::json_of(std::str::from_utf8(&json).ok()?).ok()
-    })?;
-    let name = value("name");
-    Some(LineServer { name, entry })
-}
-
-/// `{"name": …, "command": …}`.
-fn named_entry(json: &str) -> Option<LineServer> {
-    let entry = config::json_of(json).ok()?;
-    let name = entry.get("name").and_then(Value::as_str);
-    Some(LineServer {
-        name: name.map(str::to_owned),
-        entry,
-    })
 }
 
 #[cfg(test)]
@@ -176,33 +135,11 @@ mod tests {
             r#"code --profile p --add-mcp '{"name":"x","command":"npx"}'"#,
             r#"cursor "--add-mcp={\"name\":\"x\",\"command\":\"npx\"}""#,
         ] {
-            check(line, Some("x"), &named);
+            check(line, None, &named);
         }
         assert!(server_of("claude mcp add --new ID x -- npx").is_some_and(|it| it.is_err()));
         for other in ["claude mcp list", "code x.json", "code --add-mcp"] {
             assert!(server_of(other).is_none(), "{other}");
         }
-    }
-
-    #[test]
-    fn links_that_install_hold_their_entry() {
-        let entry = json!({ "command": "npx" });
-        check(
-            "cursor://anysphere.cursor-deeplink/mcp/install?name=x&config=eyJjb21tYW5kIjoibnB4In0=",
-            Some("x"),
-            &entry,
-        );
-        check(
-            "https://insiders.vscode.dev/redirect/mcp/install?name=x&config=%7B%22command%22%3A%22npx%22%7D",
-            Some("x"),
-            &entry,
-        );
-        let named = json!({ "name": "x", "command": "npx" });
-        check(
-            "vscode:mcp/install?%7B%22name%22%3A%22x%22%2C%22command%22%3A%22npx%22%7D",
-            Some("x"),
-            &named,
-        );
-        assert!(server_of("https://h/mcp?a=b").is_none());
     }
 }

@@ -175,7 +175,7 @@ export function add(frame) {
             h("li", "JSON: a configuration, a part of it, or one entry; or Codex’s TOML"),
             h("li", "a command: ", h("code", "npx -y …"), ", ", h("code", "uvx …"), ", ", h("code", "docker run …")),
             h("li", h("code", "claude mcp add …"), ", ", h("code", "code --add-mcp …")),
-            h("li", "a URL, or an install link of Cursor or VS Code")))),
+            h("li", "a URL, or an install link: Cursor, VS Code, LM Studio, Goose")))),
       h("div.found", { role: "status", "data-key": "found" }, results()));
   }
 
