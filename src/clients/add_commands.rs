@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     fault::FileFault,
-    line_words::{is_assignment, pair},
+    line_words::{is_assignment, pair, words_of_whole},
     our_text::is_variable,
     servers::is_address,
 };
@@ -29,7 +29,7 @@ struct AddCommand {
     valued: &'static str,
 }
 
-const ADD_COMMANDS: [AddCommand; 7] = [
+const ADD_COMMANDS: [AddCommand; 8] = [
     AddCommand {
         begin: ["claude", "mcp"],
         flags: "--client-secret --xaa",
@@ -63,6 +63,11 @@ const ADD_COMMANDS: [AddCommand; 7] = [
         begin: ["amp", "mcp"],
         flags: "--workspace",
         valued: "--transport --env --header",
+    },
+    AddCommand {
+        begin: ["droid", "mcp"],
+        flags: "--no-oauth",
+        valued: "--type --env --header",
     },
     AddCommand {
         begin: ["mcpproxy", "upstream"],
@@ -113,8 +118,10 @@ impl AddCommand {
             (Some(url), None) => {
                 entry.insert("url".to_owned(), url);
             }
-            (None, Some(url)) if is_address(url) => {
-                entry.insert("url".to_owned(), json!(url));
+            // Behind a command in one string, as Droid takes it, stand options, too.
+            (None, Some(whole)) if is_address(whole) || words_of_whole(whole).is_some() => {
+                let key = if is_address(whole) { "url" } else { "command" };
+                entry.insert(key.to_owned(), json!(whole));
                 while let Some(word) = words.next() {
                     self.read(word, &mut words, &mut options)?;
                 }
@@ -337,6 +344,8 @@ mod tests {
         ] {
             check(line, "x", &started);
         }
+        let whole = json!({ "command": "npx -y x", "env": { "A": "1" } });
+        check("droid mcp add x 'npx -y x' --env A=1", "x", &whole);
         let two = json!({ "command": "npx", "args": [], "env": { "A": "1", "B": "2" } });
         check("claude mcp add -e A=1 B=2 -- x npx", "x", &two);
         check("claude mcp add x -e A=1 B=2 -- npx", "x", &two);
@@ -354,6 +363,7 @@ mod tests {
         for line in [
             "claude mcp add --transport http x https://h/mcp --header \"Authorization: Bearer t\"",
             "claude mcp add -t http -H 'Authorization: Bearer t' x https://h/mcp",
+            "droid mcp add x https://h/mcp --type http --header 'Authorization: Bearer t'",
             "amp mcp add x --header 'Authorization=Bearer t' https://h/mcp",
         ] {
             check(line, "x", &remote);

@@ -43,6 +43,13 @@ pub(super) fn words_of(text: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
+/// The words of a command that has its arguments in it. A path keeps its blanks.
+pub(super) fn words_of_whole(command: &str) -> Option<Vec<String>> {
+    let program = command.split(' ').next()?;
+    let words = words_of(command).filter(|_| !program.contains(['/', '\\']))?;
+    (words.len() > 1).then_some(words)
+}
+
 /// Whether it gives a variable its value: `KEY=value`.
 pub(super) fn is_assignment(word: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -11,7 +11,7 @@ use super::{
     fault::FileFault,
     formats::FileFormat,
     install_links::link,
-    line_words::words_of,
+    line_words::words_of_whole,
     pasted_lines::{is_installation, server_of},
     rows::CLIENTS,
     servers::{self, Scope, is_address, is_entry},
@@ -54,19 +54,13 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
 
 const INSTALLS: &str = "the command installs a program; paste the command that starts it";
 
-/// Parts a command that has its arguments in it, as Cursor takes one. A path keeps its blanks.
+/// Parts a command that has its arguments in it, as Cursor takes one.
 fn part_command(entry: &mut Value) {
     let args = entry.get("args").map(Value::as_array);
     let is_alone = args.is_none_or(|args| args.is_some_and(Vec::is_empty));
     let command = entry.get("command").and_then(Value::as_str);
-    let command = command.filter(|command| {
-        let program = command.split(' ').next();
-        is_alone && program.is_some_and(|program| !program.contains(['/', '\\']))
-    });
-    let words = command.and_then(words_of).unwrap_or_default();
-    if let [program, args @ ..] = &words[..]
-        && !args.is_empty()
-    {
+    let words = command.filter(|_| is_alone).and_then(words_of_whole);
+    if let Some([program, args @ ..]) = words.as_deref() {
         entry["command"] = json!(program);
         entry["args"] = json!(args);
     }
