@@ -433,7 +433,8 @@ impl Shared {
             }
             let lost = state.requests.lose();
             state.attached = false;
-            state.again = lost.again;
+            // Those of a daemon before may still wait for their turn.
+            state.again.extend(lost.again);
             lost.failed
         };
         for id in failed {
@@ -491,12 +492,17 @@ mod tests {
             out,
         };
         shared.attach();
-        let line = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#);
+        ask(&shared, 1, "tools/call");
+        (shared, frames)
+    }
+
+    fn ask(shared: &Shared, id: u8, method: &str) {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#);
+        let line = Bytes::from(line);
         let ClientLine::Requests(requests) = ClientLine::read(&line) else {
             panic!("a request");
         };
         assert!(shared.note(requests, &line, false).is_ok());
-        (shared, frames)
     }
 
     #[tokio::test]
@@ -510,6 +516,18 @@ mod tests {
         assert!(told.contains("connection_lost"), "{told}");
         assert!(frames.try_recv().is_err(), "nothing else");
     }
+
+    #[tokio::test]
+    async fn lines_to_ask_again_outlast_another_lost_daemon() {
+        let (shared, _frames) = asking();
+        for id in [2, 3] {
+            shared.attach();
+            ask(&shared, id, "tools/list");
+            shared.hear(&b""[..]).await;
+        }
+        assert_eq!(shared.state.lock().again.len(), 2);
+    }
+
     #[tokio::test]
     async fn a_client_that_has_left_gets_its_answers_and_no_news() {
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#;
