@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 pub use self::daemon_socket::DaemonSocket;
 use self::{
     daemon_socket::{DaemonConnection, DaemonSocketError},
-    requests::{ClientLine, ClientRequest, PendingRequests},
+    requests::{ClientLine, ClientRequest, LineTurn, PendingRequests},
 };
 use crate::{
     failure::ErrorCode,
@@ -127,13 +127,12 @@ pub async fn carry(
         socket,
         host,
         shared: Arc::new(Shared {
-            gone: gone.clone(),
+            gone,
             state: Guarded::default(),
             lost: Notify::new(),
             heard: Notify::new(),
             out,
         }),
-        gone,
         attached: None,
     };
     let mut writing = pin!(lines::write(frames, output));
@@ -162,8 +161,8 @@ async fn read(input: impl AsyncRead + Unpin, sender: mpsc::Sender<Line>, gone: C
 struct Bridge<H> {
     socket: DaemonSocket,
     host: H,
-    gone: CancellationToken,
     shared: Arc<Shared>,
+    /// The connection to the daemon, until the next one is opened: the daemon may be gone already.
     attached: Option<Attached>,
 }
 
@@ -186,7 +185,9 @@ struct Shared {
 #[derive(Default)]
 struct State {
     requests: PendingRequests,
-    attached: bool,
+    /// The connection of the bridge still leads to a daemon: requests may be noted.
+    is_connected: bool,
+    /// Lines that a lost daemon left unanswered, to be sent once more.
     again: Vec<Bytes>,
     /// The client is waited for no longer.
     parted: bool,
@@ -211,7 +212,7 @@ impl<H: BridgeHost> Bridge<H> {
         loop {
             tokio::select! {
                 line = heard.recv() => match line {
-                    Some(Line::Text(line)) => self.take(line, false).await?,
+                    Some(Line::Text(line)) => self.take(line, LineTurn::First).await?,
                     Some(Line::TooLarge(id)) => {
                         let error = crate::wire::RpcError::too_large();
                         self.shared.tell(error_frame(id.as_ref(), &error.to_raw())).await;
@@ -249,12 +250,12 @@ impl<H: BridgeHost> Bridge<H> {
     async fn ask_again(&mut self) -> Result<(), Unserved> {
         let again = std::mem::take(&mut self.shared.state.lock().again);
         for line in again {
-            self.take(line, true).await?;
+            self.take(line, LineTurn::Again).await?;
         }
         Ok(())
     }
 
-    async fn take(&mut self, line: Bytes, again: bool) -> Result<(), Unserved> {
+    async fn take(&mut self, line: Bytes, turn: LineTurn) -> Result<(), Unserved> {
         let mut requests = match ClientLine::read(&line) {
             ClientLine::Malformed(answer) => {
                 self.shared.tell(answer).await;
@@ -270,7 +271,7 @@ impl<H: BridgeHost> Bridge<H> {
             }
             ClientLine::Requests(requests) => requests,
         };
-        while let Err(unnoted) = self.shared.note(requests, &line, again) {
+        while let Err(unnoted) = self.shared.note(requests, &line, turn) {
             requests = unnoted;
             if let Err(absent) = self.attach().await {
                 for one in &requests {
@@ -303,7 +304,7 @@ impl<H: BridgeHost> Bridge<H> {
         }
         let left = async {
             // Its last requests may still be answered.
-            self.gone.cancelled().await;
+            self.shared.gone.cancelled().await;
             sleep(PARTING).await;
         };
         let connection = tokio::select! {
@@ -432,7 +433,7 @@ impl Shared {
                 return;
             }
             let lost = state.requests.lose();
-            state.attached = false;
+            state.is_connected = false;
             // Those of a daemon before may still wait for their turn.
             state.again.extend(lost.again);
             lost.failed
@@ -448,20 +449,20 @@ impl Shared {
         &self,
         requests: Vec<ClientRequest>,
         line: &Bytes,
-        again: bool,
+        turn: LineTurn,
     ) -> Result<(), Vec<ClientRequest>> {
         let mut state = self.state.lock();
-        if !state.attached {
+        if !state.is_connected {
             return Err(requests);
         }
-        state.requests.note(requests, line, again);
+        state.requests.note(requests, line, turn);
         Ok(())
     }
 
     /// A daemon is there; what it has to hear first.
     fn attach(&self) -> Option<Vec<Bytes>> {
         let mut state = self.state.lock();
-        state.attached = true;
+        state.is_connected = true;
         state.requests.replay()
     }
 
@@ -502,7 +503,7 @@ mod tests {
         let ClientLine::Requests(requests) = ClientLine::read(&line) else {
             panic!("a request");
         };
-        assert!(shared.note(requests, &line, false).is_ok());
+        assert!(shared.note(requests, &line, LineTurn::First).is_ok());
     }
 
     #[tokio::test]

@@ -50,6 +50,14 @@ enum Kind {
     Other,
 }
 
+/// Whether a line goes out for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineTurn {
+    First,
+    /// It was lost once, and is not sent a third time.
+    Again,
+}
+
 /// The requests under way. Lives as long as the client.
 #[derive(Debug, Default)]
 pub(super) struct PendingRequests {
@@ -140,11 +148,11 @@ fn refusal(id: Option<&Id>, error: &RpcError) -> Bytes {
 }
 
 impl PendingRequests {
-    /// Notes requests that go out with this line. With `again` they have been lost once and are not sent a third time.
-    pub(super) fn note(&mut self, requests: Vec<ClientRequest>, line: &Bytes, again: bool) {
+    /// Notes requests that go out with this line.
+    pub(super) fn note(&mut self, requests: Vec<ClientRequest>, line: &Bytes, turn: LineTurn) {
         let in_batch = line.first() == Some(&b'[');
         for ClientRequest { id, kind } in requests {
-            let repeat = || (!again).then(|| Bytes::copy_from_slice(line));
+            let repeat = || (turn == LineTurn::First).then(|| Bytes::copy_from_slice(line));
             let mut pending = match kind {
                 Kind::Opening(params) => Pending {
                     opening: Some(params),

@@ -4,9 +4,9 @@ fn line(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
 }
 
-fn ask(requests: &mut PendingRequests, text: &str, again: bool) {
+fn ask(requests: &mut PendingRequests, text: &str, turn: LineTurn) {
     match ClientLine::read(&line(text)) {
-        ClientLine::Requests(noted) => requests.note(noted, &line(text), again),
+        ClientLine::Requests(noted) => requests.note(noted, &line(text), turn),
         other => panic!("{text} is a request, not {other:?}"),
     }
 }
@@ -23,7 +23,7 @@ fn requests_are_open_until_they_are_answered_or_withdrawn() {
     let mut requests = PendingRequests::default();
     let listening = r#"{"jsonrpc":"2.0","id":3,"method":"subscriptions/listen","params":{}}"#;
     for text in [LIST, CALL, listening] {
-        ask(&mut requests, text, false);
+        ask(&mut requests, text, LineTurn::First);
     }
     requests.answered(&line(r#"{"jsonrpc":"2.0","id":"1","result":{}}"#));
     assert!(requests.any_open());
@@ -32,7 +32,7 @@ fn requests_are_open_until_they_are_answered_or_withdrawn() {
         other => panic!("it withdraws a request, not {other:?}"),
     }
     assert!(!requests.any_open(), "a stream has no end of its own");
-    ask(&mut requests, &format!("[{CALL}]"), false);
+    ask(&mut requests, &format!("[{CALL}]"), LineTurn::First);
     assert!(requests.any_open());
     requests.answered(&line(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#));
     assert!(!requests.any_open(), "no batches here");
@@ -71,7 +71,7 @@ fn what_a_line_wants_is_seen() {
 fn a_lost_daemon_fails_what_may_have_been_done_and_asks_the_rest_once_more() {
     let mut requests = PendingRequests::default();
     for text in [INITIALIZE, LIST, CALL] {
-        ask(&mut requests, text, false);
+        ask(&mut requests, text, LineTurn::First);
     }
     let lost = requests.lose();
     assert_eq!(
@@ -82,7 +82,7 @@ fn a_lost_daemon_fails_what_may_have_been_done_and_asks_the_rest_once_more() {
     again.sort();
     assert_eq!(again, [line(LIST), line(INITIALIZE)]);
     for text in [INITIALIZE, LIST] {
-        ask(&mut requests, text, true);
+        ask(&mut requests, text, LineTurn::Again);
     }
     let lost = requests.lose();
     assert_eq!((lost.failed.len(), lost.again.len()), (2, 0));
@@ -92,7 +92,7 @@ fn a_lost_daemon_fails_what_may_have_been_done_and_asks_the_rest_once_more() {
 fn answers_settle_requests_and_an_opening_that_succeeded_can_be_replayed() {
     let mut requests = PendingRequests::default();
     for text in [INITIALIZE, LIST, CALL] {
-        ask(&mut requests, text, false);
+        ask(&mut requests, text, LineTurn::First);
     }
     assert!(requests.replay().is_none());
     for answer in [
@@ -117,7 +117,7 @@ fn what_the_client_wants_to_be_told_is_replayed_as_far_as_it_was_agreed_to() {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{name}","params":{params}}}"#)
     };
     let succeeds = |id: u8| line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
-    ask(&mut requests, INITIALIZE, false);
+    ask(&mut requests, INITIALIZE, LineTurn::First);
     requests.answered(&succeeds(0));
     for (id, name, params) in [
         (1, "resources/subscribe", r#"{"uri":"a://1"}"#),
@@ -127,7 +127,7 @@ fn what_the_client_wants_to_be_told_is_replayed_as_far_as_it_was_agreed_to() {
         (5, "logging/setLevel", r#"{"level":"error"}"#),
         (6, "resources/unsubscribe", r#"{"uri":"a://1"}"#),
     ] {
-        ask(&mut requests, &request(id, name, params), false);
+        ask(&mut requests, &request(id, name, params), LineTurn::First);
         if id != 3 {
             requests.answered(&succeeds(id));
         }
@@ -147,7 +147,7 @@ fn what_the_client_wants_to_be_told_is_replayed_as_far_as_it_was_agreed_to() {
 #[test]
 fn a_refused_opening_is_not_replayed() {
     let mut requests = PendingRequests::default();
-    ask(&mut requests, INITIALIZE, false);
+    ask(&mut requests, INITIALIZE, LineTurn::First);
     let refused = r#"{"jsonrpc":"2.0","id":0,"error":{"code":1,"message":",\"result\":"}}"#;
     assert!(requests.answered(&line(refused)));
     assert!(requests.replay().is_none());
