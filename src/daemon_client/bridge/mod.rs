@@ -5,6 +5,7 @@
 
 mod daemon_socket;
 mod notices;
+mod reach;
 mod requests;
 
 use std::{io, pin::pin, sync::Arc, time::Duration};
@@ -13,13 +14,14 @@ use bytes::Bytes;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, WriteHalf},
     sync::{Notify, mpsc},
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 pub use self::daemon_socket::DaemonSocket;
 use self::{
-    daemon_socket::{DaemonConnection, DaemonSocketError},
+    daemon_socket::DaemonConnection,
+    reach::reach,
     requests::{ClientLine, ClientRequest, LineTurn, PendingRequests},
 };
 use crate::{
@@ -41,12 +43,6 @@ const LARGEST_ANSWER: usize = 128 << 20;
 
 /// Limit: lines of the client that wait for their turn, and frames that wait for the client to read.
 const WAITING: usize = 64;
-
-/// How long to try to reach a daemon, starting one included. Of several bridges that start one at the same time all but one wait.
-const REACH: Duration = Duration::from_secs(30);
-
-/// How long to wait before trying again, at first and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
 
 /// How long a client that has closed its input is given for its last answers. Requests end sooner by themselves.
 const LAST_ANSWERS: Duration = Duration::from_mins(30);
@@ -308,7 +304,7 @@ impl<H: BridgeHost> Bridge<H> {
             sleep(PARTING).await;
         };
         let connection = tokio::select! {
-            reached = self.reach() => reached?,
+            reached = reach(&self.socket, &self.host) => reached?,
             () = left => {
                 return Err(AbsentDaemon {
                     why: "the client has disconnected".to_owned(),
@@ -342,41 +338,6 @@ impl<H: BridgeHost> Bridge<H> {
             }
         }
         Ok(())
-    }
-
-    /// A connection to the daemon, started if need be.
-    async fn reach(&self) -> Result<DaemonConnection, AbsentDaemon> {
-        let deadline = Instant::now() + REACH;
-        let (mut pause, longest) = PAUSE;
-        let mut started = false;
-        loop {
-            match self.socket.connect().await {
-                Ok(opened) => {
-                    self.host.check_daemon().await?;
-                    if let Some(note) = opened.version_note {
-                        self.host.note(&note);
-                    }
-                    return Ok(opened.connection);
-                }
-                Err(DaemonSocketError::NotRunning(_)) if Instant::now() < deadline => (),
-                Err(error) => {
-                    return Err(AbsentDaemon {
-                        why: error.to_string(),
-                        step: error.step(),
-                        code: error.code(),
-                        is_ourselves: matches!(error, DaemonSocketError::Ourselves),
-                        is_refusal: matches!(error, DaemonSocketError::Refused { .. }),
-                    });
-                }
-            }
-            // One that is beginning or ending has the data folder, but no socket.
-            if started {
-                sleep(pause).await;
-                pause = longest.min(pause * 2);
-            }
-            self.host.start_daemon().await?;
-            started = true;
-        }
     }
 
     /// The client has gone.
