@@ -8,6 +8,7 @@ use std::{future::ready, sync::Arc};
 use bytes::Bytes;
 use futures_util::future::{Abortable, BoxFuture};
 use http::HeaderMap;
+use tokio::sync::Semaphore;
 
 use self::subscribing::is_subscription;
 use super::{
@@ -418,14 +419,24 @@ impl ServedClient {
         }
     }
 
-    /// Every member on its own, all at once; one array with the answers, if anything wants one.
-    pub(super) async fn batch(&self, messages: Vec<Result<Message, FrameError>>) -> Option<Bytes> {
+    /// Every member on its own, all at once, or each request in its turn where they take `turns`; one array with the answers, if
+    /// anything wants one.
+    pub(super) async fn batch(
+        &self,
+        messages: Vec<Result<Message, FrameError>>,
+        turns: Option<&Semaphore>,
+    ) -> Option<Bytes> {
         let members = messages.into_iter().map(async |message| {
             match self.member(message, ClientSender::nowhere()) {
                 Work::Refused(frame) => Some(frame),
                 Work::Opening(answering)
                 | Work::Answering(answering)
                 | Work::Listening(_, answering) => {
+                    let _turn = match turns {
+                        // Fails only if closed, which these never are.
+                        Some(turns) => turns.acquire().await.ok(),
+                        None => None,
+                    };
                     answering.await.map(|answer| answer.frame.joined())
                 }
                 Work::Noting(noting) => {

@@ -156,7 +156,7 @@ async fn batch(client: &ServedClient, messages: Vec<Result<Message, FrameError>>
     if let Some(error) = client.no_batches() {
         return answer::rpc_error(StatusCode::BAD_REQUEST, None, &error);
     }
-    let answers = client.batch(messages).await;
+    let answers = client.batch(messages, None).await;
     answers.map_or_else(answer::accepted, |answers| {
         answer::json(StatusCode::OK, answers)
     })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::{
-    sync::{Semaphore, mpsc},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::{JoinError, JoinSet},
 };
 
@@ -19,7 +19,7 @@ use crate::{
     wire::{FrameError, Id, Message, RpcError, error_frame},
 };
 
-/// Limit: requests that run at once. Later ones wait for their turn.
+/// Limit: requests that run at once, those of batches among them. Later ones wait for their turn.
 const RUNNING: usize = 256;
 
 /// Limit: requests that run or wait. With so many nothing more is read, so that the client has to wait.
@@ -37,6 +37,7 @@ pub(super) struct Requests {
     /// Streams of changes that a modern client keeps open.
     streams: JoinSet<()>,
     turns: Arc<Semaphore>,
+    room: Arc<Semaphore>,
     /// The `initialize` that is being answered.
     opening: JoinSet<Option<OwnStream>>,
     /// Passes on what belongs to no request.
@@ -52,6 +53,7 @@ impl Requests {
             running: JoinSet::new(),
             streams: JoinSet::new(),
             turns: Arc::new(Semaphore::new(RUNNING)),
+            room: Arc::new(Semaphore::new(TAKEN)),
             opening: JoinSet::new(),
             listening: JoinSet::new(),
         }
@@ -64,7 +66,14 @@ impl Requests {
 
     /// Whether one more can be taken.
     pub(super) fn has_room(&self) -> bool {
-        self.running.len() < TAKEN
+        self.room.available_permits() > 0
+    }
+
+    /// Takes the room of so many, or what is left: a batch comes whole.
+    fn take_room(&self, requests: usize) -> Option<OwnedSemaphorePermit> {
+        let free = requests.min(self.room.available_permits());
+        let free = u32::try_from(free).ok()?;
+        self.room.clone().try_acquire_many_owned(free).ok()
     }
 
     /// Returns when one has ended; never if there is none. Cancel-safe.
@@ -108,7 +117,9 @@ impl Requests {
             Work::Opening(answering) => self.open(answering),
             Work::Answering(answering) => {
                 let (turns, out) = (self.turns.clone(), self.out.clone());
+                let room = self.take_room(1);
                 self.running.spawn(async move {
+                    let _room = room;
                     // Fails only if closed, which these never are.
                     let _turn = turns.acquire_owned().await;
                     pass_on(answering, &receiver, &out).await;
@@ -126,8 +137,10 @@ impl Requests {
             return self.refuse(None, &error).await;
         }
         let (client, out) = (self.client.clone(), self.out.clone());
+        let (turns, room) = (self.turns.clone(), self.take_room(messages.len()));
         self.running.spawn(async move {
-            if let Some(answers) = client.batch(messages).await {
+            let _room = room;
+            if let Some(answers) = client.batch(messages, Some(&*turns)).await {
                 // Nobody may be left to read it.
                 let _ = out.send(answers).await;
             }

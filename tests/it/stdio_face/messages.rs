@@ -172,6 +172,32 @@ async fn batches_of_the_revision_that_has_them_are_answered_in_one_line() {
 }
 
 #[tokio::test]
+async fn requests_in_batches_take_turns_with_all_others() {
+    let slow = gate("go").then(reply_text("late"));
+    let upstream = FakeUpstream::stdio().tool("slow", slow).await;
+    let home = builder(&upstream).home();
+    let mut client = PipeClient::start(&home, ALONE);
+    client.open_speaking("2025-03-26").await.result();
+    client.wait_for_tool("up__slow").await;
+    for first in [1000, 2000] {
+        let call = |id: u32| json!({"jsonrpc":"2.0","id":id,"method":"tools/call","params":{"name":"up__slow","arguments":{}}});
+        let batch: Vec<Value> = (first..first + 200).map(call).collect();
+        client.send(&json!(batch).to_string()).await;
+    }
+    upstream.wait_for_count("tools/call", 256).await;
+    let ping = client.ask("ping", "{}").await;
+    let early = tokio::time::timeout(Duration::from_millis(300), client.answer(&ping)).await;
+    assert!(early.is_err() && upstream.received("tools/call").len() == 256);
+    upstream.open("go").await;
+    let mut answers = 0;
+    while answers < 400 {
+        let line = client.line().await.expect("an answer");
+        let line: Value = serde_json::from_str(&line).expect("JSON");
+        answers += line.as_array().map_or(0, Vec::len);
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_asks_much_before_it_reads_gets_every_answer() {
     const MANY: usize = 400;
     let upstream = FakeUpstream::stdio()
