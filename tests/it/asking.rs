@@ -225,6 +225,7 @@ async fn a_server_may_offer_more_to_clients_that_can_answer() {
     let failure = unable.call("more", "{}").await.failure();
     assert_eq!(failure["code"], "unknown_tool", "{failure}");
     has!(failure["error"], "to this client");
+    has!(failure["hint"], "needs a client with elicitation");
     for (client, has_more) in [(&able, true), (&unable, false)] {
         assert_eq!(
             client.tool_names().await.contains(&"more".to_owned()),

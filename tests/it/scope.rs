@@ -87,6 +87,18 @@ async fn a_session_that_ends_takes_its_process_along() {
     upstream.wait_for_children(0).await;
 }
 
+#[tokio::test]
+async fn a_tool_that_the_process_of_a_session_lacks_is_not_blamed_on_the_client() {
+    let upstream = telling().await;
+    let daemon = ready(&upstream, "client").await;
+    let client = daemon.client("/mcp/server/up").await;
+    let other = [(plain_tool("other"), itself())];
+    upstream.offer_silently(&other).await;
+    let failure = client.call("itself", "{}").await.failure();
+    assert_eq!(failure["code"], "unknown_tool", "{failure}");
+    has!(failure["hint"], "Find another tool");
+}
+
 const ROOTS: &str = r#"{"roots":[{"uri":"file:///tmp/é","name":"x","n":1.10}]}"#;
 
 /// Asks for the roots before it lists anything, where it may.

@@ -6,6 +6,7 @@ use crate::{
     gate::{Admitted, AdmittedMessage},
     text::ServerName,
     trust::approvals::ThingKind,
+    upstream::instance_scope::InstanceScope,
     wire::{
         RpcError,
         bridge::{self, Sender},
@@ -25,7 +26,7 @@ impl Upstream {
 
     /// What was admitted must be what the connected server lists, and the gate must let it through as things stand now: a server that was
     /// asleep may have woken with another definition, and rules may have changed while the request waited.
-    pub(super) fn check(&self, admitted: &Admitted, live: &Live) -> Result {
+    pub(super) fn check_still_admitted(&self, admitted: &Admitted, live: &Live) -> Result {
         self.check_definition(admitted, live)?;
         self.0.gate.renew(admitted)?;
         if self.0.instance_scope.is_some() {
@@ -35,6 +36,7 @@ impl Upstream {
         Ok(())
     }
 
+    /// Refuses a tool that the connected server lists otherwise than it was admitted, or no longer.
     pub(super) fn check_definition(&self, admitted: &Admitted, live: &Live) -> Result {
         let (Some(tool), Some(fingerprint)) = (admitted.tool(), admitted.fingerprint()) else {
             return Ok(());
@@ -44,24 +46,24 @@ impl Upstream {
         if listed.is_some_and(|listed| listed.fingerprint == fingerprint) {
             return Ok(());
         }
-        if listed.is_none() && self.0.instance_scope.is_some() {
-            let error = format!(
-                "the server {:?} does not offer the tool {tool:?} to this client",
-                self.name()
-            );
-            let hint = "Nothing ran. It needs a client with elicitation, sampling or roots; use another tool.";
-            return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
-                .of_server(self.name())
-                .of_tool(tool));
+        if listed.is_some() || catalog.leaves_out(ThingKind::Tool, tool) {
+            return Err(admitted.refusal_of_another(fingerprint));
         }
-        if listed.is_none() && !catalog.leaves_out(ThingKind::Tool, tool) {
-            let error = format!("the server {:?} has no tool {tool:?} any more", self.name());
-            let hint = "Nothing ran. Find another tool: search for it, or list the tools.";
-            return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
-                .of_server(self.name())
-                .of_tool(tool));
-        }
-        Err(admitted.refusal_of_another(fingerprint))
+        let (name, scope) = (self.name(), self.0.instance_scope.as_ref());
+        let error = match scope {
+            None => format!("the server {name:?} has no tool {tool:?} any more"),
+            Some(_) => {
+                format!("the server {name:?} does not offer the tool {tool:?} to this client")
+            }
+        };
+        let hint = match scope {
+            Some(InstanceScope::Unable) => {
+                "Nothing ran. It needs a client with elicitation, sampling or roots; use another tool."
+            }
+            _ => "Nothing ran. Find another tool: search for it, or list the tools.",
+        };
+        let failure = Failure::new(ErrorCode::UnknownTool, error, hint);
+        Err(failure.of_server(name).of_tool(tool))
     }
 
     /// Refuses what a client takes for something else: a continuation of a question that this server never asked, or a header that

@@ -241,7 +241,7 @@ impl<'a, 'b> Attempt<'a, 'b> {
             None => None,
         };
         // Whatever has to be waited for stands before this.
-        upstream.check(admitted, &self.live)?;
+        upstream.check_still_admitted(admitted, &self.live)?;
         upstream.check_params(outgoing.message, &outgoing.sender, &self.live)?;
         Ok(log)
     }

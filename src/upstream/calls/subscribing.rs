@@ -32,7 +32,8 @@ impl Upstream {
         if live.unread.is_overdue() {
             self.changes_read(live.incarnation, timeout).await;
         }
-        self.check(admitted, &live).map_err(NotSubscribed::Failed)?;
+        self.check_still_admitted(admitted, &live)
+            .map_err(NotSubscribed::Failed)?;
         let subscriptions = &self.0.subscriptions;
         let subscription = subscriptions.add(topic.clone(), tell.clone());
         let mut subscription = subscription.map_err(of_us)?;
