@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Upstream,
@@ -25,7 +25,7 @@ impl Upstream {
     pub(super) async fn changes_read(&self, incarnation: u64, timeout: Duration) {
         let (done, listed) = oneshot::channel();
         let command = Command::ReadChanges(incarnation, done);
-        self.listed(command, listed, timeout).await;
+        self.wait_for_worker(command, listed, timeout).await;
     }
 
     /// Has the lists of a server read again, whose answer shows that its definitions may have changed.
@@ -33,14 +33,48 @@ impl Upstream {
         tracing::debug!(server = %self.name(), %error, "the server is listed again: its definitions may have changed");
         let (done, listed) = oneshot::channel();
         let command = Command::Relist(live.incarnation, done);
-        self.listed(command, listed, timeout).await;
+        self.wait_for_worker(command, listed, timeout).await;
     }
 
-    /// Has the lists of a connection read, and waits for that.
-    async fn listed(&self, command: Command, listed: oneshot::Receiver<()>, timeout: Duration) {
-        if self.0.commands.send(command).await.is_ok() {
-            // Even without an answer what is known now counts.
-            let _ = tokio::time::timeout(timeout, listed).await;
+    /// Gives the worker a command, and waits until it is done, but not longer than this: even without an answer what is known then
+    /// counts.
+    pub(super) async fn wait_for_worker(
+        &self,
+        command: Command,
+        done: oneshot::Receiver<()>,
+        timeout: Duration,
+    ) {
+        wait_for(&self.0.commands, command, done, timeout).await;
+    }
+}
+
+/// The time is that of all of it: the queue may be full.
+async fn wait_for(
+    commands: &mpsc::Sender<Command>,
+    command: Command,
+    done: oneshot::Receiver<()>,
+    timeout: Duration,
+) {
+    let doing = async {
+        if commands.send(command).await.is_ok() {
+            let _ = done.await;
         }
+    };
+    let _ = tokio::time::timeout(timeout, doing).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_worker_that_takes_nothing_costs_the_time_for_its_answer() {
+        let (commands, _inbox) = mpsc::channel(1);
+        assert!(commands.try_send(Command::Refresh).is_ok());
+        let (done, listed) = oneshot::channel();
+        let command = Command::ReadChanges(1, done);
+        let waiting = wait_for(&commands, command, listed, Duration::from_millis(10));
+        let waited = tokio::time::timeout(Duration::from_secs(10), waiting).await;
+        assert!(waited.is_ok());
     }
 }

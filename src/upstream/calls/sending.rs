@@ -148,10 +148,8 @@ impl Upstream {
         });
         let (done, set) = oneshot::channel();
         let command = Command::SetLevel(live.incarnation, done);
-        if self.0.commands.send(command).await.is_ok() {
-            // A call whose server does not answer this is sent all the same.
-            let _ = tokio::time::timeout(LEVEL_TIMEOUT, set).await;
-        }
+        // A call whose server does not answer this is sent all the same.
+        self.wait_for_worker(command, set, LEVEL_TIMEOUT).await;
         subscription
     }
 
