@@ -45,7 +45,7 @@ pub(super) struct PreparedLogin {
 }
 
 /// An authorization server that was found, before we are anybody there.
-struct Discovered {
+pub(super) struct Discovered {
     manager: AuthorizationManager,
     http: Arc<OAuthHttp>,
     metadata: AuthorizationMetadata,
@@ -56,10 +56,9 @@ struct Discovered {
 }
 
 impl LoginState {
-    /// Asks the server where to log in, and prepares that.
-    pub(super) async fn prepare(&self) -> Result<PreparedLogin, LoginError> {
+    /// Prepares a login at an authorization server. Nothing may listen at the port of an earlier one any more.
+    pub(super) async fn prepare(&self, mut found: Discovered) -> Result<PreparedLogin, LoginError> {
         let terms = &self.terms;
-        let mut found = self.discover().await?;
         let kept = self.kept();
         let known = kept.client(&found.issuer, now());
         let redirect = Redirect::of(terms.oauth.redirect_uri.as_deref());
@@ -111,7 +110,8 @@ impl LoginState {
         })
     }
 
-    async fn discover(&self) -> Result<Discovered, LoginError> {
+    /// Asks the server where to log in.
+    pub(super) async fn discover(&self) -> Result<Discovered, LoginError> {
         let terms = &self.terms;
         if !is_safe(&terms.uri()) {
             let why =

@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -61,6 +61,8 @@ pub(super) struct PendingLogin {
     prepared: Guarded<Option<PreparedLogin>>,
     outcome: watch::Sender<Outcome>,
     stop: CancellationToken,
+    /// Nothing listens for the browser any more.
+    closed: CancellationToken,
     tasks: TaskTracker,
     me: Weak<Self>,
 }
@@ -145,6 +147,8 @@ impl CallbackReceiver for PendingLogin {
 pub(super) struct PendingLogins {
     login: Arc<LoginState>,
     newest: Guarded<Option<Arc<PendingLogin>>>,
+    /// One begins at a time: both may need the same port.
+    beginning: Mutex<()>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -154,6 +158,7 @@ impl PendingLogins {
         Self {
             login,
             newest: Guarded::default(),
+            beginning: Mutex::default(),
             tasks,
             stop,
         }
@@ -161,7 +166,15 @@ impl PendingLogins {
 
     /// Begins a login. One that is under way is given up.
     pub(super) async fn begin(&self) -> Result<LoginStarted, LoginError> {
-        let mut prepared = Box::pin(self.login.prepare()).await?;
+        let found = Box::pin(self.login.discover()).await?;
+        let _beginning = self.beginning.lock().await;
+        let before = self.newest.lock().clone();
+        if let Some(before) = before {
+            before.give_up("another login was begun");
+            // The authorization server may know no other port.
+            before.closed.cancelled().await;
+        }
+        let mut prepared = Box::pin(self.login.prepare(found)).await?;
         let listener = prepared.listener.take();
         let started = LoginStarted {
             server: self.login.name.to_string(),
@@ -176,14 +189,14 @@ impl PendingLogins {
             prepared: Guarded::new(Some(prepared)),
             outcome: watch::Sender::new(None),
             stop: self.stop.child_token(),
+            closed: CancellationToken::new(),
             tasks: self.tasks.clone(),
             me: me.clone(),
         });
-        let before = self.newest.lock().replace(pending.clone());
-        if let Some(before) = before {
-            before.give_up("another login was begun");
-        }
+        *self.newest.lock() = Some(pending.clone());
+        let closed = pending.closed.clone().drop_guard();
         self.tasks.spawn(async move {
+            let _closed = closed;
             let waiting = async {
                 match listener {
                     Some(listener) => listener.serve(pending.clone()).await,

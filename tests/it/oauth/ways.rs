@@ -182,6 +182,15 @@ async fn the_issuer_of_the_answer_is_held_against_the_one_that_was_asked() {
 }
 
 #[tokio::test]
+async fn a_login_that_is_begun_again_has_the_port_of_the_one_before() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let daemon = before(&server).await;
+    let (first, second) = (begin(&daemon).await.json(), begin(&daemon).await.json());
+    assert_eq!(first["redirect_uri"], second["redirect_uri"], "{second}");
+    assert_eq!(server.asked("/register").len(), 1);
+}
+
+#[tokio::test]
 async fn a_pasted_address_ends_a_login() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let oauth = json!({"redirect_uri": "https://elsewhere.example/back"});
