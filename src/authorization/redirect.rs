@@ -17,6 +17,8 @@ pub(super) enum Redirect {
         host: String,
         port: Option<u16>,
         path: String,
+        /// With its `?`. The authorization server appends its own parameters (RFC 6749, 3.1.2).
+        query: String,
     },
     /// To another: a person brings the address from there.
     Elsewhere(String),
@@ -29,6 +31,7 @@ impl Redirect {
                 host: Ipv4Addr::LOCALHOST.to_string(),
                 port: None,
                 path: PATH.to_owned(),
+                query: String::new(),
             };
         };
         let uri: Uri = configured.parse().unwrap_or_default();
@@ -37,6 +40,9 @@ impl Redirect {
                 host: host.to_owned(),
                 port: uri.port_u16(),
                 path: uri.path().to_owned(),
+                query: uri
+                    .query()
+                    .map_or_else(String::new, |query| format!("?{query}")),
             },
             _ => Self::Elsewhere(configured.to_owned()),
         }
@@ -47,7 +53,10 @@ impl Redirect {
         &self,
         earlier: Option<&str>,
     ) -> Result<Option<CallbackListener>, String> {
-        let Self::Here { host, port, path } = self else {
+        let Self::Here {
+            host, port, path, ..
+        } = self
+        else {
             return Ok(None);
         };
         let bare = host.trim_matches(['[', ']']);
@@ -78,10 +87,18 @@ impl Redirect {
     pub(super) fn address(&self, listener: Option<&CallbackListener>) -> String {
         match (self, listener) {
             (Self::Elsewhere(address), _) => address.clone(),
-            (Self::Here { host, port, path }, listener) => {
+            (
+                Self::Here {
+                    host,
+                    port,
+                    path,
+                    query,
+                },
+                listener,
+            ) => {
                 let bound = listener.map(CallbackListener::port);
                 let port = bound.or(*port).unwrap_or_default();
-                format!("http://{host}:{port}{path}")
+                format!("http://{host}:{port}{path}{query}")
             }
         }
     }
@@ -109,6 +126,8 @@ mod tests {
         };
         check(None, "http://127.0.0.1:PORT/callback").await;
         check(Some("http://localhost/back"), "http://localhost:PORT/back").await;
+        let with_query = "http://localhost:PORT/back?x=1";
+        check(Some("http://localhost/back?x=1"), with_query).await;
         check(Some("https://h/back"), "https://h/back").await;
         let first = Redirect::of(None);
         let listener = first.listen(None).await.expect("a free port");
