@@ -1,4 +1,5 @@
-//! The port that the browser comes back to: it listens while one login waits, and shows the outcome.
+//! The port that the browser comes back to: it listens while one login waits, and shows the outcome. It reads a request's first lines
+//! by hand: what is answered is one GET, and the connections that say nothing have to be counted, which a server of a library hides.
 
 use std::{collections::VecDeque, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -12,12 +13,16 @@ use tokio::{
 use super::{LoginError, callback::Callback};
 use crate::runtime::accepting::patiently;
 
-/// Limit: bytes of a request's head; how long a browser may take to say what it wants, because some open connections in advance and say
-/// nothing; connections without a request yet, of which the oldest gives way to a new one, so that nobody keeps the browser out by opening
-/// many; and requests that are answered at the same time, for which others wait.
+/// Limit: bytes of a request's head. A redirect has a code and a state in it, and the browser's own headers.
 const LARGEST: usize = 16 << 10;
+
+/// How long a browser may take to send its request, or to take the answer: some open connections in advance and say nothing.
 const HEAD: Duration = Duration::from_secs(2);
+
+/// Limit: connections without a request yet. The oldest gives way to a new one, so that nobody keeps the browser out by opening many.
 const SILENT: usize = 64;
+
+/// Limit: requests that are answered at the same time. Others wait.
 const ANSWERED: usize = 16;
 
 /// Takes the callback that the browser brings.
@@ -203,6 +208,7 @@ mod tests {
         };
         let ours = "Host: 127.0.0.1:4000";
         check("GET /callback?code=1 HTTP/1.1", ours, Some("code=1"));
+        check("GET /callback?x=1&code=1 H", ours, Some("x=1&code=1"));
         check("GET /favicon.ico HTTP/1.1", ours, None);
         check("GET /callback HTTP/1.1", ours, None);
         check("POST /callback?code=1 HTTP/1.1", ours, None);
