@@ -2,6 +2,7 @@
 //! up the only refresh token.
 
 use std::{
+    panic::AssertUnwindSafe,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,6 +10,7 @@ use std::{
     time::Instant,
 };
 
+use futures_util::future::FutureExt;
 use rmcp::transport::auth::{
     AuthorizationManager, AuthorizationMetadata, CredentialStore, InMemoryCredentialStore,
     OAuthClientConfig, StoredCredentials,
@@ -57,10 +59,16 @@ pub(super) struct TokenRenewals {
     is_retrying: AtomicBool,
 }
 
-/// A renewal under way or done.
+/// A renewal under way or done. Its task gives an outcome in any case.
 struct Renewal {
     token: Arc<AccessToken>,
     outcome: watch::Receiver<Option<Renewed>>,
+}
+
+impl Renewal {
+    fn has_failed(&self) -> bool {
+        *self.outcome.borrow() == Some(Renewed::Failed)
+    }
 }
 
 impl TokenRenewals {
@@ -138,44 +146,58 @@ impl TokenRenewals {
         }
     }
 
-    /// Begins to renew a token if nobody has yet.
+    /// Begins to renew a token if nobody has yet. Only what begins here is remembered: a token of before has nothing to renew, and must
+    /// not hide the renewal of the one in use.
     pub(super) fn begin(
         &self,
         token: &Arc<AccessToken>,
         cause: RenewalCause,
     ) -> watch::Receiver<Option<Renewed>> {
         let mut newest = self.newest.lock();
-        if let Some(renewal) = newest.as_ref().filter(|one| Arc::ptr_eq(&one.token, token)) {
-            let has_failed = *renewal.outcome.borrow() == Some(Renewed::Failed);
-            if !has_failed {
-                return renewal.outcome.clone();
-            }
+        if let Some(renewal) = newest.as_ref()
+            && Arc::ptr_eq(&renewal.token, token)
+            && !renewal.has_failed()
+        {
+            return renewal.outcome.clone();
         }
-        let (done, outcome) = watch::channel(None);
-        if self.state.pauses.lock().pausing(Instant::now()).is_some() {
-            done.send_replace(Some(Renewed::Failed));
-            return outcome;
-        }
-        let current = self.state.token.load_full();
-        let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, token));
-        *newest = Some(Renewal {
-            token: token.clone(),
-            outcome: outcome.clone(),
-        });
-        if is_current {
+        let known = self.known_outcome(token);
+        let (done, outcome) = watch::channel(known);
+        if known.is_none() {
+            *newest = Some(Renewal {
+                token: token.clone(),
+                outcome: outcome.clone(),
+            });
             let state = self.state.clone();
             self.tasks.spawn(async move {
-                done.send_replace(Some(renew(&state, cause).await));
+                let renewed = outcome_of(&state, renew_grant(&state, cause)).await;
+                done.send_replace(Some(renewed));
             });
-        } else {
-            // Somebody has done so meanwhile.
-            done.send_replace(Some(Renewed::Done));
         }
         outcome
     }
+
+    /// What comes of a renewal that need not begin.
+    fn known_outcome(&self, token: &Arc<AccessToken>) -> Option<Renewed> {
+        if self.state.pauses.lock().pausing(Instant::now()).is_some() {
+            return Some(Renewed::Failed);
+        }
+        let current = self.state.token.load_full();
+        let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, token));
+        // Somebody has done so meanwhile.
+        (!is_current).then_some(Renewed::Done)
+    }
 }
 
-async fn renew(state: &LoginState, cause: RenewalCause) -> Renewed {
+/// A fault of mcpproxy, which is in the log, counts as a failure too: it has a pause, and the next one may work.
+async fn outcome_of(state: &LoginState, renewing: impl Future<Output = Renewed>) -> Renewed {
+    let renewed = AssertUnwindSafe(renewing).catch_unwind().await;
+    renewed.unwrap_or_else(|_| match &state.kept().grant {
+        Some(grant) => note_failure(state, grant, "mcpproxy failed with an internal fault"),
+        None => Renewed::Done,
+    })
+}
+
+async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
     let Some(grant) = state.kept().grant else {
         // Somebody logged out meanwhile.
         return Renewed::Done;
@@ -215,8 +237,11 @@ async fn renew(state: &LoginState, cause: RenewalCause) -> Renewed {
 /// The authorization server did not renew the login, and did not refuse to.
 fn failed(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
     let why = state.error(&format!("its authorization server {} {why}", grant.issuer));
-    let why = why.to_string();
-    let Some(trouble) = state.renewal_failed(grant, &why) else {
+    note_failure(state, grant, &why.to_string())
+}
+
+fn note_failure(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
+    let Some(trouble) = state.renewal_failed(grant, why) else {
         return Renewed::Done;
     };
     tracing::warn!(server = %state.name, reason = %trouble, "the token could not be renewed");
@@ -251,4 +276,60 @@ async fn ask(state: &LoginState, grant: &Grant, http: Arc<OAuthHttp>) -> Result<
     let token = serde_json::to_value(&token).map_err(|e| error(&e))?;
     let renewed = with_tokens(grant.clone(), &token, now());
     renewed.ok_or_else(|| state.error("its answer contains no bearer token"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, task::Poll};
+
+    use super::*;
+    use crate::{
+        authorization::terms::Terms,
+        config::OAuth,
+        text::{Secrets, ServerName},
+    };
+
+    fn grant(token: &str) -> Grant {
+        Grant {
+            access_token: Secret::new(token),
+            ..Grant::default()
+        }
+    }
+
+    /// A server to which somebody has logged in.
+    fn logged_in(folder: &Path) -> Arc<LoginState> {
+        let terms = Terms {
+            url: "https://h/mcp".to_owned(),
+            ca_file: None,
+            oauth: OAuth::default(),
+            secrets: Secrets::default(),
+        };
+        let name = ServerName::parse("a").expect("a name");
+        let state = LoginState::load(name, terms, folder.join("logins").join("a.json"));
+        let taken = state.take(grant("current"), &CancellationToken::new());
+        taken.expect("a login");
+        Arc::new(state)
+    }
+
+    #[tokio::test]
+    async fn a_token_of_before_hides_no_renewal() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = logged_in(folder.path());
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let renewals = TokenRenewals::new(state, tasks, stop);
+        let before = Arc::new(AccessToken::of(&grant("before")).expect("a token"));
+        let renewed = renewals.renew(&before, RenewalCause::OfOld).await;
+        assert_eq!(renewed, Renewed::Done);
+        assert!(renewals.newest.lock().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_renewal_that_panics_has_failed_and_has_a_pause() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = logged_in(folder.path());
+        let fault = std::future::poll_fn(|_| -> Poll<Renewed> { panic!("a fault") });
+        let renewed = outcome_of(&state, fault).await;
+        assert_eq!(renewed, Renewed::Failed);
+        assert!(state.pauses.lock().pausing(Instant::now()).is_some());
+    }
 }
