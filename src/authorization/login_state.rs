@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeSet, VecDeque},
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use http::HeaderValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,7 @@ use super::{
     access_token::AccessToken,
     login_file::{Grant, KeptLogin},
     login_status::{LoginEvent, LoginStatus},
-    renewal_pauses::RenewalPauses,
+    renewal_pauses::{RenewalCause, RenewalPauses},
     terms::Terms,
 };
 use crate::{
@@ -34,26 +34,42 @@ use crate::{
 pub(super) struct LoginState {
     pub(super) name: ServerName,
     pub(super) terms: Terms,
-    pub(super) token: ArcSwapOption<AccessToken>,
+    token: ArcSwapOption<AccessToken>,
+    /// What the file has, or should have. Read without a lock, so that nobody waits for the disk.
+    kept: ArcSwap<KeptLogin>,
+    /// Invariant: whoever changes `kept` holds this until it is written. It is locked before `memory`, and that before `status`.
+    file: Guarded<PathBuf>,
+    memory: Guarded<LoginMemory>,
     status: watch::Sender<LoginStatus>,
-    /// The server's challenge when it refused a request last.
-    challenge: Guarded<Option<String>>,
-    /// Scopes that calls were refused for want of.
-    wanted: Guarded<BTreeSet<String>>,
-    /// When the token may be renewed.
-    pub(super) pauses: Guarded<RenewalPauses>,
     /// The server has refused the token in use or the one before it, and has not taken any since.
     in_doubt: AtomicBool,
-    kept: Guarded<KeptLogin>,
+}
+
+/// What is known of a login until the daemon ends.
+#[derive(Default)]
+struct LoginMemory {
+    /// The server's challenge when it refused a request last.
+    challenge: Option<String>,
+    /// Scopes that calls were refused for want of.
+    wanted: BTreeSet<String>,
+    /// When the token may be renewed.
+    pauses: RenewalPauses,
     /// Tokens that were in use before, which a server may still repeat.
-    former: Guarded<VecDeque<Secret>>,
-    file: PathBuf,
+    former: VecDeque<Secret>,
+}
+
+impl LoginMemory {
+    /// Nothing is against the login any more.
+    fn absolve(&mut self) {
+        self.pauses = RenewalPauses::default();
+        self.wanted.clear();
+    }
 }
 
 /// What became of the tokens of a renewal.
 pub(super) enum GrantReplacement {
     /// They are in use.
-    By(Arc<AccessToken>),
+    InUse,
     /// No header can carry them.
     Unusable,
     /// Somebody has logged in or out meanwhile.
@@ -75,35 +91,41 @@ impl LoginState {
             name,
             terms,
             token: ArcSwapOption::from_pointee(token),
+            kept: ArcSwap::from_pointee(kept),
+            file: Guarded::new(file),
+            memory: Guarded::default(),
             status: watch::Sender::new(LoginStatus::default()),
-            challenge: Guarded::default(),
-            wanted: Guarded::default(),
-            pauses: Guarded::default(),
             in_doubt: AtomicBool::new(false),
-            kept: Guarded::new(kept),
-            former: Guarded::default(),
-            file,
         }
+    }
+
+    /// The token in use.
+    pub(super) fn token(&self) -> Option<Arc<AccessToken>> {
+        self.token.load_full()
     }
 
     /// Forgets the tokens, here and on disk. What we are registered as is kept.
     pub(super) fn log_out(&self) -> io::Result<()> {
-        let mut kept = self.kept.lock();
-        self.retire(kept.grant.as_ref());
+        let file = self.file.lock();
+        self.retire();
+        let mut kept = KeptLogin::clone(&self.kept());
         kept.log_out();
+        let saved = kept.save(&file);
+        self.kept.store(Arc::new(kept));
+        let mut memory = self.memory.lock();
         self.token.store(None);
-        *self.pauses.lock() = RenewalPauses::default();
-        self.wanted.lock().clear();
-        self.note(LoginEvent::Needed("not logged in"));
-        kept.save(&self.file)
+        memory.absolve();
+        self.note_with(&memory, LoginEvent::Needed("not logged in"));
+        saved
     }
 
     /// Forgets everything, on disk too.
     pub(super) fn forget(&self) -> io::Result<()> {
-        let mut kept = self.kept.lock();
-        *kept = KeptLogin::nothing(&self.terms.url);
+        let file = self.file.lock();
+        let nothing = KeptLogin::nothing(&self.terms.url);
+        self.kept.store(Arc::new(nothing));
         self.token.store(None);
-        storage::remove(&self.file)
+        storage::remove(&file)
     }
 
     /// An error in words that may be shown. An authorization server may repeat in an error whatever it was sent, so nothing that is known
@@ -121,38 +143,45 @@ impl LoginState {
 
     /// What is known of this login that must not show, the tokens of before among it.
     pub(super) fn secrets(&self) -> Secrets {
+        // In this order: a token of before is in one of them at any time.
         let known = self.kept();
-        let former = self.former.lock().clone();
+        let former = self.memory.lock().former.clone();
         let all = known.secrets().chain(&former);
         let all = Secrets::new(all.map(|secret| secret.reveal().to_owned()));
         Secrets::all([&self.terms.secrets, &all])
     }
 
-    /// Remembers the tokens that are about to be replaced.
-    fn retire(&self, grant: Option<&Grant>) {
-        let Some(grant) = grant else {
-            return;
-        };
-        let mut former = self.former.lock();
-        former.push_front(grant.access_token.clone());
-        former.truncate(MOST_FORMER);
+    /// Remembers the token that is about to be replaced.
+    fn retire(&self) {
+        if let Some(grant) = &self.kept().grant {
+            let mut memory = self.memory.lock();
+            memory.former.push_front(grant.access_token.clone());
+            memory.former.truncate(MOST_FORMER);
+        }
     }
 
-    pub(super) fn kept(&self) -> KeptLogin {
-        self.kept.lock().clone()
+    pub(super) fn kept(&self) -> Arc<KeptLogin> {
+        self.kept.load_full()
+    }
+
+    /// Whether this is the grant of the login as it stands.
+    fn is_current(&self, grant: &Grant) -> bool {
+        self.kept().grant.as_ref() == Some(grant)
     }
 
     /// Changes what is kept. What cannot be written counts all the same, until the daemon ends.
     pub(super) fn keep(&self, change: impl FnOnce(&mut KeptLogin)) {
-        let mut kept = self.kept.lock();
-        change(&mut kept);
-        self.save(&kept);
+        self.write(&self.file.lock(), change);
     }
 
-    fn save(&self, kept: &KeptLogin) {
-        if let Err(error) = kept.save(&self.file) {
-            tracing::warn!(server = %self.name, file = %self.file.display(), %error, "the login cannot be saved; it lasts until the daemon stops");
+    /// The same for whoever holds the file. On disk first, so that a crash loses no token that the authorization server has replaced.
+    fn write(&self, file: &Path, change: impl FnOnce(&mut KeptLogin)) {
+        let mut kept = KeptLogin::clone(&self.kept());
+        change(&mut kept);
+        if let Err(error) = kept.save(file) {
+            tracing::warn!(server = %self.name, file = %file.display(), %error, "the login cannot be saved; it lasts until the daemon stops");
         }
+        self.kept.store(Arc::new(kept));
     }
 
     /// Takes the tokens of a new login into use, unless it was given up: whatever was against the login before is over.
@@ -162,51 +191,54 @@ impl LoginState {
         given_up: &CancellationToken,
     ) -> Result<(), LoginError> {
         let token = AccessToken::of(&grant).ok_or_else(no_token)?;
-        let mut kept = self.kept.lock();
+        let file = self.file.lock();
         if given_up.is_cancelled() {
             return Err(LoginError::Failed("the login was given up".to_owned()));
         }
-        self.put(&mut kept, grant, Arc::new(token));
-        *self.pauses.lock() = RenewalPauses::default();
-        self.wanted.lock().clear();
+        self.retire();
+        self.write(&file, |kept| kept.grant = Some(grant));
+        let mut memory = self.memory.lock();
+        self.token.store(Some(Arc::new(token)));
+        memory.absolve();
         // Also where it was fine: a wait for more scopes is over now.
         self.status.send_replace(LoginStatus::Fine);
         Ok(())
     }
 
     /// Takes the tokens of a renewal into use, unless somebody has logged in or out since it began with the grant `before`.
-    pub(super) fn replace(&self, before: &Grant, grant: Grant) -> GrantReplacement {
+    pub(super) fn replace(
+        &self,
+        before: &Grant,
+        grant: Grant,
+        cause: RenewalCause,
+    ) -> GrantReplacement {
         let Some(token) = AccessToken::of(&grant) else {
             return GrantReplacement::Unusable;
         };
-        let token = Arc::new(token);
-        let mut kept = self.kept.lock();
-        if kept.grant.as_ref() != Some(before) {
+        let file = self.file.lock();
+        if !self.is_current(before) {
             return GrantReplacement::Overtaken;
         }
-        self.put(&mut kept, grant, token.clone());
-        GrantReplacement::By(token)
-    }
-
-    /// On disk first, so that a crash loses none that the authorization server has replaced.
-    fn put(&self, kept: &mut KeptLogin, grant: Grant, token: Arc<AccessToken>) {
-        self.retire(kept.grant.as_ref());
-        kept.grant = Some(grant);
-        self.save(kept);
-        self.token.store(Some(token));
+        self.retire();
+        self.write(&file, |kept| kept.grant = Some(grant));
+        let mut memory = self.memory.lock();
+        memory.pauses.renewed(&token.header, cause);
+        self.token.store(Some(Arc::new(token)));
+        GrantReplacement::InUse
     }
 
     /// The authorization server has ended the login with this grant, and may no longer know its client. Whether it was still the login.
     pub(super) fn end(&self, grant: &Grant, is_client_unknown: bool) -> bool {
-        let mut kept = self.kept.lock();
-        if kept.grant.as_ref() != Some(grant) {
+        let file = self.file.lock();
+        if !self.is_current(grant) {
             return false;
         }
-        kept.end();
-        if is_client_unknown {
-            kept.forget_client(&grant.issuer);
-        }
-        self.save(&kept);
+        self.write(&file, |kept| {
+            kept.end();
+            if is_client_unknown {
+                kept.forget_client(&grant.issuer);
+            }
+        });
         self.token.store(None);
         self.note(LoginEvent::Needed("its login has ended"));
         true
@@ -214,14 +246,19 @@ impl LoginState {
 
     /// A renewal of this grant brought nothing. Nothing if it is no longer the login.
     pub(super) fn renewal_failed(&self, grant: &Grant, why: &str) -> Option<LoginTrouble> {
-        let kept = self.kept.lock();
-        let is_current = kept.grant.as_ref() == Some(grant);
-        is_current.then(|| self.pauses.lock().failed(why, Instant::now()))
+        let _file = self.file.lock();
+        let failed = || self.memory.lock().pauses.failed(why, Instant::now());
+        self.is_current(grant).then(failed)
+    }
+
+    /// The pause before the next renewal, if there is one.
+    pub(super) fn pausing(&self) -> Option<LoginTrouble> {
+        self.memory.lock().pauses.pausing(Instant::now())
     }
 
     /// Whether there is a login, on disk or in use.
     pub(super) fn is_logged_in(&self) -> bool {
-        self.token.load().is_some() || self.kept.lock().grant.is_some()
+        self.token.load().is_some() || self.kept.load().grant.is_some()
     }
 
     /// Its status, now and later.
@@ -236,40 +273,38 @@ impl LoginState {
 
     /// The server's challenge when it refused a request last.
     pub(super) fn challenge(&self) -> Option<String> {
-        self.challenge.lock().clone()
+        self.memory.lock().challenge.clone()
     }
 
     /// The server refused a request with this challenge.
     pub(super) fn note_challenge(&self, header: String) {
-        *self.challenge.lock() = Some(header);
+        self.memory.lock().challenge = Some(header);
     }
 
     /// Scopes that calls were refused for want of.
     pub(super) fn wanted(&self) -> Vec<String> {
-        self.wanted.lock().iter().cloned().collect()
+        let memory = self.memory.lock();
+        memory.wanted.iter().cloned().collect()
     }
 
     /// The server refused a call for want of these scopes, with this challenge.
     pub(super) fn want_scopes(&self, scopes: Vec<String>, header: &str) {
+        let mut memory = self.memory.lock();
         // What it named for its 401 is what a login needs in any case.
-        let mut challenge = self.challenge.lock();
+        let challenge = &mut memory.challenge;
         challenge.get_or_insert_with(|| header.to_owned());
-        drop(challenge);
-        {
-            let mut wanted = self.wanted.lock();
-            wanted.extend(scopes);
-            while wanted.len() > MOST_SCOPES {
-                wanted.pop_last();
-            }
+        memory.wanted.extend(scopes);
+        while memory.wanted.len() > MOST_SCOPES {
+            memory.wanted.pop_last();
         }
-        self.note(LoginEvent::Wanting);
+        self.note_with(&memory, LoginEvent::Wanting);
     }
 
     /// The server refused this token, which is in use. Nothing if it is to be renewed at once.
     pub(super) fn token_refused(&self, token: &HeaderValue) -> Option<LoginTrouble> {
-        let mut pauses = self.pauses.lock();
+        let mut memory = self.memory.lock();
         self.in_doubt.store(true, Ordering::Relaxed);
-        pauses.refused(token, Instant::now())
+        memory.pauses.refused(token, Instant::now())
     }
 
     /// The server took a request with this token. Costs next to nothing where that was to be expected.
@@ -285,16 +320,10 @@ impl LoginState {
         if !is_current {
             return;
         }
-        let is_settled = {
-            let mut pauses = self.pauses.lock();
-            let is_settled = pauses.accepted(sent, Instant::now());
-            if is_settled {
-                self.in_doubt.store(false, Ordering::Relaxed);
-            }
-            is_settled
-        };
-        if is_settled {
-            self.note(LoginEvent::Works);
+        let mut memory = self.memory.lock();
+        if memory.pauses.accepted(sent, Instant::now()) {
+            self.in_doubt.store(false, Ordering::Relaxed);
+            self.note_with(&memory, LoginEvent::Works);
         }
     }
 
@@ -308,7 +337,12 @@ impl LoginState {
 
     /// Changes the status as this event does.
     pub(super) fn note(&self, event: LoginEvent) {
-        let wanted = self.wanted();
+        self.note_with(&self.memory.lock(), event);
+    }
+
+    /// The same for whoever holds the memory: no login can end between the look at its scopes and the change.
+    fn note_with(&self, memory: &LoginMemory, event: LoginEvent) {
+        let wanted: Vec<String> = memory.wanted.iter().cloned().collect();
         self.status.send_if_modified(|status| {
             let after = status.after(event, &wanted);
             let is_new = *status != after;
@@ -350,7 +384,7 @@ mod tests {
         };
         let (first, second) = (grant("first"), grant("second"));
         let is_overtaken = |renewed: &str| {
-            let replaced = state.replace(&first, grant(renewed));
+            let replaced = state.replace(&first, grant(renewed), RenewalCause::OfOld);
             let is_refused = matches!(replaced, GrantReplacement::Overtaken);
             is_refused && !state.end(&first, true) && state.renewal_failed(&first, "").is_none()
         };
@@ -368,8 +402,8 @@ mod tests {
         assert!(on_disk().is_none() && !state.is_logged_in());
 
         take(&first);
-        let replaced = state.replace(&first, second.clone());
-        assert!(matches!(replaced, GrantReplacement::By(_)));
+        let replaced = state.replace(&first, second.clone(), RenewalCause::OfOld);
+        assert!(matches!(replaced, GrantReplacement::InUse));
         assert!(state.end(&second, false) && !state.is_logged_in());
 
         stop.cancel();

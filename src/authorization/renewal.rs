@@ -7,7 +7,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
 };
 
 use futures_util::future::FutureExt;
@@ -26,6 +25,7 @@ use super::{
     login_state::{GrantReplacement, LoginState},
     login_status::LoginEvent,
     oauth_http::OAuthHttp,
+    renewal_pauses::RenewalCause,
 };
 use crate::{runtime::sync::Guarded, text::Secret};
 
@@ -38,15 +38,6 @@ pub(super) enum Renewed {
     Refused,
     /// The request failed, or had no answer.
     Failed,
-}
-
-/// Why a token is renewed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RenewalCause {
-    /// One that has ended, or soon will.
-    OfOld,
-    /// One that the server refused.
-    OfRefused,
 }
 
 /// The renewals of one server's tokens.
@@ -121,7 +112,7 @@ impl TokenRenewals {
             () = self.stop.cancelled() => return,
             () = tokio::time::sleep_until(trouble.until.into()) => (),
         }
-        let token = self.state.token.load_full();
+        let token = self.state.token();
         let Some(token) = token.filter(|_| self.state.trouble().is_some()) else {
             return;
         };
@@ -129,8 +120,7 @@ impl TokenRenewals {
             Renewed::Done => self.state.note(LoginEvent::Works),
             Renewed::Refused => (),
             Renewed::Failed => {
-                let trouble = self.state.pauses.lock().pausing(Instant::now());
-                if let Some(trouble) = trouble {
+                if let Some(trouble) = self.state.pausing() {
                     self.state.note(LoginEvent::Stuck(trouble));
                 }
             }
@@ -178,10 +168,10 @@ impl TokenRenewals {
 
     /// What comes of a renewal that need not begin.
     fn known_outcome(&self, token: &Arc<AccessToken>) -> Option<Renewed> {
-        if self.state.pauses.lock().pausing(Instant::now()).is_some() {
+        if self.state.pausing().is_some() {
             return Some(Renewed::Failed);
         }
-        let current = self.state.token.load_full();
+        let current = self.state.token();
         let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, token));
         // Somebody has done so meanwhile.
         (!is_current).then_some(Renewed::Done)
@@ -198,7 +188,7 @@ async fn outcome_of(state: &LoginState, renewing: impl Future<Output = Renewed>)
 }
 
 async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
-    let Some(grant) = state.kept().grant else {
+    let Some(grant) = state.kept().grant.clone() else {
         // Somebody logged out meanwhile.
         return Renewed::Done;
     };
@@ -206,10 +196,8 @@ async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
     let renewed = ask(state, &grant, http.clone()).await;
     let refusal = http.refusal();
     match (renewed, refusal) {
-        (Ok(renewed), _) => match state.replace(&grant, renewed) {
-            GrantReplacement::By(token) => {
-                let is_instead = cause == RenewalCause::OfRefused;
-                state.pauses.lock().renewed(&token.header, is_instead);
+        (Ok(renewed), _) => match state.replace(&grant, renewed, cause) {
+            GrantReplacement::InUse => {
                 tracing::debug!(server = %state.name, "the token was renewed");
                 Renewed::Done
             }
@@ -330,6 +318,6 @@ mod tests {
         let fault = std::future::poll_fn(|_| -> Poll<Renewed> { panic!("a fault") });
         let renewed = outcome_of(&state, fault).await;
         assert_eq!(renewed, Renewed::Failed);
-        assert!(state.pauses.lock().pausing(Instant::now()).is_some());
+        assert!(state.pausing().is_some());
     }
 }

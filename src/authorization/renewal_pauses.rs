@@ -37,6 +37,15 @@ impl std::fmt::Display for LoginTrouble {
     }
 }
 
+/// Why a token is renewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RenewalCause {
+    /// It has ended, or soon will.
+    OfOld,
+    /// The server refused it.
+    OfRefused,
+}
+
 /// The cause of a pause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Cause {
@@ -76,13 +85,14 @@ impl RenewalPauses {
         self.pausing(now)
     }
 
-    /// A renewal brought this token, `instead` of one that the server refused.
-    pub(super) fn renewed(&mut self, token: &HeaderValue, instead: bool) {
+    /// A renewal brought this token.
+    pub(super) fn renewed(&mut self, token: &HeaderValue, cause: RenewalCause) {
         if self.cause == Cause::Renewal {
             self.in_vain = 0;
         }
         self.trouble = None;
-        self.unproved = (instead || self.in_vain > 0).then(|| token.clone());
+        let is_doubted = cause == RenewalCause::OfRefused || self.in_vain > 0;
+        self.unproved = is_doubted.then(|| token.clone());
     }
 
     /// A renewal failed, for this reason.
@@ -132,7 +142,7 @@ mod tests {
                 now = trouble.until;
                 assert_eq!(pauses.refused(&token(n), now), None, "{n}");
             }
-            pauses.renewed(&token(n + 1), true);
+            pauses.renewed(&token(n + 1), RenewalCause::OfRefused);
         }
         assert_eq!(waits, [5, 10, 20, 40, 60, 60]);
         assert!(pauses.accepted(&token(7), now));
@@ -142,7 +152,7 @@ mod tests {
     #[test]
     fn a_server_that_takes_some_requests_only_does_not_end_a_pause() {
         let (mut pauses, now) = (RenewalPauses::default(), Instant::now());
-        pauses.renewed(&token(1), true);
+        pauses.renewed(&token(1), RenewalCause::OfRefused);
         let trouble = pauses.refused(&token(1), now).expect("a pause");
         assert!(!pauses.accepted(&token(1), now));
         assert_eq!(pauses.refused(&token(1), now), Some(trouble));
@@ -159,7 +169,7 @@ mod tests {
         assert!(pauses.accepted(&token(0), now));
         let trouble = pauses.pausing(now).expect("a pause");
         assert!(trouble.to_string().contains("next attempt in"), "{trouble}");
-        pauses.renewed(&token(1), false);
+        pauses.renewed(&token(1), RenewalCause::OfOld);
         assert_eq!(pauses.pausing(now), None);
         assert_eq!((pauses.failed("again", now).until - now).as_secs(), 5);
     }

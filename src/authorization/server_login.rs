@@ -1,11 +1,7 @@
 //! The login of one server: what requests bear of it, what is done when the server refuses one, and how a person logs in. Shared by all
 //! connections to the server, whichever clients they are for.
 
-use std::{
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use http::HeaderValue;
@@ -18,7 +14,8 @@ use super::{
     login_state::LoginState,
     login_status::LoginEvent,
     pending::PendingLogins,
-    renewal::{RenewalCause, Renewed, TokenRenewals},
+    renewal::{Renewed, TokenRenewals},
+    renewal_pauses::RenewalCause,
     terms::Terms,
 };
 use crate::{
@@ -68,7 +65,7 @@ impl ServerLogin {
 
     /// Whether a token is there.
     pub fn is_there(&self) -> bool {
-        self.state.token.load().is_some()
+        self.state.token().is_some()
     }
 
     /// Why the server takes no request although nobody has ended the login, if it is so.
@@ -139,7 +136,7 @@ impl ServerLogin {
         if !header.is_empty() {
             self.state.note_challenge(header);
         }
-        let Some(token) = self.state.token.load_full() else {
+        let Some(token) = self.state.token() else {
             if is_for_tokens {
                 self.state.note(LoginEvent::Needed("it asks for a login"));
             }
@@ -159,13 +156,12 @@ impl ServerLogin {
         }
         match self.renewals.renew(&token, RenewalCause::OfRefused).await {
             Renewed::Done => {
-                let token = self.state.token.load_full();
+                let token = self.state.token();
                 return token.map(|token| token.header.clone());
             }
             Renewed::Refused => (),
             Renewed::Failed => {
-                let trouble = self.state.pauses.lock().pausing(Instant::now());
-                if let Some(trouble) = trouble {
+                if let Some(trouble) = self.state.pausing() {
                     self.renewals.put_off(trouble);
                 }
             }
@@ -190,8 +186,7 @@ impl ServerLogin {
 
 impl Authorization for ServerLogin {
     fn supply(&self) -> LoginHeader {
-        let token = self.state.token.load();
-        let Some(token) = &*token else {
+        let Some(token) = self.state.token() else {
             return LoginHeader::Now(None);
         };
         if !token.is_renewable {
@@ -199,18 +194,17 @@ impl Authorization for ServerLogin {
         }
         let now = now();
         if token.has_ended(now) {
-            let (token, renewals, state) =
-                (token.clone(), self.renewals.clone(), self.state.clone());
+            let (renewals, state) = (self.renewals.clone(), self.state.clone());
             let renewing = async move {
                 // Where that fails, the server says what it makes of the old one.
                 let _ = renewals.renew(&token, RenewalCause::OfOld).await;
-                let token = state.token.load_full();
+                let token = state.token();
                 token.map(|token| token.header.clone())
             };
             return LoginHeader::Later(renewing.boxed());
         }
         if token.is_due(now) {
-            self.renewals.begin(token, RenewalCause::OfOld);
+            self.renewals.begin(&token, RenewalCause::OfOld);
         }
         LoginHeader::Now(Some(token.header.clone()))
     }
