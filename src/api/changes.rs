@@ -7,10 +7,10 @@ use futures_util::stream::{self, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Answer, Api, Routes, Sent, ok, wrong};
+use super::{About, Answer, Routes, Sent, Verbs, ok, wrong};
 use crate::{
     failure::{NextStep, Result},
-    management::{Enabled, Management, ServerChange},
+    management::{Enabled, ServerChange},
 };
 
 /// Limit: servers of one request.
@@ -24,32 +24,37 @@ const AT_ONCE: usize = 8;
 #[serde(deny_unknown_fields)]
 struct ManyChanges {
     /// The change.
-    verb: Verb,
+    verb: ServerVerb,
     /// The servers, in the order of the answer.
     #[schemars(length(min = 1, max = 256))]
     servers: Vec<String>,
 }
 
 /// A change of a server.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Verb {
+pub enum ServerVerb {
+    /// Enables it.
     Enable,
+    /// Disables it.
     Disable,
+    /// Restarts it.
     Restart,
+    /// Quarantines it.
     Quarantine,
+    /// Removes it.
     Remove,
 }
 
-impl Verb {
-    /// What its failures say first, as those of its one server do.
-    fn undone(self) -> &'static str {
+impl ServerVerb {
+    /// What was done, in words.
+    pub fn past(self) -> &'static str {
         match self {
-            Self::Enable => "not enabled",
-            Self::Disable => "not disabled",
-            Self::Restart => "not restarted",
-            Self::Quarantine => "not quarantined",
-            Self::Remove => "not removed",
+            Self::Enable => "enabled",
+            Self::Disable => "disabled",
+            Self::Restart => "restarted",
+            Self::Quarantine => "quarantined",
+            Self::Remove => "removed",
         }
     }
 }
@@ -88,16 +93,16 @@ struct Failed {
     closest: Option<Box<str>>,
 }
 
-pub(super) fn routes() -> Routes {
+pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "changeServers",
         "Enables, disables, quarantines or removes several servers by one change of the file, or restarts them.",
     );
     let about = about.takes::<ManyChanges>().gives::<Outcomes>();
-    Routes::new().post("/api/v1/changes", change, about)
+    Routes::new().post("/api/v1/changes", change::<V>, about)
 }
 
-async fn change(State(api): State<Api>, Sent(wanted): Sent<ManyChanges>) -> Answer {
+async fn change<V: Verbs>(State(verbs): State<V>, Sent(wanted): Sent<ManyChanges>) -> Answer {
     if wanted.servers.is_empty() || wanted.servers.len() > MOST_CHANGED {
         return Err(wrong(format!(
             "`servers` must name 1 to {MOST_CHANGED} servers"
@@ -106,20 +111,23 @@ async fn change(State(api): State<Api>, Sent(wanted): Sent<ManyChanges>) -> Answ
     if let Some(name) = repeated(&wanted.servers) {
         return Err(wrong(format!("`servers` names {name:?} twice")));
     }
-    let (management, names) = (&api.0.management, &wanted.servers[..]);
+    let (management, names) = (verbs.management(), &wanted.servers[..]);
     let outcomes = match wanted.verb {
-        Verb::Enable => management.set_enabled(names, Enabled::On).await,
-        Verb::Disable => management.set_enabled(names, Enabled::Off).await,
-        Verb::Quarantine => management.quarantine(names).await,
-        Verb::Remove => management.remove_servers(names).await,
-        Verb::Restart => {
-            let restart = |name: String| async move { management.restart_server(&name).await };
+        ServerVerb::Enable => management.set_enabled(names, Enabled::On).await,
+        ServerVerb::Disable => management.set_enabled(names, Enabled::Off).await,
+        ServerVerb::Quarantine => management.quarantine(names).await,
+        ServerVerb::Remove => management.remove_servers(names).await,
+        ServerVerb::Restart => {
+            let restart = |name: String| {
+                let verbs = verbs.clone();
+                async move { verbs.restart(&name).await }
+            };
             let restarts = stream::iter(names.to_vec()).map(restart);
             restarts.buffered(AT_ONCE).collect().await
         }
     };
     let outcomes = names.iter().zip(outcomes);
-    let changes = outcomes.map(|(name, outcome)| shown(management, wanted.verb, name, outcome));
+    let changes = outcomes.map(|(name, outcome)| shown(wanted.verb, name, outcome));
     ok(&Outcomes {
         changes: changes.collect(),
     })
@@ -130,17 +138,12 @@ fn repeated(names: &[String]) -> Option<&String> {
     names.iter().find(|name| !known.insert(*name))
 }
 
-fn shown(
-    management: &Management,
-    verb: Verb,
-    name: &str,
-    outcome: Result<ServerChange>,
-) -> Outcome {
+fn shown(verb: ServerVerb, name: &str, outcome: Result<ServerChange>) -> Outcome {
     match outcome {
         Ok(change) => Outcome::Done(Box::new(change)),
         Err(failure) => {
-            let failure = management.for_operator(failure).over_rest();
-            let failure = failure.undone(verb.undone());
+            let failure = failure.over_rest();
+            let failure = failure.undone(&format!("not {}", verb.past()));
             Outcome::Failed(Failed {
                 name: name.to_owned(),
                 code: failure.code.as_str(),

@@ -58,7 +58,7 @@ use serde_json::Value;
 use tower_service::Service;
 
 pub use self::{
-    changes::MOST_CHANGED,
+    changes::{MOST_CHANGED, ServerVerb},
     refusal::{refused, refused_body},
 };
 use self::{
@@ -228,6 +228,7 @@ impl FilesApi {
 /// The routes that need no daemon.
 fn shared<V: Verbs>() -> Routes<V> {
     servers::routes()
+        .and(changes::routes())
         .and(tools::routes())
         .and(activity::routes())
         .and(logs::routes())
@@ -244,7 +245,6 @@ fn table() -> Routes {
         .and(shared())
         .and(servers::daemon_routes())
         .and(sessions::routes())
-        .and(changes::routes())
         .and(login::routes())
         .and(call::routes())
         .and(code::routes())

@@ -339,9 +339,7 @@ async fn disable<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> 
 }
 
 async fn restart(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    let management = &api.0.management;
-    let restarted = management.restart_server(&name).await;
-    ok(&restarted.map_err(|failure| management.for_operator(failure))?)
+    ok(&api.restart(&name).await?)
 }
 
 async fn tools<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {

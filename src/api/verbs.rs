@@ -3,8 +3,8 @@
 use super::{Answer, Api, config};
 use crate::{
     access::Caller,
-    failure::{Failure, Result},
-    management::{Backing, DaemonLocation, Files, Management, OverDaemon, OverFiles},
+    failure::{ErrorCode, Failure, Result},
+    management::{Backing, DaemonLocation, Files, Management, OverDaemon, OverFiles, ServerChange},
     router::search::{Detail, Search, search_lists},
     wire::Raw,
 };
@@ -26,6 +26,9 @@ pub(super) trait Verbs: Clone + Send + Sync + 'static {
         &self,
         work: impl FnOnce(&Management<Self::Backing>) -> Answer + Send + 'static,
     ) -> impl Future<Output = Answer> + Send;
+
+    /// Restarts a server, which only a daemon can.
+    fn restart(&self, name: &str) -> impl Future<Output = Result<ServerChange>> + Send;
 
     fn search(
         &self,
@@ -56,6 +59,11 @@ impl Verbs for Api {
         working.await.map_err(Failure::from)?
     }
 
+    async fn restart(&self, name: &str) -> Result<ServerChange> {
+        let restarted = self.0.management.restart_server(name).await;
+        restarted.map_err(|failure| self.0.management.for_operator(failure))
+    }
+
     async fn search(&self, caller: &Caller, search: &Search, detail: Detail) -> Result<Raw> {
         let found = self.0.router.search().answer(caller, search, detail).await;
         found.map_err(|failure| self.0.management.for_operator(failure))
@@ -79,6 +87,12 @@ impl Verbs for Files {
 
     async fn in_turn(&self, work: impl FnOnce(&Self) -> Answer + Send + 'static) -> Answer {
         work(self)
+    }
+
+    async fn restart(&self, name: &str) -> Result<ServerChange> {
+        let error = "the daemon is not running";
+        let failure = Failure::new(ErrorCode::DaemonUnreachable, error, "Start the daemon.");
+        Err(failure.of_server(name).at_terminal("`mcpproxy start`"))
     }
 
     async fn search(&self, caller: &Caller, search: &Search, detail: Detail) -> Result<Raw> {

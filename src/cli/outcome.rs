@@ -31,7 +31,7 @@ pub(super) async fn wait_for(
 /// Says what came of it.
 pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &ServerRow) {
     let sentence = sentence(server, daemon.is_over_files());
-    let (name, file) = (&server.name, daemon.in_file());
+    let (name, file) = (&server.name, daemon.in_file("in"));
     let is_failing = server.standing() == Standing::Usable && server.is_failing();
     out.done(&match &server.last_error {
         Some(error) if is_failing && server.unusable => {

@@ -102,7 +102,7 @@ async fn switched(
     let body = json!({ "disabled_tools": patterns }).to_string();
     let changing = daemon.request(Method::PATCH, &path, body, AnswerDeadline::Daemon);
     let change: ServerChange = changing.await.map_err(without_entry)?;
-    let file = daemon.in_file();
+    let file = daemon.in_file("in");
     out.done(&format!("{} {server}:{tool}{file}", past(switch)));
     if row.is_none() {
         out.note(&format!(

@@ -134,11 +134,11 @@ impl DaemonClient {
         matches!(self.way, Way::Files { .. })
     }
 
-    /// ` in FILE`: where a change was written, where no daemon runs that it counts for.
-    pub fn in_file(&self) -> String {
+    /// `PREPOSITION FILE` behind a blank: where a change was written, where no daemon runs that it counts for.
+    pub fn in_file(&self, preposition: &str) -> String {
         match &self.way {
             Way::Socket { .. } => String::new(),
-            Way::Files { config_file, .. } => format!(" in {}", config_file.display()),
+            Way::Files { config_file, .. } => format!(" {preposition} {}", config_file.display()),
         }
     }
 

@@ -175,7 +175,7 @@ impl Management<OverFiles> {
     }
 
     /// The text of the file, and whether there is one.
-    fn text(&self) -> Result<(String, bool)> {
+    pub(super) fn text(&self) -> Result<(String, bool)> {
         match config::read_text(self.config_file()) {
             Ok(text) => Ok((text, true)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((String::new(), false)),

@@ -102,9 +102,9 @@ impl Files {
 
     /// The secrets that the file refers to, with their users. The error says why the file cannot be read.
     pub fn secret_uses(&self) -> Result<SecretUses, String> {
-        let file = self.config_file();
-        let text = config::read_text(file).unwrap_or_default();
-        config::secret_uses(&text).map_err(|error| format!("{}: {error}", file.display()))
+        let (text, _) = self.text().map_err(|failure| failure.error)?;
+        let file = self.config_file().display();
+        config::secret_uses(&text).map_err(|error| format!("{file}: {error}"))
     }
 
     fn users(&self, name: &str) -> Vec<String> {
@@ -176,4 +176,29 @@ fn undone(error: &KeyringError, done: &str, name: &str) -> Failure {
 fn unavailable(error: &KeyringError) -> Failure {
     let code = ErrorCode::KeyringUnavailable;
     Failure::new(code, error.to_string(), error.next_step())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::Arc};
+
+    use crate::{
+        config::{ChosenBy, Places},
+        management::Management,
+    };
+
+    #[test]
+    fn what_uses_secrets_is_not_known_of_a_file_that_cannot_be_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config_file = folder.path().join("config.json");
+        fs::write(&config_file, b"\xff").expect("a file");
+        let places = Places {
+            config_file,
+            data_dir: folder.path().to_owned(),
+            data_dir_given: true,
+            chosen_by: ChosenBy::Flag,
+        };
+        let files = Management::over_files(places, Arc::new(|_| None));
+        files.secret_uses().expect_err("it is no text");
+    }
 }

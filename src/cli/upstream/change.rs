@@ -9,15 +9,15 @@ use std::{
 use clap::Args;
 use http::Method;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::super::{CommandFailure, Done, Location, Output, connection, outcome, output, secret};
 use crate::{
-    api::MOST_CHANGED,
+    api::{MOST_CHANGED, ServerVerb},
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
     failure::ErrorCode,
-    management::{Enabled, Files, ServerChange},
+    management::{Files, ServerChange},
     text::names::as_argument,
 };
 
@@ -32,98 +32,81 @@ pub(in crate::cli) struct NamedServers {
     yes: bool,
 }
 
-/// What to do with them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
-    Remove,
-    Enable,
-    Disable,
-    Restart,
-    Quarantine,
-}
-
-impl Verb {
-    /// As it is typed, and as the daemon reads it.
-    fn imperative(self) -> &'static str {
-        match self {
-            Self::Remove => "remove",
-            Self::Enable => "enable",
-            Self::Disable => "disable",
-            Self::Restart => "restart",
-            Self::Quarantine => "quarantine",
-        }
-    }
-
-    fn past(self) -> &'static str {
-        match self {
-            Self::Remove => "removed",
-            Self::Enable => "enabled",
-            Self::Disable => "disabled",
-            Self::Restart => "restarted",
-            Self::Quarantine => "quarantined",
-        }
-    }
-
-    /// How many servers one request is for. Each restart is waited for by itself.
-    fn most_at_once(self) -> usize {
-        match self {
-            Self::Restart => 1,
-            Self::Remove | Self::Enable | Self::Disable | Self::Quarantine => MOST_CHANGED,
-        }
-    }
-
-    /// The mistake, if this name is that of a tool that can be switched.
-    fn mistaken_tool(self, name: &str) -> Option<CommandFailure> {
-        if !matches!(self, Self::Enable | Self::Disable) || !name.contains(':') {
-            return None;
-        }
-        let failure = CommandFailure::usage(format!("{name:?} is a tool, not a server"));
-        let failure = failure.undone("nothing was changed");
-        let (verb, name) = (self.imperative(), as_argument(name));
-        Some(failure.next(format!("`mcpproxy tools {verb} {name}`")))
-    }
-}
-
-/// What programs read: a change or a failure for each server, in the order in which they were named.
+/// What programs read: a row for each server, in the order in which they were named.
 #[derive(Serialize)]
 struct Changes {
-    changes: Vec<Value>,
+    changes: Vec<ChangeRow>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ChangeRow {
+    Done(Box<ServerChange>),
+    Failed {
+        name: String,
+        error: String,
+        code: Option<&'static str>,
+        hint: Option<String>,
+    },
+}
+
+impl ChangeRow {
+    fn failed(name: &str, failure: &CommandFailure) -> Self {
+        Self::Failed {
+            name: name.to_owned(),
+            error: failure.in_words(),
+            code: failure.code.map(ErrorCode::as_str),
+            hint: failure.hint(),
+        }
+    }
 }
 
 impl NamedServers {
-    pub(super) async fn run(self, verb: Verb, location: &Location, out: Output) -> Done {
+    pub(super) async fn run(self, verb: ServerVerb, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        if let Some(mistake) = self.names.iter().find_map(|name| verb.mistaken_tool(name)) {
+        if let Some(mistake) = self.names.iter().find_map(|name| mistaken_tool(verb, name)) {
             return Err(mistake);
         }
-        let mut daemon = match verb {
-            Verb::Restart => connection::open_to_act(&files, out, "nothing was restarted").await?,
-            _ => connection::open_or_files(&files, out).await?,
+        // Each restart is waited for by itself.
+        let (mut daemon, most_at_once) = if verb == ServerVerb::Restart {
+            let opened = connection::open_to_act(&files, out, "nothing was restarted");
+            (opened.await?, 1)
+        } else {
+            (connection::open_or_files(&files, out).await?, MOST_CHANGED)
         };
-        let used_before = files.secret_uses().unwrap_or_default();
+        let used_before = files.secret_uses();
         let mut known = HashSet::new();
         let names = self.names.into_iter();
         let names: Vec<String> = names.filter(|name| known.insert(name.clone())).collect();
         let mut changes = Vec::new();
         let mut failures = Vec::new();
-        for names in names.chunks(verb.most_at_once()) {
-            let outcomes = request(&files, &mut daemon, verb, names, out).await?;
+        for names in names.chunks(most_at_once) {
+            let outcomes = match request(&mut daemon, verb, names, out).await {
+                Ok(outcomes) => outcomes,
+                Err(failure) => {
+                    // Nothing is known of any of these. What was done before is said all the same.
+                    let rows = names.iter().map(|name| ChangeRow::failed(name, &failure));
+                    changes.extend(rows);
+                    failures.push(failure);
+                    continue;
+                }
+            };
             for (name, outcome) in names.iter().zip(outcomes) {
                 let outcome = match outcome {
                     Ok(change) => end(&mut daemon, verb, name, change, out).await,
                     Err(failure) => Err(failure),
                 };
                 match outcome {
-                    Ok(change) => changes.push(serde_json::to_value(change).unwrap_or_default()),
+                    Ok(change) => changes.push(ChangeRow::Done(Box::new(change))),
                     Err(failure) => {
-                        changes.push(failed(name, &failure));
+                        changes.push(ChangeRow::failed(name, &failure));
                         failures.push(failure);
                     }
                 }
             }
         }
-        if verb == Verb::Remove {
-            note_unused_secrets(&used_before, &files, out);
+        if verb == ServerVerb::Remove {
+            note_unused_secrets(used_before, &files, out);
         }
         if out.is_json() {
             output::json(&output::as_json(&Changes { changes })?)?;
@@ -132,77 +115,48 @@ impl NamedServers {
     }
 }
 
-fn failed(name: &str, failure: &CommandFailure) -> Value {
-    serde_json::json!({
-        "name": name,
-        "error": failure.in_words(),
-        "code": failure.code.map(ErrorCode::as_str),
-        "hint": failure.hint(),
-    })
+/// The mistake, if this name is that of a tool that can be switched.
+fn mistaken_tool(verb: ServerVerb, name: &str) -> Option<CommandFailure> {
+    let typed = match verb {
+        ServerVerb::Enable => "enable",
+        ServerVerb::Disable => "disable",
+        ServerVerb::Restart | ServerVerb::Quarantine | ServerVerb::Remove => return None,
+    };
+    if !name.contains(':') {
+        return None;
+    }
+    let failure = CommandFailure::usage(format!("{name:?} is a tool, not a server"));
+    let failure = failure.undone("nothing was changed");
+    let name = as_argument(name);
+    Some(failure.next(format!("`mcpproxy tools {typed} {name}`")))
 }
 
-/// Has the servers changed: several by one change of the file. The outcomes have the order of the names; without an answer none is known.
+/// Has the servers changed, by one change of the file. The outcomes have the order of the names.
 async fn request(
-    files: &Files,
     daemon: &mut DaemonClient,
-    verb: Verb,
+    verb: ServerVerb,
     names: &[String],
     out: Output,
-) -> Done<Vec<Done<ServerChange>>> {
-    if let [name] = names {
-        return Ok(vec![request_one(daemon, verb, name, out).await]);
-    }
-    if !daemon.is_over_files() {
-        return request_several(daemon, verb, names).await;
-    }
-    let outcomes = match verb {
-        Verb::Remove => files.remove_servers(names).await,
-        Verb::Quarantine => files.quarantine(names).await,
-        Verb::Disable => files.set_enabled(names, Enabled::Off).await,
-        Verb::Enable => files.set_enabled(names, Enabled::On).await,
-        Verb::Restart => return Err(DaemonError::NotRunning(None).into()),
-    };
-    let undone = format!("not {}", verb.past());
-    let outcomes = outcomes.into_iter().map(|outcome| {
-        let outcome = outcome.map_err(|failure| failure.undone(&undone));
-        outcome.map_err(CommandFailure::from)
-    });
-    Ok(outcomes.collect())
-}
-
-async fn request_one(
-    daemon: &mut DaemonClient,
-    verb: Verb,
-    name: &str,
-    out: Output,
-) -> Done<ServerChange> {
-    let server = format!("/api/v1/servers/{}", daemon_client::encoded(name));
-    let (method, path) = match verb {
-        Verb::Remove => (Method::DELETE, server),
-        _ => (Method::POST, format!("{server}/{}", verb.imperative())),
-    };
-    if verb != Verb::Restart {
-        let sending = daemon.request(method, &path, "", AnswerDeadline::Daemon);
-        return Ok(sending.await?);
-    }
-    // The answer comes when the server is up, and a first start may download.
-    let sending = daemon.request(method, &path, "", AnswerDeadline::Upstream);
-    Ok(with_wait_note(name, out, sending).await?)
-}
-
-async fn request_several(
-    daemon: &mut DaemonClient,
-    verb: Verb,
-    names: &[String],
 ) -> Done<Vec<Done<ServerChange>>> {
     #[derive(Deserialize)]
     struct Outcomes {
         changes: Vec<Box<RawValue>>,
     }
     let path = "/api/v1/changes";
-    let body = serde_json::json!({ "verb": verb.imperative(), "servers": names }).to_string();
-    let sending = daemon.request(Method::POST, path, body, AnswerDeadline::Daemon);
-    let Outcomes { changes } = sending.await?;
+    let body = serde_json::json!({ "verb": verb, "servers": names }).to_string();
+    let Outcomes { changes } = match (verb, names) {
+        (ServerVerb::Restart, [name]) => {
+            // The answer comes when the server is up, and a first start may download.
+            let deadline = AnswerDeadline::Upstream;
+            let sending = daemon.request(Method::POST, path, body, deadline);
+            with_wait_note(name, out, sending).await?
+        }
+        _ => {
+            daemon
+                .request(Method::POST, path, body, AnswerDeadline::Daemon)
+                .await?
+        }
+    };
     let request = format!("POST {path}");
     if changes.len() != names.len() {
         let reason = format!("{} outcomes for {} servers", changes.len(), names.len());
@@ -218,25 +172,22 @@ async fn request_several(
 /// Waits for what the change brings about, and says it.
 async fn end(
     daemon: &mut DaemonClient,
-    verb: Verb,
+    verb: ServerVerb,
     name: &str,
     mut change: ServerChange,
     out: Output,
 ) -> Done<ServerChange> {
     let past = verb.past();
     match verb {
-        Verb::Remove => {
-            let file = daemon.in_file().replacen(" in ", " from ", 1);
-            out.done(&format!("{past} {name}{file}"));
+        ServerVerb::Remove => out.done(&format!("{past} {name}{}", daemon.in_file("from"))),
+        ServerVerb::Disable | ServerVerb::Quarantine => {
+            out.done(&format!("{past} {name}{}", daemon.in_file("in")));
         }
-        Verb::Disable | Verb::Quarantine => {
-            out.done(&format!("{past} {name}{}", daemon.in_file()));
-        }
-        Verb::Enable => {
+        ServerVerb::Enable => {
             change.server = outcome::wait_for(daemon, name, None).await?;
             outcome::say(out, daemon, past, &change.server);
         }
-        Verb::Restart => {
+        ServerVerb::Restart => {
             if let Some(error) = &change.server.last_error {
                 let failure = CommandFailure::failed(error.clone());
                 let failure = failure.undone(&format!("{name} did not start"));
@@ -252,21 +203,31 @@ async fn end(
     Ok(change)
 }
 
+/// The secrets that a file refers to, with their users, or why they are not known.
+type SecretUses = Result<BTreeMap<String, Vec<String>>, String>;
+
 /// Says which stored secrets nothing uses any more.
-fn note_unused_secrets(used_before: &BTreeMap<String, Vec<String>>, files: &Files, out: Output) {
-    let used = files.secret_uses().unwrap_or_default();
-    let left = used_before.keys().filter(|name| !used.contains_key(*name));
-    let left: Vec<&String> = left.collect();
+fn note_unused_secrets(before: SecretUses, files: &Files, out: Output) {
+    let left = left_over(before, &files.secret_uses());
     if left.is_empty() {
         return;
     }
     let stored = secret::stored(files);
-    for name in left.into_iter().filter(|name| stored.contains(*name)) {
-        let name = as_argument(name);
+    for name in left.into_iter().filter(|name| stored.contains(name)) {
+        let name = as_argument(&name);
         out.note(&format!(
             "no server uses the secret {name} now: `mcpproxy secret remove {name}`"
         ));
     }
+}
+
+/// The names that were referred to and are no more; none where either is not known.
+fn left_over(before: SecretUses, after: &SecretUses) -> Vec<String> {
+    let (Ok(before), Ok(after)) = (before, after) else {
+        return Vec::new();
+    };
+    let left = before.into_keys().filter(|name| !after.contains_key(name));
+    left.collect()
 }
 
 /// How long a command may wait for a server before it says so.
@@ -281,4 +242,21 @@ async fn with_wait_note<T>(name: &str, out: Output, waiting: impl Future<Output 
         "waiting for {name}; Ctrl-C stops waiting, not the server"
     ));
     waiting.await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_left_over_where_it_is_known_that_nothing_uses_it() {
+        let uses = |names: &[&str]| -> SecretUses {
+            let named = names.iter().map(|&name| (name.to_owned(), Vec::new()));
+            Ok(named.collect())
+        };
+        let unknown = || Err("it cannot be read".to_owned());
+        assert_eq!(left_over(uses(&["a", "b"]), &uses(&["b"])), ["a"]);
+        assert!(left_over(uses(&["a"]), &unknown()).is_empty());
+        assert!(left_over(unknown(), &uses(&[])).is_empty());
+    }
 }

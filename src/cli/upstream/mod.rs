@@ -19,6 +19,7 @@ use clap::Subcommand;
 pub(super) use list::print_rows;
 
 use super::{Done, Location, Output};
+use crate::api::ServerVerb;
 
 /// Add, edit, restart, review and remove servers
 #[derive(Debug, Subcommand)]
@@ -54,15 +55,15 @@ impl UpstreamCommand {
             Self::List(list) => list.run(location, out).await,
             Self::Show(show) => show.run(location, out).await,
             Self::Add(add) => add.run(location, out).await,
-            Self::Remove(named) => named.run(change::Verb::Remove, location, out).await,
-            Self::Enable(named) => named.run(change::Verb::Enable, location, out).await,
-            Self::Disable(named) => named.run(change::Verb::Disable, location, out).await,
-            Self::Restart(named) => named.run(change::Verb::Restart, location, out).await,
+            Self::Remove(named) => named.run(ServerVerb::Remove, location, out).await,
+            Self::Enable(named) => named.run(ServerVerb::Enable, location, out).await,
+            Self::Disable(named) => named.run(ServerVerb::Disable, location, out).await,
+            Self::Restart(named) => named.run(ServerVerb::Restart, location, out).await,
             Self::Patch(patch) => patch.run(location, out).await,
             Self::Logs(logs) => logs.run(location, out).await,
             Self::Inspect(inspect) => inspect.run(location, out).await,
             Self::Approve(approve) => approve.run(location, out).await,
-            Self::Quarantine(named) => named.run(change::Verb::Quarantine, location, out).await,
+            Self::Quarantine(named) => named.run(ServerVerb::Quarantine, location, out).await,
             Self::Lock(lock) => lock.run(location, out).await,
             Self::Login(login) => login.run(location, out).await,
             Self::Logout(logout) => logout.run(location, out).await,
