@@ -1,11 +1,17 @@
 //! Puts stored values back where an edit contains what a listing masked as `***`. Pure.
-
-use std::slice;
+//!
+//! The rule: a mask stands for the stored value at the same place, if that is listed like it. In a list it stands for the only stored element
+//! that is listed like it, or of several for the one at the same place, if the list is as long as the stored one. Otherwise it is an error.
+//! As everything hidden is listed as `***` alone, an element with such a mask has to be the stored one in all else: a flag before it, or the
+//! members beside it. Nobody moves a secret to where it would be shown.
 
 use serde_json::Value;
 
 use super::{document::plain_text, references};
-use crate::text::{redact::redacted_arguments, secret::MASK};
+use crate::text::{
+    redact::{TextKind, redacted, redacted_arguments},
+    secret::MASK,
+};
 
 /// A text with a mask in it of which nobody can say what it stands for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,29 +53,18 @@ pub(super) fn restore(
             members.collect::<Result<_, _>>().map(Value::Object)
         }
         Value::Array(elements) => {
-            let values = stored.and_then(Value::as_array);
-            let known = StoredList::of(values.map_or(&[], Vec::as_slice));
+            let stored = stored.and_then(Value::as_array);
+            let stored = StoredList::of(stored.map_or(&[], Vec::as_slice), elements.len());
             let mut restored: Vec<Value> = Vec::with_capacity(elements.len());
             for (i, element) in elements.iter().enumerate() {
                 let place = format!("{place}[{i}]");
-                let value = match known.meant(i, elements, restored.last()) {
-                    Ok(Some(value)) => value,
-                    Ok(None) => {
-                        let there = known.values.get(i).filter(|_| !hides_whole(element));
-                        restore(&place, element, there, on_unknown)?
-                    }
-                    Err(Ambiguous) => return Err(UnknownMask::Ambiguous(place)),
-                };
+                let value = stored.meant(&place, i, element, restored.last(), on_unknown)?;
                 restored.push(value);
             }
             Ok(Value::Array(restored))
         }
         Value::String(text) if text.contains(MASK) => {
-            // One that is hidden as a whole is known by its place.
-            let is_meant = |stored: &&Value| {
-                text == MASK || StoredList::of(slice::from_ref(stored)).is_listed_as(0, text)
-            };
-            match stored.filter(is_meant) {
+            match stored.filter(|stored| text == MASK || is_listed_as(stored, text)) {
                 Some(stored) => Ok(stored.clone()),
                 None if on_unknown == OnUnknown::KeepUnlessWhole && text != MASK => Ok(new.clone()),
                 None => Err(UnknownMask::Unmatched(place.to_owned())),
@@ -79,93 +74,80 @@ pub(super) fn restore(
     }
 }
 
-/// Several stored elements may be meant.
-struct Ambiguous;
+/// Whether a value is listed like that: as it is written or with its references hidden, and both also without what looks like a secret.
+fn is_listed_as(stored: &Value, text: &str) -> bool {
+    let written = plain_text(stored);
+    let unresolved = references::redacted(&written);
+    let mut listings = [written, unresolved].into_iter();
+    listings.any(|listed| listed == text || redacted(&listed, TextKind::Word) == text)
+}
 
-/// A stored list, whose elements a new one may have at other places.
+/// A stored list beside a new one.
 struct StoredList<'a> {
     values: &'a [Value],
-    /// How the elements are listed: as they are written, with their references hidden, and both without what looks like a secret.
-    listings: [Vec<String>; 4],
+    /// Whether each is listed as a mask alone: behind a flag of a secret, or because it looks like one.
+    hidden: Vec<bool>,
+    /// Whether the new list is as long, so that its elements are at the places of these.
+    keeps_places: bool,
 }
 
 impl<'a> StoredList<'a> {
-    fn of(values: &'a [Value]) -> Self {
+    fn of(values: &'a [Value], new_length: usize) -> Self {
         let written: Vec<String> = values.iter().map(plain_text).collect();
-        let unresolved: Vec<String> = written
-            .iter()
-            .map(|text| references::redacted(text))
-            .collect();
-        let [written_shown, unresolved_shown] =
-            [&written, &unresolved].map(|texts| redacted_arguments(texts));
+        let unresolved = written.iter().map(|text| references::redacted(text));
+        let unresolved: Vec<String> = unresolved.collect();
+        let shown = [&written, &unresolved].map(|texts| redacted_arguments(texts));
+        let is_hidden =
+            |i: usize| unresolved[i] == MASK || shown.iter().any(|texts| texts[i] == MASK);
         Self {
             values,
-            listings: [written, unresolved, written_shown, unresolved_shown],
+            hidden: (0..values.len()).map(is_hidden).collect(),
+            keeps_places: values.len() == new_length,
         }
     }
 
-    fn is_listed_as(&self, i: usize, text: &str) -> bool {
-        let mut listings = self.listings.iter();
-        listings.any(|listing| listing.get(i).is_some_and(|listed| listed == text))
-    }
-
-    /// What the element at this place of a new list stands for, where `before` stands before it; nothing if no stored element is meant.
-    /// Of several that may be meant, the elements of the new list that look the same stand for them in their order, if they are as many,
-    /// and each stands for the one at its place, if the lists are equally long. Otherwise nobody can say which ones were taken out.
+    /// What an element of the new list stands for, where `before` stands before it.
     fn meant(
         &self,
-        place: usize,
-        elements: &[Value],
+        place: &str,
+        i: usize,
+        new: &Value,
         before: Option<&Value>,
-    ) -> Result<Option<Value>, Ambiguous> {
-        let new = &elements[place];
-        let fitting = match new {
-            Value::String(text) if text.contains(MASK) => self.listed_as(text, before),
-            Value::Object(_) | Value::Array(_) => self.restored_in(new),
-            _ => Vec::new(),
-        };
-        let Some((_, first)) = fitting.first() else {
-            return Ok(None);
-        };
-        if fitting.iter().all(|(_, value)| value == first) {
-            return Ok(Some(first.clone()));
+        on_unknown: OnUnknown,
+    ) -> Result<Value, UnknownMask> {
+        if !has_text(new, |text| text.contains(MASK)) {
+            return Ok(new.clone());
         }
-        let is_hidden = new == MASK;
-        let looks_same = |other: &usize| {
-            let previous = |place: usize| elements.get(place.checked_sub(1)?);
-            elements[*other] == *new && (!is_hidden || previous(*other) == previous(place))
+        let hides_whole = has_text(new, |text| text == MASK);
+        let tried = self.values.iter();
+        let tried = tried.map(|stored| restore(place, new, Some(stored), OnUnknown::Refuse));
+        let tried: Vec<_> = tried.collect();
+        let is_unedited = |stored: &usize| {
+            let value = &self.values[*stored];
+            tried[*stored].as_ref() == Ok(value)
+                && (new != MASK || (self.hidden[*stored] && self.follows(*stored, before)))
         };
-        let same: Vec<usize> = (0..elements.len()).filter(looks_same).collect();
-        let in_order = same.iter().position(|other| *other == place);
-        let in_order = in_order.filter(|_| same.len() == fitting.len());
-        let in_place = fitting.iter().position(|(stored, _)| *stored == place);
-        let in_place = in_place.filter(|_| elements.len() == self.values.len());
-        let meant = in_order.or(in_place).ok_or(Ambiguous)?;
-        Ok(Some(fitting[meant].1.clone()))
-    }
-
-    /// The stored elements that are listed as this text, with their places. One that is hidden as a whole is known by what stands
-    /// before it.
-    fn listed_as(&self, text: &str, before: Option<&Value>) -> Vec<(usize, Value)> {
-        let stored = self.values.iter().enumerate();
-        let is_meant =
-            |i: usize| self.is_listed_as(i, text) && (text != MASK || self.follows(i, before));
-        let meant = stored.filter(|(i, _)| is_meant(*i));
-        meant.map(|(i, stored)| (i, stored.clone())).collect()
-    }
-
-    /// What this may be with the values of a stored element in place of its masks: one that changes nothing else of it, if there is one.
-    fn restored_in(&self, new: &Value) -> Vec<(usize, Value)> {
-        let restored = self.values.iter().enumerate().filter_map(|(i, stored)| {
-            let restored = restore("", new, Some(stored), OnUnknown::Refuse).ok()?;
-            Some((i, restored))
-        });
-        let is_unedited = |(i, restored): &(usize, Value)| self.values[*i] == *restored;
-        let (unedited, edited): (Vec<_>, Vec<_>) = restored.partition(is_unedited);
-        if unedited.is_empty() && !hides_whole(new) {
-            return edited;
+        let all = 0..self.values.len();
+        let mut fitting: Vec<usize> = all.clone().filter(is_unedited).collect();
+        if fitting.is_empty() && !hides_whole {
+            fitting = all.filter(|stored| tried[*stored].is_ok()).collect();
         }
-        unedited
+        match (fitting.first(), on_unknown) {
+            (Some(first), _) if fitting.iter().all(|other| tried[*other] == tried[*first]) => {
+                tried[*first].clone()
+            }
+            (Some(_), _) if self.keeps_places && fitting.contains(&i) => tried[i].clone(),
+            (Some(_), _) => Err(UnknownMask::Ambiguous(place.to_owned())),
+            (None, OnUnknown::KeepUnlessWhole) => {
+                let there = self.values.get(i).filter(|_| !hides_whole);
+                restore(place, new, there, on_unknown)
+            }
+            (None, OnUnknown::Refuse) => match tried.get(i) {
+                // It says which mask of the element.
+                Some(Err(unknown)) => Err(unknown.clone()),
+                _ => restore(place, new, None, on_unknown),
+            },
+        }
     }
 
     /// Whether `before` is what stands before an element. It is listed as a text even where it is a number.
@@ -175,12 +157,14 @@ impl<'a> StoredList<'a> {
     }
 }
 
-/// Whether a value in it is hidden as a whole: nothing says which one that is but what stands around it.
-fn hides_whole(value: &Value) -> bool {
+/// Whether this is so of a text in a value, or of a name.
+fn has_text(value: &Value, is_so: fn(&str) -> bool) -> bool {
     match value {
-        Value::String(text) => text == MASK,
-        Value::Array(elements) => elements.iter().any(hides_whole),
-        Value::Object(members) => members.values().any(hides_whole),
+        Value::String(text) => is_so(text),
+        Value::Array(elements) => elements.iter().any(|element| has_text(element, is_so)),
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, member)| is_so(name) || has_text(member, is_so)),
         _ => false,
     }
 }
@@ -299,11 +283,6 @@ mod tests {
         let (one, two, shown) = ("https://u:1@h/", "https://u:2@h/", "https://***@h/");
         let stored = json!([one, two]);
         check(&stored, &json!([shown, shown]), &stored);
-        check(
-            &stored,
-            &json!(["x", shown, shown]),
-            &json!(["x", one, two]),
-        );
         check(&stored, &json!([shown, "x"]), &json!([one, "x"]));
         check(&json!([one, one]), &json!([shown]), &json!([one]));
         let named = |uri: &str| json!({ "uri": uri, "name": "a" });
@@ -313,6 +292,7 @@ mod tests {
         check(&flags, &json!(["--token", "***", "--token", "***"]), &flags);
         for (stored, listed, place) in [
             (&stored, json!([shown]), "p[0]"),
+            (&stored, json!(["x", shown, shown]), "p[1]"),
             (&stored, json!(["x", shown, "y"]), "p[1]"),
             (&objects, json!([named(shown)]), "p[0]"),
             (&objects, json!([{ "uri": shown, "name": "b" }]), "p[0]"),
@@ -322,6 +302,15 @@ mod tests {
             let expected = UnknownMask::Ambiguous(place.to_owned());
             assert_eq!(unknown, Err(expected), "{listed}");
         }
+    }
+
+    #[test]
+    fn lists_within_lists_are_looked_at_once() {
+        let nested = |text: &str| (0..100).fold(json!(text), |inner, _| json!([inner]));
+        let stored = nested("https://u:p@h");
+        check(&stored, &nested("https://***@h"), &stored);
+        let place = format!("p{}", "[0]".repeat(100));
+        check_unknown(Some(&stored), &nested("https://***@evil"), &place);
     }
 
     #[test]
