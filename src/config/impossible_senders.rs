@@ -1,5 +1,7 @@
-//! Hosts and origins that can never be what a client sends, because one has a scheme or a path and the other has none; and the one that
-//! anybody can send. Pure.
+//! Hosts and origins that can never be what a client sends, because one has a scheme or a path and the other has none, or because clients
+//! write them in another way; and the one that anybody can send. Pure.
+
+use std::{borrow::Cow, net::Ipv6Addr};
 
 use super::{Settings, Warning};
 
@@ -19,7 +21,8 @@ fn impossible_host(host: &str) -> Option<String> {
         return Some(pattern(host));
     }
     let (_, name) = parts(host);
-    (name != host).then(|| not_a("a host", host, name, name))
+    let meant = in_brackets(name);
+    (name.is_empty() || meant != host).then(|| not_a("a host", host, &meant))
 }
 
 fn impossible_origin(written: &str) -> Option<String> {
@@ -31,8 +34,19 @@ fn impossible_origin(written: &str) -> Option<String> {
         return Some(pattern(written));
     }
     let (scheme, host) = parts(written);
-    let meant = format!("{}://{host}", scheme.unwrap_or("https"));
-    (origin != meant).then(|| not_a("an origin", written, host, &meant))
+    let scheme = scheme.unwrap_or("https");
+    let host = in_brackets(host);
+    // Browsers leave it out.
+    let default_port = match &*scheme.to_ascii_lowercase() {
+        "http" => ":80",
+        "https" => ":443",
+        _ => "",
+    };
+    let meant = match host.strip_suffix(default_port).unwrap_or(&host) {
+        "" => String::new(),
+        host => format!("{scheme}://{host}"),
+    };
+    (meant.is_empty() || origin != meant).then(|| not_a("an origin", written, &meant))
 }
 
 /// The scheme and the host of a URL, or of what stands in the place of one.
@@ -44,12 +58,21 @@ fn parts(written: &str) -> (Option<&str>, &str) {
     (scheme, behind.split('/').next().unwrap_or_default())
 }
 
+/// A host, in brackets where it is an address of IPv6.
+fn in_brackets(host: &str) -> Cow<'_, str> {
+    match host.parse::<Ipv6Addr>() {
+        Ok(_) => format!("[{host}]").into(),
+        Err(_) => host.into(),
+    }
+}
+
 fn pattern(value: &str) -> String {
     format!("names {value:?}, but patterns are not supported here: write each name in full")
 }
 
-fn not_a(kind: &str, value: &str, host: &str, meant: &str) -> String {
-    if host.is_empty() {
+/// `meant` is empty where nothing can be.
+fn not_a(kind: &str, value: &str, meant: &str) -> String {
+    if meant.is_empty() {
         return format!("names {value:?}, which is not {kind}: leave it out");
     }
     format!("names {value:?}, which is not {kind}; write {meant:?}")
@@ -66,20 +89,21 @@ mod tests {
         };
         let not_a =
             |kind, value, meant| format!("names {value:?}, which is not {kind}; write {meant:?}");
-        for possible in ["h", "h:8080", "[::1]"] {
+        for possible in ["h", "h:8080", "[::1]", "[::1]:80"] {
             assert_eq!(impossible_host(possible), None);
         }
-        for possible in ["https://o", "http://o:1/"] {
+        for possible in ["https://o", "http://o:1/", "http://o:443", "http://[::80]"] {
             assert_eq!(impossible_origin(possible), None);
         }
         let host = |host, expected| assert_eq!(impossible_host(host), Some(expected));
         let url = "http://h.example/mcp";
         host(url, not_a("a host", url, "h.example"));
+        host("fd00::1", not_a("a host", "fd00::1", "[fd00::1]"));
         host("*.h", pattern("*.h"));
-        host(
-            "https://",
-            "names \"https://\", which is not a host: leave it out".to_owned(),
-        );
+        for empty in ["", "https://"] {
+            let expected = format!("names {empty:?}, which is not a host: leave it out");
+            host(empty, expected);
+        }
         let origin = |origin, expected| assert_eq!(impossible_origin(origin), Some(expected));
         origin(
             "o.example",
@@ -89,12 +113,19 @@ mod tests {
             "https://o/p",
             not_a("an origin", "https://o/p", "https://o"),
         );
+        for (written, meant) in [
+            ("https://o:443", "https://o"),
+            ("http://o:80/", "http://o"),
+            ("http://fd00::80", "http://[fd00::80]"),
+        ] {
+            origin(written, not_a("an origin", written, meant));
+        }
         origin("*", pattern("*"));
         origin("https://*.o", pattern("https://*.o"));
-        origin(
-            "https://",
-            "names \"https://\", which is not an origin: leave it out".to_owned(),
-        );
+        for empty in ["", "https://"] {
+            let expected = format!("names {empty:?}, which is not an origin: leave it out");
+            origin(empty, expected);
+        }
         origin(
             "null",
             "has \"null\", which any web page can send: leave it out".to_owned(),
