@@ -48,6 +48,7 @@ mod tools_switch;
 mod typed;
 mod ui;
 mod uninstall;
+mod unusable_file;
 mod upstream;
 mod version;
 

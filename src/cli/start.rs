@@ -5,8 +5,8 @@ use http::Method;
 use serde_json::json;
 
 use super::{
-    CommandFailure, Done, Location, Output, background::Starter, config::refuse_unusable, connect,
-    connection, output, service, stop,
+    CommandFailure, Done, Location, Output, background::Starter, connect, connection, output,
+    service, stop, unusable_file::refuse_unusable,
 };
 use crate::{
     daemon::{self, ServeError},

@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{
-    CommandFailure, Done, Location, Output, config::correct_the_file, connection, output, upstream,
+    CommandFailure, Done, Location, Output, connection, output, unusable_file::correct_the_file,
+    upstream,
 };
 use crate::{
     activity::ActivityStatus,

@@ -22,12 +22,11 @@ use self::{
     report::SetupReport,
 };
 use super::{
-    CommandFailure, Done, Location, Output,
-    config::refuse_unusable,
-    connection, example_call,
+    CommandFailure, Done, Location, Output, connection, example_call,
     import::{self, values::SecretsPlace},
     mistake::whole_number,
     output,
+    unusable_file::refuse_unusable,
 };
 use crate::{
     clients::{client_of_word, home_places, our_address},

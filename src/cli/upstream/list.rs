@@ -3,10 +3,9 @@
 use clap::Args;
 
 use super::super::{
-    Done, Location, Output,
-    config::correct_the_file,
-    connection, output,
+    Done, Location, Output, connection, output,
     table::{name, text},
+    unusable_file::correct_the_file,
 };
 use crate::management::{LeftOut, ServerList, ServerRow};
 

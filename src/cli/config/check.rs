@@ -1,0 +1,170 @@
+//! `mcpproxy config check`: whether the configuration file is sound, also by what the daemon that runs on it knows.
+
+use clap::Args;
+
+use super::super::{
+    CommandFailure, Done, Output, connection, output,
+    table::{name, text},
+};
+use crate::{
+    clients::real_path,
+    config::Warning,
+    daemon_client::DaemonClient,
+    failure::NextStep,
+    management::{
+        COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Files, ServerList,
+        StatusReport, restart_warning,
+    },
+};
+
+/// Check the configuration file
+///
+/// Exits with code 0 if `serve` would start and every entry is usable, else with 1; warnings do not count. Variables are looked up in this
+/// command's environment; a variable that only the running daemon has causes a warning.
+#[derive(Debug, Default, Args)]
+pub(in crate::cli) struct ConfigCheck {
+    /// Check as for `serve --insecure`
+    #[arg(long)]
+    insecure: bool,
+}
+
+impl ConfigCheck {
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
+        let exposure = if self.insecure {
+            Exposure::Anywhere
+        } else {
+            Exposure::ThisMachine
+        };
+        let mut report = files.check(exposure);
+        if (report.error.is_none() || !report.missing_variables.is_empty())
+            && let Some((status, mut daemon)) = running(files, out).await
+        {
+            trust_daemon(&mut report, &status, &mut daemon).await;
+            report.warnings.extend(restart_warnings(files, &status));
+            if let Some(error) = status.config_error {
+                report.ok = false;
+                report
+                    .faults
+                    .push(format!("the running daemon rejects the file: {error}"));
+            }
+        }
+        if out.is_json() {
+            output::json(&output::as_json(&report)?)?;
+        } else {
+            show(&report, out)?;
+        }
+        verdict(report).map_err(CommandFailure::shown)
+    }
+}
+
+/// What of the file counts only after a restart of the daemon. It may not have read the file again yet, and does not say which data
+/// folders are meant.
+fn restart_warnings(files: &Files, status: &StatusReport) -> Vec<Warning> {
+    let data_dir = data_dir_warning(files, &status.location);
+    let keys = status.needs_restart.iter();
+    let others = keys.filter(|key| data_dir.is_none() || *key != "data_dir");
+    others
+        .map(|key| restart_warning(key))
+        .chain(data_dir.clone())
+        .collect()
+}
+
+/// That the file names another data folder than the daemon uses, if it does.
+fn data_dir_warning(files: &Files, daemon: &DaemonLocation) -> Option<Warning> {
+    let (named, used) = (files.data_dir(), &daemon.data_dir);
+    (real_path(named) != real_path(used)).then(|| {
+        let what = format!(
+            "is now {}, but the running daemon uses {}; the new value {COUNTS_AFTER_RESTART}",
+            named.display(),
+            used.display()
+        );
+        Warning::of_key("data_dir", what)
+    })
+}
+
+/// The daemon that runs on the file, and how it is.
+async fn running(files: &Files, out: Output) -> Option<(StatusReport, DaemonClient)> {
+    // A daemon that does not answer has no objections.
+    let daemon = connection::open(files, out).await.ok()?;
+    let status = daemon.status_report()?;
+    (status.config_file == files.config_file()).then_some((status, daemon))
+}
+
+/// Takes back what the daemon that runs on this file knows better: it may have variables that this command lacks.
+pub(in crate::cli) async fn trust_daemon(
+    report: &mut ConfigReport,
+    status: &StatusReport,
+    daemon: &mut DaemonClient,
+) {
+    let lacks_nothing = report.broken.is_empty() && report.missing_variables.is_empty();
+    if lacks_nothing || status.config_error.is_some() {
+        return;
+    }
+    if let Ok(list) = daemon.fetch::<ServerList>("/api/v1/servers").await {
+        report.beside_daemon(&list.servers);
+    }
+}
+
+/// Limit: steps that are named at once. The table has every finding.
+const STEPS: usize = 3;
+
+fn verdict(report: ConfigReport) -> Done {
+    if let Some(error) = report.error.clone() {
+        return Err(CommandFailure::failed(error).next(report.error_step()));
+    }
+    let fix = report.fix();
+    if let Some(fault) = report.faults.into_iter().next() {
+        return Err(CommandFailure::failed(fault).next(fix));
+    }
+    let mut steps: Vec<String> = Vec::new();
+    for entry in &report.broken {
+        let step = match entry.step() {
+            NextStep::FixEntry { how: None, .. } => "`mcpproxy config edit`".to_owned(),
+            _ => entry.step_at_terminal(),
+        };
+        if steps.len() < STEPS && !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    match report.broken.len() {
+        0 => Ok(()),
+        broken => Err(CommandFailure::failed(format!(
+            "{broken} of {} in {} cannot be used",
+            output::count(broken + report.servers, "server"),
+            report.config_file
+        ))
+        .next(steps.join(", then "))),
+    }
+}
+
+fn show(report: &ConfigReport, out: Output) -> Done {
+    let finding = |kind: &str, server: &str, what: &str| [kind, server, what].map(str::to_owned);
+    // The error says one alone.
+    let faults = report.faults.iter().filter(|_| report.faults.len() > 1);
+    let faults = faults.map(|fault| finding("fault", "-", fault));
+    let broken = report
+        .broken
+        .iter()
+        .map(|entry| finding("broken server", &entry.name, &entry.reason));
+    let warnings = report.warnings.iter().map(|warning| {
+        finding(
+            "warning",
+            warning.server.as_deref().unwrap_or("-"),
+            &warning.text,
+        )
+    });
+    let findings: Vec<[String; 3]> = faults.chain(broken).chain(warnings).collect();
+    if !findings.is_empty() {
+        let columns = [name("FINDING"), name("SERVER"), text("WHAT", usize::MAX)];
+        output::table(columns, findings)?;
+    }
+    if report.ok {
+        let usable = output::count(report.servers, "server");
+        let verdict = match report.warnings.len() {
+            0 => "no mistakes".to_owned(),
+            n => output::count(n, "warning"),
+        };
+        out.done(&format!("{}: {verdict}, {usable}", report.config_file));
+    }
+    Ok(())
+}

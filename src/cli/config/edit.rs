@@ -1,0 +1,40 @@
+//! `mcpproxy config edit`: the configuration file in an editor.
+
+use super::{
+    super::{CommandFailure, Done, Output},
+    check::ConfigCheck,
+};
+use crate::{config, management::Files};
+
+/// Opens the file in the user's editor, and checks what came of it.
+pub(super) async fn edit(files: &Files, out: Output) -> Done {
+    /// The code of a shell that does not find a command.
+    const NOT_FOUND: i32 = 127;
+    let file = files.config_file();
+    if file.exists() && config::read_text(file).is_err() {
+        return ConfigCheck::default().run(files, out).await;
+    }
+    let named = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let editor = named("VISUAL").or_else(|| named("EDITOR"));
+    let editor = editor.unwrap_or_else(|| "vi".to_owned());
+    // As git does it: an editor may have arguments, `code --wait`.
+    let mut command = tokio::process::Command::new("sh");
+    command.args(["-c", &format!("{editor} \"$1\""), "sh"]);
+    let ended = command.arg(file).status().await;
+    match ended {
+        Ok(status) if status.success() => (),
+        Ok(status) if status.code() != Some(NOT_FOUND) => {
+            let failure = CommandFailure::failed(format!("the editor {editor:?} failed"));
+            let failure = failure.undone("the file was not checked");
+            return Err(failure.next("`mcpproxy config check`"));
+        }
+        _ => {
+            let failure = CommandFailure::failed(format!("there is no editor {editor:?}"));
+            let failure = failure.undone("nothing was changed");
+            return Err(
+                failure.next("name an installed editor: `VISUAL=nano mcpproxy config edit`")
+            );
+        }
+    }
+    ConfigCheck::default().run(files, out).await
+}
