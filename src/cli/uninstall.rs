@@ -10,8 +10,8 @@ use super::{CommandFailure, Done, Location, Output, connection, output, secret, 
 use crate::{
     clients::{
         Client, ClientFile, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers,
-        MovesBack, Reaching, WRITTEN_FILES, all_connected, disconnect, home_places, kept_copies,
-        move_back, moved_from, our_address,
+        MovesBack, Reaching, WRITTEN_FILES, all_connected, disconnect_wholly, home_places,
+        kept_copies, move_back, moved_from, our_address,
     },
     config::ChosenBy,
     daemon_client::DaemonClient,
@@ -173,14 +173,24 @@ impl Uninstalled {
                 spares_found: true,
                 ..ConnectRequest::usual(*client)
             };
-            match disconnect(places, reaching, &request) {
-                Ok(one) if one.outcome == ConnectOutcome::LeftAsFound => {
-                    self.next_steps.push(format!(
-                        "{:?} in {} may be yours; {} removes it",
-                        one.name, one.file, one.undo
-                    ));
+            let put_back = &mut self.put_back;
+            let between = || {
+                let since = MovesBack::SinceConnected;
+                put_back.extend(move_back(places, &reaching.us, since, |one| one == *client));
+            };
+            match disconnect_wholly(places, reaching, &request, between) {
+                Ok(one) => {
+                    let stays = [ConnectOutcome::LeftAsFound, ConnectOutcome::PutBack];
+                    if stays.contains(&one.outcome) {
+                        self.next_steps.push(format!(
+                            "{:?} in {} may be yours; {} removes it",
+                            one.name, one.file, one.undo
+                        ));
+                    }
+                    if one.outcome != ConnectOutcome::LeftAsFound {
+                        self.clients.push(one);
+                    }
                 }
-                Ok(one) => self.clients.push(one),
                 Err(failure) => self.failures.push(failure.into()),
             }
         }
@@ -269,7 +279,12 @@ impl Uninstalled {
     /// All that is to be done, or was done, in these words.
     fn steps(&self, [remove, stop, delete]: [&str; 3], put_back: Vec<String>) -> Vec<String> {
         let clients = self.clients.iter();
-        let clients = clients.map(|one| format!("{remove} {:?} from {}", one.name, one.file));
+        let clients = clients.map(|one| match one.outcome {
+            ConnectOutcome::PutBack => {
+                format!("restored {}, with an older {:?}", one.file, one.name)
+            }
+            _ => format!("{remove} {:?} from {}", one.name, one.file),
+        });
         let mut steps: Vec<String> = clients.chain(put_back).collect();
         let service = self.service.iter();
         steps.extend(service.map(|file| format!("{remove} the service {}", file.display())));

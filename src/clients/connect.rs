@@ -255,10 +255,38 @@ pub fn disconnect(
     reaching: &Reaching,
     asked: &ConnectRequest<'_>,
 ) -> Result<Connected> {
+    disconnect_wholly(places, reaching, asked, || ())
+}
+
+/// The same, with something done between two steps: what a step puts back may lead to us at an earlier address, and goes, too, unless
+/// somebody may have written it before us.
+pub fn disconnect_wholly(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    asked: &ConnectRequest<'_>,
+    mut between: impl FnMut(),
+) -> Result<Connected> {
+    let mut done = disconnect_once(places, reaching, asked, asked.spares_found)?;
+    while done.outcome == ConnectOutcome::PutBack {
+        between();
+        match disconnect_once(places, reaching, asked, true) {
+            Ok(next) if next.outcome != ConnectOutcome::LeftAsFound => done = next,
+            _ => break,
+        }
+    }
+    Ok(done)
+}
+
+fn disconnect_once(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    asked: &ConnectRequest<'_>,
+    spares_found: bool,
+) -> Result<Connected> {
     let file = file_of(places, asked)?;
     let change = disconnected(asked.client, &file, &reaching.us)
         .map_err(|error| refused(asked.client, &file, &error))?;
-    if asked.spares_found && change.is_found {
+    if spares_found && change.is_found {
         return Ok(done(places, asked, change, ConnectOutcome::LeftAsFound));
     }
     let outcomes = [

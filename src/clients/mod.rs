@@ -50,7 +50,8 @@ pub use self::{
     client_list::{ClientList, ClientRow, client_rows, is_free},
     connect::{
         ConnectOutcome, ConnectRequest, Connected, UnknownClient, all_connected, check_endpoint,
-        client_of_word, connect, disconnect, endpoint_path, entry_name, has_file, may_be_connected,
+        client_of_word, connect, disconnect, disconnect_wholly, endpoint_path, entry_name,
+        has_file, may_be_connected,
     },
     file::{ClientFile, FoundFile},
     gather::{gather, gather_pasted, home_places, our_address, real_path},

@@ -314,7 +314,7 @@ fn put(
     let copied = file.servers_in(&before).map_err(fault)?.servers;
     let gone = copied.iter().filter(is_gone);
     let (ours, gone): (Vec<&ClientServer>, Vec<&ClientServer>) =
-        gone.partition(|server| us.is_us(server));
+        gone.partition(|server| us.is_us(server) || us.is_us_elsewhere(server));
     let (gone, others): (Vec<&ClientServer>, Vec<&ClientServer>) =
         gone.into_iter().partition(|server| is_meant(server));
     if gone.is_empty() && !others.is_empty() {
