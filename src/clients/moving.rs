@@ -1,6 +1,9 @@
 //! Servers that are here are removed from the files of their clients, which would start them a second time, and put back. Blocks.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use super::{
     Client, ClientFile, ClientPlaces, ClientRow, ClientServer, FoundOutcome, FoundServer,
@@ -10,7 +13,7 @@ use super::{
     fault::FileFault,
     formats::FileFormat,
     gather::planned,
-    replace::{self, CopyKind},
+    replace::{self, CopyKind, made},
 };
 use crate::{
     config::OurAddress,
@@ -45,6 +48,7 @@ pub fn move_out(
         server.stays.is_none().then_some(&*server)
     });
     let here: Vec<&FoundServer> = here.collect();
+    let kind = (CopyKind::Move, SystemTime::now());
     for server in &here {
         if moved.iter().any(|done| done.file == server.file) {
             continue;
@@ -59,7 +63,7 @@ pub fn move_out(
             let why = format!("{name} is not connected, so it would have no servers");
             Err((why, NextStep::ConnectClient { client: id.into() }))
         } else {
-            remove(places, client, &of_file, dry_run)
+            remove(places, client, &of_file, (!dry_run).then_some(kind))
         };
         moved.push(MovedServers {
             client,
@@ -73,12 +77,13 @@ pub fn move_out(
     report.moved = moved;
 }
 
-/// Gives the copy of the file; else why nothing was removed, and what to do about it.
+/// Gives the copy of the file, unless there is to be none because nothing is to be written; else why nothing was removed, and what to do
+/// about it.
 fn remove(
     places: &ClientPlaces,
     client: Client,
     servers: &[&FoundServer],
-    dry_run: bool,
+    kind: Option<(CopyKind, SystemTime)>,
 ) -> Result<Option<String>, (String, NextStep)> {
     let path = Path::new(servers.first().map_or("", |server| &server.file));
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -106,11 +111,11 @@ fn remove(
             NextStep::act(format!("remove them from {file} with an editor")),
         )
     })?;
-    if dry_run {
+    let Some(kind) = kind else {
         return Ok(None);
-    }
+    };
     let noted = places.note(client, path);
-    let copy = noted.and_then(|()| replace::replace(path, Some(&text), &after, CopyKind::Move));
+    let copy = noted.and_then(|()| replace::replace_at(path, Some(&text), &after, kind));
     let copy = copy.map_err(|error| (error.of_it(), NextStep::act(step_after(&error))))?;
     Ok(copy.map(|copy| copy.display().to_string()))
 }
@@ -136,7 +141,7 @@ fn places_of<'a>(servers: &'a [&ClientServer]) -> impl Iterator<Item = (&'a [Str
 /// Which removals from a file are undone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum MovesBack {
-    /// The latest.
+    /// The latest of all these files.
     Latest,
     /// Those since its client was connected.
     SinceConnected,
@@ -152,14 +157,20 @@ pub fn move_back(
     which: MovesBack,
     is_meant: impl Fn(Client) -> bool,
 ) -> Vec<MovedServers> {
+    let files = places.with_noted(places.files()).into_iter();
+    let files = files.filter_map(|file| {
+        let client = file.client.filter(|client| is_meant(*client))?;
+        let copies = replace::backups(&file.path, CopyKind::Move);
+        (!copies.is_empty()).then_some((client, file, copies))
+    });
+    let files: Vec<(Client, ClientFile, Vec<PathBuf>)> = files.collect();
+    // One move may be of several files.
+    let latest = |copies: &[PathBuf]| copies.first().and_then(|copy| Some(made(copy)?.to_owned()));
+    let of_all = files.iter().filter_map(|(.., copies)| latest(copies)).max();
     let mut all = Vec::new();
-    for file in places.with_noted(places.files()) {
-        let Some(client) = file.client.filter(|client| is_meant(*client)) else {
-            continue;
-        };
-        let mut copies = replace::backups(&file.path, CopyKind::Move);
+    for (client, file, mut copies) in files {
         copies.truncate(match which {
-            MovesBack::Latest => 1,
+            MovesBack::Latest => usize::from(latest(&copies) == of_all),
             MovesBack::SinceConnected => since_connected(&file, &copies),
             MovesBack::All => copies.len(),
         });
@@ -176,10 +187,6 @@ pub fn move_back(
 
 /// How many of these copies, the latest first, were made after the client was connected: what was done last is undone first.
 fn since_connected(file: &ClientFile, copies: &[PathBuf]) -> usize {
-    /// When it was made, which ends its name.
-    fn made(copy: &Path) -> Option<&str> {
-        Some(copy.to_str()?.rsplit_once("before-mcpproxy-")?.1)
-    }
     let connected = replace::backups(&file.path, CopyKind::Connect);
     let Some(connected) = connected.first() else {
         return copies.len();

@@ -5,6 +5,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use crate::{
@@ -69,13 +70,23 @@ pub(super) fn replace(
     after: &str,
     kind: CopyKind,
 ) -> Result<Option<PathBuf>, ReplaceError> {
+    replace_at(path, before, after, (kind, SystemTime::now()))
+}
+
+/// The same at this moment, which the copy has in its name: that of all copies that one command sets aside together.
+pub(super) fn replace_at(
+    path: &Path,
+    before: Option<&str>,
+    after: &str,
+    (kind, at): (CopyKind, SystemTime),
+) -> Result<Option<PathBuf>, ReplaceError> {
     let real = real(path);
     check_unchanged(&real, before)?;
     let folder = real.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder).map_err(failed("create the folder", folder))?;
     let backup = match before {
         Some(before) => {
-            let copy = free_backup(&real, kind);
+            let copy = free_backup(&real, kind, at);
             write_like(&copy, &real, before)?;
             Some(copy)
         }
@@ -116,13 +127,19 @@ pub(super) fn backups(path: &Path, kind: CopyKind) -> Vec<PathBuf> {
     copies
 }
 
+/// When a copy was made, as its name ends.
+pub(super) fn made(copy: &Path) -> Option<&str> {
+    Some(copy.to_str()?.rsplit_once("before-mcpproxy-")?.1)
+}
+
 /// Removes copies of a file that are of no more use, the newest first. The oldest is the file before us and stays, unless there is one.
 pub(super) fn clear(path: &Path, spent: &[PathBuf]) {
     let is_kept = !backups(path, CopyKind::First).is_empty();
     for (n, copy) in spent.iter().enumerate() {
         // What is left of them does no harm.
         let _ = if n + 1 == spent.len() && !is_kept {
-            fs::rename(copy, free_backup(&real(path), CopyKind::First))
+            let first = free_backup(&real(path), CopyKind::First, SystemTime::now());
+            fs::rename(copy, first)
         } else {
             fs::remove_file(copy)
         };
@@ -170,11 +187,11 @@ fn real(path: &Path) -> PathBuf {
     }
 }
 
-fn free_backup(real: &Path, kind: CopyKind) -> PathBuf {
+fn free_backup(real: &Path, kind: CopyKind, at: SystemTime) -> PathBuf {
     let infix = kind.infix();
-    let now = moment::utc(std::time::SystemTime::now()).replace(['-', ':'], "");
-    let plain = neighbour(real, &format!("{infix}{now}"));
-    let numbered = (2..100).map(|n| neighbour(real, &format!("{infix}{now}-{n}")));
+    let at = moment::utc_millis(moment::millis(at)).replace(['-', ':', '.'], "");
+    let plain = neighbour(real, &format!("{infix}{at}"));
+    let numbered = (2..100).map(|n| neighbour(real, &format!("{infix}{at}-{n}")));
     let mut free = [plain.clone()]
         .into_iter()
         .chain(numbered)
