@@ -1,5 +1,7 @@
 //! What `access check` says beside its verdict: what else a call needs, subjects that nobody has, and what a profile leaves out.
 
+use std::time::SystemTime;
+
 use super::{AccessQuestion, AskedKind};
 use crate::{
     access::{Caller, acl::Asked},
@@ -7,7 +9,10 @@ use crate::{
     config::{ANONYMOUS, IssuedToken, OPERATOR, Provider, RoutingMode, Settings},
     failure::{Failure, NextStep},
     management::{gated, operator_hints},
-    text::names::{self, BUILT_IN_TOOLS, as_argument},
+    text::{
+        moment,
+        names::{self, BUILT_IN_TOOLS, as_argument},
+    },
 };
 
 /// The tools that call others, the mildest first.
@@ -181,20 +186,82 @@ pub(super) fn beyond_token(token: &IssuedToken) -> String {
 
 /// How a token comes to allow a call of this type, with its other limits.
 pub(super) fn token_for(token: &IssuedToken, call_type: Option<&str>) -> NextStep {
-    let name = as_argument(&token.name);
+    // All of it is looked at, so that no limit is left out.
+    let IssuedToken {
+        name,
+        roles,
+        servers,
+        profile,
+        expires,
+        subject: _,
+        calls: _,
+        created: _,
+        begins: _,
+        hash: _,
+    } = token;
+    let name = as_argument(name);
     let calls = if call_type == Some("write") {
         "write"
     } else {
         "all"
     };
-    let limits = match (&token.servers, &token.profile) {
+    let limits = match (servers, profile) {
         (Some(servers), _) => format!(" --servers {}", servers.join(",")),
         (None, Some(profile)) => format!(" --profile {profile}"),
         (None, None) => String::new(),
     };
-    let roles = token.roles.iter().flat_map(|role| [" --role ", role]);
+    let roles = roles.iter().flat_map(|role| [" --role ", role]);
     let roles: String = roles.collect();
+    let now = moment::millis(SystemTime::now());
+    let expires = expires.map(|expires| format!(" --expires {}", rest(expires, now)));
+    let expires = expires.unwrap_or_default();
     NextStep::act(format!(
-        "`mcpproxy token revoke {name}`, then `mcpproxy token add {name}{limits}{roles} --calls {calls}`"
+        "`mcpproxy token revoke {name}`, then `mcpproxy token add {name}{limits}{roles}{expires} --calls {calls}`"
     ))
+}
+
+/// The time until then as an option has it, rather too short than too long. Both are in milliseconds since 1970.
+fn rest(end: u64, now: u64) -> String {
+    let minutes = end.saturating_sub(now) / 60_000;
+    let hours = minutes / 60;
+    match (hours / 24, hours % 24) {
+        (0, 0) => format!("{}m", minutes.max(1)),
+        (0, hours) => format!("{hours}h"),
+        (days, 0) => format!("{days}d"),
+        (days, hours) => format!("{days}d{hours}h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{AllowedCalls, TokenHash};
+
+    #[test]
+    fn a_token_that_allows_more_keeps_its_other_limits() {
+        const HOUR: u64 = 3_600_000;
+        for (left, expected) in [
+            (10, "1m"),
+            (HOUR - 1, "59m"),
+            (25 * HOUR, "1d1h"),
+            (48 * HOUR + 1, "2d"),
+        ] {
+            assert_eq!(rest(7 + left, 7), expected);
+        }
+        let token = IssuedToken {
+            name: "ada".to_owned(),
+            subject: "ada".to_owned(),
+            roles: vec!["dev".to_owned()],
+            servers: Some(vec!["a".to_owned(), "b".to_owned()]),
+            profile: None,
+            calls: AllowedCalls::Read,
+            created: 0,
+            expires: Some(0),
+            begins: String::new(),
+            hash: TokenHash::of("x"),
+        };
+        let step = token_for(&token, Some("write")).at_terminal("");
+        let limits = "add ada --servers a,b --role dev --expires 1m --calls write`";
+        assert!(step.ends_with(limits), "{step}");
+    }
 }
