@@ -23,6 +23,8 @@ pub(super) fn connect_clients(
     let location = import::location_of(daemon);
     let us = our_address(files, location.as_ref());
     let mut rows = client_rows(&places, &us, true);
+    let already = rows.iter().filter(|row| row.connected);
+    let already: Vec<&str> = already.map(|row| row.title).collect();
     rows.retain(|row| match choice {
         Choice::Nothing | Choice::Undecided => false,
         Choice::All => row.found,
@@ -50,6 +52,12 @@ pub(super) fn connect_clients(
     }
     if !out.is_json() {
         connect::say_token(&reaching, &report.connected(), out);
+    }
+    // Whoever was not chosen stays connected.
+    for name in already {
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
     let text = if names.is_empty() {
         "clients: none connected; later: `mcpproxy connect`".to_owned()
