@@ -387,6 +387,23 @@ impl ImportReport {
         }
     }
 
+    /// Those that are here now, whether they came or were here, and run in their client, too.
+    pub fn doubled(&self) -> impl Iterator<Item = &FoundServer> {
+        let others = self.servers.iter().filter(|server| !server.imported);
+        // One may be the same as another that was only found.
+        let found_only: Vec<&str> = others.filter_map(FoundServer::new_name).collect();
+        let is_off = |server: &FoundServer| {
+            let is = |key: &str, value: bool| server.entry.get(key) == Some(&Value::Bool(value));
+            is("enabled", false) || is("quarantined", true)
+        };
+        let servers = self.servers.iter();
+        servers.filter(move |server| {
+            let same = (server.name.as_deref()).filter(|_| server.outcome == FoundOutcome::Same);
+            let same = same.filter(|name| !found_only.contains(name) && !is_off(server));
+            server.imported || same.is_some() && server.why_it_stays().is_none()
+        })
+    }
+
     /// Those that were taken over.
     pub fn taken(&self) -> impl Iterator<Item = &FoundServer> {
         self.servers.iter().filter(|server| server.imported)

@@ -26,11 +26,19 @@ pub(super) struct ServedHere<'a> {
 pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let mut is_named = false;
-    for file in places.files() {
-        let Some(client) = file.client.filter(|client| client.can_connect()) else {
-            continue;
-        };
-        match file.read() {
+    let files = places.files().into_iter().filter_map(|file| {
+        let client = file.client.filter(|client| client.can_connect())?;
+        let read = file.read();
+        Some((client, file, read))
+    });
+    let files: Vec<_> = files.collect();
+    let leads = |found: &FoundFile| found.servers.iter().any(|entry| served.leads_here(entry));
+    let is_led = files
+        .iter()
+        .filter(|(.., read)| matches!(read, Ok(Some(found)) if leads(found)));
+    let connected: Vec<Client> = is_led.map(|(client, ..)| *client).collect();
+    for (client, file, read) in files {
+        match read {
             Ok(None) => (),
             Ok(Some(found)) => {
                 is_named |= found
@@ -39,7 +47,10 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
                     .any(|entry| served.us.is_us(entry) || served.us.is_us_elsewhere(entry));
                 let place = file.path.display().to_string();
                 let mut of_file = served.judge(client, &file, &found.servers);
-                of_file.extend(served.doubled(file, found));
+                // Whichever of its files names us.
+                if connected.contains(&client) {
+                    of_file.extend(served.doubled(file, found));
+                }
                 findings.extend(of_file.into_iter().map(|finding| finding.at(&place)));
             }
             Err(fault) => {
@@ -106,13 +117,10 @@ impl ServedHere<'_> {
         findings
     }
 
-    /// What a file that names us has itself, too, as import decides it.
+    /// What a file of a client that names us has itself, too, as import decides it.
     fn doubled(&self, file: ClientFile, found: FoundFile) -> Option<DoctorFinding> {
-        let client = found.client.name();
-        if !found.servers.iter().any(|entry| self.leads_here(entry)) {
-            return None;
-        }
         let of = found.client;
+        let client = of.name();
         let mut planned = plan(
             &[(file, found)],
             self.entries,

@@ -24,7 +24,7 @@ pub(super) fn connect_clients(
     let us = our_address(files, location.as_ref());
     let mut rows = client_rows(&places, &us, true);
     let already = rows.iter().filter(|row| row.connected);
-    let already: Vec<&str> = already.map(|row| row.title).collect();
+    report.already = already.map(|row| row.client).collect();
     rows.retain(|row| match choice {
         Choice::Nothing | Choice::Undecided => false,
         Choice::All => row.found,
@@ -54,7 +54,7 @@ pub(super) fn connect_clients(
         connect::say_token(&reaching, &report.connected(), out);
     }
     // Whoever was not chosen stays connected.
-    for name in already {
+    for name in report.already.iter().map(|client| client.name()) {
         if !names.contains(&name) {
             names.push(name);
         }

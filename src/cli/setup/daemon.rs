@@ -12,6 +12,9 @@ use crate::{
     management::Files,
 };
 
+/// What is left to do where no service starts it.
+const AT_LOGIN: &str = "start at every login: `mcpproxy service install`";
+
 impl SetupCommand {
     /// The daemon: the one that runs, or a new one, as a service or in the background.
     pub(super) async fn daemon(
@@ -38,6 +41,9 @@ impl SetupCommand {
             }
         }
         if let Some(daemon) = running {
+            if !is_service && !self.no_service && service::installed().is_none() {
+                report.next_steps.push(AT_LOGIN.to_owned());
+            }
             return reachable(files, daemon, ("running", "already running"), report, out).await;
         }
         if is_service && report.no_service.is_none() {
@@ -46,8 +52,7 @@ impl SetupCommand {
         let daemon = start::start(files, &[], out).await?;
         // Who was asked has said no.
         if !is_service && !asks && !self.no_service {
-            let later = "start at every login: `mcpproxy service install`";
-            report.next_steps.push(later.to_owned());
+            report.next_steps.push(AT_LOGIN.to_owned());
         }
         let how = ("background", "runs in the background");
         reachable(files, daemon, how, report, out).await

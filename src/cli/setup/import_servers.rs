@@ -97,9 +97,14 @@ pub(super) fn move_servers(
     }
     report.moved.clone_from(&found.moved);
     // Clients that are not connected still need theirs; a proxy starts them, too.
-    let of_proxies = found.taken().filter(|server| !server.client.can_connect());
-    let is_left = |server: &&FoundServer| is_connected(server) && !from.contains(&server.file);
-    let left = of_proxies.count() + found.taken().filter(is_left).count();
+    let of_proxies = found
+        .doubled()
+        .filter(|server| !server.client.can_connect());
+    let is_left = |server: &&FoundServer| {
+        let is_connected = is_connected(server) || report.already.contains(&server.client);
+        is_connected && !from.contains(&server.file)
+    };
+    let left = of_proxies.count() + found.doubled().filter(is_left).count();
     if left > 0 {
         report.next_steps.push(format!(
             "remove {} from clients' files, so that nothing runs twice: `mcpproxy import --move`",

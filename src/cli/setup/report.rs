@@ -48,6 +48,9 @@ pub(super) struct SetupReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) held_tools: Option<usize>,
     pub(super) clients: Vec<Connected>,
+    /// Those that were connected before.
+    #[serde(skip)]
+    pub(super) already: Vec<Client>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_connected: Vec<Client>,
     pub(super) proof: Option<ProofRow>,

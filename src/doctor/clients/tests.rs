@@ -15,10 +15,16 @@ const OURS: &str = r#"{ "mcpServers": {
 
 /// What is found with this file in a home.
 fn found(file: &str, text: &str) -> Vec<DoctorFinding> {
+    found_in(&[(file, text)])
+}
+
+fn found_in(files: &[(&str, &str)]) -> Vec<DoctorFinding> {
     let home = tempfile::tempdir().expect("a temporary folder");
-    let path = home.path().join(file);
-    fs::create_dir_all(path.parent().expect("a folder")).expect("ours");
-    fs::write(&path, text).expect("ours");
+    for (file, text) in files {
+        let path = home.path().join(file);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("ours");
+        fs::write(&path, text).expect("ours");
+    }
     let surroundings = Surroundings {
         lookup: &|_| None,
         folder: Path::new("/"),
@@ -34,7 +40,10 @@ fn found(file: &str, text: &str) -> Vec<DoctorFinding> {
     };
     let elsewhere = home.path().join("project");
     let findings = check(&ClientPlaces::new(home.path(), &elsewhere), &served);
-    assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+    for (file, text) in files {
+        let now = fs::read_to_string(home.path().join(file));
+        assert_eq!(now.expect("it is there"), *text);
+    }
     findings
 }
 
@@ -126,6 +135,12 @@ fn servers_that_a_client_has_beside_us_are_named() {
         "[mcp_servers.\"mcp\"]\ncommand = 'mcpproxy'\nargs = [\"stdio\"]\n\n[mcp_servers.hub]\ncommand = \"uvx\"\nargs = [\n  \"hub\", # all\n]\n[mcp_servers.hub.env]\nTOKEN = \"http://127.0.0.1:8080\"\n",
     );
     says(&findings, DoctorSeverity::Warn, &["Codex", ": hub"]);
+    // Whichever of its files names us.
+    let us = r#"{ "mcpServers": { "mcp": { "url": "http://127.0.0.1:8080/mcp" } } }"#;
+    let clock =
+        r#"{ "mcpServers": { "clock": { "command": "uvx", "args": ["mcp-server-time"] } } }"#;
+    let findings = found_in(&[(".claude.json", us), ("project/.mcp.json", clock)]);
+    says(&findings, DoctorSeverity::Warn, &["Claude Code", ": clock"]);
     // A client that does not know us runs them for itself.
     let findings = found(".cursor/mcp.json", OURS);
     says(
