@@ -419,12 +419,11 @@ impl ServedClient {
         }
     }
 
-    /// Every member on its own, all at once, or each request in its turn where they take `turns`; one array with the answers, if
-    /// anything wants one.
+    /// Every member on its own, each request in its turn; one array with the answers, if anything wants one.
     pub(super) async fn batch(
         &self,
         messages: Vec<Result<Message, FrameError>>,
-        turns: Option<&Semaphore>,
+        turns: &Semaphore,
     ) -> Option<Bytes> {
         let members = messages.into_iter().map(async |message| {
             match self.member(message, ClientSender::nowhere()) {
@@ -432,11 +431,8 @@ impl ServedClient {
                 Work::Opening(answering)
                 | Work::Answering(answering)
                 | Work::Listening(_, answering) => {
-                    let _turn = match turns {
-                        // Fails only if closed, which these never are.
-                        Some(turns) => turns.acquire().await.ok(),
-                        None => None,
-                    };
+                    // Fails only if closed, which these never are.
+                    let _turn = turns.acquire().await;
                     answering.await.map(|answer| answer.frame.joined())
                 }
                 Work::Noting(noting) => {

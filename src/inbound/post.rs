@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::Request as HttpRequest, response::Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
+use tokio::sync::Semaphore;
 
 use super::{
     Inbound,
@@ -156,7 +157,9 @@ async fn batch(client: &ServedClient, messages: Vec<Result<Message, FrameError>>
     if let Some(error) = client.no_batches() {
         return answer::rpc_error(StatusCode::BAD_REQUEST, None, &error);
     }
-    let answers = client.batch(messages, None).await;
+    // All at once.
+    let turns = Semaphore::new(messages.len());
+    let answers = client.batch(messages, &turns).await;
     answers.map_or_else(answer::accepted, |answers| {
         answer::json(StatusCode::OK, answers)
     })

@@ -95,7 +95,6 @@ async fn a_tool_that_the_process_of_a_session_lacks_is_not_blamed_on_the_client(
     let other = [(plain_tool("other"), itself())];
     upstream.offer_silently(&other).await;
     let failure = client.call("itself", "{}").await.failure();
-    assert_eq!(failure["code"], "unknown_tool", "{failure}");
     has!(failure["hint"], "Find another tool");
 }
 

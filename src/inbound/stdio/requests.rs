@@ -140,7 +140,7 @@ impl Requests {
         let (turns, room) = (self.turns.clone(), self.take_room(messages.len()));
         self.running.spawn(async move {
             let _room = room;
-            if let Some(answers) = client.batch(messages, Some(&*turns)).await {
+            if let Some(answers) = client.batch(messages, &turns).await {
                 // Nobody may be left to read it.
                 let _ = out.send(answers).await;
             }
