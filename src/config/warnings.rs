@@ -1,16 +1,16 @@
 //! What the settings say that cannot do what was meant: servers that are not there, access rules and profiles that match nothing, and hosts
-//! and origins that nobody sends.
+//! and origins that nobody sends. Tested with the rules, in `tests::access_rules`.
 
 use super::{
-    Acl, AclRule, Coverage, NamePattern, OPERATOR, Policy, Settings, Warning, Wildcard,
-    impossible_senders::impossible_senders,
+    Acl, AclRule, Coverage, NamePattern, OPERATOR, Policy, Profile, Settings, UriPattern, Warning,
+    Wildcard, impossible_senders::impossible_senders,
 };
 use crate::text::{
     ServerName,
     names::{self, BUILT_IN_TOOLS},
 };
 
-/// All of it but the callers.
+/// All of it. The callers that no token has are those of `unknown_callers`: a token may be issued to one.
 pub(super) fn warnings(settings: &Settings) -> Vec<Warning> {
     let usable = settings.servers.keys().map(ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| broken.name.as_str());
@@ -20,12 +20,8 @@ pub(super) fn warnings(settings: &Settings) -> Vec<Warning> {
         && let Some(acl) = &auth.acl
     {
         for (index, rule) in acl.rules.iter().enumerate() {
-            let tools = rule.tools.iter().flatten();
-            let tools = tools.filter_map(|tool| matches_nothing(tool, &servers, BUILT_IN_TOOLS));
-            let prompts = rule.prompts.iter().flatten();
-            let prompts = prompts.filter_map(|prompt| matches_nothing(prompt, &servers, &[]));
-            let all = tools.chain(prompts);
             let key = format!("serverAuth.acl.rules[{index}]");
+            let all = of_rule(rule, &servers);
             warnings.extend(all.map(|what| Warning::of_key(key.as_str(), what)));
         }
         if shuts_out_operator(acl, &servers) {
@@ -36,16 +32,30 @@ pub(super) fn warnings(settings: &Settings) -> Vec<Warning> {
         }
     }
     for (name, profile) in &settings.profiles {
-        let tools = profile.tools.iter().flatten();
-        let tools = tools.filter_map(|tool| matches_nothing(tool, &servers, &[]));
-        let named = profile.servers.iter().flatten().map(Wildcard::as_str);
-        let named = named.filter(|server| !server.contains('*'));
-        let all = tools.chain(named.filter_map(|server| unknown_server(server, &servers)));
         let key = format!("profiles.{name}");
+        let all = of_profile(profile, &servers);
         warnings.extend(all.map(|what| Warning::of_key(key.as_str(), what)));
     }
     warnings.extend(impossible_senders(settings));
     warnings
+}
+
+fn of_rule(rule: &AclRule, servers: &[&str]) -> impl Iterator<Item = String> {
+    let tools = rule.tools.iter().flatten();
+    let tools = tools.filter_map(move |tool| matches_nothing(tool, servers, BUILT_IN_TOOLS));
+    let prompts = rule.prompts.iter().flatten();
+    let prompts = prompts.filter_map(move |prompt| matches_nothing(prompt, servers, &[]));
+    let resources = rule.resources.iter().flatten();
+    let resources = resources.filter_map(move |pattern| of_no_server(pattern, servers));
+    tools.chain(prompts).chain(resources)
+}
+
+fn of_profile(profile: &Profile, servers: &[&str]) -> impl Iterator<Item = String> {
+    let tools = profile.tools.iter().flatten();
+    let tools = tools.filter_map(move |tool| matches_nothing(tool, servers, &[]));
+    let named = profile.servers.iter().flatten().map(Wildcard::as_str);
+    let named = named.filter(|server| !server.contains('*'));
+    tools.chain(named.filter_map(move |server| unknown_server(server, servers)))
 }
 
 /// Warnings of a server that is not configured: a rule for a name that is misspelt does nothing.
@@ -84,6 +94,16 @@ fn matches_nothing(pattern: &NamePattern, servers: &[&str], built_in: &[&str]) -
     Some(format!(
         "names {written:?}, which nothing can match; {hint}"
     ))
+}
+
+/// Warnings of a pattern of resources whose server is not configured.
+fn of_no_server(pattern: &UriPattern, servers: &[&str]) -> Option<String> {
+    let (server, _) = pattern.as_str().split_once("__")?;
+    let is_about = |server: &&str| pattern.coverage(server) > Coverage::Nothing;
+    if servers.is_empty() || server.contains('*') || servers.iter().any(is_about) {
+        return None;
+    }
+    unknown_server(server, servers)
 }
 
 /// Whether a pattern may match something of these servers, or of any where there are none yet.

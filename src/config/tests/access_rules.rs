@@ -83,6 +83,14 @@ fn a_rule_that_can_do_nothing_is_named_with_what_was_meant() {
             Some("which nothing can match"),
         ),
         (
+            r#""resources": ["wether__doc://*"]"#,
+            Some("names the server \"wether\", which is not configured; did you mean \"weather\"?"),
+        ),
+        (
+            r#""resources": ["weather__doc://*", "doc://a__b", "w*__x"]"#,
+            None,
+        ),
+        (
             r#""subjects": ["bbo"]"#,
             Some("names the subject \"bbo\", which no token has; did you mean \"bob\"?"),
         ),
