@@ -6,6 +6,7 @@
 mod characters;
 mod cutting;
 mod items;
+mod largest_array;
 mod long_text;
 mod notice;
 mod page;
