@@ -5,6 +5,7 @@ mod attempt;
 mod disconnect;
 mod failure_record;
 mod listing;
+mod liveness;
 mod log_level;
 mod login;
 mod news;
@@ -28,9 +29,9 @@ use tokio_util::sync::CancellationToken;
 
 pub(in crate::upstream) use self::turns::Turns;
 use self::{
+    liveness::Liveness,
     schedule::{Cadence, Schedule, jittered},
     subscriptions::SubscriptionAnswers,
-    upkeep::Liveness,
 };
 use crate::{
     activity::ServerStep,
