@@ -2,341 +2,384 @@
 
 use super::phrase::{
     Hint::{
-        self, Claim, Command, EveryTime, Frame, Give, Hand, Model, Order, OtherTools, Praise,
-        Private, Quiet, Recipient, Redirect, SecretFile, SecretWord, Send, Take, Theirs,
+        Claim, Command, EveryTime, Frame, Give, Hand, Model, Order, OtherTools, Praise, Private,
+        Quiet, Recipient, Redirect, SecretFile, SecretWord, Send, Take, Theirs,
     },
     Meaning, Phrase,
 };
 
-const fn signal(signal: Hint, words: &'static [&'static str], pattern: &'static str) -> Phrase {
-    Phrase {
-        meaning: Meaning::Part(signal),
-        words,
-        pattern,
-    }
+/// The text of an alternative in a pattern.
+macro_rules! alternative {
+    ($word:literal) => {
+        $word
+    };
+    ($word:literal => $text:literal) => {
+        $text
+    };
 }
 
-/// Words that are signals.
+/// A signal by the text of its pattern. In braces stand alternatives, and what is written there are the words that call for the pattern too:
+/// `"retriev" => "retriev(e|al)"` is called for by its beginning. At the end, words of which the pattern has the parts.
+macro_rules! signal {
+    (
+        $signal:ident, $($before:literal)*
+        $({ $first:literal $(=> $first_text:literal)? $(| $word:literal $(=> $text:literal)?)* } $($after:literal)*)*
+        $(, words: [$($more:literal),* $(,)?])?
+    ) => {
+        Phrase {
+            meaning: Meaning::Part($signal),
+            words: &[$($first, $($word,)*)* $($($more,)*)?],
+            pattern: concat!(
+                $($before,)*
+                $("(", alternative!($first $(=> $first_text)?), $("|", alternative!($word $(=> $text)?),)* ")", $($after,)*)*
+            ),
+        }
+    };
+}
+
+/// Words that are signals, by what an alternative is about: a new one goes to its kind.
 #[rustfmt::skip]
 pub(super) const SIGNALS: &[Phrase] = &[
-    signal(Order,
-        &[
-            "must", "always", "never", "important", "critical", "mandatory", "required", "make sure", "ensure", "remember to", "you should",
-            "you need", "you have to", "please", "be sure", "first", "before", "otherwise", "will fail", "will not work", "prerequisite",
-            "instruct", "necessary", "also", "need to", "then", "do not", "don't", "should", "shall",
-        ],
-        concat!(
-            r"\b(must|always|never|important|critical|mandatory|required|make sure|ensure|remember to|you should|you need to|you have to|please",
-            r"|be sure to|first|before|otherwise|prerequisite|necessary|also|need to|needs to|then|shall|should|has to|have to)\b",
-        )),
-    signal(EveryTime,
-        &[
-            "before ", "prior to", "whenever", "every time", "each time", "on every", "with every", "for every", "after ", "at the start",
-            "in all cases", "any time", "on each", "for all", "regardless", "when any", "once ", "on all", "with each", "with all", "for each",
-            "in each", "in every", "in all", "at the beginning",
-        ],
-        concat!(
-            r"\b(before|prior to|after) (you )?(filling|saying|replying|using|use|calling|call|invoking|invoke|running|executing|execute|any|every",
-            r"|each|all|answering|responding|doing|anything|performing|taking|other|proceeding|completing|returning|making|starting|handling)\b",
-            r"|\b(whenever|every time|each time|any time)\b",
-            r"|\b(on|with|for|in) (every|each|all) (\w+ )?(calls?|requests?|invocations?|messages?|queries|tools?|responses?|tasks?|turns?",
-            r"|interactions?|operations?|conversations?|sessions?|emails?)\b",
-            r"|\bat the (start|beginning) of (every|each|the|any)\b|\bin all cases\b",
-            r"|\bregardless of\b",
-        )),
-    signal(Take,
-        &[
-            "read", "open", "load", "retriev", "fetch", "collect", "gather", "extract", "copy", "look up", "locate", "find", "grab", "list",
-            "dump", "access", "obtain", "scan", "search", "check", "view", "enumerat", "harvest", "take", "echo", "print", "content", "get",
-            "cat",
-        ],
-        concat!(
-            r"\b(read(s|ing)?|open|load(ing)?|cat|retrieve|fetch|collect|gather|extract|copy|copying|look up|locate|grab|dump|access|obtain",
-            r"|contents?|scan|get|enumerate|harvest|take|print)\b",
-        )),
-    signal(Give,
-        &[
-            "pass", "includ", "append", "attach", "insert", "paste", "embed", "provide", "supply", "fill", "as the", "in the", "into the",
-            "encode", "place", "prepend", "quote", "write", "populate", "store", "field", "enter", "put", "add", "param", " value", "header",
-            " arg", " input", "record",
-        ],
-        concat!(
-            r"\b(pass|passing|include|including|append|appending|attach|attaching|insert|paste|embed|provide|supply|put|fill|add|adding|encode",
-            r"|place|prepend|quote|write|populate|store|record|enter)\b.{0,100}\b(as|in|into|to|here|with|parameter|argument|field|value|via",
-            r"|through|at the)\b",
-            r"|\b(as|in|into|to|via|using|through) (the |this |a |its |an )?['a-z_]{2,30}'? (parameter|argument|field|param|value|header|arg",
-            r"|input)\b",
-        )),
-    signal(Send,
-        &[
-            "http://", "https://", "send", "upload", "forward", "transmit", "exfiltrat", "leak", "bcc", "deliver", "mirror", "relay", "webhook",
-            "remote server", "external server", "submit", "sync", "beacon", "report", "post", "ship", "publish", "copy",
-        ],
-        concat!(
-            r"\b(send|sends|sending|post|upload|uploads|uploading|forward|forwarding|transmit|exfiltrate|leak|relay|mirror|submit|sync|deliver",
-            r"|ship|report|publish|copy)\b.{0,100}(https?://|\bwebhook|\b(external|remote|our|collection|logging|analytics|telemetry|backup|audit",
-            r"|third-party) (server|endpoint|service|host|api|url|address|collector)\b|[\w.+-]+@[\w-]+\.\w+|\bas (a )?(query|url)|\burl parameter",
-            r"|\bquery (string|parameter)|\bback to\b)|\bexfiltrat|\bbcc\b",
-        )),
-    signal(SecretFile,
-        &[
-            "ssh", "id_rsa", "id rsa", "id_ed25519", "id_ecdsa", ".aws", "aws/credentials", ".env", ".netrc", ".npmrc", ".pypirc",
-            "git-credentials", ".kube", "docker/config", "etc/passwd", "etc/shadow", "etc passwd", "_history", "mcp.json", ".cursor",
-            "claude_desktop_config", "keychain", "cookies", "wallet", ".gnupg", ".pgpass", "credentials.json", "service-account",
-            "service_account", "secrets.y", ".vault-token", "gcloud", "gh/hosts", "login data", ".pem", "kubeconfig", "id_dsa", "private key",
-            "private_key", "known_hosts", "environ", ".claude", "proc/self", ".azure", ".docker", ".mozilla", ".bitcoin", ".ethereum",
-            ".electrum", ".config/", "etc/sudoers", "kube/config", "cookie.sqlite",
-        ],
-        concat!(
-            r"(~|\$home|/home/[^/ ]+|/root|/users/[^/ ]+|%userprofile%)/\.(ssh|aws|gnupg|kube|docker|netrc|npmrc|pypirc|git-credentials",
-            r"|config/(gcloud|gh|claude|op|sops)|cursor|claude|azure|vault-token|pgpass|bash_history|zsh_history|password-store|mozilla|bitcoin",
-            r"|ethereum|electrum|env)\b|\.ssh/|\bid_(rsa|ed25519|ecdsa|dsa)\b",
-            r"|\bssh (id rsa|private key|key)s?\b|\bid rsa\b|\baws/credentials\b",
-            r"|(^|[\s/'(=:,])\.env(\.\w+)?($|[\s'),;:.!?])|\.netrc\b|\.npmrc\b",
-            r"|\.pypirc\b|git-credentials\b|docker/config\.json",
-            r"|/etc/(passwd|shadow|sudoers)\b|\betc passwd\b|\.(bash|zsh)_history\b",
-            r"|\bmcp\.json\b|\.cursor/|claude_desktop_config|\.claude(\.json|/)",
-            r"|\b(login|system) keychain\b",
-            r"|\bkeychain (items|entries|dump|passwords?|secrets?)|\bwallet\.dat\b",
-            r"|\.gnupg\b|\.pgpass\b|\bcredentials\.json\b",
-            r"|\bservice[-_]account[-_\w]*\.json\b|\bsecrets\.ya?ml\b",
-            r"|\.vault-token\b|\bgcloud/\S*credential|\bgh/hosts\.yml|\blogin data\b",
-            r"|\bkube/config\b|/proc/self/environ|\bcookies?\.sqlite\b|\.pem\b",
-        )),
-    signal(SecretWord,
-        &[
-            "api key", "api_key", "apikey", "api-key", "access token", "credential", "password", "secret", "environment variable", "env var",
-            "process.env", "os.environ", "printenv", "private key", "seed phrase", "mnemonic", "recovery phrase", "ssh key", "session cookie",
-            "auth token", "authentication token", "bearer", "oauth", "cookies", "passphrase", "tokens", "session token", "env output",
-            "credit card", "database url", "connection string", "passkey", "otp", "one-time code",
-        ],
-        concat!(
-            r"\b(api[ _-]?keys?|access tokens?|credentials?|passwords?|secrets?|environment variables?|env vars?|process\.env|os\.environ|printenv",
-            r"|private keys?|seed phrases?|mnemonics?|recovery phrases?|ssh keys?|(session )?cookies|auth(entication)? tokens?|bearer tokens?",
-            r"|oauth tokens?|passphrases?|session tokens?|tokens|credit card( number)?s?|connection strings?|otps?|one-time codes?)\b",
-        )),
-    signal(Private,
-        &[
-            "conversation", "chat history", "chat log", "transcript", "previous message", "message history", "personal", "browsing history",
-            "browser history", "clipboard", "memory", "source code", "previous tool", "tool result", "tool output", "context window",
-            "user prompt", "original prompt", "original request", "user said", "working directory", "repository", "contact", "home directory",
-            "recent emails", "inbox", "documents", "project files", "system prompt", "user profile", "date of birth", "home address",
-            "phone number", "dotfile", "keychain", "shell profile", "bank statement", "login cookie", "documents folder", "personnel file",
-            "ci variables", "process environment", "tax return", "address book", "user's ", "private ", "tool call", "tool response",
-            "original message",
-        ],
-        concat!(
-            r"\b((whole |entire |full |current |this |complete |ongoing )?conversation( history| so far| context| log)?|chat (history|log",
-            r"|transcript)s?|transcripts?|previous messages?|message history|user's (email|name|full name|phone|address|location|messages?|request",
-            r"|quer(y|ies)|prompt|files?|inbox|contacts?|identity|data|documents?|home)|personal (data|information|details)",
-            r"|personally identifiable|private (data|information|messages?|files?|repositor(y|ies))|brows(er|ing) history|clipboard( contents?)?",
-            r"|(previous|prior|earlier|last|recent|other) tool (results?|outputs?|calls?|responses?)|context window|system prompt|user profile",
-            r"|date of birth|home address|phone numbers?|dotfiles|keychains?|shell profiles?|bank statements?|login cookies?|tax returns?",
-            r"|documents folder|personnel files?|ci variables|process environment|original (prompt|request|message)|address book|list of contacts",
-            r"|contact list|recent emails|home directory|project files|source code)\b",
-        )),
-    signal(Quiet,
-        &[
-            "silent", "quietly", "in the background", "transparently", "automatically", "invisibl", "no confirmation", "not show",
-            "not display", "internal", "not be logged", "behind the scenes", "without telling", "skip confirm", "not shown", "not visible",
-            "hidden", "not surface", "automatic", "do not ask", "do not show", "do not display", "do not notif", "do not confirm",
-            "do not prompt", "do not surfac", "do not bother", "do not mention", "do not alert", "do not visible", "do not log", "don't ask",
-            "don't show", "don't display", "don't notif", "don't confirm", "don't prompt", "don't surfac", "don't bother", "don't mention",
-            "don't alert", "don't visible", "don't log", "never ask", "never show", "never display", "never notif", "never confirm",
-            "never prompt", "never surfac", "never bother", "never mention", "never alert", "never visible", "no need to ask",
-            "no need to show", "no need to display", "no need to notif", "no need to confirm", "no need to prompt", "no need to surfac",
-            "no need to bother", "no need to mention", "no need to alert", "no need to visible", "without ask", "without display",
-            "without notif", "without confirm", "without prompt", "without surfac", "without bother", "without mention", "without alert",
-            "without visible", "skip the confirm", "skip approval", "skip the approval",
-        ],
-        concat!(
-            r"\b(silent(ly)?|quietly|in the background|transparently|invisibly|behind the scenes|(do not|don't|never|no need to|without|not) (ask",
-            r"|asking|show|showing|display|displaying|notify|notifying|confirm|confirming|confirmation|prompt|prompting|log|logging|logged|surface",
-            r"|surfacing|bother|mention|mentioning|alert|alerting|shown|visible)|no confirmation|skip (the )?(confirmation|approval)|hidden (from",
-            r"|step)|internal (step|use|only|requirement|check|protocol))\b",
-        )),
-    signal(OtherTools,
-        &[
-            " tool", " server", " function",
-        ],
-        concat!(
-            r"\b(other|any|all|every|another|each|subsequent|future|remaining|available|existing|competing|email|mail|payment|messaging|file",
-            r"|calendar|search|database|bank(ing)?|slack|github|filesystem|shell|terminal|browser)( \w+)?( mcp)? (tools?|servers?|functions?",
-            r"|tool calls?)\b",
-        )),
-    signal(Redirect,
-        &[
-            "recipient", "bcc", " cc ", "destination", "redirect", "forward", "instead", "replace", "substitut", "swap", "route", "proxy",
-            "iban", "account number", "payee", "wallet address", "change", "set", "override", "rewrite", "alter", "modify", "switch", "update",
-            "cc", "copy", "copies", "divert", "sent", "send", "deliver", "address", "transfer",
-        ],
-        concat!(
-            r"\b(change|replace|set|override|substitute|swap|rewrite|alter|modify|switch|update)\b.{0,30}\b(recipients?|destination|payee|iban",
-            r"|account( number)?|wallet( address)?|to[ -](address|field)|email address|beneficiary|receiver|target address|host|base url",
-            r"|endpoint)\b",
-            r"|\b(add|include|put|insert|always|also|must|set)\b.{0,30}\bb?cc\b",
-            r"|\b(send|forward|deliver|email|mail|provide|make|save|post|route|relay) .{0,16}\b(a )?(blind )?cop(y|ies)\b",
-            r"|\b(redirect|reroute|route|divert)\b.{0,40}\b(to|through|via)\b",
-            r"|\b(must|should|always|instead|also) (be )?(sent|send|forwarded|forward|routed|route|delivered|addressed|redirected",
-            r"|transferred)\b.{0,40}\bto\b",
-            r"|\b(use|call|invoke|run) .{0,40}\binstead\b",
-            r"|\binstead (use|call|invoke|send|of (calling|using))\b",
-        )),
-    signal(Recipient,
-        &[
-            "@", "iban", "wallet", "account number", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9",
-        ],
-        concat!(
-            r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\b[a-z]{2}\d{2}( ?[0-9a-z]{4}){3,}",
-            r"|\b0x[0-9a-f]{16,}|\bbc1[0-9a-z]{20,}",
-        )),
-    signal(Model,
-        &[
-            "assistant", "llm", "language model", "ai model", "ai agent", "the agent", "the model", "claude", "chatgpt", "gpt-4", "copilot",
-            "cursor", "as an ai", "agents", "the ai",
-        ],
-        r"\b(assistants?|llms?|language models?|ai (models?|agents?)|the (agent|model|ai)|agents|claude|chatgpt|gpt-4|copilot|cursor)\b"),
-    signal(Command,
-        &[
-            "curl", "wget", "sudo", "chmod", "chown", "pip install", "pip3 install", "npm i", "npx ", "bash", "sh -c", "eval", "powershell",
-            "crontab", "ssh-keygen", "systemctl", "base64", "shell command", "terminal command", "command line", "bin/sh", "git push",
-            "git config", "export path", "shell", "alias",
-        ],
-        concat!(
-            r"\b(run|execute|type|issue|prefix|paste|append|invoke|launch|call|start)\b.{0,80}\b(curl|wget|sudo|chmod|chown|pip3? install|npm (i",
-            r"|install)|npx|bash|sh -c|eval|powershell|crontab|ssh-keygen|systemctl|base64|git push|git config|export path|alias|shell command",
-            r"|terminal command)\b",
-        )),
-    signal(Claim,
-        &[
-            "approved by", "authorized by", "authorised by", "required by", "mandated", "requested by", "compliance", "security team",
-            "administrator", "legal requirement", "gdpr", "policy requires", "security policy", "company policy", "for security",
-            "for verification", "to verify", "for audit", "auditing", "regulation", "for compatibility", "for telemetry", "telemetry",
-            "for debugging", "diagnostic", "for analytics", "licens", "for caching", "for quality", "demanded by", "privacy policy",
-        ],
-        concat!(
-            r"\b((approved|authori[sz]ed|required|mandated|requested|demanded) by (the )?(user|admin(istrator)?|security|compliance|legal|it",
-            r"|company|law|platform|operator|policy|gdpr|vendor|system)|compliance|security team|(company|security|privacy) policy|policy requires",
-            r"|for (security|verification|audit(ing)?|compatibility|telemetry|debugging|diagnostics?|analytics|caching|quality)|legal requirement",
-            r"|telemetry|diagnostics)\b",
-        )),
-    signal(Praise,
-        &[
-            "best", "preferred", "superior", "fastest", "official", "only", "prefer", "instead of", "recommended", "trusted", "verified",
-            "improved", "latest", "newest", "replac", "successor", "authoritative", "most ", " version", " implementation", "supersedes",
-        ],
-        concat!(
-            r"\bbest[ .,!;)]",
-            r"|\b(most (reliable|accurate|trusted|secure|up-to-date|comprehensive|advanced|powerful)|preferred|superior|fastest|official",
-            r"|authoritative|trusted|verified|(improved|new|newer|latest|secure|safer|better|enhanced|correct|fixed|updated) (version|replacement",
-            r"|implementation)|replace(s|ment)( for)?|successor|supersedes|instead of|rather than|prefer)\b",
-        )),
-    signal(Frame,
-        &[
-            "user", "human", "assistant", "system", "developer", "admin", "operator", "agent", "ai", "model", "llm", "claude", "copilot",
-            "role:", "owner", "customer", "anthropic", "openai", "note from vendor", "note from the vendor", "note from your vendor",
-            "maintainer", "security team",
-        ],
-        concat!(
-            r"(^|[.!?:;\]}>)-] )((user|human|assistant|agents?)( says| said| wrote)?|(user|human|assistant|system|developer|admin|administrator",
-            r"|operator|agent|ai|model|llm) (message|prompt|note|notice|update|request|instruction|turn|input|reminder|alert)) ?[:>\]]",
-            r"|\b(message|note|notice|instructions?|request|update|reminder) from (the |your )?(user|system|developers?|admin|administrator",
-            r"|operator|anthropic|openai|client|host|vendor|maintainers?|platform|security team)\b",
-            r"|\b(the|this) (user|human|owner|customer) (has |have )?(already |just |earlier |previously )+(said|asked|agreed|approved|confirmed",
-            r"|requested|authori[sz]ed|consented|instructed|decided|allowed|opted)",
-            r"|\bas the user (said|asked|requested|wished|instructed|wanted)\b",
-            r"|\bi, the user\b|\brole: (system|user|assistant|developer)\b",
-            r"|\b(begin|start|end) of (the )?(user|system|assistant) (message|prompt|input|turn|conversation)\b",
-            r"|\b(procedure|instructions?|notes?|notice|guidance|directives?|rules?|reminder|hint|policy|memo|attention|message|important) (for",
-            r"|to) (the |any |all |your |every )?(ai|assistants?|models?|agents?|llms?|claude|copilot|language models?)\b",
-        )),
-    signal(Theirs,
-        &[
-            "user's", "users'", "person's", "caller's", "owner's", "customer's", "client's", "their own", "your ", "assistant's", "agent's",
-            "model's", "other ", "previous", "prior ", "earlier", "preceding", "last ", "latest", "recent", "newest", "whole ", "entire ",
-            "open ", "opened", "saved", "private", "personal", "internal", "confidential", "unpublished", "sensitive", "remaining",
-            "everything in", "anything in", "whatever is in", "all ", "neighbouring", "surrounding",
-        ],
-        concat!(
-            r"\b(the user's|user's|users'|the (person|caller|owner|customer|client)'s|their own|your own|your|the (assistant|agent|model)'s|other",
-            r"|previous|prior|earlier|preceding|last|latest|recent|newest|whole|entire|open|opened|currently open|saved|private|personal|internal",
-            r"|confidential|unpublished|sensitive|remaining|everything in|anything in|whatever is in|all (other|open|their|your)|any other",
-            r"|every other|neighbouring|surrounding)( [a-z'-]{2,16}){0,2} (password manager|conversations|phone numbers|prescriptions",
-            r"|configuration|system prompt|conversation|appointments|address book|transactions|reservations|repositories|instructions|transcripts",
-            r"|tax returns|whereabouts|preferences|credentials|environment|instruction|information|fingerprint|spreadsheet|discussion|transcript",
-            r"|colleagues|neighbours|recordings|statements|medication|repository|guidelines|relatives|employees|customers|addresses|birthdays",
-            r"|documents|contracts|purchases|diagnoses|itinerary|interests|clipboard|bookmarks|passwords|variables|reasoning|responses|signature",
-            r"|messages|dialogue|calendar|meetings|contacts|patients|pictures|document|invoices|receipts|payments|balances|salaries|location",
-            r"|position|bookings|opinions|identity|searches|branches|password|sessions|settings|policies|memories|thoughts|findings|contents",
-            r"|projects|employer|passport|database|e-mails|mailbox|message|journal|friends|clients|folders|balance|records|profile|devices|history",
-            r"|commits|tickets|roadmap|secrets|cookies|session|prompts|context|servers|results|outputs|answers|details|content|purpose|project",
-            r"|company|licence|backlog|emails|thread|agenda|family|people|photos|videos|folder|drafts|orders|salary|income|health|habits|device",
-            r"|screen|source|issues|tokens|prompt|policy|memory|server|result|output|answer|intent|wallet|tables|mails|email|inbox|chats|notes",
-            r"|diary|names|voice|files|taxes|route|trips|tasks|plans|token|rules|tools|words|vault|cards|table|pages|mail|chat|file|mood|tabs|logs",
-            r"|code|keys|tool|data|text|goal|work|team|card|iban|rows|wiki|page|tab|log|key)\b",
-        )),
-    signal(Theirs,
-        &[
-            "of the user", "of the agent", "of the assistant", "of the model", "of the client", "of the person", "of the owner",
-        ],
-        concat!(
-            r"\b(memory|state|context|history|instructions|prompts?|files?|folders?|mails?|e-?mails?|mailbox|inbox|contacts?|calendar|messages?",
-            r"|chats?|conversations?|notes?|passwords?|keys?|tokens?|accounts?|address|phone|location|position|salary|income|health|family|friends",
-            r"|employer|photos?|documents?|device|machine|screen|clipboard|browser|sessions?|profile|habits|mood|plans|house|flat|logins?|cookies",
-            r"|settings|configuration|tools|servers) of the (user|agent|assistant|model|client|person|owner)\b",
-        )),
-    signal(Hand,
-        &[
-            "pass", "includ", "attach", "add", "append", "paste", "copy", "copied", "quote", "suppl", "provid", "send", "sent", "forward",
-            "submit", "put", "place", "write", "written", "store", "enter", "fill", "give", "hand", "share", "tell", "told", "report", "note",
-            "describ", "summari", "carr", "contain", "hold", "bring", "brought", "collect", "gather", "fetch", "read", "open", "look",
-            "retriev", "take", "use", "prepend", "prefix", "insert", "embed", "weave", "mention", "transmit", "upload", "deliver", "mirror",
-            "transfer", "state", "name", "repeat", "recite", "restate", "set out", "dump", "echo", "print", "get", "find", "search", "check",
-            "scan", "grab", "pull", "export", "with ", "known", "listed", "plus", "as well as",
-        ],
-        concat!(
-            r"((^|[:,;(.!?-] ?|\b(and|then|also|please|to|must|should|shall|always|can|could|may|will|you|agents?|assistants?|models?|first|kindly",
-            r"|so|or|it) )(pass|include|attach|add|append|paste|copy|quote|supply|provide|send|forward|submit|put|place|write|store|enter|fill",
-            r"|give|hand|share|tell|report|note|describe|summari[sz]e|carry|contain|hold|bring|collect|gather|fetch|read|open|look up|look at",
-            r"|look into|look through|retrieve|take|use|reuse|prepend|prefix|insert|embed|weave|mention|transmit|upload|deliver|mirror|transfer",
-            r"|state|name|repeat|recite|restate|set out|write out|dump|echo|print|get|find|search|check|scan|grab|pull|export)\b|\b(be|is|are|was",
-            r"|were|been|should|must) (to be )?(also |then |always )?(passed|included|attached|added|appended|pasted|copied|quoted|supplied",
-            r"|provided|sent|forwarded|submitted|put|placed|written|stored|entered|filled|given|handed|shared|told|reported|noted|described",
-            r"|summari[sz]ed|carried|brought|collected|gathered|fetched|retrieved|taken|inserted|embedded|mentioned|transmitted|uploaded|delivered",
-            r"|stated|named|repeated|known|listed)\b|\b(with|containing|holding|carrying|together with|along with|plus|as well as) )",
-        )),
+    signal!(Order,
+        r"\b" {
+            "must" | "always" | "never" | "shall" | "should" => "(you )?should" | "need to" => "(you )?need to" | "you have to" | "please"
+            | "important" | "critical" | "mandatory" | "required" | "necessary" | "prerequisite" | "otherwise"
+            | "make sure" | "ensure" | "be sure to" | "remember to"
+            | "first" | "before" | "then" | "also"
+        }
+        r"\b|\b(needs|has|have) to\b"
+    ),
+    signal!(EveryTime,
+        r"\b" { "before " | "prior to " | "after " }
+        r"(you )?(any|every|each|all|other|anything|filling|saying|replying|using|use|calling|call|invoking|invoke|running|executing|execute"
+        r"|answering|responding|doing|performing|taking|proceeding|completing|returning|making|starting|handling)\b"
+        r"|\b" { "whenever" | "every time" | "each time" | "any time" | "regardless of" }
+        r"\b|\bin all cases\b|\b" {
+            "on every " | "on each " | "on all " | "with every " | "with each " | "with all "
+            | "for every " | "for each " | "for all " | "in every " | "in each " | "in all "
+        }
+        r"(\w+ )?(calls?|requests?|invocations?|messages?|queries|tools?|responses?|tasks?|turns?"
+        r"|interactions?|operations?|conversations?|sessions?|emails?)\b"
+        r"|\b" { "at the start" | "at the beginning" } r" of (every|each|the|any)\b"
+    ),
+    signal!(Take,
+        r"\b" {
+            "read" => "read(s|ing)?" | "open" | "load" => "load(ing)?" | "scan" | "look up" | "access"
+            | "retrieve" | "fetch" | "collect" | "gather" | "harvest" | "extract" | "grab" | "obtain" | "get" | "take"
+            | "cat" => "cat|locate" | "print" | "dump" | "enumerate" | "copy" => "copy(ing)?" | "content" => "contents?"
+        }
+        r"\b"
+    ),
+    signal!(Give,
+        r"\b" {
+            "pass" => "pass(ing)?" | "includ" => "includ(e|ing)" | "append" => "append(ing)?" | "attach" => "attach(ing)?"
+            | "add" => "add(ing)?" | "insert" | "paste" | "embed" | "prepend" | "place" | "put" | "fill" | "populate" | "enter"
+            | "provide" | "supply" | "quote" | "write" | "record" | "store" | "encode"
+        }
+        r"\b.{0,100}\b(as|in|into|to|here|with|parameter|argument|field|value|via|through|at the)\b"
+        r"|\b(as|in|into|to|via|using|through) (the |this |a |its |an )?['a-z_]{2,30}'?( input|"
+        { " param" => " param(eter)?" | " arg" => " arg(ument)?" | " field" | " value" | " header" }
+        r")\b"
+    ),
+    signal!(Send,
+        r"\b" {
+            "send" => "send(s|ing)?" | "post" | "upload" => "upload(s|ing)?" | "forward" => "forward(ing)?" | "transmit" | "deliver"
+            | "ship" | "submit" | "report" | "publish" | "copy" | "mirror" | "relay" | "sync" | "leak" | "exfiltrat" => "exfiltrate"
+        }
+        r"\b.{0,100}(https?://|\bwebhook|[\w.+-]+@[\w-]+\.\w+|\bas (a )?(query|url)|\burl parameter|\bquery (string|parameter)|\bback to\b"
+        r"|\b(external|remote|our|collection|logging|analytics|telemetry|backup|audit|third-party)"
+        r" (server|endpoint|service|host|api|url|address|collector)\b)"
+        r"|\bexfiltrat|\b" { "bcc" } r"\b"
+    ),
+    signal!(SecretFile,
+        r"(~|\$home|/home/[^/ ]+|/root|/users/[^/ ]+|%userprofile%)/(\.password-store|" {
+            ".ssh" => r"\.ssh" | ".gnupg" => r"\.gnupg" | ".netrc" => r"\.netrc" | ".pgpass" => r"\.pgpass"
+            | ".aws" => r"\.aws" | ".azure" => r"\.azure" | ".kube" => r"\.kube" | ".docker" => r"\.docker"
+            | ".npmrc" => r"\.npmrc" | ".pypirc" => r"\.pypirc" | "git-credentials" => r"\.git-credentials"
+            | ".vault-token" => r"\.vault-token" | ".env" => r"\.env" | "_history" => r"\.(bash|zsh)_history"
+            | ".cursor" => r"\.cursor" | ".claude" => r"\.claude" | ".config/" => r"\.config/(gcloud|gh|claude|op|sops)"
+            | ".mozilla" => r"\.mozilla" | ".bitcoin" => r"\.bitcoin" | ".ethereum" => r"\.ethereum" | ".electrum" => r"\.electrum"
+        }
+        r")\b"
+        // The same in other folders.
+        r"|\.ssh/|\.cursor/|\.claude(\.json|/)|\.(netrc|npmrc|pypirc|gnupg|pgpass|vault-token|(bash|zsh)_history)\b|git-credentials\b"
+        r"|(^|[\s/'(=:,])\.env(\.\w+)?($|[\s'),;:.!?])"
+        r"|\b" {
+            "id_rsa" | "id_ed25519" | "id_ecdsa" | "id_dsa" | "id rsa" | "ssh " => "ssh (id rsa|private key|key)s?"
+            | "aws/credentials" | "kube/config" | "gh/hosts" => r"gh/hosts\.yml"
+            | "credentials.json" => r"credentials\.json" | "secrets.y" => r"secrets\.ya?ml" | "mcp.json" => r"mcp\.json"
+            | "service-account" => r"service-account[-_\w]*\.json" | "service_account" => r"service_account[-_\w]*\.json"
+            | "etc passwd" | "login data" | "cookie.sqlite" => r"cookie\.sqlite" | "cookies.sqlite" => r"cookies\.sqlite"
+            | "wallet.dat" => r"wallet\.dat" | "login keychain" | "system keychain"
+        }
+        r"\b|\b" { "gcloud/" => r"gcloud/\S*credential" | "keychain " => "keychain (items|entries|dump|passwords?|secrets?)" }
+        r"|" {
+            "docker/config" => r"docker/config\.json" | "/etc/passwd" => r"/etc/passwd\b" | "etc/shadow" => r"/etc/shadow\b"
+            | "etc/sudoers" => r"/etc/sudoers\b" | "proc/self" => "/proc/self/environ" | ".pem" => r"\.pem\b" | "claude_desktop_config"
+        }
+    ),
+    signal!(SecretWord,
+        r"\b" {
+            "api key" => "api keys?" | "api_key" => "api_keys?" | "api-key" => "api-keys?" | "apikey" => "apikeys?"
+            | "access token" => "access tokens?" | "auth token" => "o?auth tokens?" | "authentication token" => "authentication tokens?"
+            | "bearer" => "bearer tokens?" | "session token" => "session tokens?" | "tokens"
+            | "password" => "passwords?" | "passphrase" => "passphrases?" | "credential" => "credentials?" | "secret" => "secrets?"
+            | "private key" => "private keys?" | "ssh key" => "ssh keys?" | "cookies" => "(session )?cookies"
+            | "seed phrase" => "seed phrases?" | "recovery phrase" => "recovery phrases?" | "mnemonic" => "mnemonics?"
+            | "environment variable" => "environment variables?" | "env var" => "env vars?" | "printenv"
+            | "process.env" => r"process\.env" | "os.environ" => r"os\.environ" | "connection string" => "connection strings?"
+            | "credit card" => "credit card( number)?s?" | "otp" => "otps?" | "one-time code" => "one-time codes?"
+        }
+        r"\b"
+    ),
+    signal!(Private,
+        r"\b(" { "user's " }
+        r"(email|name|full name|phone|address|location|messages?|request|quer(y|ies)|prompt|files?|inbox|contacts?|identity|data|documents?|home)|" {
+            "conversation" => "(whole |entire |full |current |this |complete |ongoing )?conversation( history| so far| context| log)?"
+            | "chat history" => "chat historys?" | "chat log" => "chat logs?" | "transcript" => "(chat )?transcripts?"
+            | "previous message" => "previous messages?" | "message history" | "context window" | "system prompt"
+            | "original prompt" | "original request" | "original message"
+            | "tool result" => "(previous|prior|earlier|last|recent|other) tool results?"
+            | "tool output" => "(previous|prior|earlier|last|recent|other) tool outputs?"
+            | "tool call" => "(previous|prior|earlier|last|recent|other) tool calls?"
+            | "tool response" => "(previous|prior|earlier|last|recent|other) tool responses?"
+            | "personal" => "personal (data|information|details)|personally identifiable" | "personnel file" => "personnel files?"
+            | "private " => "private (data|information|messages?|files?|repositor(y|ies))"
+            | "browsing history" | "browser history" | "clipboard" => "clipboard( contents?)?" | "recent emails"
+            | "user profile" | "date of birth" | "home address" | "phone number" => "phone numbers?"
+            | "address book" | "contact list" | "list of contacts"
+            | "bank statement" => "bank statements?" | "tax return" => "tax returns?"
+            | "keychain" => "keychains?" | "login cookie" => "login cookies?" | "dotfile" => "dotfiles" | "shell profile" => "shell profiles?"
+            | "documents folder" | "home directory" | "project files" | "source code" | "ci variables" | "process environment"
+        }
+        r")\b"
+    ),
+    signal!(Quiet,
+        r"\b(" {
+            "silent" => "silent(ly)?" | "quietly" | "in the background" | "behind the scenes" | "transparently" | "invisibl" => "invisibly"
+            | "no confirmation" | "skip confirm" => "skip confirmation" | "skip approval" | "skip the confirm" => "skip the confirmation"
+            | "skip the approval" | "hidden" => "hidden (from|step)" | "internal" => "internal (step|use|only|requirement|check|protocol)"
+        }
+        r"|(do not|don't|never|no need to|without|not) (ask(ing)?|show(ing|n)?|display(ing)?|notify(ing)?|confirm(ing|ation)?|prompt(ing)?"
+        r"|log(ging|ged)?|surface|surfacing|bother|mention(ing)?|alert(ing)?|visible))\b",
+        words: [
+            "not show", "not display", "not visible", "not surface",
+            "do not ask", "do not notif", "do not confirm", "do not prompt", "do not log", "do not surfac", "do not bother", "do not mention",
+            "do not alert",
+            "don't ask", "don't show", "don't display", "don't notif", "don't confirm", "don't prompt", "don't log", "don't surfac",
+            "don't bother", "don't mention", "don't alert", "don't visible",
+            "never ask", "never show", "never display", "never notif", "never confirm", "never prompt", "never surfac", "never bother",
+            "never mention", "never alert", "never visible",
+            "no need to ask", "no need to show", "no need to display", "no need to notif", "no need to confirm", "no need to prompt",
+            "no need to surfac", "no need to bother", "no need to mention", "no need to alert", "no need to visible",
+            "without ask", "without display", "without notif", "without confirm", "without prompt", "without surfac", "without bother",
+            "without mention", "without alert", "without visible",
+        ]
+    ),
+    signal!(OtherTools,
+        r"\b(other|any|all|every|another|each|subsequent|future|remaining|available|existing|competing"
+        r"|email|mail|payment|messaging|file|calendar|search|database|bank(ing)?|slack|github|filesystem|shell|terminal|browser)( \w+)?( mcp)?"
+        { " tool" => " tools?" | " server" => " servers?" | " function" => " functions?" }
+        r"\b"
+    ),
+    signal!(Redirect,
+        r"\b" {
+            "change" | "replace" | "set" | "override" | "substitut" => "substitute" | "swap" | "rewrite" | "alter" | "modify" | "switch" | "update"
+        }
+        r"\b.{0,30}\b(recipients?|destination|payee|iban|account( number)?|wallet( address)?|to[ -](address|field)|email address"
+        r"|beneficiary|receiver|target address|host|base url|endpoint)\b"
+        r"|\b(add|include|put|insert|always|also|must|set)\b.{0,30}\b" { "cc" => "b?cc" }
+        r"\b|\b(send|forward|deliver|email|mail|provide|make|save|post|route|relay) .{0,16}\b(a )?(blind )?" { "copy" | "copies" }
+        r"\b|\b" { "redirect" | "route" => "(re)?route" | "divert" } r"\b.{0,40}\b(to|through|via)\b"
+        r"|\b(must|should|always|instead|also) (be )?(redirected|routed?|" {
+            "sent" | "send" | "forward" => "forward(ed)?" | "deliver" => "delivered" | "address" => "addressed" | "transfer" => "transferred"
+        }
+        r")\b.{0,40}\bto\b"
+        r"|\b(use|call|invoke|run) .{0,40}\b" { "instead" } r"\b|\binstead (use|call|invoke|send|of (calling|using))\b"
+    ),
+    signal!(Recipient,
+        r"[\w.+-]+" { "@" } r"[\w-]+\.[a-z]{2,}|\b[a-z]{2}\d{2}( ?[0-9a-z]{4}){3,}|\b0x[0-9a-f]{16,}|\bbc1[0-9a-z]{20,}",
+        words: ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
+    ),
+    signal!(Model,
+        r"\b" {
+            "assistant" => "assistants?" | "llm" => "llms?" | "language model" => "language models?" | "ai model" => "ai models?"
+            | "ai agent" => "ai agents?" | "the agent" | "the model" | "the ai" | "agents"
+            | "claude" | "chatgpt" | "gpt-4" | "copilot" | "cursor"
+        }
+        r"\b"
+    ),
+    signal!(Command,
+        r"\b(run|execute|type|issue|prefix|paste|append|invoke|launch|call|start)\b.{0,80}\b" {
+            "curl" | "wget" | "sudo" | "chmod" | "chown" | "systemctl" | "crontab" | "ssh-keygen" | "base64" | "export path" | "alias"
+            | "bash" | "sh -c" | "eval" | "powershell" | "shell command" | "terminal command"
+            | "pip install" | "pip3 install" | "npm i" => "npm i(nstall)?" | "npx " => "npx" | "git push" | "git config"
+        }
+        r"\b"
+    ),
+    signal!(Claim,
+        r"\b(" {
+            "approved by " | "authorized by " | "authorised by " | "required by " | "mandated by " | "requested by " | "demanded by "
+        }
+        r"(the )?(user|admin(istrator)?|security|compliance|legal|it|company|law|platform|operator|policy|gdpr|vendor|system)|" {
+            "compliance" | "security team" | "company policy" | "security policy" | "privacy policy" | "policy requires" | "legal requirement"
+            | "for security" | "for verification" | "for audit" => "for audit(ing)?" | "for compatibility" | "for debugging"
+            | "for analytics" | "for caching" | "for quality" | "telemetry" => "(for )?telemetry"
+            | "diagnostic" => "for diagnostics?|diagnostics"
+        }
+        r")\b"
+    ),
+    signal!(Praise,
+        r"\b" { "best" }
+        r"[ .,!;)]|\b(" { "most " }
+        r"(reliable|accurate|trusted|secure|up-to-date|comprehensive|advanced|powerful)"
+        r"|(improved|new|newer|latest|secure|safer|better|enhanced|correct|fixed|updated)( replacement|" { " version" | " implementation" }
+        r")|" {
+            "prefer" => "prefer(red)?" | "superior" | "fastest" | "official" | "authoritative" | "trusted" | "verified"
+            | "replace" => "replace(s|ment)( for)?" | "successor" | "supersedes" | "instead of"
+        }
+        r"|rather than)\b"
+    ),
+    signal!(Frame,
+        r"(^|[.!?:;\]}>)-] )((user|human|assistant|agents?)( says| said| wrote)?"
+        r"|(user|human|assistant|system|developer|admin|administrator|operator|agent|ai|model|llm)"
+        r" (message|prompt|note|notice|update|request|instruction|turn|input|reminder|alert)) ?[:>\]]"
+        r"|\b(message|note|notice|instructions?|request|update|reminder) from (the |your )?"
+        r"(user|system|developers?|admin|administrator|operator|anthropic|openai|client|host|vendor|maintainers?|platform|security team)\b"
+        r"|\b(the|this) (user|human|owner|customer) (has |have )?(already |just |earlier |previously )+"
+        r"(said|asked|agreed|approved|confirmed|requested|authori[sz]ed|consented|instructed|decided|allowed|opted)"
+        r"|\bas the user (said|asked|requested|wished|instructed|wanted)\b"
+        r"|\bi, the user\b|\brole: (system|user|assistant|developer)\b"
+        r"|\b(begin|start|end) of (the )?(user|system|assistant) (message|prompt|input|turn|conversation)\b"
+        r"|\b(procedure|instructions?|notes?|notice|guidance|directives?|rules?|reminder|hint|policy|memo|attention|message|important)"
+        r" (for|to) (the |any |all |your |every )?(ai|assistants?|models?|agents?|llms?|claude|copilot|language models?)\b",
+        words: [
+            "user", "human", "owner", "customer", "assistant", "agent", "ai", "model", "llm", "claude", "copilot",
+            "system", "developer", "admin", "operator", "anthropic", "security team",
+            "note from vendor", "note from the vendor", "note from your vendor",
+        ]
+    ),
+    signal!(Theirs,
+        r"\b" {
+            "user's" => "(the )?user's" | "users'" | "person's" => "the person's" | "caller's" => "the caller's" | "owner's" => "the owner's"
+            | "customer's" => "the customer's" | "client's" => "the client's" | "their own" | "your " => "your( own)?"
+            | "assistant's" => "the assistant's" | "agent's" => "the agent's" | "model's" => "the model's"
+            | "other " => "((any|every|all) )?other" | "all " => "all (open|their|your)" | "whole " => "whole" | "entire " => "entire"
+            | "previous" | "prior " => "prior" | "earlier" | "preceding" | "last " => "last" | "latest" | "recent" | "newest" | "remaining"
+            | "open " => "(currently )?open" | "opened" | "saved" | "neighbouring" | "surrounding"
+            | "private" | "personal" | "internal" | "confidential" | "unpublished" | "sensitive"
+            | "everything in" | "anything in" | "whatever is in"
+        }
+        r"( [a-z'-]{2,16}){0,2} (password manager|passwords?|credentials|secrets|keys?|tokens?|vault|wallet|cookies|cards?|iban|signature|fingerprint"
+        r"|system prompt|prompts?|instructions?|guidelines|polic(y|ies)|rules|settings|configuration|preferences|variables|tools?|servers?"
+        r"|conversations?|chats?|messages?|dialogue|discussion|thread|transcripts?|responses|answers?|context|session|sessions|memor(y|ies)"
+        r"|reasoning|thoughts|findings|outputs?|results?|intent|purpose|goal|mood|voice|words|opinions|interests|habits"
+        r"|e?mails?|e-mails|mailbox|inbox|drafts|calendar|meetings|appointments|bookings|reservations|itinerary|agenda|tasks|plans|trips|route"
+        r"|contacts|address book|addresses|phone numbers|names|birthdays|people|family|friends|relatives|neighbours|colleagues|team|employer"
+        r"|employees|customers|clients|patients|company|identity|profile|passport|licence|position|location|whereabouts"
+        r"|health|medication|prescriptions|diagnoses|salary|salaries|income|taxes|tax returns|balances?|transactions|payments|purchases|orders"
+        r"|invoices|receipts|statements|contracts"
+        r"|files?|folders?|documents?|data|database|tables?|rows|records|recordings|contents?|text|notes|journal|diary|history|logs?|spreadsheet"
+        r"|pages?|wiki|tabs?|bookmarks|clipboard|screen|photos|pictures|videos|devices?|environment|information|details|searches"
+        r"|projects?|work|code|source|repository|repositories|branches|commits|issues|tickets|backlog|roadmap)\b"
+    ),
+    signal!(Theirs,
+        r"\b(memory|state|context|history|instructions|prompts?|settings|configuration|tools|servers|browser|sessions?|screen|clipboard"
+        r"|files?|folders?|documents?|photos?|notes?|mails?|e-?mails?|mailbox|inbox|messages?|chats?|conversations?|contacts?|calendar"
+        r"|passwords?|keys?|tokens?|logins?|cookies|accounts?|device|machine|profile|habits|mood|plans"
+        r"|address|phone|location|position|house|flat|salary|income|health|family|friends|employer) "
+        { "of the user" | "of the agent" | "of the assistant" | "of the model" | "of the client" | "of the person" | "of the owner" }
+        r"\b"
+    ),
+    signal!(Hand,
+        r"((^|[:,;(.!?-] ?|\b(and|then|also|please|to|must|should|shall|always|can|could|may|will|you|agents?|assistants?|models?|first|kindly"
+        r"|so|or|it) )" {
+            "pass" | "includ" => "include" | "attach" | "add" | "append" | "prepend" | "prefix" | "insert" | "embed" | "weave" | "put" | "place"
+            | "paste" | "copy" | "quote" | "mirror" | "suppl" => "supply" | "provid" => "provide" | "give" | "hand" | "share" | "use" => "(re)?use"
+            | "send" | "forward" | "submit" | "transmit" | "upload" | "deliver" | "transfer" | "export" | "bring" | "carr" => "carry"
+            | "write" | "store" | "enter" | "fill" | "dump" | "echo" | "print" | "set out"
+            | "tell" | "report" | "note" | "mention" | "name" | "state" => "(re)?state" | "repeat" | "recite"
+            | "describ" => "describe" | "summari" => "summari[sz]e" | "contain" | "hold"
+            | "collect" | "gather" | "fetch" | "retriev" => "retrieve" | "take" | "get" | "grab" | "pull"
+            | "read" | "open" | "look" => "look (up|at|into|through)" | "find" | "search" | "check" | "scan"
+        }
+        r"\b|\b(be|is|are|was|were|been|should|must) (to be )?(also |then |always )?(passed|included|attached|added|appended|inserted|embedded"
+        r"|put|placed|pasted|quoted|supplied|provided|given|handed|shared|forwarded|submitted|transmitted|uploaded|delivered|carried"
+        r"|stored|entered|filled|reported|noted|mentioned|named|stated|repeated|described|summari[sz]ed|collected|gathered|fetched|retrieved|taken|"
+        { "copied" | "sent" | "written" | "told" | "brought" | "known" | "listed" }
+        r")\b|\b(containing|holding|carrying|" { "with " => "((together|along) )?with" | "plus" | "as well as" }
+        r") )"
+    ),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::trust::scanner::{
+        fold::fold,
         pattern::Pattern,
         pattern_steps::{PatternStep, Set, steps},
+        phrase::Hint,
+        phrases::Phrases,
     };
 
-    /// What ordinary descriptions say, too: no word calls for a pattern because of these alone.
-    fn is_ordinary(signal: Hint, text: &str) -> bool {
-        match signal {
-            Order => matches!(text, "has to" | "have to" | "needs to"),
-            SecretFile => text.ends_with("/.password-store"),
-            Quiet => {
-                let is_of_login = text.contains(" log") && !text.starts_with("do");
-                is_of_login
-                    || ["not ", "without show"]
-                        .iter()
-                        .any(|it| text.starts_with(*it))
-            }
-            Praise => text == "rather than",
-            // How many servers say that they are started.
-            Command => text.ends_with(" npx"),
-            Frame => ["client", "host", "platform", "vendor"]
+    /// A text for each signal, in the order of the table, and which part of it is the signal.
+    #[rustfmt::skip]
+    const EXAMPLES: &[(Hint, &str, &str)] = &[
+        (Order, "Adds; the mustard must be **mixed**", "must"),
+        (EveryTime, "Runs after you calling it, not after lunch", "after you calling"),
+        (Take, "A ready list, from reading it", "reading"),
+        (Give, "Passes: append it\nas a note", "append it as"),
+        (Send, "Forwarding it all to a@x.example, or posts", "forwarding it all to a@x.example"),
+        (SecretFile, "Of ~/.ssh, not of ~/ssh", "~/.ssh"),
+        (SecretWord, "A secretary's API-Keys", "api-keys"),
+        (Private, "One of the last tool results, and a tool result", "last tool results"),
+        (Quiet, "Never asking, and asking nothing", "never asking"),
+        (OtherTools, "Like any search tool, or a tool", "any search tool"),
+        (Redirect, "Setting it, or set the recipient", "set the recipient"),
+        (Recipient, "To DE02 1203 0000 0000 2020 51, not to 12345678", "de02 1203 0000 0000 2020"),
+        (Model, "For ordinary models, and for AI models", "ai models"),
+        (Command, "Curl, and run it with sudo", "run it with sudo"),
+        (Claim, "Approved by admin and by many", "approved by admin"),
+        (Praise, "A version, the newer version", "newer version"),
+        (Frame, "As a user: sums. User said: sums", ". user said:"),
+        (Theirs, "The mail, your unread mail", "your unread mail"),
+        (Theirs, "Inboxes, the inbox of the user", "inbox of the user"),
+        (Hand, "The pass, to pass it", "to pass"),
+    ];
+
+    /// What counts only beside a word of its signal, because ordinary descriptions say it, too.
+    const BESIDE_A_WORD: &[(Hint, &str)] = &[
+        (Order, "(needs|has|have) to"),
+        (SecretFile, r".*/\.password-store"),
+        (
+            Quiet,
+            "(never|no need to|without|not) log(ging|ged)?|without show(ing|n)?\
+             |not (ask|notify|confirm|prompt|surfac|bother|mention|alert)(ing|ation)?",
+        ),
+        // How many servers say that they are started.
+        (Command, ".* npx"),
+        (Praise, "rather than"),
+        (Frame, ".* from (the |your )?(client|host|platform|vendor)"),
+    ];
+
+    #[test]
+    fn each_signal_is_found_in_its_example() {
+        assert_eq!(SIGNALS.len(), EXAMPLES.len());
+        for (phrase, (signal, text, expected)) in SIGNALS.iter().zip(EXAMPLES) {
+            assert!(
+                matches!(phrase.meaning, Meaning::Part(of) if of == *signal),
+                "{signal:?} is not in its place"
+            );
+            let folded = fold(text);
+            let found = Phrases::default().find(&folded);
+            let found = found
                 .iter()
-                .any(|whose| {
-                    let from = text.strip_suffix(*whose);
-                    from.is_some_and(|text| text.contains(" from "))
-                }),
-            _ => false,
+                .filter(|found| found.pattern == Some(phrase.pattern));
+            let found: Vec<_> = found
+                .filter_map(|found| folded.get(found.range.clone()))
+                .collect();
+            assert_eq!(found, [*expected], "{signal:?}");
         }
     }
 
@@ -345,7 +388,7 @@ mod tests {
         let all: Vec<char> = set.ascii().map(char::from).collect();
         let usual = [' ', 'q', '7'].into_iter().find(|c| set.has(*c));
         let characters = match usual.or(all.first().copied()) {
-            Some(usual) if all.len() > 4 => vec![usual],
+            Some(usual) if all.len() > 10 => vec![usual],
             _ => all,
         };
         let filled = characters
@@ -355,51 +398,80 @@ mod tests {
         filled.chain(nothing).collect()
     }
 
-    /// Gives the texts of each way through a pattern in which none of the words stands.
-    fn without_words(
-        words: &[&str],
-        steps: &[PatternStep],
-        step: usize,
-        text: &str,
-        found: &mut Vec<String>,
-    ) {
-        if words.iter().any(|word| text.contains(*word)) {
-            return;
-        }
-        match steps.get(step).expect("a step") {
-            PatternStep::Text(more) => {
-                without_words(words, steps, step + 1, &format!("{text}{more}"), found);
+    /// Looks for texts of ways through a pattern in which none of these words stands.
+    struct Ways<'a> {
+        steps: &'a [PatternStep],
+        words: &'a [&'a str],
+        is_wanted: &'a dyn Fn(&str) -> bool,
+        most: usize,
+        found: Vec<String>,
+    }
+
+    impl Ways<'_> {
+        fn follow(&mut self, step: usize, text: &str) {
+            let stops = self.words.iter().any(|word| text.contains(*word));
+            if stops || self.found.len() == self.most {
+                return;
             }
-            PatternStep::Run { set, least, most } => {
-                for more in fillings(set, *least, *most) {
-                    without_words(words, steps, step + 1, &format!("{text}{more}"), found);
+            match self.steps.get(step).expect("a step") {
+                PatternStep::Text(more) => self.follow(step + 1, &format!("{text}{more}")),
+                PatternStep::Run { set, least, most } => {
+                    for more in fillings(set, *least, *most) {
+                        self.follow(step + 1, &format!("{text}{more}"));
+                    }
                 }
-            }
-            PatternStep::Border | PatternStep::Start | PatternStep::End => {
-                without_words(words, steps, step + 1, text, found);
-            }
-            PatternStep::Choice(choices) => {
-                // Nothing is repeated more often than it has to be.
-                for to in choices.steps().iter().filter(|to| **to > step) {
-                    without_words(words, steps, *to, text, found);
+                PatternStep::Border | PatternStep::Start | PatternStep::End => {
+                    self.follow(step + 1, text);
                 }
+                PatternStep::Choice(choices) => {
+                    // Nothing is repeated more often than it has to be.
+                    for to in choices.steps().iter().filter(|to| **to > step) {
+                        self.follow(*to, text);
+                    }
+                }
+                PatternStep::Jump(to) => self.follow(*to, text),
+                PatternStep::Done if (self.is_wanted)(text) => self.found.push(text.to_owned()),
+                PatternStep::Done => (),
             }
-            PatternStep::Jump(to) => without_words(words, steps, *to, text, found),
-            PatternStep::Done => found.push(text.to_owned()),
         }
     }
 
     #[test]
-    fn each_alternative_of_a_pattern_has_a_word_that_calls_for_it() {
+    fn each_alternative_has_a_word_that_calls_for_it_and_each_word_calls_for_one() {
         for phrase in SIGNALS {
             let Meaning::Part(signal) = phrase.meaning else {
                 continue;
             };
-            let mut found = Vec::new();
-            without_words(phrase.words, &steps(phrase.pattern), 0, "", &mut found);
-            let pattern = Pattern::new(phrase.pattern);
-            found.retain(|text| !is_ordinary(signal, text) && !pattern.places(text, 1).is_empty());
+            let (steps, pattern) = (steps(phrase.pattern), Pattern::new(phrase.pattern));
+            let matches = |text: &str| !pattern.places(text, 1).is_empty();
+            let found_without = |words: &[&str], most, is_wanted: &dyn Fn(&str) -> bool| {
+                let mut ways = Ways {
+                    steps: &steps,
+                    words,
+                    is_wanted,
+                    most,
+                    found: Vec::new(),
+                };
+                ways.follow(0, "");
+                ways.found
+            };
+            let mut found = found_without(phrase.words, usize::MAX, &matches);
+            let beside = BESIDE_A_WORD.iter().find(|(of, _)| *of == signal);
+            if let Some((_, beside)) = beside {
+                let beside = regex::Regex::new(&format!("^({beside})$")).expect("a pattern");
+                let all = found.len();
+                found.retain(|text| !beside.is_match(text));
+                assert!(found.len() < all, "{signal:?}: nothing is like {beside}");
+            }
             assert!(found.is_empty(), "{signal:?}: {found:?}");
+            for word in phrase.words {
+                let others = phrase.words.iter().copied().filter(|it| it != word);
+                let others: Vec<_> = others.collect();
+                // A word may end with the blank after what it calls for.
+                let needs = |text: &str| matches(text) && format!("{text} ").contains(*word);
+                let found = found_without(&others, 1, &needs);
+                assert!(!found.is_empty(), "{signal:?}: {word:?}");
+            }
         }
     }
 }
