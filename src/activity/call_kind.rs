@@ -10,10 +10,9 @@ use super::{
 };
 use crate::wire::Raw;
 
-/// What stands at the beginning of a record of which nothing is known that it has in common with others.
+/// A record of which nothing is known, in two parts: what is known of all calls of a kind stands between them, and what is known of one call
+/// stands there or after the second. That serde writes the members in this order is tested here, what is put together in `known_calls`.
 const NOTHING_SHARED: &[u8] = br#"{"id":0,"kind":"","run":0"#;
-
-/// What stands at the end of a record of which nothing else is known.
 const NO_OUTCOME: &[u8] = br#","outcome":""}"#;
 
 /// When and how a call ended, and which run of the daemon the file counts.
@@ -24,41 +23,62 @@ pub(super) struct CallMoment {
     pub(super) run: u64,
 }
 
-/// Names as they are, by which calls are alike, and as they are shown and counted.
+/// A kind as it is shown and counted.
 #[derive(Debug)]
-pub(super) struct KindNames {
+pub(super) struct ShownKind {
+    /// As it came, for the metrics.
     pub(super) method: Box<str>,
-    server: Option<Box<str>>,
-    tool: Box<str>,
-    /// What the records have in common.
-    pub(super) shown: ActivityRecord,
+    /// What the records have in common, redacted.
+    pub(super) record: ActivityRecord,
 }
 
-/// What calls have in common.
-pub(super) struct CallKind {
+/// By what calls are alike: all of it as it came, for what is redacted may be the same of two.
+struct AlikeCalls {
     run: u64,
     caller: Arc<str>,
     client: Raw,
     endpoint: Option<CallEntrance>,
     variant: Option<&'static str>,
-    pub(super) names: Arc<KindNames>,
+    method: Box<str>,
+    server: Option<Box<str>>,
+    tool: Box<str>,
+}
+
+impl AlikeCalls {
+    fn like(call: &SeenCall, tool: &str, run: u64) -> Self {
+        Self {
+            run,
+            caller: call.caller.clone(),
+            client: call.client.detached(),
+            endpoint: call.endpoint.clone(),
+            variant: call.variant,
+            method: (*call.method).into(),
+            server: call.server.clone(),
+            tool: tool.into(),
+        }
+    }
+
+    fn have(&self, call: &SeenCall, tool: &str, run: u64) -> bool {
+        self.run == run
+            && *self.tool == *tool
+            && self.server == call.server
+            && self.variant == call.variant
+            && self.endpoint == call.endpoint
+            && *self.method == *call.method
+            && self.caller == call.caller
+            && self.client == call.client
+    }
+}
+
+/// What calls have in common.
+pub(super) struct CallKind {
+    alike: AlikeCalls,
+    pub(super) shown: Arc<ShownKind>,
     /// The record as JSON, without what stands at its end.
     json: Vec<u8>,
 }
 
 impl CallKind {
-    /// Whether a call of this tool is of this kind, in this run.
-    pub(super) fn is_of(&self, call: &SeenCall, tool: &str, run: u64) -> bool {
-        self.run == run
-            && *self.names.tool == *tool
-            && self.names.server == call.server
-            && self.variant == call.variant
-            && self.endpoint == call.endpoint
-            && *self.names.method == *call.method
-            && self.caller == call.caller
-            && self.client == call.client
-    }
-
     /// The kind of this call.
     pub(super) fn of(
         maker: &RecordMaker<'_>,
@@ -66,26 +86,22 @@ impl CallKind {
         tool: &str,
         run: u64,
     ) -> Option<Self> {
-        let mut shared = maker.shared_part(call);
-        shared.run = run;
-        let mut json = serde_json::to_vec(&shared).ok()?;
+        let mut record = maker.shared_part(call);
+        record.run = run;
+        let mut json = serde_json::to_vec(&record).ok()?;
         let length = json.strip_suffix(NO_OUTCOME)?.len();
         json.truncate(length);
-        let names = KindNames {
-            method: (*call.method).into(),
-            server: call.server.clone(),
-            tool: tool.into(),
-            shown: shared,
-        };
+        let method = (*call.method).into();
         Some(Self {
-            run,
-            caller: call.caller.clone(),
-            client: call.client.detached(),
-            endpoint: call.endpoint.clone(),
-            variant: call.variant,
-            names: Arc::new(names),
+            alike: AlikeCalls::like(call, tool, run),
+            shown: Arc::new(ShownKind { method, record }),
             json,
         })
+    }
+
+    /// Whether a call of this tool is of this kind, in this run.
+    pub(super) fn has(&self, call: &SeenCall, tool: &str, run: u64) -> bool {
+        self.alike.have(call, tool, run)
     }
 
     /// The record of a call of this kind that ended at this moment.
@@ -99,6 +115,17 @@ impl CallKind {
         maker.put_own_part(&mut own, call);
         let own = NewRecord::of(millis, own)?;
         let json = [&*self.json, own.json.strip_prefix(NOTHING_SHARED)?].concat();
-        Some(NewRecord::written(millis, self.run, json))
+        Some(NewRecord::written(millis, self.alike.run, json))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_are_a_record_of_which_nothing_is_known() {
+        let empty = serde_json::to_vec(&ActivityRecord::default()).expect("JSON");
+        assert_eq!([NOTHING_SHARED, NO_OUTCOME].concat(), empty);
     }
 }

@@ -3,7 +3,7 @@
 use std::{mem, sync::Arc, time::Duration};
 
 use super::{
-    call_kind::{CallMoment, KindNames},
+    call_kind::{CallMoment, ShownKind},
     seen_call::SeenCall,
 };
 use crate::telemetry::metrics::CountedCall;
@@ -26,10 +26,10 @@ pub(super) struct TallyPlace {
 }
 
 impl CallTallies {
-    /// Counts a call of these names in their last tally, or in a new one where that is taken or of other calls; gives its place.
+    /// Counts a call of this kind in its last tally, or in a new one where that is taken or of other calls; gives its place.
     pub(super) fn add(
         &mut self,
-        names: &Arc<KindNames>,
+        kind: &Arc<ShownKind>,
         last: Option<TallyPlace>,
         call: &SeenCall,
         moment: CallMoment,
@@ -45,7 +45,7 @@ impl CallTallies {
             return place;
         }
         self.tallies.push(CallTally {
-            names: names.clone(),
+            kind: kind.clone(),
             outcome: moment.outcome,
             is_caused: call.parent.is_some(),
             millis: moment.millis,
@@ -67,7 +67,7 @@ impl CallTallies {
 /// Calls of one kind that ended alike in one minute.
 #[derive(Debug)]
 pub(super) struct CallTally {
-    names: Arc<KindNames>,
+    kind: Arc<ShownKind>,
     outcome: &'static str,
     is_caused: bool,
     /// When the last one ended.
@@ -88,13 +88,13 @@ impl CallTally {
             millis: self.millis,
             calls: u64::try_from(self.took.len()).unwrap_or(u64::MAX),
             is_caused: self.is_caused,
-            server: self.names.shown.server.as_deref(),
-            tool: self.names.shown.tool.as_deref(),
-            method: &self.names.method,
+            server: self.kind.record.server.as_deref(),
+            tool: self.kind.record.tool.as_deref(),
+            method: &self.kind.method,
             outcome: self.outcome,
             took: &self.took,
-            client: self.names.shown.client.as_deref(),
-            caller: self.names.shown.caller.as_deref(),
+            client: self.kind.record.client.as_deref(),
+            caller: self.kind.record.caller.as_deref(),
         }
     }
 }

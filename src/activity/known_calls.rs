@@ -44,7 +44,7 @@ impl KnownCalls {
             return None;
         }
         let key = self.hasher.hash_one((tool, call.variant));
-        let is_remembered = |known: &KnownKind| known.kind.is_of(call, tool, moment.run);
+        let is_remembered = |known: &KnownKind| known.kind.has(call, tool, moment.run);
         if !self.kinds.get(&key).is_some_and(is_remembered) {
             if self.kinds.len() >= MOST {
                 self.kinds.clear();
@@ -57,7 +57,7 @@ impl KnownCalls {
             self.kinds.insert(key, known);
         }
         let KnownKind { kind, last_tally } = self.kinds.get_mut(&key)?;
-        *last_tally = Some(self.tallies.add(&kind.names, *last_tally, call, moment));
+        *last_tally = Some(self.tallies.add(&kind.shown, *last_tally, call, moment));
         Some(kind)
     }
 

@@ -54,7 +54,7 @@ impl RecordWriter {
         match kind {
             // Where a span is exported, all of the record is needed for that.
             Some(kind) if call.trace.is_none() => {
-                let shared = &kind.names.shown;
+                let shared = &kind.shown.record;
                 self.lines
                     .write_call(shared, call, (millis, moment.outcome));
                 if self.settings.activity.is_wanted() {
