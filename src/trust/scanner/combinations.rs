@@ -1,66 +1,157 @@
-//! What signals mean that stand near each other.
+//! What hints mean that stand near each other.
 
 use super::{
     Severity::{self, Hold, Remark},
     phrase::Hint::{
-        self, Claim, Command, EveryTime, Give, Model, Order, OtherTools, Praise, Private, Quiet,
-        Recipient, Redirect, SecretFile, SecretWord, Send, StrangersTool, Take,
+        self, Addressed, Answers, Asked, Asks, Beyond, Claim, Command, Conceal, EveryTime,
+        Exclusive, Foreign, Frame, Give, Hand, Model, Order, OtherTools, Person, Praise, Private,
+        Quiet, Recipient, Redirect, SecretFile, SecretWord, Send, StrangersTool, Take, Theirs, Us,
+        Whole,
     },
 };
 
-/// Signals that together are a finding.
+/// Hints that together are a finding.
 pub(super) struct Combination {
     pub(super) rule: &'static str,
     pub(super) severity: Severity,
-    /// One signal of each of these.
-    pub(super) all_of: &'static [&'static [Hint]],
-    /// The most bytes of folded text between the first kind of signal and each of the others.
+    /// The most bytes of folded text between the first kind of hint and each of the others.
     pub(super) within: usize,
+    /// One hint of each of these.
+    pub(super) all_of: &'static [&'static [Hint]],
 }
 
-/// What is judged by words that stand near each other: by rule, the graver first.
+/// These hints are a finding where they stand near each other, within so many bytes.
+const fn near(
+    rule: &'static str,
+    severity: Severity,
+    within: usize,
+    all_of: &'static [&'static [Hint]],
+) -> Combination {
+    Combination {
+        rule,
+        severity,
+        within,
+        all_of,
+    }
+}
+
+/// What is judged by words that stand near each other: by rule, the graver first. Of those of a rule that are as grave, the first one that
+/// stands in a text says which of its words are shown.
 #[rustfmt::skip]
 pub(super) const COMBINATIONS: &[Combination] = &[
-    Combination { rule: "command.order", severity: Hold, all_of: &[&[Command], &[EveryTime, Quiet, Claim], &[Order, EveryTime]], within: 120 },
-    Combination { rule: "command.order", severity: Remark, all_of: &[&[Command], &[Order]], within: 60 },
+    // `EveryTime` is an order by itself: it stands for the second and the third.
+    near("command.order", Hold, 120, &[&[Command], &[EveryTime, Quiet, Claim], &[Order, EveryTime]]),
+    near("command.order", Remark, 60, &[&[Command], &[Order]]),
 
-    Combination { rule: "exfiltration.file", severity: Hold, all_of: &[&[SecretFile], &[Take], &[Give, Send], &[Order]], within: 160 },
-    Combination { rule: "exfiltration.file", severity: Hold, all_of: &[&[SecretFile], &[EveryTime, Quiet, Send, OtherTools]], within: 160 },
-    Combination { rule: "exfiltration.file", severity: Hold, all_of: &[&[SecretFile], &[Take], &[Give, Send, Claim]], within: 80 },
-    Combination { rule: "exfiltration.file", severity: Remark, all_of: &[&[SecretFile], &[Take, Give]], within: 120 },
+    near("exfiltration.file", Hold, 160, &[&[SecretFile], &[Take], &[Give, Send], &[Order]]),
+    near("exfiltration.file", Hold, 160, &[&[SecretFile], &[EveryTime, Quiet, Send, OtherTools]]),
+    near("exfiltration.file", Hold, 80, &[&[SecretFile], &[Take], &[Give, Send, Claim]]),
+    near("exfiltration.file", Hold, 120, &[&[SecretFile], &[Take, Give, Send], &[Conceal, Quiet, EveryTime, Model, Order]]),
+    near("exfiltration.file", Remark, 120, &[&[SecretFile], &[Take, Give]]),
 
-    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[SecretWord, Private], &[Take], &[EveryTime]], within: 60 },
-    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[SecretWord, Private], &[Give, Send], &[Claim, Quiet]], within: 120 },
-    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[Private], &[Send], &[Order, Quiet, EveryTime]], within: 160 },
-    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[Private], &[Give], &[EveryTime, Quiet]], within: 120 },
-    Combination { rule: "exfiltration.private", severity: Remark, all_of: &[&[Private], &[Give], &[Order]], within: 60 },
+    near("exfiltration.foreign", Hold, 90, &[&[Foreign], &[Send, Quiet, Conceal, Beyond, Model, Asks, Redirect]]),
+    near("exfiltration.foreign", Hold, 90, &[&[Foreign], &[Give, Take], &[Order, EveryTime, OtherTools, Claim, Whole]]),
+    near("exfiltration.foreign", Hold, 40, &[&[Foreign], &[Give, Asks]]),
+    near("exfiltration.foreign", Hold, 25, &[&[Asked], &[Whole, Give, Take]]),
+    near("exfiltration.foreign", Hold, 90, &[&[Theirs], &[Hand], &[Quiet, Conceal, Beyond, Model, Asks]]),
+    near("exfiltration.foreign", Remark, 60, &[&[Foreign], &[Give, Take, Order, Whole]]),
+    near("exfiltration.foreign", Remark, 60, &[&[Theirs], &[Hand], &[EveryTime, Send, Claim]]),
 
-    Combination { rule: "exfiltration.quiet", severity: Hold, all_of: &[&[Quiet], &[Send, Redirect], &[Order, EveryTime]], within: 100 },
+    near("exfiltration.private", Hold, 60, &[&[SecretWord, Private], &[Take], &[EveryTime]]),
+    near("exfiltration.private", Hold, 120, &[&[SecretWord, Private], &[Give, Send], &[Claim, Quiet]]),
+    near("exfiltration.private", Hold, 160, &[&[Private], &[Send], &[Order, Quiet, EveryTime]]),
+    near("exfiltration.private", Hold, 120, &[&[Private], &[Give], &[EveryTime, Quiet]]),
+    near("exfiltration.private", Hold, 120, &[&[Private, SecretWord], &[Take, Give, Send], &[Conceal, Beyond]]),
+    near("exfiltration.private", Hold, 90, &[&[Private], &[Send], &[Take, Give, Order]]),
+    near("exfiltration.private", Hold, 90, &[&[Private, SecretWord], &[Give], &[Model]]),
+    near("exfiltration.private", Remark, 60, &[&[Private], &[Give], &[Order]]),
+    near("exfiltration.private", Remark, 90, &[&[Private], &[Asks, Send]]),
 
-    Combination { rule: "exfiltration.secret", severity: Hold, all_of: &[&[SecretWord, Private], &[Take, Give], &[OtherTools, EveryTime], &[Order]], within: 100 },
-    Combination { rule: "exfiltration.secret", severity: Hold, all_of: &[&[SecretWord], &[Send], &[Order, Quiet, EveryTime]], within: 160 },
-    Combination { rule: "exfiltration.secret", severity: Hold, all_of: &[&[SecretWord], &[Take], &[Give], &[EveryTime, Quiet]], within: 160 },
-    Combination { rule: "exfiltration.secret", severity: Remark, all_of: &[&[SecretWord], &[Take, Give], &[Order], &[Private, SecretFile, Claim]], within: 100 },
+    near("exfiltration.quiet", Hold, 100, &[&[Quiet], &[Send, Redirect], &[Order, EveryTime]]),
+    near("exfiltration.quiet", Hold, 60, &[&[Quiet], &[Send, Redirect]]),
 
-    Combination { rule: "exfiltration.send", severity: Hold, all_of: &[&[Send], &[EveryTime, Quiet, Claim], &[Order, Give, Private, Take]], within: 100 },
-    Combination { rule: "exfiltration.send", severity: Remark, all_of: &[&[Send], &[Order]], within: 40 },
+    near("exfiltration.secret", Hold, 100, &[&[SecretWord, Private], &[Take, Give], &[OtherTools, EveryTime], &[Order]]),
+    near("exfiltration.secret", Hold, 160, &[&[SecretWord], &[Send], &[Order, Quiet, EveryTime]]),
+    near("exfiltration.secret", Hold, 160, &[&[SecretWord], &[Take], &[Give], &[EveryTime, Quiet]]),
+    near("exfiltration.secret", Remark, 100, &[&[SecretWord], &[Take, Give], &[Order], &[Private, SecretFile, Claim]]),
 
-    Combination { rule: "orders.addressed", severity: Hold, all_of: &[&[Model], &[Order], &[Send, Quiet, Redirect, Command, SecretFile]], within: 100 },
-    Combination { rule: "orders.addressed", severity: Hold, all_of: &[&[Model], &[Order], &[Private, SecretWord], &[Take, Give]], within: 80 },
+    near("exfiltration.send", Hold, 100, &[&[Send], &[EveryTime, Quiet, Claim], &[Order, Give, Private, Take]]),
+    near("exfiltration.send", Remark, 40, &[&[Send], &[Order]]),
 
-    Combination { rule: "preference.first", severity: Remark, all_of: &[&[Praise], &[OtherTools]], within: 60 },
+    near("orders.addressed", Hold, 100, &[&[Model], &[Order], &[Send, Quiet, Redirect, Command, SecretFile]]),
+    near("orders.addressed", Hold, 80, &[&[Model], &[Order], &[Private, SecretWord], &[Take, Give]]),
+    near("orders.addressed", Hold, 80, &[&[Addressed], &[Theirs, Foreign, Private, Asked], &[Give, Hand, Take, Send, Asks]]),
+    near("orders.addressed", Remark, 60, &[&[Addressed], &[Order, Asks, EveryTime, Give, Praise, Exclusive, Hand, OtherTools]]),
 
-    Combination { rule: "shadowing.first", severity: Remark, all_of: &[&[OtherTools], &[EveryTime]], within: 50 },
+    near("orders.answers", Hold, 100, &[&[Answers], &[Asks, Model, Quiet, Conceal], &[Order, EveryTime, Praise, Send, Exclusive, Private, Foreign]]),
+    near("orders.answers", Remark, 80, &[&[Answers], &[Asks, Order, EveryTime, Model]]),
 
-    Combination { rule: "shadowing.order", severity: Hold, all_of: &[&[StrangersTool], &[Order, Recipient, SecretWord, SecretFile, Send, Claim]], within: 100 },
-    Combination { rule: "shadowing.order", severity: Hold, all_of: &[&[StrangersTool], &[Redirect, EveryTime, Quiet]], within: 160 },
-    Combination { rule: "shadowing.order", severity: Hold, all_of: &[&[StrangersTool], &[Praise]], within: 120 },
-    Combination { rule: "shadowing.order", severity: Remark, all_of: &[&[OtherTools], &[Order], &[Give, Redirect, Send, Take]], within: 40 },
+    near("orders.conceal", Hold, 100, &[
+        &[Conceal],
+        &[Send, Private, SecretWord, SecretFile, OtherTools, StrangersTool, Redirect, Model, Command, Beyond, Recipient],
+    ]),
+    near("orders.conceal", Hold, 100, &[&[Quiet], &[StrangersTool, Beyond, Recipient]]),
+    near("orders.conceal", Hold, 100, &[&[Conceal], &[Answers, Order, EveryTime, Asks, Take, Give, Foreign, Theirs]]),
+    near("orders.conceal", Remark, 0, &[&[Conceal]]),
 
-    Combination { rule: "shadowing.redirect", severity: Hold, all_of: &[&[OtherTools], &[Give, Send, Redirect], &[EveryTime]], within: 80 },
-    Combination { rule: "shadowing.redirect", severity: Hold, all_of: &[&[Redirect], &[Recipient]], within: 60 },
-    Combination { rule: "shadowing.redirect", severity: Hold, all_of: &[&[OtherTools], &[Redirect, Quiet], &[Order, EveryTime]], within: 120 },
-    Combination { rule: "shadowing.redirect", severity: Hold, all_of: &[&[Redirect], &[Recipient], &[Order, EveryTime]], within: 120 },
+    near("orders.frame", Hold, 120, &[
+        &[Frame],
+        &[
+            Take, Give, Send, Quiet, Conceal, Foreign, Private, SecretWord, SecretFile, OtherTools, Command, Beyond, Redirect, StrangersTool,
+            Order, Asks, Exclusive,
+        ],
+    ]),
+    near("orders.frame", Hold, 100, &[&[Frame], &[Answers, Theirs, Hand]]),
+    near("orders.frame", Remark, 0, &[&[Frame]]),
 
-    Combination { rule: "shadowing.uses", severity: Hold, all_of: &[&[OtherTools], &[Private, SecretWord, SecretFile, Command], &[Take, Give, Send]], within: 80 },
+    near("orders.override", Hold, 100, &[&[Beyond], &[Exclusive, OtherTools, Private, Conceal, Quiet, Send, Give, Redirect]]),
+    near("orders.override", Remark, 0, &[&[Beyond]]),
+
+    near("orders.soft", Hold, 90, &[&[Us], &[Foreign, Theirs, Private, Person], &[Asks, Give, Hand, Whole]]),
+    near("orders.soft", Hold, 90, &[&[Asks], &[Theirs], &[Hand], &[Person, Model]]),
+    near("orders.soft", Hold, 80, &[&[Asks], &[Private, SecretWord, Foreign, OtherTools], &[Give, Send, Model]]),
+    near("orders.soft", Remark, 90, &[&[Us], &[Foreign, Theirs, Private, Person]]),
+    near("orders.soft", Remark, 80, &[&[Asks], &[Model, Private, Send, OtherTools, SecretWord, Foreign, Theirs, Person]]),
+
+    near("parameters.beyond_purpose", Remark, 0, &[&[Asked]]),
+
+    near("preference.exclusive", Hold, 100, &[&[Exclusive], &[Beyond, Quiet, Praise, Model]]),
+    near("preference.exclusive", Hold, 80, &[&[Exclusive], &[EveryTime, OtherTools, StrangersTool, Order]]),
+    near("preference.exclusive", Remark, 0, &[&[Exclusive]]),
+
+    near("preference.first", Remark, 60, &[&[Praise], &[OtherTools]]),
+
+    near("preference.praise", Hold, 100, &[&[Praise], &[Model], &[Order, EveryTime, OtherTools, Asks, Exclusive]]),
+    near("preference.praise", Remark, 60, &[&[Praise], &[Model, OtherTools, EveryTime]]),
+
+    near("shadowing.first", Remark, 50, &[&[OtherTools], &[EveryTime]]),
+
+    near("shadowing.order", Hold, 100, &[&[StrangersTool], &[Order, Recipient, SecretWord, SecretFile, Send, Claim]]),
+    near("shadowing.order", Hold, 160, &[&[StrangersTool], &[Redirect, EveryTime, Quiet]]),
+    near("shadowing.order", Hold, 120, &[&[StrangersTool], &[Praise]]),
+    near("shadowing.order", Hold, 60, &[&[StrangersTool], &[Conceal, Beyond, Exclusive, Take]]),
+    near("shadowing.order", Remark, 40, &[&[OtherTools], &[Order], &[Give, Redirect, Send, Take]]),
+
+    near("shadowing.redirect", Hold, 80, &[&[OtherTools], &[Give, Send, Redirect], &[EveryTime]]),
+    near("shadowing.redirect", Hold, 60, &[&[Redirect], &[Recipient]]),
+    near("shadowing.redirect", Hold, 120, &[&[OtherTools], &[Redirect, Quiet], &[Order, EveryTime]]),
+    near("shadowing.redirect", Hold, 120, &[&[Redirect], &[Recipient], &[Order, EveryTime]]),
+
+    near("shadowing.uses", Hold, 80, &[&[OtherTools], &[Private, SecretWord, SecretFile, Command], &[Take, Give, Send]]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Reverse;
+
+    use super::*;
+
+    #[test]
+    fn they_stand_by_rule_the_graver_first() {
+        let key = |one: &Combination| (one.rule, Reverse(one.severity));
+        for pair in COMBINATIONS.windows(2) {
+            let (one, next) = (&pair[0], &pair[1]);
+            assert!(key(one) <= key(next), "{} before {}", one.rule, next.rule);
+        }
+    }
+}

@@ -1,14 +1,11 @@
-//! What poison says in other words and other languages: terms for the hints of [`super::signals`], and what they mean together.
+//! What poison says in other words and other languages: terms for the hints of [`super::signals`].
 
 use super::{
     Severity::{Hold, Remark},
-    combinations::Combination,
     phrase::{
         Hint::{
-            Addressed, Answers, Asked, Asks, Beyond, Claim, Command, Conceal, EveryTime, Exclusive,
-            Foreign, Frame, Give, Hand, Model, Not, Order, OtherTools, Person, Praise, Private,
-            Quiet, Recipient, Redirect, SecretFile, SecretWord, Send, StrangersTool, Take, Theirs,
-            Us, Whole,
+            Answers, Asks, Beyond, Conceal, EveryTime, Exclusive, Frame, Give, Model, Not, Order,
+            OtherTools, Person, Praise, Private, Quiet, SecretWord, Send, Take, Us, Whole,
         },
         Meaning::{Finding, Part, Topic},
         Phrase,
@@ -78,49 +75,6 @@ pub(super) const TERMS: &[Phrase] = &[
     terms(Part(Whole), &["content", "contents", "text of", "texts of", "export of", "exported", "all", "full", "complete", "whole", "entire", "recent", "latest", "newest", "last", "saved", "current", "every", "raw", "verbatim", "copy of", "dump of", "list of", "the user's", "of the user", "ten", "inhalt", "gesamt*", "alle", "contenido", "todo", "todas", "contenu", "tout", "toute", "весь", "всю", "все", "содержимое", "全部", "完整", "内容"]),
     // It is denied.
     terms(Part(Not), &["do not", "don't", "dont", "never", "must not", "should not", "no", "not", "without", "avoid", "masked", "redacted", "skips", "skip", "skipped", "protects", "instead of", "kein", "keine", "keinen", "nicht", "sin", "sans", "ne", "не", "请勿", "不"]),
-];
-
-/// What these mean together.
-#[rustfmt::skip]
-pub(super) const TOGETHER: &[Combination] = &[
-    Combination { rule: "exfiltration.file", severity: Hold, all_of: &[&[SecretFile], &[Take, Give, Send], &[Conceal, Quiet, EveryTime, Model, Order]], within: 120 },
-    Combination { rule: "exfiltration.foreign", severity: Hold, all_of: &[&[Foreign], &[Send, Quiet, Conceal, Beyond, Model, Asks, Redirect]], within: 90 },
-    Combination { rule: "exfiltration.foreign", severity: Hold, all_of: &[&[Foreign], &[Give, Take], &[Order, EveryTime, OtherTools, Claim, Whole]], within: 90 },
-    Combination { rule: "exfiltration.foreign", severity: Hold, all_of: &[&[Foreign], &[Give, Asks]], within: 40 },
-    Combination { rule: "exfiltration.foreign", severity: Hold, all_of: &[&[Asked], &[Whole, Give, Take]], within: 25 },
-    Combination { rule: "parameters.beyond_purpose", severity: Remark, all_of: &[&[Asked]], within: 0 },
-    Combination { rule: "exfiltration.foreign", severity: Remark, all_of: &[&[Foreign], &[Give, Take, Order, Whole]], within: 60 },
-    Combination { rule: "orders.override", severity: Hold, all_of: &[&[Beyond], &[Exclusive, OtherTools, Private, Conceal, Quiet, Send, Give, Redirect]], within: 100 },
-    Combination { rule: "orders.override", severity: Remark, all_of: &[&[Beyond]], within: 0 },
-    Combination { rule: "orders.frame", severity: Hold, all_of: &[&[Frame], &[Take, Give, Send, Quiet, Conceal, Foreign, Private, SecretWord, SecretFile, OtherTools, Command, Beyond, Redirect, StrangersTool, Order, Asks, Exclusive]], within: 120 },
-    Combination { rule: "orders.frame", severity: Remark, all_of: &[&[Frame]], within: 0 },
-    Combination { rule: "orders.conceal", severity: Hold, all_of: &[&[Conceal], &[Send, Private, SecretWord, SecretFile, OtherTools, StrangersTool, Redirect, Model, Command, Beyond, Recipient]], within: 100 },
-    Combination { rule: "orders.conceal", severity: Remark, all_of: &[&[Conceal]], within: 0 },
-    Combination { rule: "orders.conceal", severity: Hold, all_of: &[&[Quiet], &[StrangersTool, Beyond, Recipient]], within: 100 },
-    Combination { rule: "preference.exclusive", severity: Hold, all_of: &[&[Exclusive], &[Beyond, Quiet, Praise, Model]], within: 100 },
-    Combination { rule: "preference.exclusive", severity: Remark, all_of: &[&[Exclusive]], within: 0 },
-    Combination { rule: "preference.praise", severity: Remark, all_of: &[&[Praise], &[Model, OtherTools, EveryTime]], within: 60 },
-    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[Private, SecretWord], &[Take, Give, Send], &[Conceal, Beyond]], within: 120 },
-    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[Private], &[Send], &[Take, Give, Order]], within: 90 },
-    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[Private, SecretWord], &[Give], &[Model]], within: 90 },
-    Combination { rule: "exfiltration.private", severity: Remark, all_of: &[&[Private], &[Asks, Send]], within: 90 },
-    Combination { rule: "exfiltration.quiet", severity: Hold, all_of: &[&[Quiet], &[Send, Redirect]], within: 60 },
-    Combination { rule: "shadowing.order", severity: Hold, all_of: &[&[StrangersTool], &[Conceal, Beyond, Exclusive, Take]], within: 60 },
-    Combination { rule: "orders.answers", severity: Hold, all_of: &[&[Answers], &[Asks, Model, Quiet, Conceal], &[Order, EveryTime, Praise, Send, Exclusive, Private, Foreign]], within: 100 },
-    Combination { rule: "orders.answers", severity: Remark, all_of: &[&[Answers], &[Asks, Order, EveryTime, Model]], within: 80 },
-    Combination { rule: "orders.addressed", severity: Hold, all_of: &[&[Addressed], &[Theirs, Foreign, Private, Asked], &[Give, Hand, Take, Send, Asks]], within: 80 },
-    Combination { rule: "orders.addressed", severity: Remark, all_of: &[&[Addressed], &[Order, Asks, EveryTime, Give, Praise, Exclusive, Hand, OtherTools]], within: 60 },
-    Combination { rule: "orders.soft", severity: Hold, all_of: &[&[Us], &[Foreign, Theirs, Private, Person], &[Asks, Give, Hand, Whole]], within: 90 },
-    Combination { rule: "orders.soft", severity: Remark, all_of: &[&[Us], &[Foreign, Theirs, Private, Person]], within: 90 },
-    Combination { rule: "orders.soft", severity: Hold, all_of: &[&[Asks], &[Theirs], &[Hand], &[Person, Model]], within: 90 },
-    Combination { rule: "orders.soft", severity: Remark, all_of: &[&[Asks], &[Model, Private, Send, OtherTools, SecretWord, Foreign, Theirs, Person]], within: 80 },
-    Combination { rule: "orders.soft", severity: Hold, all_of: &[&[Asks], &[Private, SecretWord, Foreign, OtherTools], &[Give, Send, Model]], within: 80 },
-    Combination { rule: "exfiltration.foreign", severity: Hold, all_of: &[&[Theirs], &[Hand], &[Quiet, Conceal, Beyond, Model, Asks]], within: 90 },
-    Combination { rule: "exfiltration.foreign", severity: Remark, all_of: &[&[Theirs], &[Hand], &[EveryTime, Send, Claim]], within: 60 },
-    Combination { rule: "preference.exclusive", severity: Hold, all_of: &[&[Exclusive], &[EveryTime, OtherTools, StrangersTool, Order]], within: 80 },
-    Combination { rule: "preference.praise", severity: Hold, all_of: &[&[Praise], &[Model], &[Order, EveryTime, OtherTools, Asks, Exclusive]], within: 100 },
-    Combination { rule: "orders.conceal", severity: Hold, all_of: &[&[Conceal], &[Answers, Order, EveryTime, Asks, Take, Give, Foreign, Theirs]], within: 100 },
-    Combination { rule: "orders.frame", severity: Hold, all_of: &[&[Frame], &[Answers, Theirs, Hand]], within: 100 },
 ];
 
 // What is private, by topic, and the words by which a tool says that it has to do with that. Terms of six languages, as

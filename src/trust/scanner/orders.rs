@@ -5,7 +5,6 @@ use std::{borrow::Cow, cell::OnceCell, ops::Range};
 use super::{
     Findings, Passage, Severity,
     combinations::{COMBINATIONS, Combination},
-    families::TOGETHER,
     fold::{fold, origin, words_of_name},
     passage::{Kind, Sentences},
     phrase::{Hint, Meaning},
@@ -48,7 +47,7 @@ pub(super) fn read(
 /// Whether a text gives orders about these tools of others.
 pub(super) fn are_about(text: &Passage<'_>, strangers: &[Range<usize>]) -> bool {
     let matches = matches_with(text, strangers);
-    let about = combinations().filter(|combination| {
+    let about = COMBINATIONS.iter().filter(|combination| {
         let kinds = combination.all_of.iter();
         let names_them = kinds
             .flat_map(|hints| hints.iter())
@@ -147,7 +146,9 @@ fn judge(
     let hints = matches.iter().filter_map(Match::hint);
     let there = hints.fold(0, |there, hint| there | hint.bit());
     let is_there = |hints: &&[Hint]| hints.iter().any(|hint| there & hint.bit() != 0);
-    let possible = combinations().filter(|combination| combination.all_of.iter().all(is_there));
+    let possible = COMBINATIONS
+        .iter()
+        .filter(|combination| combination.all_of.iter().all(is_there));
     for combination in possible {
         if stands(combination, matches) {
             add(combination.rule, combination.severity, &|| {
@@ -155,11 +156,6 @@ fn judge(
             });
         }
     }
-}
-
-/// What words mean together.
-pub(super) fn combinations() -> impl Iterator<Item = &'static Combination> {
-    COMBINATIONS.iter().chain(TOGETHER)
 }
 
 /// Whether all signals of a combination stand near each other.
