@@ -10,7 +10,7 @@ use super::{About, Answer, Api, Routes, blocking, config, ok, read_body, wrong};
 use crate::{
     clients::{
         Client, ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
-        client_rows, connect, disconnect, endpoint_path, entry_name, give_token, home_places,
+        connect, disconnect, endpoint_path, entry_name, give_token, home_places, judged_rows,
         our_address, shown_token, take_token,
     },
     failure::{ErrorCode, Failure, Result},
@@ -127,7 +127,12 @@ async fn list(State(api): State<Api>) -> Answer {
         let us = our_address(files, Some(&api.0.location));
         Ok(ClientList {
             home: places.home().display().to_string(),
-            clients: client_rows(&places, &us, api.0.location.url.is_some()),
+            clients: judged_rows(
+                &places,
+                &us,
+                api.0.location.url.is_some(),
+                files.settings_of_clients().ok().as_ref(),
+            ),
         })
     });
     ok(&list.await?)

@@ -8,8 +8,10 @@ use std::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{client::Client, file_change::our_entry_in, places::ClientPlaces};
-use crate::config::OurAddress;
+use super::{
+    client::Client, connect::why_refused, file_change::our_entry_in, places::ClientPlaces,
+};
+use crate::config::{OurAddress, Settings};
 
 /// The clients that can be connected.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -50,9 +52,19 @@ pub struct ClientRow {
 /// Every client that can be connected. Blocks.
 /// `answers` says whether it is we who answer, or would, at our address.
 pub fn client_rows(places: &ClientPlaces, us: &OurAddress, answers: bool) -> Vec<ClientRow> {
+    judged_rows(places, us, answers, None)
+}
+
+/// The same with those told from them that get nothing but errors, where the settings are known.
+pub fn judged_rows(
+    places: &ClientPlaces,
+    us: &OurAddress,
+    answers: bool,
+    settings: Option<&Settings>,
+) -> Vec<ClientRow> {
     let clients = Client::all();
     clients
-        .filter_map(|client| row(places, us, client, answers))
+        .filter_map(|client| row(places, us, client, answers, settings))
         .collect()
 }
 
@@ -65,7 +77,13 @@ pub fn is_free(us: &OurAddress) -> bool {
     !taken
 }
 
-fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) -> Option<ClientRow> {
+fn row(
+    places: &ClientPlaces,
+    us: &OurAddress,
+    client: Client,
+    answers: bool,
+    settings: Option<&Settings>,
+) -> Option<ClientRow> {
     let file = places.file_to_connect(client, false)?;
     let mut row = ClientRow {
         client,
@@ -94,6 +112,12 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) ->
                     row.error =
                         Some("no mcpproxy answers at that address: `mcpproxy doctor`".to_owned());
                     row.next_step = Some("mcpproxy doctor".to_owned());
+                } else if let Some(settings) = settings
+                    && let Some((why, step)) = why_refused(client, ours, settings)
+                {
+                    row.connected = false;
+                    row.error = Some(why);
+                    row.next_step = Some(step);
                 }
             }
         }

@@ -4,13 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Client, ClientFile, ClientPlaces, Reaching,
-    file_change::{ClientFileError, FileChange, Wanted, connected, disconnected, may_have_us},
+    Client, ClientFile, ClientPlaces, ClientServer, Reaching,
+    file_change::{
+        ClientFileError, FileChange, Wanted, connected, disconnected, may_have_us, our_entry_in,
+    },
     line_diff,
     replace::ReplaceError,
 };
 use crate::{
-    config::Settings,
+    config::{DEMO, IssuedToken, Settings, TokenHash},
     failure::{ErrorCode, Failure, Result},
     text::{ServerName, names},
 };
@@ -227,6 +229,35 @@ pub fn check_endpoint(
     Err(left_alone(what, step))
 }
 
+/// Why an entry that leads to us gets nothing but errors, and what to do: its address names what is not configured, or its token counts no
+/// more.
+pub fn why_refused(
+    client: Client,
+    ours: &ClientServer,
+    settings: &Settings,
+) -> Option<(String, String)> {
+    let id = client.id();
+    let words = ours.url().into_iter().chain(ours.args());
+    let mut words = words.flat_map(|word| word.split('='));
+    let endpoint = words.find_map(|word| {
+        let uri: http::Uri = word.parse().ok()?;
+        endpoint_path(uri.path()).ok()
+    });
+    let is_configured = |path: &str| check_endpoint(settings, |name| name == DEMO, path).is_ok();
+    if let Some(path) = endpoint.filter(|path| !is_configured(path)) {
+        let what = format!("its endpoint, {path}, is not configured");
+        return Some((what, format!("`mcpproxy connect {id} --endpoint /mcp`")));
+    }
+    let mut tokens = ours.token().into_iter().chain(ours.args());
+    let token = tokens.find(|word| word.starts_with(IssuedToken::PREFIX))?;
+    let known = settings.issued.find(&TokenHash::of(token));
+    known.is_none_or(IssuedToken::is_expired).then(|| {
+        let what = "its token was revoked or has expired, so mcpproxy refuses it (HTTP 401)";
+        let step = format!("`mcpproxy connect {id} --token`");
+        (what.to_owned(), step)
+    })
+}
+
 /// Puts us into the file of a client. Blocks.
 pub fn connect(
     places: &ClientPlaces,
@@ -242,6 +273,14 @@ pub fn connect(
     let change = connected(asked.client, &file, &wanted, &reaching.us)
         .map_err(|error| refused(asked.client, &file, &error))?;
     if !change.is_needed() {
+        let found = file.read().ok().flatten();
+        let ours = found.as_ref();
+        let ours = ours.and_then(|found| our_entry_in(found, &file, &reaching.us));
+        let refused = ours.and_then(|ours| why_refused(asked.client, ours, &reaching.settings));
+        if let Some((why, step)) = refused {
+            let name = asked.client.name();
+            return Err(left_alone(format!("{name} was not changed: {why}"), step));
+        }
         let outcome = ConnectOutcome::AlreadyConnected;
         return Ok(done(places, asked, change, outcome));
     }

@@ -47,11 +47,11 @@ mod yaml;
 
 pub use self::{
     client::Client,
-    client_list::{ClientList, ClientRow, client_rows, is_free},
+    client_list::{ClientList, ClientRow, client_rows, is_free, judged_rows},
     connect::{
         ConnectOutcome, ConnectRequest, Connected, UnknownClient, all_connected, check_endpoint,
         client_of_word, connect, disconnect, disconnect_wholly, endpoint_path, entry_name,
-        has_file, may_be_connected,
+        has_file, may_be_connected, why_refused,
     },
     file::{ClientFile, FoundFile},
     gather::{gather, gather_pasted, home_places, our_address, real_path},

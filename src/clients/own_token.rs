@@ -161,10 +161,5 @@ fn without_token(mut entry: Map<String, Value>) -> Map<String, Value> {
 
 /// The token that stands in an entry.
 fn token_of(ours: &ClientServer) -> Option<Secret> {
-    let lists = ["headers", "http_headers"].iter();
-    let mut headers = lists
-        .filter_map(|key| ours.entry.get(key)?.as_object())
-        .flatten();
-    let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION))?;
-    Some(Secret::new(value.as_str()?.strip_prefix("Bearer ")?))
+    ours.token().map(Secret::new)
 }

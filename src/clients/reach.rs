@@ -22,6 +22,8 @@ pub struct Reaching {
     pub needs_token: bool,
     /// Whether a daemon runs.
     pub is_running: bool,
+    /// What is configured, with the tokens that were issued.
+    pub(super) settings: Settings,
     /// `http://HOST:PORT`; nothing where the port is not known before the daemon runs, or it serves no HTTP.
     address: Option<String>,
     program: String,
@@ -33,7 +35,7 @@ impl Reaching {
     /// For the daemon that is at `location`, or for one that would be started.
     pub fn new(files: &Files, location: Option<&DaemonLocation>, us: OurAddress) -> Result<Self> {
         // Whether clients have to show a token must be known before an entry is written.
-        let settings = files.supposed_settings()?.settings;
+        let settings = files.settings_of_clients()?;
         let address = match location {
             Some(location) => {
                 let url = location.url.as_deref();
@@ -63,6 +65,7 @@ impl Reaching {
         Ok(Self {
             us,
             needs_token: needs_token(&settings),
+            settings,
             is_running: location.is_some(),
             address,
             program: text(&program),

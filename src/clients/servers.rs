@@ -74,6 +74,16 @@ impl ClientServer {
         URLS.iter().find_map(|key| self.text(key))
     }
 
+    /// The token that stands in it.
+    pub(super) fn token(&self) -> Option<&str> {
+        let lists = ["headers", "http_headers"].iter();
+        let mut headers = lists
+            .filter_map(|key| self.entry.get(key)?.as_object())
+            .flatten();
+        let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case("authorization"))?;
+        value.as_str()?.strip_prefix("Bearer ")
+    }
+
     /// Whether it shows a token, as far as the file says.
     pub fn shows_token(&self) -> bool {
         let headers = ["headers", "http_headers"].iter();

@@ -6,7 +6,7 @@ use super::{DoctorFinding, servers};
 use crate::{
     clients::{
         self, Client, ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, FoundServer,
-        SecretNames, plan,
+        SecretNames, plan, why_refused,
     },
     config::{OurAddress, Settings},
 };
@@ -17,7 +17,10 @@ const CLIENT: &str = "client";
 pub(super) struct ServedHere<'a> {
     /// Those of a daemon that runs, or would run.
     pub(super) us: OurAddress,
+    /// With the tokens that were issued.
     pub(super) settings: &'a Settings,
+    /// Whether they are those of the file, and not what counts without one.
+    pub(super) is_known: bool,
     /// The entries of our configuration, as they are written.
     pub(super) entries: &'a [(String, Value)],
 }
@@ -107,10 +110,13 @@ impl ServedHere<'_> {
             return findings;
         };
         let needs_token = self.settings.requires_credentials() && ours.command().is_none();
+        let refused = why_refused(of, ours, self.settings).filter(|_| self.is_known);
         findings.push(if needs_token && !ours.shows_token() {
             let what = format!("{client} sends no token, so mcpproxy refuses it (HTTP 401)");
             let fix = format!("`mcpproxy connect {} --token`", of.id());
             DoctorFinding::fail(CLIENT, what, fix)
+        } else if let Some((why, fix)) = refused {
+            DoctorFinding::fail(CLIENT, format!("{client} gets only errors: {why}"), fix)
         } else {
             DoctorFinding::ok(CLIENT, format!("{client} is connected as {:?}", ours.name))
         });

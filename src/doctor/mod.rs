@@ -24,7 +24,7 @@ pub use self::{
 };
 use crate::{
     clients::ClientPlaces,
-    config::{self, OurAddress, Settings},
+    config::{self, IssuedTokens, OurAddress, Settings},
     management::{ConfigReport, Files, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},
 };
@@ -149,7 +149,12 @@ pub async fn examine(
     findings.extend(servers);
     let tools = status.map_or_else(|| files.lists(&known).tool_count(), |status| status.tools);
     findings.push(index(tools, &known, runs));
-    findings.extend(named_by_clients(files, settings.as_deref(), status));
+    let held_against = settings.as_deref().map(|settings| {
+        let mut settings = settings.clone();
+        settings.issued = IssuedTokens::read(data_dir).unwrap_or_default();
+        settings
+    });
+    findings.extend(named_by_clients(files, held_against.as_ref(), status));
     DoctorReport {
         ok: findings
             .iter()
@@ -205,6 +210,7 @@ fn named_by_clients(
     let served = clients::ServedHere {
         us,
         settings: settings.unwrap_or(&defaults),
+        is_known: settings.is_some(),
         entries: &entries,
     };
     clients::check(&places, &served)

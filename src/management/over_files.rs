@@ -120,6 +120,13 @@ impl Management<OverFiles> {
         supposed.map_err(|error| unusable(&error))
     }
 
+    /// The same with the tokens that were issued: what entries in files of clients are held against.
+    pub fn settings_of_clients(&self) -> Result<Settings> {
+        let mut settings = self.supposed_settings()?.settings;
+        settings.issued = IssuedTokens::read(self.data_dir()).unwrap_or_default();
+        Ok(settings)
+    }
+
     /// What a daemon would refuse or ignore of the file. `exposure` is what `serve` will get.
     pub fn check(&self, exposure: Exposure) -> ConfigReport {
         let read = self.settings();

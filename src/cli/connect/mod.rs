@@ -13,7 +13,7 @@ use crate::{
     clients::{
         Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
         client_of_word, client_rows, connect, disconnect, endpoint_path, entry_name, has_file,
-        home_places, is_free, may_be_connected, our_address, shown_token,
+        home_places, is_free, judged_rows, may_be_connected, our_address, shown_token,
     },
     daemon_client::DaemonClient,
     management::{DaemonLocation, Files, ServerList},
@@ -179,7 +179,12 @@ impl ConnectCommand {
         if self.clients.is_empty() && !self.all {
             let list = ClientList {
                 home: places.home().display().to_string(),
-                clients: client_rows(&places, &us, answers),
+                clients: judged_rows(
+                    &places,
+                    &us,
+                    answers,
+                    files.settings_of_clients().ok().as_ref(),
+                ),
             };
             return list::print(&list, daemon.is_some(), out);
         }

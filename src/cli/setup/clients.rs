@@ -54,8 +54,9 @@ pub(super) fn connect_clients(
         connect::say_token(&reaching, &report.connected(), out);
     }
     // Whoever was not chosen stays connected.
-    for name in report.already.iter().map(|client| client.name()) {
-        if !names.contains(&name) {
+    for client in &report.already {
+        let name = client.name();
+        if !names.contains(&name) && !report.not_connected.contains(client) {
             names.push(name);
         }
     }

@@ -36,6 +36,7 @@ fn found_in(files: &[(&str, &str)]) -> Vec<DoctorFinding> {
             places: None,
         },
         settings: &settings,
+        is_known: true,
         entries: &config::written_entries(OURS).expect("it is sound"),
     };
     let elsewhere = home.path().join("project");
@@ -172,6 +173,20 @@ fn what_leads_nowhere_and_what_cannot_be_read_is_said() {
         r#"{ "mcpServers": { "mcp": { "command": "/no/such/mcpproxy", "args": ["stdio"] } } }"#,
     );
     says(&findings, DoctorSeverity::Fail, &["/no/such/mcpproxy"]);
+    for (rest, why) in [
+        (r#"/p/work""#, "/mcp/p/work"),
+        (r#"/server/gone""#, "/mcp/server/gone"),
+        (
+            r#"", "headers": { "Authorization": "Bearer mcpp_gone" }"#,
+            "its token was revoked",
+        ),
+    ] {
+        let us = format!(
+            r#"{{ "mcpServers": {{ "mcp": {{ "url": "http://127.0.0.1:8080/mcp{rest} }} }} }}"#
+        );
+        let findings = found(".cursor/mcp.json", &us);
+        says(&findings, DoctorSeverity::Fail, &["Cursor", why]);
+    }
     let findings = found(".claude.json", "{");
     says(
         &findings,
