@@ -143,9 +143,18 @@ impl Router {
             let is_listed = name != "call_tool" || now.settings().legacy_call_tool;
             is_listed && rules.permits_built_in(caller, name)
         };
+        // In full it may be the name of one that is offered under a shorter one.
+        let in_full = servers_named_in(now.settings(), offered).find_map(|(server, tool)| {
+            let shorter = names::offered(&server, &snapshot.tool(server.as_str(), tool)?.name);
+            (shorter != offered && is_visible(&shorter)).then_some(shorter)
+        });
         let known = built_in::names().chain(snapshot.offered_tool_names());
-        let close = names::closest_allowed(offered, known, is_visible);
-        unknown(ErrorCode::UnknownTool, offered, close)
+        let close = || names::closest_allowed(offered, known, is_visible);
+        unknown(
+            ErrorCode::UnknownTool,
+            offered,
+            in_full.as_deref().or_else(close),
+        )
     }
 }
 
