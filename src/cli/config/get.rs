@@ -3,7 +3,10 @@
 use clap::Args;
 use serde_json::Value;
 
-use super::super::{CommandFailure, Done, Output, output};
+use super::{
+    super::{CommandFailure, Done, Output, output},
+    refuse_unusable, running,
+};
 use crate::{
     config::{self, KeyLookup},
     management::Files,
@@ -20,12 +23,17 @@ pub(in crate::cli) struct ConfigGet {
 }
 
 impl ConfigGet {
-    pub(super) fn run(self, files: &Files, out: Output) -> Done {
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
+        let text = config::read_text(files.config_file()).unwrap_or_default();
+        if text.trim().is_empty() {
+            // A daemon may go on with what stood there.
+            let daemon = running(files, out.quietly()).await;
+            refuse_unusable(files, daemon.map(|(status, _)| status), "nothing was shown")?;
+        }
         let written = files.written_config()?.settings;
         let Some(key) = self.key else {
             return output::json(&output::as_json(&written)?);
         };
-        let text = config::read_text(files.config_file()).unwrap_or_default();
         let path = config::keys_of_path(&key, &text);
         let found = path.iter().try_fold(&written, |value, key| value.get(key));
         let value = found.cloned().or_else(|| config::default_of(&path));

@@ -52,7 +52,7 @@ impl ConfigCommand {
             Self::Edit => edit::edit(&files, out).await,
             Self::Check(check) => check.run(&files, out).await,
             Self::Schema => output::exactly(config::schema().trim_end()),
-            Self::Get(get) => get.run(&files, out),
+            Self::Get(get) => get.run(&files, out).await,
             Self::Set(set) => set.run(&files, out).await,
             Self::History(list) => list.run(&files, out).await,
             Self::Undo(undo) => undo.run(&files, out).await,
