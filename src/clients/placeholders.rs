@@ -21,7 +21,16 @@ fn redacted<S: Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&redact::redacted(text, TextKind::Prose))
 }
 
+/// Stand in paths of which the reader writes the first part.
+const PATHS: [&str; 3] = ["/path/to", "\\path\\to", "path/to/your"];
+
 impl Placeholder {
+    /// Whether a path stands in its place, which is nothing to hide.
+    pub fn is_path(&self) -> bool {
+        let lower = self.text.to_ascii_lowercase();
+        PATHS.iter().any(|mark| lower.contains(mark))
+    }
+
     /// Its text with a value in it: of `Bearer <token>` only the blank gives way.
     pub(super) fn filled(&self, value: &str) -> String {
         let blank = self.text.split_once('<').and_then(|(before, rest)| {
@@ -82,9 +91,6 @@ pub(super) fn fill(entry: &mut Map<String, Value>, place: &str, value: &str) {
 pub fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let marks = [
-        "/path/to",
-        "\\path\\to",
-        "path/to/your",
         "replace_me",
         "replace-me",
         "replace_with",
@@ -114,7 +120,8 @@ pub fn is_placeholder(text: &str) -> bool {
             starts && words.iter().any(|word| lower.contains(word))
         })
     });
-    is_yours || marks.iter().any(|mark| lower.contains(mark)) || has_brackets(text)
+    let mut marks = marks.iter().chain(&PATHS);
+    is_yours || marks.any(|mark| lower.contains(mark)) || has_brackets(text)
 }
 
 /// `<YOUR_KEY>`, `Bearer <token>`, `[PROJECT_ID]`.

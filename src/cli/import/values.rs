@@ -22,12 +22,21 @@ pub(in crate::cli) enum SecretsPlace {
 /// the former is not imported.
 pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport, out: Output) {
     report.fill_placeholders(|name, one| {
+        let hidden = if one.is_path() {
+            ""
+        } else {
+            "hidden as you type, "
+        };
         let question = format!(
-            "{name}: value for `{}`, now {} (hidden as you type, Enter skips {name}):",
+            "{name}: value for `{}`, now {} ({hidden}Enter skips {name}):",
             one.place, one.text
         );
         loop {
-            let given = secret::hidden_answer(&question, out)?;
+            let given = if hidden.is_empty() {
+                out.answer_to(&question)?.trim().to_owned()
+            } else {
+                secret::hidden_answer(&question, out)?
+            };
             if !is_placeholder(&given) {
                 return Some(given);
             }
