@@ -124,9 +124,8 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
     }
     if !server.left_behind.is_empty() {
         out.note(&format!(
-            "{name}: left out {}, which only {} uses",
-            server.left_behind.join(", "),
-            server.client.name()
+            "{name}: left out {}, which mcpproxy does not use",
+            server.left_behind.join(", ")
         ));
     }
 }
