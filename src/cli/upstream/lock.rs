@@ -151,16 +151,21 @@ fn named(tools: &[String]) -> String {
     }
 }
 
-/// How much the file accepts, and what of the servers is left out.
+/// How much the file accepts, what of the servers is left out, and what is in it as it was before.
 fn contents(text: &str, servers: &[ServerRow]) -> String {
     let (tools, of) = counted(text);
     let (tools, servers_in_it) = (count(tools, "tool"), count(of.len(), "server"));
     let mut summary = format!("{tools} of {servers_in_it}");
+    let mut held_of: Vec<String> = Vec::new();
     let left_out: Vec<String> = servers
         .iter()
         .filter_map(|row| {
             let why = match (row.standing(), row.held) {
                 (Standing::Quarantined, _) => "quarantined".to_owned(),
+                (_, Some(held)) if of.contains(&*row.name) => {
+                    held_of.push(format!("{} ({held})", row.name));
+                    return None;
+                }
                 (_, Some(held)) => format!("{held} held"),
                 _ if !of.contains(&*row.name) => "no approved tools".to_owned(),
                 _ => return None,
@@ -170,6 +175,10 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
         .collect();
     if !left_out.is_empty() {
         summary.extend(["; left out: ", &named(&left_out)]);
+    }
+    if !held_of.is_empty() {
+        let held = named(&held_of);
+        summary.extend(["; held: ", &held, ", in the file only as approved before"]);
     }
     summary
 }
