@@ -127,9 +127,13 @@ fn option_for(line: &str, word: &str) -> Option<String> {
         let line = line.replace(' ', " upstream ");
         return Some(format!("did you mean `{line} {word}`?"));
     }
+    if line == "mcpproxy upstream add" && !word.contains("://") {
+        let step = format!("write `--` before {word}: `mcpproxy upstream add NAME -- COMMAND`");
+        return Some(step);
+    }
     let (thing, option) = match line {
         "mcpproxy config check" => ("file", "--config"),
-        "mcpproxy upstream add" if word.contains("://") => ("URL", "--url"),
+        "mcpproxy upstream add" => ("URL", "--url"),
         _ => return None,
     };
     Some(format!("name that {thing} with `{option} {word}` instead"))
