@@ -156,7 +156,7 @@ export function clients(frame) {
     const twice = starts.length ? [`The client also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", can.length ? next("move ", them, " to mcpproxy, which starts each server once for all clients") : h("div.sub", said(starts[0]), " stays in the file: ", sentence(ownOf(one)[0].stays))] : null;
     if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["The client’s file names mcpproxy, but the client has not connected yet.", next("restart the client; it reads the file only when it starts")]];
     if (isSeen(one)) return [session(programsOf(one)), "The client connects, but this file does not name mcpproxy."];
-    if (one.error) return [state("err", "Not connected"), [h("span.bad", "mcpproxy cannot use the client’s file: ", sentence(one.error)), next("correct the file, then look again")]];
+    if (one.error) return [state("err", "Not connected"), [h("span.bad", one.name ? "The client gets only errors: " : "mcpproxy cannot use the client’s file: ", sentence(one.error)), one.name && one.next_step ? next(...sentence(one.next_step)) : next("correct the file, then look again")]];
     return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `The client’s file has ${count(starts.length, "server")}`, twiceOf(one).length ? `; mcpproxy also has ${some(twiceOf(one).map((server) => server.written_name), 3)}, so ${twiceOf(one).length === 1 ? "it starts" : "they start"} twice` : "") : null];
   }
 
