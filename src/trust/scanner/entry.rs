@@ -1,13 +1,14 @@
 //! What a server's entry would start or contact. Values of variables and headers are secret and are not read. A command line is read as
 //! listings show it and as it is written, because what looks like a secret may be anything; nothing but the former stands in a finding.
 
-use std::slice;
+use std::{net::Ipv4Addr, ops::Range, slice};
 
 use super::{
     Severity::{self, Hold, Remark},
     encoded,
     excerpt::excerpt,
     findings::Findings,
+    fold::origin,
     hidden, metadata_service,
     passage::{Kind, Passage, PassageReader, Sentences},
     pattern::Pattern,
@@ -15,7 +16,7 @@ use super::{
     phrases::Match,
     terminal,
 };
-use crate::config::{Isolation, Named, ServerEntry, Transport};
+use crate::config::{Isolation, Named, ServerEntry, Transport, loopback::is_loopback};
 
 /// Reads an entry.
 pub(super) fn read(entry: &ServerEntry, reader: &PassageReader, findings: &mut Findings) {
@@ -88,31 +89,32 @@ fn command(words: &[String], reader: &PassageReader, findings: &mut Findings) {
     let whole = passage("/command", &line, reader);
     letters(&whole, findings);
     let Sentences { folded, matches } = whole.sentences();
+    let as_written = |found: &Range<usize>| origin(&line, found.start)..origin(&line, found.end);
     for rule in LINES {
         if let [found] = &Pattern::new(rule.pattern).places(folded, 1)[..] {
-            let range =
-                super::fold::origin(&line, found.start)..super::fold::origin(&line, found.end);
-            findings.add(rule.rule, rule.severity, &whole, range);
+            findings.add(rule.rule, rule.severity, &whole, as_written(found));
         }
     }
     let is_secret = |found: &&Match| matches!(found.meaning, Meaning::Part(Hint::SecretFile));
     for found in matches.iter().filter(is_secret) {
-        let range = super::fold::origin(&line, found.range.start)
-            ..super::fold::origin(&line, found.range.end);
-        findings.add("command.secret_file", Remark, &whole, range);
+        findings.add(
+            "command.secret_file",
+            Remark,
+            &whole,
+            as_written(&found.range),
+        );
     }
-    for arg in words.iter().skip(1) {
-        let at = arg
-            .find("http://")
-            .or_else(|| arg.find("https://"))
-            .or_else(|| arg.find("sse://"));
-        if let Some(url) = at.and_then(|at| arg.get(at..)) {
-            let end = url
-                .find([' ', '"', '\'', '|', ';', ')', '`'])
-                .unwrap_or(url.len());
-            address(url.get(..end).unwrap_or_default(), reader, findings);
-        }
+    for url in words.iter().skip(1).filter_map(|arg| url_in(arg)) {
+        address(url, reader, findings);
     }
+}
+
+/// The URL in an argument, up to where a shell or a program may go on.
+fn url_in(arg: &str) -> Option<&str> {
+    let mut schemes = ["http://", "https://", "sse://"].into_iter();
+    let at = schemes.find_map(|scheme| arg.find(scheme))?;
+    let mut parts = arg.get(at..)?.split([' ', '"', '\'', '|', ';', ')', '`']);
+    parts.next()
 }
 
 fn passage<'a>(place: &'a str, text: &'a str, reader: &'a PassageReader) -> Passage<'a> {
@@ -125,31 +127,21 @@ fn letters(text: &Passage<'_>, findings: &mut Findings) {
     encoded::read(text, findings);
 }
 
-/// Variables that make a program load strangers' code or trust strangers.
+/// Variables that make a program load strangers' code.
+#[rustfmt::skip]
+const LOADERS: &[&str] = &[
+    "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH",
+    "NODE_OPTIONS", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT", "BASH_ENV", "GIT_SSH_COMMAND", "PROMPT_COMMAND",
+];
+
+/// Variables that make a program trust strangers.
+#[rustfmt::skip]
+const TRUST: &[&str] = &[
+    "NODE_TLS_REJECT_UNAUTHORIZED", "PYTHONHTTPSVERIFY", "GIT_SSL_NO_VERIFY", "SSL_CERT_FILE",
+    "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY",
+];
+
 fn variable(name: &str, reader: &PassageReader, findings: &mut Findings) {
-    const LOADERS: [&str; 12] = [
-        "LD_PRELOAD",
-        "LD_LIBRARY_PATH",
-        "LD_AUDIT",
-        "DYLD_INSERT_LIBRARIES",
-        "DYLD_LIBRARY_PATH",
-        "NODE_OPTIONS",
-        "PYTHONSTARTUP",
-        "PERL5OPT",
-        "RUBYOPT",
-        "BASH_ENV",
-        "GIT_SSH_COMMAND",
-        "PROMPT_COMMAND",
-    ];
-    const TRUST: [&str; 7] = [
-        "NODE_TLS_REJECT_UNAUTHORIZED",
-        "PYTHONHTTPSVERIFY",
-        "GIT_SSL_NO_VERIFY",
-        "HTTPS_PROXY",
-        "HTTP_PROXY",
-        "ALL_PROXY",
-        "SSL_CERT_FILE",
-    ];
     let upper = name.to_uppercase();
     let place = "/env";
     let text = passage(place, name, reader);
@@ -165,71 +157,80 @@ fn variable(name: &str, reader: &PassageReader, findings: &mut Findings) {
     }
 }
 
+/// Where anybody gets a name for a while, what is sent is there for all to read, or a link does not say where it leads.
+#[rustfmt::skip]
+const THROWAWAY: &[&str] = &[
+    "ngrok.io", "ngrok.app", "ngrok-free.app", "trycloudflare.com", "serveo.net", "loca.lt",
+    "webhook.site", "pipedream.net", "requestbin.com", "requestcatcher.com", "beeceptor.com", "pastebin.com",
+    "interact.sh", "oast.fun", "oast.pro", "burpcollaborator.net",
+    "bit.ly", "tinyurl.com",
+];
+
 fn address(url: &str, reader: &PassageReader, findings: &mut Findings) {
     let text = passage("/url", url, reader);
     letters(&text, findings);
-    let whole = 0..url.len();
     let folded = url.trim().to_lowercase();
-    let Some((scheme, rest)) = folded.split_once("://") else {
+    let Some(UrlParts {
+        scheme,
+        has_user,
+        host,
+    }) = UrlParts::of(&folded)
+    else {
         return;
     };
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    let (user, host) = authority
-        .rsplit_once('@')
-        .map_or((None, authority), |(user, host)| (Some(user), host));
-    let host = if host.starts_with('[') {
-        host.split_inclusive(']').next().unwrap_or(host)
-    } else {
-        host.split(':').next().unwrap_or(host)
-    };
-    if user.is_some() {
-        findings.add("address.user", Hold, &text, whole.clone());
+    let is_home = is_loopback(host);
+    let mut found = |rule, severity| findings.add(rule, severity, &text, 0..url.len());
+    if has_user {
+        found("address.user", Hold);
     }
-    let is_home = crate::config::loopback::is_loopback(host);
     if metadata_service::is_host(host) {
-        findings.add("address.metadata_service", Hold, &text, whole.clone());
+        found("address.metadata_service", Hold);
     } else if is_number(host) && !is_home {
-        let severity = if host.parse::<std::net::Ipv4Addr>().is_ok() || host.starts_with('[') {
-            Remark
-        } else {
-            Hold
-        };
-        findings.add("address.number", severity, &text, whole.clone());
+        // `0x7f.1` hides which address it is.
+        let is_plain = host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok();
+        found("address.number", if is_plain { Remark } else { Hold });
     }
     if host.split('.').any(|label| label.starts_with("xn--")) || !host.is_ascii() {
-        findings.add("address.look_alike", Hold, &text, whole.clone());
+        found("address.look_alike", Hold);
     }
     if ["http", "ws"].contains(&scheme) && !is_home {
-        findings.add("address.plain", Remark, &text, whole.clone());
+        found("address.plain", Remark);
     }
-    let tunnels = [
-        "webhook.site",
-        "ngrok.io",
-        "ngrok.app",
-        "ngrok-free.app",
-        "trycloudflare.com",
-        "serveo.net",
-        "loca.lt",
-        "pipedream.net",
-        "requestbin.com",
-        "interact.sh",
-        "oast.fun",
-        "oast.pro",
-        "burpcollaborator.net",
-        "requestcatcher.com",
-        "beeceptor.com",
-        "pastebin.com",
-        "bit.ly",
-        "tinyurl.com",
-    ];
-    if tunnels.iter().any(|name| {
-        host == *name
-            || host
-                .strip_suffix(name)
-                .is_some_and(|front| front.ends_with('.'))
-    }) {
-        findings.add("address.throwaway", Remark, &text, whole);
+    if THROWAWAY.iter().any(|domain| is_within(host, domain)) {
+        found("address.throwaway", Remark);
     }
+}
+
+/// What of a URL is judged.
+struct UrlParts<'u> {
+    scheme: &'u str,
+    has_user: bool,
+    /// In brackets if it is an address of IPv6; without its port.
+    host: &'u str,
+}
+
+impl<'u> UrlParts<'u> {
+    /// Lenient: what it says of a URL that is none, programs may make of it, too.
+    fn of(url: &'u str) -> Option<Self> {
+        let (scheme, rest) = url.split_once("://")?;
+        let authority = rest.split(['/', '?', '#', '\\']).next()?;
+        let host = authority.rsplit('@').next()?;
+        let host = if host.starts_with('[') {
+            host.split_inclusive(']').next()?
+        } else {
+            host.split(':').next()?
+        };
+        Some(Self {
+            scheme,
+            has_user: authority.contains('@'),
+            host,
+        })
+    }
+}
+
+fn is_within(host: &str, domain: &str) -> bool {
+    let before = host.strip_suffix(domain);
+    before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
 fn is_number(host: &str) -> bool {
