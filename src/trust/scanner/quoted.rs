@@ -11,98 +11,73 @@ use super::{
 };
 
 /// Words with which somebody who looks for attacks speaks to the reader after all.
-const ADDRESSES: [&str; 11] = [
-    " you ",
-    " must ",
-    " always ",
-    " please ",
-    " before using",
-    " before calling",
-    " before each",
-    " before every",
-    " this tool, ",
-    " assistant: ",
-    " first",
+#[rustfmt::skip]
+const ADDRESSES: &[&str] = &[
+    " you ", " must ", " always ", " please ", " first", " assistant: ", " this tool, ",
+    " before using", " before calling", " before each", " before every",
 ];
 
 /// Words before what is shown as an example, whatever the tool is for.
 const SHOWS: [&str; 4] = ["example", "such as", "for instance", "sample"];
 
 /// How something is handed over, taken up or shown.
-const HANDS: [&str; 44] = [
-    "send", "sent", "shar", "pass", "includ", "put", "paste", "log", "return", "reveal", "show",
-    "shown", "expos", "leav", "leak", "copy", "copie", "upload", "transmi", "receiv", "print",
-    "repeat", "quot", "writ", "stor", "sav", "hand", "giv", "forward", "read", "open", "attach",
-    "add", "append", "insert", "fill", "submit", "suppl", "commit", "embed", "disclos", "ask",
-    "run", "call",
+#[rustfmt::skip]
+const HANDS: &[&str] = &[
+    "send", "sent", "forward", "upload", "transmi", "submit", "commit", "receiv", "shar", "leak", "expos", "reveal", "disclos",
+    "pass", "includ", "put", "add", "append", "insert", "attach", "embed", "fill", "suppl", "hand", "giv", "leav",
+    "paste", "copy", "copie", "quot", "repeat", "print", "log", "return", "show", "shown",
+    "writ", "stor", "sav", "read", "open", "ask", "run", "call",
 ];
 
 /// Words after which the one that follows is denied, and those that turn that round.
-const DENIALS: [&str; 9] = [
-    "not", "never", "no", "without", "cannot", "nor", "refuses", "nobody", "nothing",
+#[rustfmt::skip]
+const DENIALS: &[&str] = &[
+    "not", "never", "no", "nor", "without", "cannot", "refuses", "nobody", "nothing",
 ];
-const TURNS: [&str; 8] = [
-    "forget", "fail", "hesitate", "omit", "neglect", "skip", "only", "miss",
+#[rustfmt::skip]
+const TURNS: &[&str] = &[
+    "forget", "fail", "hesitate", "omit", "neglect", "skip", "miss", "only",
 ];
 
 /// How the model is to be open with the user. Poison is not.
-const OPEN: [&str; 12] = [
-    "tell the user",
-    "show the user",
-    "ask the user",
-    "warn the user",
-    "inform the user",
-    "remind the user",
-    "let the user",
-    "to the user",
-    "user has to",
-    "user must",
-    "user can",
-    "by the user",
+#[rustfmt::skip]
+const OPEN: &[&str] = &[
+    "tell the user", "show the user", "ask the user", "warn the user", "inform the user", "remind the user", "let the user", "to the user",
+    "user has to", "user must", "user can", "by the user",
 ];
 
 /// How a tool says that it is to be used no more.
-const OLD: [&str; 10] = [
-    "deprecated",
-    "this tool is deprecated",
-    "this is deprecated",
-    "obsolete",
-    "legacy",
-    "retired",
-    "superseded by",
-    "replaced by",
-    "will be removed",
-    "no longer",
+#[rustfmt::skip]
+const OLD: &[&str] = &[
+    "deprecated", "this tool is deprecated", "this is deprecated", "obsolete", "legacy", "retired", "no longer",
+    "superseded by", "replaced by", "will be removed",
 ];
 
-const OLD_THIS: [&str; 7] = [
-    "this tool is deprecated",
-    "this version is deprecated",
-    "deprecated since",
-    "instead of this",
-    "replaced this",
-    "will be removed",
-    "is no longer maintained",
+#[rustfmt::skip]
+const OLD_THIS: &[&str] = &[
+    "this tool is deprecated", "this version is deprecated", "deprecated since", "is no longer maintained", "will be removed",
+    "instead of this", "replaced this",
 ];
 
 /// Words before a quotation, whatever the tool is for.
-const CITES: [&str; 16] = [
-    "detect",
-    "flag",
-    "block",
-    "warn",
-    "reject",
-    "looks for",
-    "look for",
-    "checks for",
-    "such as",
-    "phrases",
-    "attempts",
-    "attacks",
-    "that says",
-    "says whether",
-    "recognis",
-    "recogniz",
+#[rustfmt::skip]
+const CITES: &[&str] = &[
+    "detect", "flag", "block", "warn", "reject", "recognis", "recogniz", "looks for", "look for", "checks for",
+    "such as", "phrases", "attempts", "attacks", "that says", "says whether",
+];
+
+/// Marks by which models, and not people, tell who speaks.
+#[rustfmt::skip]
+const MARKS: &[&str] = &[
+    "[inst", "[/inst", "[system", "<|", "<<sys", "<system", "<developer", "<secret", "<hidden", "<internal",
+    "human:", "assistant:", "user:", "system:", "### system",
+];
+
+/// Families of rules, and rules, about what is handed over or taken up.
+#[rustfmt::skip]
+const HANDING: &[&str] = &[
+    "exfiltration.", "shadowing.uses", "command.order",
+    "orders.likely", "orders.addressed", "orders.answers", "orders.soft", "orders.conversation",
 ];
 
 /// Limits: bytes of a sentence that are looked at before a place, of those before "without" that may deny it, and of a beginning that says what a
@@ -144,9 +119,20 @@ pub(super) fn is_harmless(text: &Passage<'_>, rule: &str, range: Range<usize>) -
     }
 }
 
+/// At most so many bytes of a text before a place.
+fn bytes_before(text: &str, at: usize, most: usize) -> &str {
+    let from = text.floor_char_boundary(at.saturating_sub(most));
+    text.get(from..at).unwrap_or_default()
+}
+
+/// At most so many bytes of a text from a place on.
+fn bytes_from(text: &str, at: usize, most: usize) -> &str {
+    let end = text.floor_char_boundary(at + most);
+    text.get(at..end).unwrap_or_default()
+}
+
 fn is_notice(text: &str, at: usize) -> bool {
-    let near = text.get(text.floor_char_boundary(at.saturating_sub(DENIED))..at);
-    let near = near.unwrap_or_default().to_lowercase();
+    let near = bytes_before(text, at, DENIED).to_lowercase();
     ["by calling", "by using", "by installing", "with the use of"]
         .iter()
         .any(|by| near.contains(by))
@@ -154,25 +140,7 @@ fn is_notice(text: &str, at: usize) -> bool {
 
 /// Whether it is a mark by which models, and not people, tell who speaks.
 fn is_of_models(text: &str, at: usize) -> bool {
-    const MARKS: [&str; 15] = [
-        "[inst",
-        "[/inst",
-        "[system",
-        "<|",
-        "<<sys",
-        "<system",
-        "<secret",
-        "<hidden",
-        "<internal",
-        "<developer",
-        "human:",
-        "assistant:",
-        "user:",
-        "system:",
-        "### system",
-    ];
-    let mark = text.get(at..text.floor_char_boundary(at + BEGINNING));
-    let mark = mark.unwrap_or_default().to_lowercase();
+    let mark = bytes_from(text, at, BEGINNING).to_lowercase();
     let mark = mark.trim_start_matches(|c: char| c.is_whitespace() || ".!?;:-*".contains(c));
     MARKS.iter().any(|begin| mark.starts_with(begin))
 }
@@ -190,29 +158,17 @@ fn is_telling(text: &Passage<'_>) -> bool {
 }
 
 /// Whether words name something that poison wants: what is private, other tools, the user's trust.
+#[rustfmt::skip]
 pub(super) fn is_wanted(found: &Match) -> bool {
     use Hint::{
-        Answers, Beyond, Command, Conceal, Exclusive, Foreign, OtherTools, Person, Private, Quiet,
-        Redirect, SecretFile, SecretWord, StrangersTool, Theirs,
+        Answers, Beyond, Command, Conceal, Exclusive, Foreign, OtherTools, Person, Private, Quiet, Redirect, SecretFile, SecretWord,
+        StrangersTool, Theirs,
     };
     match found.meaning {
         Meaning::Part(hint) => matches!(
             hint,
-            Answers
-                | Beyond
-                | Command
-                | Conceal
-                | Exclusive
-                | Foreign
-                | OtherTools
-                | Person
-                | Private
-                | Quiet
-                | Redirect
-                | SecretFile
-                | SecretWord
-                | StrangersTool
-                | Theirs
+            Private | SecretFile | SecretWord | Theirs | Foreign | Person | OtherTools | StrangersTool | Redirect | Command
+                | Answers | Beyond | Conceal | Exclusive | Quiet
         ),
         Meaning::Topic(_) => true,
         Meaning::Finding(..) => false,
@@ -223,6 +179,10 @@ fn names_address(text: &str) -> bool {
     text.contains('@') || text.contains("://")
 }
 
+fn denies(word: &str) -> bool {
+    DENIALS.contains(&word) || word.ends_with("n't")
+}
+
 fn is_open(text: &str) -> bool {
     let text = text.to_lowercase();
     let shows = SHOWS.iter().any(|word| text.contains(word));
@@ -231,22 +191,12 @@ fn is_open(text: &str) -> bool {
             text.match_indices(open).any(|(at, _)| {
                 let before = text.get(..at).unwrap_or_default();
                 let mut before = before.split_whitespace().rev().take(DENIED_WORDS);
-                !before.any(|word| DENIALS.contains(&word) || word.ends_with("n't"))
+                !before.any(denies)
             })
         })
 }
 
 fn is_about_handing(rule: &str) -> bool {
-    const HANDING: [&str; 8] = [
-        "exfiltration.",
-        "shadowing.uses",
-        "command.order",
-        "orders.likely",
-        "orders.addressed",
-        "orders.answers",
-        "orders.soft",
-        "orders.conversation",
-    ];
     HANDING.iter().any(|family| rule.starts_with(family))
 }
 
@@ -281,8 +231,7 @@ fn is_left(text: &str) -> bool {
         let before = words
             .get(at.saturating_sub(DENIED_WORDS)..at)
             .unwrap_or_default();
-        let denies = |word: &&str| DENIALS.contains(word) || word.ends_with("n't");
-        if !before.iter().any(denies) || before.iter().any(|word| TURNS.contains(word)) {
+        if !before.iter().copied().any(denies) || before.iter().any(|word| TURNS.contains(word)) {
             return false;
         }
         is_denied = true;
@@ -292,11 +241,10 @@ fn is_left(text: &str) -> bool {
 
 /// Whether it is forbidden to do something "without the user's consent".
 fn is_forbidden(text: &str, at: usize) -> bool {
-    let (before, after) = text.split_at_checked(at).unwrap_or_default();
-    let near = before.get(before.floor_char_boundary(before.len().saturating_sub(DENIED))..);
-    let near = near.unwrap_or_default().to_lowercase();
+    let near = bytes_before(text, at, DENIED).to_lowercase();
     let near = near.rsplit(['.', ':', '\n']).next().unwrap_or_default();
-    let is_without = after.trim_start().to_lowercase().starts_with("without");
+    let after = text.get(at..).unwrap_or_default().trim_start();
+    let is_without = after.to_lowercase().starts_with("without");
     is_without
         && ["never ", "not ", "n't "]
             .iter()
@@ -308,8 +256,7 @@ fn says_it_is_old(text: &str) -> bool {
     if OLD_THIS.iter().any(|says| whole.contains(says)) {
         return true;
     }
-    let beginning = text.get(..text.floor_char_boundary(BEGINNING));
-    let beginning = beginning.unwrap_or_default().to_lowercase();
+    let beginning = bytes_from(text, 0, BEGINNING).to_lowercase();
     let beginning = beginning.trim_start_matches(['*', '[', '(', ' ', '#']);
     OLD.iter().any(|says| beginning.starts_with(says))
 }
@@ -319,16 +266,12 @@ fn says_it_is_old(text: &str) -> bool {
 /// example of one.
 fn is_quoted(text: &Passage<'_>, rule: &str, at: usize) -> bool {
     let is_about_attacks = text.reader.is_about(Topic::Security);
-    let from = text.text.floor_char_boundary(at.saturating_sub(BEFORE));
-    let before = text.text.get(from..at).unwrap_or_default();
-    let lower = before.to_lowercase().replace("e.g. ", "such as ");
+    let lower = bytes_before(text.text, at, BEFORE).to_lowercase();
+    let lower = lower.replace("e.g. ", "such as ");
     let sentence = lower
         .rsplit_once(". ")
         .map_or(lower.as_str(), |(_, sentence)| sentence);
-    let rest = text
-        .text
-        .get(at..text.text.floor_char_boundary(at + BEFORE));
-    let rest = rest.unwrap_or_default().to_lowercase();
+    let rest = bytes_from(text.text, at, BEFORE).to_lowercase();
     let rest = rest
         .split_once(". ")
         .map_or(rest.as_str(), |(rest, _)| rest);
@@ -341,7 +284,7 @@ fn is_quoted(text: &Passage<'_>, rule: &str, at: usize) -> bool {
         let part = format!(" {part} ");
         ADDRESSES.iter().any(|words| part.contains(words))
     };
-    let cites = SHOWS.iter().chain(&CITES).any(|word| said.contains(word));
+    let cites = SHOWS.iter().chain(CITES).any(|word| said.contains(word));
     // "Reports orders, for example to read a key first."
     let shows = cites && says_what_it_does(sentence.trim());
     // A name has no sentences.
