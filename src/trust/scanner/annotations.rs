@@ -3,17 +3,43 @@
 use serde::Deserialize;
 
 use super::{
-    Severity::{Hold, Remark},
+    Severity::{self, Hold, Remark},
+    excerpt::excerpt,
     findings::Findings,
+    fold::{fold, words_of_name},
     worded_effect::WordedEffect::{self, Deletes, Executes, Unsure, Writes},
 };
 use crate::wire::Raw;
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Hints {
-    read_only_hint: Option<bool>,
-    destructive_hint: Option<bool>,
+/// A hint by which a tool declares that it does little.
+#[derive(Clone, Copy, PartialEq)]
+enum MildHint {
+    ReadOnly,
+    NotDestructive,
+}
+
+impl MildHint {
+    fn in_annotations(annotations: &Raw) -> Option<Self> {
+        #[derive(Deserialize, Default)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Hints {
+            read_only_hint: Option<bool>,
+            destructive_hint: Option<bool>,
+        }
+        let hints: Hints = annotations.read().ok()?;
+        if hints.read_only_hint == Some(true) {
+            return Some(Self::ReadOnly);
+        }
+        (hints.destructive_hint == Some(false)).then_some(Self::NotDestructive)
+    }
+
+    /// Its rule, and its member of the annotations.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ReadOnly => ("annotations.read_only", "readOnlyHint"),
+            Self::NotDestructive => ("annotations.destructive", "destructiveHint"),
+        }
+    }
 }
 
 /// Verbs that do something to the world, wherever a name begins with them or a description does: those of [`WordedEffect`] and these, which
@@ -30,22 +56,21 @@ const ACTING: &[&str] = &[
 
 /// Whether a description says that anything may be run.
 fn says_any(description: &str) -> bool {
-    let folded = super::fold::fold(description);
-    [
+    const ANY: [&str; 6] = [
         "any ",
         "arbitrary",
         "shell",
         "full access",
         "statement",
         "whatever",
-    ]
-    .iter()
-    .any(|word| folded.contains(word))
+    ];
+    let folded = fold(description);
+    ANY.iter().any(|word| folded.contains(word))
 }
 
 /// Whether a text begins with such a verb.
 fn acts(text: &str) -> bool {
-    let folded = super::fold::words_of_name(text);
+    let folded = words_of_name(text);
     let first = folded
         .split(|c: char| !c.is_alphanumeric())
         .find(|word| !word.is_empty());
@@ -62,62 +87,58 @@ pub(super) fn read(definition: &Raw, findings: &mut Findings) {
     let [name, description, annotations] = definition
         .look_up(["name", "description", "annotations"])
         .map(|found| found.value);
-    let hints: Hints = annotations
-        .and_then(|annotations| annotations.read().ok())
-        .unwrap_or_default();
-    let (hint, rule) = match hints {
-        Hints {
-            read_only_hint: Some(true),
-            ..
-        } => ("readOnlyHint", "annotations.read_only"),
-        Hints {
-            destructive_hint: Some(false),
-            ..
-        } => ("destructiveHint", "annotations.destructive"),
-        _ => return,
+    let Some(hint) = annotations.and_then(|annotations| MildHint::in_annotations(&annotations))
+    else {
+        return;
     };
     let text = |value: Option<Raw>| value.and_then(|value| value.string()).unwrap_or_default();
     let (name, description) = (text(name), text(description));
-    let described = WordedEffect::of_description(&description);
-    let by_name = WordedEffect::of_name(&name);
-    let whole = by_name.unwrap_or(described);
+    if let Some(severity) = severity(hint, &name, &description) {
+        let (rule, member) = hint.names();
+        let beginning: String = description.chars().take(60).collect();
+        let what = format!("{member}, and {name}: {beginning}");
+        let shown = excerpt(&what, 0..what.len());
+        findings.note(rule, severity, &format!("/annotations/{member}"), shown);
+    }
+}
+
+/// How grave it is that a tool of these words has this hint.
+fn severity(hint: MildHint, name: &str, description: &str) -> Option<Severity> {
     let does = |effect, text: &str| match effect {
         Unsure if acts(text) => Writes,
         effect => effect,
     };
-    let named = does(by_name.unwrap_or(Unsure), &name);
+    let (by_name, by_description) = (
+        WordedEffect::of_name(name),
+        WordedEffect::of_description(description),
+    );
+    let named = does(by_name.unwrap_or(Unsure), name);
+    // A verb that is a noun as well counts in a description only where the name says something.
     let described = if named == Unsure {
-        described
+        by_description
     } else {
-        does(described, &description)
+        does(by_description, description)
     };
-    let whole = match whole {
+    let whole = match by_name.unwrap_or(by_description) {
         Unsure if named != Unsure => named,
         Unsure => described,
         effect => effect,
     };
-    let severity = match (whole, named, described) {
+    let is_read_only = hint == MildHint::ReadOnly;
+    match (whole, named, described) {
         // Name and description agree: nobody made a slip with one word, and it is not only done to what is handed in.
-        (Deletes, Deletes, Deletes) | (Writes | Deletes, Writes | Deletes, Writes | Deletes)
-            if hint == "readOnlyHint" =>
-        {
-            Hold
-        }
-        (Executes, Executes, _) if hint == "readOnlyHint" && says_any(&description) => Hold,
-        (Deletes, ..) => Remark,
-        (Writes | Executes, ..) if hint == "readOnlyHint" => Remark,
-        _ => return,
-    };
-    let beginning: String = description.chars().take(60).collect();
-    let what = format!("{hint}, and {name}: {beginning}");
-    let escaped = super::excerpt::excerpt(&what, 0..what.len());
-    findings.note(rule, severity, &format!("/annotations/{hint}"), escaped);
+        (Writes | Deletes, Writes | Deletes, Writes | Deletes) if is_read_only => Some(Hold),
+        (Executes, Executes, _) if is_read_only && says_any(description) => Some(Hold),
+        (Deletes, ..) => Some(Remark),
+        (Writes | Executes, ..) if is_read_only => Some(Remark),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::scanner::{Severity, gravest};
+    use crate::trust::scanner::gravest;
 
     #[test]
     fn a_hint_that_is_milder_than_plain_words_is_a_finding() {
