@@ -14,56 +14,25 @@ use super::{
 const TITLE_WORDS: usize = 10;
 
 /// Who speaks in a block of a conversation.
-const SPEAKERS: [&str; 14] = [
-    "system",
-    "user",
-    "assistant",
-    "human",
-    "developer",
-    "instructions",
-    "instruction",
-    "prompt",
-    "admin",
-    "agent",
-    "llm",
-    "ai",
-    "model",
-    "important",
+#[rustfmt::skip]
+const SPEAKERS: &[&str] = &[
+    "system", "developer", "admin", "user", "human", "assistant", "agent", "llm", "ai", "model",
+    "instructions", "instruction", "prompt", "important",
 ];
 
 /// Whom a heading addresses that is not for people.
-const ADDRESSED: [&str; 12] = [
-    "assistant",
-    "assistants",
-    "agent",
-    "agents",
-    "model",
-    "models",
-    "llm",
-    "llms",
-    "ai",
-    "system",
-    "claude",
-    "copilot",
+#[rustfmt::skip]
+const ADDRESSED: &[&str] = &[
+    "assistant", "assistants", "agent", "agents", "model", "models", "llm", "llms", "ai", "claude", "copilot", "system",
 ];
 
 /// What begins a text that is not shown, and bytes of which each has one.
 const HIDING: &[u8] = b"<:>";
-const HIDES: [&str; 14] = [
-    "<!--",
-    "[//]:",
-    "[comment]:",
-    "[^hidden]",
-    "display:none",
-    "display: none",
-    "visibility:hidden",
-    "visibility: hidden",
-    "font-size:0",
-    "font-size: 0",
-    "opacity:0",
-    "color:white",
-    "color:transparent",
-    " hidden>",
+#[rustfmt::skip]
+const HIDES: &[&str] = &[
+    "<!--", "[//]:", "[comment]:", "[^hidden]", " hidden>",
+    "display:none", "display: none", "visibility:hidden", "visibility: hidden", "font-size:0", "font-size: 0", "opacity:0",
+    "color:white", "color:transparent",
 ];
 
 /// What a text that is not shown would have done with what it speaks of.

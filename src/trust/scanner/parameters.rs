@@ -38,90 +38,36 @@ enum Role {
 
 /// Names of parameters through which the model would give away what it knows. Tools that talk to models have some of them for good
 /// reason, hence a remark.
+#[rustfmt::skip]
 const OUT_OF_SCOPE: &[&str] = &[
-    "sidenote",
-    "side note",
-    "system prompt",
-    "systemprompt",
-    "system message",
-    "conversation history",
-    "chat history",
-    "full conversation",
-    "conversation log",
-    "conversation context",
-    "conversation transcript",
-    "conversation",
-    "chat log",
-    "chat transcript",
-    "message history",
-    "previous messages",
-    "chain of thought",
-    "internal reasoning",
-    "reasoning trace",
-    "hidden thoughts",
-    "tool call history",
-    "previous tool calls",
-    "previous tool results",
-    "tool results",
-    "available tools",
-    "tools list",
-    "tool list",
-    "context dump",
-    "memory dump",
-    "context window",
-    "full context",
-    "user context",
-    "session context",
-    "llm context",
-    "agent context",
-    "model context",
-    "environment variables",
-    "env vars",
-    "env dump",
-    "environment dump",
-    "hidden note",
-    "internal note",
-    "secret note",
-    "initial instructions",
-    "developer message",
-    "user credentials",
-    "all credentials",
-    "user secrets",
-    "ssh key",
-    "ssh private key",
-    "ssh keys",
-    "api keys",
-    "env file",
-    "dotenv",
-    "auth tokens",
-    "session tokens",
-    "user prompt history",
-    "prompt history",
-    "original user prompt",
-    "raw user prompt",
-    "user messages",
-    "assistant instructions",
-    "llm instructions",
-    "agent memory",
-    "browser cookies",
-    "keychain",
-    "session transcript",
-    "transcript of session",
-    "wallet seed",
-    "seed phrase",
-    "model instructions",
-    "agent instructions",
-    "your instructions",
-    "prior messages",
-    "user profile",
-    "last messages",
-    "session messages",
-    "recent messages",
-    "recent tool results",
-    "mcp config",
-    "mcp json",
-    "file contents for context",
-    "workspace dump",
+    "sidenote", "side note", "hidden note", "internal note", "secret note",
+    "system prompt", "systemprompt", "system message", "developer message", "initial instructions", "your instructions",
+    "model instructions", "agent instructions", "assistant instructions", "llm instructions",
+    "conversation", "full conversation", "conversation history", "conversation log", "conversation context", "conversation transcript",
+    "chat history", "chat log", "chat transcript", "session transcript", "transcript of session",
+    "message history", "previous messages", "prior messages", "last messages", "session messages", "recent messages", "user messages",
+    "prompt history", "user prompt history", "original user prompt", "raw user prompt", "user profile",
+    "chain of thought", "internal reasoning", "reasoning trace", "hidden thoughts", "agent memory", "memory dump",
+    "tool call history", "previous tool calls", "previous tool results", "recent tool results", "tool results",
+    "available tools", "tools list", "tool list", "mcp config", "mcp json",
+    "context window", "context dump", "full context", "user context", "session context", "llm context", "agent context", "model context",
+    "file contents for context", "workspace dump",
+    "environment variables", "env vars", "env dump", "environment dump", "env file", "dotenv",
+    "user credentials", "all credentials", "user secrets", "ssh key", "ssh keys", "ssh private key", "api keys", "auth tokens",
+    "session tokens", "browser cookies", "keychain", "wallet seed", "seed phrase",
+];
+
+/// Words of a name that asks for something private: how it is taken, and what.
+#[rustfmt::skip]
+const TAKES: &[&str] = &[
+    "content", "contents", "read", "reading", "dump", "file", "value", "paste", "copy", "from", "verbatim", "raw",
+    "all", "full", "entire", "complete",
+];
+#[rustfmt::skip]
+const PRIVATE: &[&str] = &[
+    "id rsa", "ssh", "private key", "etc passwd", "aws credentials", "credentials", "passwords", "api keys",
+    "dotenv", "env file", "env vars", "environment variables", "mcp json", "bank statement",
+    "system prompt", "conversation", "chat history", "prior messages", "previous messages", "private messages", "user messages",
 ];
 
 /// The most words of a name; a longer one is a sentence.
@@ -135,37 +81,10 @@ fn name(text: &Passage<'_>, findings: &mut Findings) {
     if OUT_OF_SCOPE.contains(&words) {
         findings.add("parameters.out_of_scope", Remark, text, whole.clone());
     }
-    let takes = [
-        "content", "contents", "reading", "read", "dump", "file", "value", "paste", "full", "all",
-        "copy", "from", "verbatim", "entire", "complete", "raw",
-    ];
-    let holds = |list: &[&str]| words.split(' ').any(|word| list.contains(&word));
-    let keys = [
-        "id rsa",
-        "ssh",
-        "private key",
-        "etc passwd",
-        "aws credentials",
-        "dotenv",
-        "env file",
-        "mcp json",
-        "system prompt",
-        "conversation",
-        "chat history",
-        "passwords",
-        "credentials",
-        "api keys",
-        "env vars",
-        "bank statement",
-        "prior messages",
-        "previous messages",
-        "private messages",
-        "user messages",
-        "environment variables",
-    ];
-    if holds(&takes)
+    let is_taken = words.split(' ').any(|word| TAKES.contains(&word));
+    if is_taken
         && words.split(' ').count() >= 3
-        && keys.iter().any(|key| contains_words(words, key))
+        && PRIVATE.iter().any(|thing| contains_words(words, thing))
     {
         let severity = if text.reader.keeps_secrets() {
             Remark
