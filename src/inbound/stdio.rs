@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::mpsc,
-    time::{sleep, timeout},
+    time::sleep,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -52,25 +52,33 @@ impl Inbound {
     ) {
         let (out, frames) = mpsc::channel(UNREAD);
         let closing = self.0.closing.clone();
-        let mut conversation = Conversation::new(self, view, caller, out);
-        let talking = async move {
+        // After the input. It is not polled before, so that no time of it passes.
+        let mut given_up = pin!(async {
+            let closed = async {
+                closing.cancelled().await;
+                sleep(GRACE).await;
+            };
+            tokio::select! {
+                () = gone => (),
+                () = closed => (),
+            }
+        });
+        let conversation = Conversation::new(self, view, caller, out);
+        let talking = async {
+            let mut conversation = conversation;
             match conversation.listen_to(input).await {
                 End::Input => {
                     conversation.requests.announce_no_more();
-                    let closed = async {
-                        closing.cancelled().await;
-                        sleep(GRACE).await;
-                    };
                     tokio::select! {
-                        () = conversation.answered() => (),
-                        () = gone => (),
-                        () = closed => (),
+                        () = conversation.answered() => true,
+                        () = &mut given_up => false,
                     }
                 }
                 // The caller of the end sets the deadline.
                 End::Closing => {
                     conversation.requests.streams_ended().await;
                     conversation.answered().await;
+                    true
                 }
             }
         };
@@ -79,10 +87,13 @@ impl Inbound {
             written = &mut writing => {
                 tracing::debug!(?written, "a client stopped reading");
             }
-            () = talking => {
-                // What is queued goes out, if the client still reads.
-                let _ = timeout(GRACE, writing).await;
-            }
+            // What is queued goes out, as slowly as the client reads.
+            may_read = talking => if may_read {
+                tokio::select! {
+                    _ = writing => (),
+                    () = given_up => (),
+                }
+            },
         }
     }
 }

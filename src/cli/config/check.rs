@@ -83,7 +83,7 @@ fn data_dir_warning(files: &Files, daemon: &DaemonLocation) -> Option<Warning> {
 }
 
 /// The daemon that runs on the file, and how it is.
-async fn running(files: &Files, out: Output) -> Option<(StatusReport, DaemonClient)> {
+pub(super) async fn running(files: &Files, out: Output) -> Option<(StatusReport, DaemonClient)> {
     // A daemon that does not answer has no objections.
     let daemon = connection::open(files, out).await.ok()?;
     let status = daemon.status_report()?;

@@ -4,8 +4,8 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{
-    super::{CommandFailure, Done, Output, output},
-    refuse_unusable, running,
+    super::{CommandFailure, Done, Output, output, unusable_file::refuse_unusable},
+    check::running,
 };
 use crate::{
     config::{self, KeyLookup},

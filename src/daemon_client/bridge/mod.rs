@@ -136,7 +136,8 @@ pub async fn carry(
         // The client reads no more.
         _ = &mut writing => Ok(()),
         ended = bridge.run(lines) => {
-            drop(timeout(PARTING, writing).await);
+            // As slowly as the client reads.
+            drop(timeout(LAST_ANSWERS, writing).await);
             ended
         }
     }
@@ -185,6 +186,8 @@ struct State {
     is_connected: bool,
     /// Lines that a lost daemon left unanswered, to be sent once more.
     again: Vec<Bytes>,
+    /// A line of the daemon waits for room among those that the client has yet to read.
+    tells: bool,
     /// The client is waited for no longer.
     parted: bool,
 }
@@ -192,7 +195,7 @@ struct State {
 impl State {
     /// Whether the client has yet to get an answer.
     fn owes(&self) -> bool {
-        !self.again.is_empty() || self.requests.any_open()
+        self.tells || !self.again.is_empty() || self.requests.any_open()
     }
 }
 
@@ -369,10 +372,12 @@ impl Shared {
                     let passes = {
                         let mut state = self.state.lock();
                         let is_wanted = !self.gone.is_cancelled() || state.owes();
-                        state.requests.answered(&line) && is_wanted
+                        state.tells = state.requests.answered(&line) && is_wanted;
+                        state.tells
                     };
                     if passes {
                         self.tell(line).await;
+                        self.state.lock().tells = false;
                     }
                 }
                 Line::TooLarge(id) => {

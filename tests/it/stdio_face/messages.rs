@@ -251,6 +251,30 @@ async fn what_runs_at_the_end_of_the_input_is_answered_too() {
 }
 
 #[tokio::test]
+async fn who_reads_late_gets_every_answer_whole() {
+    let text = "x".repeat(300_000);
+    let read_late = async |arguments| {
+        let upstream = FakeUpstream::stdio().tool("large", reply_text(&text)).await;
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        client.wait_for_tool("up__large").await;
+        let mut calls = Vec::new();
+        for _ in 0..80 {
+            calls.push(client.ask_to_call("up__large").await);
+        }
+        upstream.wait_for_count("tools/call", 1).await;
+        client.close();
+        // Longer than anybody is waited for who neither reads nor closes.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        for call in calls {
+            assert!(client.answer(&call).await.text() == text, "it is whole");
+        }
+        assert!(client.leave().await.success());
+    };
+    tokio::join!(read_late(ALONE), read_late(BRIDGE));
+}
+
+#[tokio::test]
 async fn what_runs_is_withdrawn_when_the_client_is_gone() {
     for arguments in [ALONE, BRIDGE] {
         let upstream = FakeUpstream::stdio().tool("slow", hang()).await;
