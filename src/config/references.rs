@@ -229,6 +229,22 @@ pub(super) fn with_literals(text: &str, literal: impl Fn(&str) -> String) -> Str
     shown
 }
 
+/// The text with what `default` makes of the defaults of its references.
+pub(super) fn with_defaults(text: &str, default: impl Fn(&str) -> String) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for (before, reference) in References(text) {
+        shown.push_str(before);
+        let Some(inside) = reference else {
+            continue;
+        };
+        match inside.split_once(":-") {
+            Some((name, value)) => shown.extend(["${", name, ":-", &default(value), "}"]),
+            None => shown.extend(["${", inside, "}"]),
+        }
+    }
+    shown
+}
+
 /// The text with its references by name and their defaults redacted.
 pub(super) fn by_name(text: &str) -> String {
     with_literals(text, str::to_owned)

@@ -51,6 +51,15 @@ pub struct EntryChange {
     pub holds: bool,
 }
 
+/// Where an entry is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShownIn {
+    /// Where somebody decides about it: with what agents wrote.
+    Review,
+    /// Anywhere else: as if a person had written all of it.
+    Listing,
+}
+
 /// What is kept of an entry, from the first change of an agent on that holds the server.
 #[derive(Serialize, Deserialize)]
 struct KeptEntry {
@@ -64,12 +73,13 @@ struct KeptEntry {
 }
 
 impl<B: Backing> Management<B> {
-    /// The entry of a server as whoever reviews it sees it, also where it cannot be used, and what agents changed of it; one that stands in
-    /// no file as it is in force. Every listing of one server shows this. Blocks.
+    /// The entry of a server as it is shown there, also where it cannot be used, and what agents changed of it; one that stands in no file
+    /// as it is in force. Blocks.
     pub(super) fn reviewed_entry(
         &self,
         settings: &Settings,
         name: &str,
+        shown_in: ShownIn,
     ) -> (Option<Value>, Option<EntryReview>) {
         let in_force = settings.readable_entry(name).map(|entry| entry.shown());
         let text = config::read_text(self.config_file()).ok();
@@ -78,7 +88,8 @@ impl<B: Backing> Management<B> {
         };
         let kept = read(self.backing().data_dir(), name).filter(|_| is_quarantined(&written));
         let none = AgentTexts::default();
-        let by_agents = kept.as_ref().map_or(&none, |kept| &kept.by_agents);
+        let reviewed = kept.as_ref().filter(|_| shown_in == ShownIn::Review);
+        let by_agents = reviewed.map_or(&none, |kept| &kept.by_agents);
         let is_unknown = kept.is_none() && is_quarantined(&written) && is_agents(&written);
         // Nobody knows which of them an agent wrote, and a person has to judge those.
         let settings = if is_unknown {

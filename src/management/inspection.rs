@@ -10,7 +10,7 @@ use super::{
     ShownParameter, WhatMatters,
     approval_history::change_of,
     definition_diff::{diff, whole},
-    entry_review,
+    entry_review::{self, ShownIn},
     gated::call_variant,
     parameters::parameters,
     patching::by_a_person,
@@ -197,7 +197,7 @@ impl<B: Backing> Management<B> {
         let listed = listed(&lists, name, entry.map(AsRef::as_ref));
         let findings = entry.map(|entry| Scanner::default().entry(entry));
         let secrets = entry.map_or_else(Secrets::default, |entry| entry.secrets.clone());
-        let (shown_entry, entry_review) = self.reviewed_entry(&settings, name);
+        let (shown_entry, entry_review) = self.reviewed_entry(&settings, name, ShownIn::Review);
         let contact_error = match settings
             .broken_entry(name)
             .filter(|_| row.awaits_approval())

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Backing, LEFT_OUT_STEP, LeftOut, Management,
+    entry_review::ShownIn,
     gated::{as_data, configured, held_step, server_refusal},
     health::is_zero,
     logs::{LogLines, last_lines},
@@ -250,7 +251,7 @@ impl<B: Backing> Management<B> {
         Ok(ServerDetails {
             log_file: self.log_file(&settings, &server).ok(),
             server,
-            entry: self.reviewed_entry(&settings, name).0,
+            entry: self.reviewed_entry(&settings, name, ShownIn::Listing).0,
             in_flight: connections.in_flight,
             logged_in: connections.is_logged_in,
             unrecorded_failures: connections.all().map(|one| one.unrecorded_failures).sum(),

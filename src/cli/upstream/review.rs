@@ -10,7 +10,8 @@ use super::{
     rest_of_definition::rest_of_definition,
 };
 use crate::{
-    management::{InspectedThing, Inspection, ShownFinding},
+    management::{EntryReview, InspectedThing, Inspection, ShownFinding},
+    text::MASK,
     trust::{
         approvals::ThingKind,
         scanner::{self, Severity},
@@ -52,9 +53,27 @@ fn print_entry_review(inspection: &Inspection) -> Done {
         }
         return Ok(());
     };
+    let is_masked = if review.is_new {
+        inspection
+            .entry
+            .as_ref()
+            .is_some_and(|entry| entry.to_string().contains(MASK))
+    } else {
+        let mut now = review.changes.iter().filter_map(|one| one.is.as_deref());
+        now.any(|now| now.contains(MASK))
+    };
     if review.is_new {
-        return output::exactly("an agent added this server; its whole entry is new");
+        output::exactly("an agent added this server; its whole entry is new")?;
+    } else {
+        print_changes(review)?;
     }
+    if is_masked {
+        output::exactly("values that look like secrets are masked here: read them in the file")?;
+    }
+    Ok(())
+}
+
+fn print_changes(review: &EntryReview) -> Done {
     output::exactly(&format!(
         "an agent changed this entry; the server is quarantined because of {} until you approve it",
         visible(&review.held_for.join(", "))

@@ -198,7 +198,7 @@ async fn what_is_approved_is_what_was_seen_however_fast_it_is_changed() {
     assert_eq!(marks, (&json!("another"), &json!(true), &json!("agent")));
 }
 
-/// Whatever looks like a credential in what an agent wrote, a person sees it, and the scanner does.
+/// Whatever looks like a credential in a command that an agent wrote, a person sees it, and the scanner does; elsewhere it is masked.
 #[tokio::test]
 async fn nothing_hides_behind_what_looks_like_a_credential() {
     let up = FakeUpstream::stdio().tool("echo", echo()).await;
@@ -253,11 +253,16 @@ async fn nothing_hides_behind_what_looks_like_a_credential() {
     let patch = json!({
         "operation": "patch", "name": "up",
         "args": ["--token", "***", "-c", format!("PASSWORD=$({piped})")],
+        "env_json": format!(r#"{{"A_TOKEN":"{SECRET}","B":"ghp_abcdefghijklmnopqrstuvwxyz0123456789"}}"#),
     });
     let changed = client.call("upstream_servers", &patch.to_string()).await;
     has!(changed.text(), "held_for", "{}", changed.frame);
     let seen = daemon.rest("GET", "/api/v1/servers/up/inspect", "").await;
     let seen = seen.text();
     has!(seen, piped);
-    lacks!(seen, SECRET);
+    let listed = daemon.rest("GET", "/api/v1/servers/up", "").await;
+    for shown in [seen, listed.text()] {
+        lacks!(shown, SECRET);
+        lacks!(shown, "ghp_");
+    }
 }
