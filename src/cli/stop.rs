@@ -10,7 +10,9 @@ use crate::{
     config::SOCKET,
     daemon_client::{self, DaemonClient, DaemonError},
     management::StatusReport,
+    process,
     storage::in_words,
+    text::names::ServerName,
 };
 
 /// Stop the daemon and its servers
@@ -29,6 +31,10 @@ impl StopCommand {
         let files = location.files()?;
         let daemon = match connection::open(&files, out).await {
             Err(absent @ DaemonError::NotRunning(_)) => {
+                let ended = process::end_left_behind(files.data_dir());
+                if !ended.is_empty() {
+                    return say_ended(&ended.into_keys().collect::<Vec<_>>(), out);
+                }
                 let failure = CommandFailure::not_reachable(format!("nothing to stop: {absent}"));
                 return Err(
                     failure.next("if it runs with another data folder, add --data-dir FOLDER")
@@ -44,6 +50,20 @@ impl StopCommand {
         out.done(&format!("stopped the daemon (process {pid})"));
         Ok(())
     }
+}
+
+/// There was no daemon, but servers of one that was killed.
+fn say_ended(servers: &[ServerName], out: Output) -> Done {
+    let names: Vec<&str> = servers.iter().map(ServerName::as_str).collect();
+    if out.is_json() {
+        let ended = json!({ "stopped": false, "left_servers_stopped": names });
+        return output::json(ended.to_string().as_bytes());
+    }
+    let names = names.join(", ");
+    out.done(&format!(
+        "no daemon is running; stopped the servers that a killed daemon left running: {names}"
+    ));
+    Ok(())
 }
 
 /// Ends a daemon, and gives its process when it has ended.

@@ -90,6 +90,7 @@ pub async fn examine(
         SeenDaemon::Runs { status, .. } => Some(&**status),
         SeenDaemon::Absent => {
             findings.push(DoctorFinding::ok("daemon", "not running"));
+            findings.extend(program::left_behind(files.data_dir()));
             None
         }
         SeenDaemon::Unusable(error, fix) => {

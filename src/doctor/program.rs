@@ -9,6 +9,8 @@ use super::DoctorFinding;
 use crate::{
     clients::real_path,
     management::{StatusReport, version_note},
+    process,
+    text::names::ServerName,
 };
 
 const PROGRAM: &str = "program";
@@ -72,6 +74,14 @@ fn daemon(status: &StatusReport) -> DoctorFinding {
             "`mcpproxy stop`, then start it again; a service: `mcpproxy service install`",
         ),
     }
+}
+
+/// Servers that a daemon left running which was killed.
+pub(super) fn left_behind(data_dir: &Path) -> Option<DoctorFinding> {
+    let left = process::left_behind(data_dir);
+    let names: Vec<&str> = left.iter().map(ServerName::as_str).collect();
+    let what = format!("a killed daemon left servers running: {}", names.join(", "));
+    (!names.is_empty()).then(|| DoctorFinding::warn("daemon", what, "`mcpproxy stop` stops them"))
 }
 
 #[cfg(test)]

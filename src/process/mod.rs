@@ -53,6 +53,7 @@ pub use self::{
     memory::{memory_of_server, own_memory},
     own_program::{own_program, own_program_on_path},
     stderr_log::{StderrLog, remove_server_logs, server_log_file},
+    sweep::{end_left_behind, left_behind},
 };
 use crate::text::{names::ServerName, secret::Secrets};
 

@@ -2,9 +2,9 @@
 //! if it is in the group of such a process, or if it bears the mark that we put into its environment, whatever its group.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, DirEntry},
-    path::PathBuf,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -50,45 +50,11 @@ impl ChildLedger {
     ///
     /// Blocks, up to 4 s if something is left and 10 s more if containers are: call it where blocking is allowed. Children may be started meanwhile.
     pub fn sweep(&self) -> BTreeMap<ServerName, usize> {
-        let left = self.left_behind();
-        let mut swept = BTreeMap::new();
-        if left.is_empty() {
-            return swept;
-        }
-        let running = Running::look();
-        for entry in &left {
-            let processes = entry.processes(&running);
-            for process in &processes {
-                process_table::signal(process, Signal::Terminate);
-            }
-            if !processes.is_empty() {
-                tracing::warn!(server = %entry.server, processes = processes.len(), "stopping processes of an earlier daemon");
-                *swept.entry(entry.server.clone()).or_default() += 1;
-            }
-        }
-        wait_until_gone(&left, AFTER_TERM, |_| {});
-        wait_until_gone(&left, AFTER_KILL, |process| {
-            process_table::signal(process, Signal::Kill);
-        });
-        let deadline = Instant::now() + container::REMOVAL;
-        for entry in left {
-            match entry.remove_container(deadline) {
-                Ok(removed) => {
-                    if removed && !swept.contains_key(&entry.server) {
-                        swept.insert(entry.server.clone(), 1);
-                    }
-                    ledger::remove(&entry.path);
-                }
-                Err(reason) => {
-                    tracing::warn!(server = %entry.server, %reason, "a container of an earlier daemon could not be removed; the next start of the daemon tries again");
-                }
-            }
-        }
-        swept
+        end(self.left_behind(ledger::remove))
     }
 
-    /// The entries of daemons that no longer run. What means nothing is removed.
-    fn left_behind(&self) -> Vec<OrphanEntry> {
+    /// The entries of daemons that no longer run. What means nothing is for `meaningless`.
+    fn left_behind(&self, meaningless: impl Fn(&Path)) -> Vec<OrphanEntry> {
         let files = match fs::read_dir(&self.shared.folder) {
             Ok(files) => files,
             Err(error) => {
@@ -100,7 +66,7 @@ impl ChildLedger {
         for file in files.filter_map(Result::ok) {
             match self.judge(&file) {
                 Verdict::OrphanEntry(entry) => left.push(entry),
-                Verdict::Meaningless => ledger::remove(&file.path()),
+                Verdict::Meaningless => meaningless(&file.path()),
                 Verdict::NotOurs => {}
             }
         }
@@ -147,6 +113,72 @@ impl ChildLedger {
     fn is_near(&self, daemon: &DaemonRecord) -> bool {
         daemon.numbering == self.shared.daemon.numbering
     }
+}
+
+/// Ends every group that a dead daemon left in this data folder, as [`ChildLedger::sweep`] does, while another daemon may have it.
+pub fn end_left_behind(data_dir: &Path) -> BTreeMap<ServerName, usize> {
+    end(left_in(data_dir))
+}
+
+/// The servers of which a dead daemon left processes in this data folder. Changes nothing.
+pub fn left_behind(data_dir: &Path) -> BTreeSet<ServerName> {
+    let mut left = left_in(data_dir);
+    if !left.is_empty() {
+        let running = Running::look();
+        left.retain(|entry| !entry.processes(&running).is_empty());
+    }
+    left.into_iter().map(|entry| entry.server).collect()
+}
+
+/// What seems to mean nothing may be an entry that a daemon writes right now.
+fn left_in(data_dir: &Path) -> Vec<OrphanEntry> {
+    if !data_dir.join(ledger::FOLDER).is_dir() {
+        return Vec::new();
+    }
+    match ChildLedger::open(data_dir) {
+        Ok(ledger) => ledger.left_behind(|_| {}),
+        Err(error) => {
+            tracing::debug!(%error, "nothing is known of processes of an earlier daemon");
+            Vec::new()
+        }
+    }
+}
+
+fn end(left: Vec<OrphanEntry>) -> BTreeMap<ServerName, usize> {
+    let mut swept = BTreeMap::new();
+    if left.is_empty() {
+        return swept;
+    }
+    let running = Running::look();
+    for entry in &left {
+        let processes = entry.processes(&running);
+        for process in &processes {
+            process_table::signal(process, Signal::Terminate);
+        }
+        if !processes.is_empty() {
+            tracing::warn!(server = %entry.server, processes = processes.len(), "stopping processes of an earlier daemon");
+            *swept.entry(entry.server.clone()).or_default() += 1;
+        }
+    }
+    wait_until_gone(&left, AFTER_TERM, |_| {});
+    wait_until_gone(&left, AFTER_KILL, |process| {
+        process_table::signal(process, Signal::Kill);
+    });
+    let deadline = Instant::now() + container::REMOVAL;
+    for entry in left {
+        match entry.remove_container(deadline) {
+            Ok(removed) => {
+                if removed && !swept.contains_key(&entry.server) {
+                    swept.insert(entry.server.clone(), 1);
+                }
+                ledger::remove(&entry.path);
+            }
+            Err(reason) => {
+                tracing::warn!(server = %entry.server, %reason, "a container of an earlier daemon could not be removed; the next start of the daemon tries again");
+            }
+        }
+    }
+    swept
 }
 
 /// In doubt, yes: a second daemon's children are not ours to end. A zombie is dead, however long its parent leaves it there.

@@ -10,9 +10,9 @@ use std::{
 
 use super::{Ground, eventually, is_running, server, shell};
 use crate::process::{
-    ChildLedger,
+    ChildLedger, end_left_behind,
     ledger::{DaemonRecord, MARK},
-    process_table,
+    left_behind, process_table,
 };
 
 /// The data folder of the daemon that `a_daemon_that_is_killed` plays.
@@ -101,6 +101,9 @@ async fn a_sweep_ends_what_a_killed_daemon_left() {
         "another data folder is another daemon's"
     );
     assert!(is_running(left.leader) && is_running(left.member));
+    assert!(left_behind(elsewhere.folder.path()).is_empty());
+    let named = left_behind(ground.folder.path());
+    assert_eq!(named.into_iter().collect::<Vec<_>>(), [server()]);
 
     let swept = ground.ledger.sweep();
     assert_eq!(swept.into_iter().collect::<Vec<_>>(), [(server(), 1)]);
@@ -120,8 +123,12 @@ async fn a_sweep_finds_the_members_of_a_group_whose_leader_is_gone() {
     process_table::signal(&leader, process_table::Signal::Kill);
     eventually("the leader is gone", || !is_running(left.leader)).await;
     assert!(is_running(left.member));
-    assert_eq!(ground.ledger.sweep().len(), 1);
+    // Another daemon may be about to write this one.
+    let begun = ground.folder.path().join("children/begun");
+    fs::write(&begun, "").expect("writable");
+    assert_eq!(end_left_behind(ground.folder.path()).len(), 1);
     assert!(!left.is_running());
+    assert!(begun.exists() && ground.entries() == 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
