@@ -51,6 +51,8 @@ mod uninstall;
 mod unusable_file;
 mod upstream;
 mod version;
+#[cfg(unix)]
+mod watcher;
 
 use std::{env, ffi::OsString, pin::Pin, process::ExitCode};
 
@@ -145,6 +147,9 @@ enum InnerCommand {
     DemoServer,
     /// One script of the daemon, on stdin and stdout.
     RunScript,
+    /// What outlives a daemon, to end what it leaves.
+    #[cfg(unix)]
+    WatchDaemon,
 }
 
 impl InnerCommand {
@@ -152,6 +157,8 @@ impl InnerCommand {
         match env::args_os().nth(1)?.to_str()? {
             "demo-server" => Some(Self::DemoServer),
             "run-script" => Some(Self::RunScript),
+            #[cfg(unix)]
+            watcher::ARGUMENT => Some(Self::WatchDaemon),
             _ => None,
         }
     }
@@ -160,6 +167,8 @@ impl InnerCommand {
         let (ran, doing) = match self {
             Self::DemoServer => (demo_server::run(), "serve on stdin and stdout"),
             Self::RunScript => (code_execution::run_sandbox(), "run a script from stdin"),
+            #[cfg(unix)]
+            Self::WatchDaemon => (watcher::run(), "watch a daemon"),
         };
         ran.map_err(|error| {
             CommandFailure::failed(format!("failed to {doing}: {}", in_words(&error)))

@@ -247,8 +247,13 @@ async fn started(
     options: ServeOptions,
     signals: &mut Signals,
 ) -> Option<Result<RunningDaemon, ServeError>> {
-    tokio::select! {
+    let started = tokio::select! {
         started = daemon::start(options) => Some(started),
         () = signals.next() => None,
+    };
+    #[cfg(unix)]
+    if let Some(Ok(daemon)) = &started {
+        super::watcher::start(&daemon.data_dir);
     }
+    started
 }

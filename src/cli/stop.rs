@@ -31,7 +31,7 @@ impl StopCommand {
         let files = location.files()?;
         let daemon = match connection::open(&files, out).await {
             Err(absent @ DaemonError::NotRunning(_)) => {
-                let ended = process::end_left_behind(files.data_dir());
+                let ended = process::end_left_behind(files.data_dir(), Duration::ZERO);
                 if !ended.is_empty() {
                     return say_ended(&ended.into_keys().collect::<Vec<_>>(), out);
                 }

@@ -116,8 +116,13 @@ impl ChildLedger {
 }
 
 /// Ends every group that a dead daemon left in this data folder, as [`ChildLedger::sweep`] does, while another daemon may have it.
-pub fn end_left_behind(data_dir: &Path) -> BTreeMap<ServerName, usize> {
-    end(left_in(data_dir))
+/// They get `grace` to end by themselves.
+pub fn end_left_behind(data_dir: &Path, grace: Duration) -> BTreeMap<ServerName, usize> {
+    let left = left_in(data_dir);
+    if !left.is_empty() {
+        thread::sleep(grace);
+    }
+    end(left)
 }
 
 /// The servers of which a dead daemon left processes in this data folder. Changes nothing.

@@ -86,6 +86,17 @@ async fn what_a_killed_daemon_leaves_the_next_one_sweeps() {
 }
 
 #[tokio::test]
+async fn what_a_killed_daemon_leaves_ends_without_another_one() {
+    let (meek, stubborn) = two_upstreams().await;
+    let mark = mark();
+    let (daemon, _client) = spawn(&meek, &stubborn, &mark).await;
+    let orphans = stubborn.pids();
+    let _home = daemon.kill().await;
+    assert!(processes::runs(orphans[0]), "the stubborn one lives on");
+    until!(!processes::runs(orphans[0]) && processes::marked(MARK, &mark).is_empty());
+}
+
+#[tokio::test]
 async fn a_second_daemon_on_the_same_data_gives_up() {
     let daemon = TestDaemon::builder().spawn().await;
     let (status, said) = daemon.spawn_rival().await;
