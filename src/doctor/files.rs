@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::DoctorFinding;
-use crate::{config::IssuedTokens, storage};
+use crate::{config::IssuedTokens, management::StatusReport, storage};
 
 const FILES: &str = "files";
 
@@ -44,6 +44,14 @@ pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFind
         DoctorFinding::ok(FILES, "only you can change the configuration")
     };
     Some(finding.at(place))
+}
+
+/// The activity log, where the daemon cannot write it.
+pub(super) fn activity_log(status: &StatusReport) -> Option<DoctorFinding> {
+    let log = status.activity.as_ref()?;
+    let what = format!("calls are not recorded: {}", log.problem.as_ref()?);
+    let fix = "make that file writable, and make room on its disk (or raise `ulimit -f`); or move it away, then `mcpproxy restart`";
+    Some(DoctorFinding::fail(FILES, what, fix))
 }
 
 /// The data folder and what is in it.

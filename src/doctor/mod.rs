@@ -119,6 +119,7 @@ pub async fn examine(
     ));
     findings.extend(secrets::check(files));
     findings.extend(files::data_folder(data_dir));
+    findings.extend(status.and_then(files::activity_log));
 
     let login_path = LoginPath::default();
     let login = login_path.get().await;

@@ -14,7 +14,7 @@ use crate::{
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, Serialize)]
 pub struct HealthReport {
-    /// `ok`, or `degraded` when a server that should work does not.
+    /// `ok`, or `degraded` when a server that should work does not, or calls are not recorded.
     pub status: &'static str,
     /// The daemon's version.
     pub version: &'static str,
@@ -32,6 +32,9 @@ pub struct HealthReport {
     /// Servers that do not work, each with its reason; absent when all is well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<UnhealthyServer>,
+    /// That calls are not recorded, in words that name no path of this machine; absent when they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activity: Option<&'static str>,
 }
 
 /// A server that does not work.
@@ -104,8 +107,11 @@ impl Management {
             refusal.is_some_and(|failure| failure.code == ErrorCode::ServerDisabled)
         };
         ailing.sort_by(|a, b| a.name.cmp(&b.name));
+        let problem = self.0.activity.status().problem;
+        let activity = problem.map(|_| "calls are not recorded; `mcpproxy doctor` says why");
+        let is_well = ailing.is_empty() && activity.is_none();
         HealthReport {
-            status: if ailing.is_empty() { "ok" } else { "degraded" },
+            status: if is_well { "ok" } else { "degraded" },
             version: env!("CARGO_PKG_VERSION"),
             backends_configured: settings
                 .servers
@@ -117,6 +123,7 @@ impl Management {
             held_tools: held_tools(&lists),
             active_clients,
             servers: ailing,
+            activity,
         }
     }
 }

@@ -125,6 +125,12 @@ async fn where_the_file_cannot_grow_calls_go_on_and_what_is_missing_is_counted()
     let (_, shown, _) = daemon.home().cli(&["status"]).await;
     has!(shown, "were not kept");
     has!(shown, "cannot be written");
+    let health = http::send(daemon.address(), "GET", "/health", &[], "").await;
+    let health = health.json();
+    assert_eq!(health["status"], "degraded", "{health}");
+    let (code, shown, _) = daemon.home().cli(&["doctor"]).await;
+    assert_eq!(code, 1);
+    has!(shown, "calls are not recorded");
 
     let pid = Pid::from_raw(daemon.pid().try_into().expect("a process id"));
     // As much as before.
