@@ -202,16 +202,14 @@ impl RequestsInFlight {
     }
 
     /// Fails everything in flight and refuses what comes later.
-    pub(super) fn close(&self, reason: &str) {
+    pub(super) fn close(&self, reason: &LinkError) {
         let open = {
             let mut table = self.table.lock();
-            table
-                .over
-                .get_or_insert_with(|| LinkError::Lost(reason.to_owned()));
+            table.over.get_or_insert_with(|| reason.clone());
             std::mem::take(&mut table.open)
         };
         for open in open.into_values() {
-            open.slot.push(Err(LinkError::Lost(reason.to_owned())));
+            open.slot.push(Err(reason.clone()));
         }
     }
 }

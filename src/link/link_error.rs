@@ -79,6 +79,9 @@ pub enum LinkError {
     /// The upstream answered, but not with a message of the protocol, or with one that is too large.
     #[error("unusable answer: {0}")]
     Broken(String),
+    /// So many MiB came in one line that has no end: the connection is given up.
+    #[error("it sent {0} MiB without a line end")]
+    Endless(usize),
     /// The upstream finds that the request's headers do not say what its body says. It was not processed.
     #[error("the server says that headers and body differ: {0}")]
     HeaderMismatch(String),
@@ -125,7 +128,9 @@ impl LinkError {
             Self::NoHost(_) => "its host was not found".to_owned(),
             Self::Tls(_) => "no secure connection".to_owned(),
             Self::Lost(_) | Self::NotHttp => "connection lost".to_owned(),
-            Self::Broken(_) => "it did not answer as an MCP server does".to_owned(),
+            Self::Broken(_) | Self::Endless(_) => {
+                "it did not answer as an MCP server does".to_owned()
+            }
             Self::SessionRenewed => "its session had expired".to_owned(),
             Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
             Self::Ourselves => self.to_string(),

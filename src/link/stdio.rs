@@ -8,7 +8,7 @@ mod outbox;
 #[cfg(test)]
 mod tests;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, io, sync::Arc, time::Duration};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::AbortOnDropHandle;
@@ -26,6 +26,9 @@ use crate::{
         notification_frame, request_frame, response_frame,
     },
 };
+
+/// Limit: a line that goes by because it is larger than [`MAX_FRAME`]. A server that sends more without a line end is given up.
+const LONGEST_LINE: usize = 4 * MAX_FRAME;
 
 /// How long the reason of an end is waited for.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -77,7 +80,7 @@ async fn write(shared: Arc<StdioShared>, stdin: impl AsyncWrite + Unpin + Send +
     shared.outbox.close();
     tokio::time::sleep(LAST_ANSWERS).await;
     let reason = "the server closed its input".to_owned();
-    shared.in_flight.close(&reason);
+    shared.in_flight.close(&LinkError::Lost(reason.clone()));
     shared.in_flight.news().send(News::Closed(reason)).await;
 }
 
@@ -163,7 +166,8 @@ impl Drop for StdoutReader {
     fn drop(&mut self) {
         let reason = "the connection was closed";
         self.shared.outbox.close();
-        self.shared.in_flight.close(reason);
+        let lost = LinkError::Lost(reason.to_owned());
+        self.shared.in_flight.close(&lost);
         self.shared
             .in_flight
             .news()
@@ -173,18 +177,18 @@ impl Drop for StdoutReader {
 
 impl StdoutReader {
     async fn run(mut self, stdout: impl AsyncRead + Unpin, ended: impl Future<Output = String>) {
-        let failure = self.read_lines(stdout).await.err();
-        // The pipe ends a moment before the exit status is known.
-        let exit = tokio::time::timeout(LAST_WORDS, ended).await.ok();
-        let reason = match (exit, failure) {
-            (Some(exit), _) => exit,
-            (None, Some(error)) => {
-                format!("reading the server's output failed: {}", in_words(&error))
-            }
-            (None, None) => "it closed its output".to_owned(),
+        let mut lines = Lines::new(stdout, MAX_FRAME);
+        let failure = self.read_lines(&mut lines).await.err();
+        let error = match lines.endless() {
+            Some(bytes) => LinkError::Endless(bytes >> 20),
+            None => LinkError::Lost(why(failure, ended).await),
+        };
+        let reason = match &error {
+            LinkError::Lost(why) => why.clone(),
+            error => error.to_string(),
         };
         self.shared.outbox.close();
-        self.shared.in_flight.close(&reason);
+        self.shared.in_flight.close(&error);
         self.shared
             .in_flight
             .news()
@@ -192,15 +196,18 @@ impl StdoutReader {
             .await;
     }
 
-    async fn read_lines(&mut self, stdout: impl AsyncRead + Unpin) -> std::io::Result<()> {
-        let mut lines = Lines::new(stdout, MAX_FRAME);
+    async fn read_lines(&mut self, lines: &mut Lines<impl AsyncRead + Unpin>) -> io::Result<()> {
+        // One that has given no answer yet is no server of MCP.
+        lines.bear(MAX_FRAME);
         let in_flight = &self.shared.in_flight;
         while let Some(line) = lines.next().await? {
             match line {
                 // The end of the connection says more than a message that was torn off.
                 Line::Text(text) if lines.is_over() && Raw::parse(&text).is_err() => (),
                 Line::Text(text) => {
-                    self.sorter.sort(in_flight, &text);
+                    if self.sorter.sort(in_flight, &text) {
+                        lines.bear(LONGEST_LINE);
+                    }
                 }
                 Line::TooLarge(id) => {
                     let text = TOO_LARGE.as_bytes();
@@ -209,5 +216,17 @@ impl StdoutReader {
             }
         }
         Ok(())
+    }
+}
+
+/// Why the output has ended.
+async fn why(failure: Option<io::Error>, ended: impl Future<Output = String>) -> String {
+    // The pipe ends a moment before the exit status is known.
+    match (tokio::time::timeout(LAST_WORDS, ended).await, failure) {
+        (Ok(exit), _) => exit,
+        (Err(_), Some(error)) => {
+            format!("reading the server's output failed: {}", in_words(&error))
+        }
+        (Err(_), None) => "it closed its output".to_owned(),
     }
 }

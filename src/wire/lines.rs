@@ -46,6 +46,10 @@ pub struct Lines<R> {
     seen: usize,
     /// A line that has become too large goes by; only its id is looked for.
     oversized: Option<IdFinder>,
+    /// Bytes of it so far.
+    passed: usize,
+    /// So many of them are borne.
+    most: usize,
     /// The stream has ended.
     over: bool,
 }
@@ -59,8 +63,20 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             buffer: BytesMut::new(),
             seen: 0,
             oversized: None,
+            passed: 0,
+            most: usize::MAX,
             over: false,
         }
+    }
+
+    /// Gives up at a line that has become too large and so long without an end.
+    pub fn bear(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    /// How long the line is so far at which it has given up.
+    pub fn endless(&self) -> Option<usize> {
+        (self.passed > self.most).then_some(self.passed)
     }
 
     /// Whether the stream has ended, so that the line read last had no line end: it may have been torn off.
@@ -73,6 +89,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         loop {
             if let Some(line) = self.complete() {
                 return Ok(Some(line));
+            }
+            if self.endless().is_some() {
+                return Err(io::ErrorKind::InvalidData.into());
             }
             if self.buffer.capacity() - self.buffer.len() < MIN_READ_SIZE {
                 self.buffer.reserve(READ_SIZE);
@@ -100,6 +119,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if self.oversized.is_some() || self.buffer.len() > self.limit {
             let finder = self.oversized.get_or_insert_default();
             finder.feed(&self.buffer);
+            self.passed += self.buffer.len();
             (self.buffer, self.seen) = (BytesMut::new(), 0);
         }
         None
@@ -114,6 +134,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     fn line(&mut self, mut line: BytesMut) -> Option<Line> {
         if let Some(mut finder) = self.oversized.take() {
             finder.feed(&line);
+            self.passed = 0;
             return Some(Line::TooLarge(finder.finish()));
         }
         line.truncate(line.trim_ascii_end().len());
@@ -236,6 +257,20 @@ mod tests {
             &["too large: None", "z", "too large: None"],
         )
         .await;
+    }
+
+    #[tokio::test]
+    async fn a_line_that_does_not_end_is_given_up() {
+        let input = "x".repeat(40) + "\n{}\n" + &"x".repeat(60);
+        let mut lines = Lines::new(Pieces(input.as_bytes(), 1), 16);
+        lines.bear(50);
+        let mut next = async || lines.next().await.map_err(|error| error.kind());
+        assert_eq!(next().await, Ok(Some(Line::TooLarge(None))));
+        assert_eq!(next().await, Ok(Some(Line::Text("{}".into()))));
+        for _ in 0..2 {
+            assert_eq!(next().await, Err(io::ErrorKind::InvalidData));
+        }
+        assert!(lines.endless().is_some_and(|bytes| bytes <= 51));
     }
 
     #[tokio::test]

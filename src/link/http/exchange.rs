@@ -127,7 +127,10 @@ impl Withdrawal {
             | LinkError::SessionRenewed
             | LinkError::Ourselves
             | LinkError::Status { .. } => self.settle(),
-            LinkError::Lost(_) | LinkError::NotHttp | LinkError::Broken(_) => (),
+            LinkError::Lost(_)
+            | LinkError::NotHttp
+            | LinkError::Broken(_)
+            | LinkError::Endless(_) => (),
         }
     }
 }

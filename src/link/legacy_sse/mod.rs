@@ -168,7 +168,7 @@ struct LegacySseShared {
 impl LegacySseShared {
     /// Ends the link: everything in flight fails, and nothing more is sent. The first reason counts.
     fn end(&self, reason: &str) {
-        self.in_flight.close(reason);
+        self.in_flight.close(&LinkError::Lost(reason.into()));
         self.tasks.end(reason);
     }
 }

@@ -62,6 +62,16 @@ async fn a_server_that_closes_its_input_is_lost() {
 }
 
 #[tokio::test]
+async fn a_server_that_ends_no_line_is_given_up() {
+    let (mut made, _input, mut output) = linked();
+    let call = sent(&made.link, 1).expect("open");
+    let piece = vec![b'x'; 1 << 20];
+    while output.write_all(&piece).await.is_ok() {}
+    assert!(matches!(end_of(&call).await, Err(LinkError::Endless(64))));
+    assert!(matches!(made.news.recv().await, Some(News::Closed(_))));
+}
+
+#[tokio::test]
 async fn answers_that_come_together_are_told_apart() {
     let (made, _input, mut output) = linked();
     let calls: Vec<_> = (1..=2)

@@ -122,9 +122,9 @@ impl Upstream {
                 format!("the connection to server {name:?} was lost during the call: {why}"),
                 "It may have run. Check before you repeat it.".to_owned(),
             ),
-            LinkError::NotHttp => (
+            LinkError::NotHttp | LinkError::Endless(_) => (
                 ErrorCode::BadUpstreamAnswer,
-                format!("the server {name:?} does not speak HTTP"),
+                format!("the server {name:?} cannot be used: {error}"),
                 "It may have run. Check before you repeat it.".to_owned(),
             ),
             LinkError::Broken(why) => (

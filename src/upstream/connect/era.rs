@@ -98,6 +98,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
             | LinkError::NoProxy(_)
             | LinkError::Tls(_)
             | LinkError::Lost(_)
+            | LinkError::Endless(_)
             | LinkError::NotHttp
             | LinkError::SessionRenewed
             | LinkError::Ourselves
