@@ -24,6 +24,10 @@ pub struct ConnectError {
 }
 
 impl ConnectError {
+    /// What helps where a program uses its standard output for something else.
+    pub(in crate::upstream) const ONLY_MESSAGES: &str =
+        "have it write only MCP messages to stdout, or update it";
+
     /// The same without what must not show: a server may repeat in its refusal what it was sent, and say as much as it likes.
     pub(in crate::upstream) fn without(self, secrets: &Secrets) -> Self {
         Self {
@@ -50,7 +54,7 @@ impl ConnectError {
                 "{}; a line of its stdout is not an MCP message: {line}",
                 self.reason
             ),
-            step: NextStep::act("have it write only MCP messages to stdout, or update it"),
+            step: NextStep::act(Self::ONLY_MESSAGES),
             ..self
         }
     }

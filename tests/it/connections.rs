@@ -218,6 +218,12 @@ async fn a_program_that_talks_on_its_output_is_diagnosed_with_its_first_line() {
     );
     let row = row_saying(&daemon, "\"***\"").await;
     lacks!(row.to_string(), "hunter22", "{row}");
+
+    let endless = "head -c 80000000 /dev/zero | tr '\\0' x; exec sleep 600";
+    let entry = json!({"command": "sh", "args": ["-c", endless]});
+    home.write_config(TestDaemon::builder().entry("up", entry).text());
+    let row = row_saying(&daemon, "it sent 64 MiB without a line end").await;
+    has!(row["next_step"], "only MCP messages to stdout");
 }
 
 #[tokio::test]

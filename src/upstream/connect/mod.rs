@@ -254,6 +254,7 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
         OpenError::Link(LinkError::Broken(_)) => NextStep::fix(
             "check the path of its `url` (most end in /mcp or /sse), or read that server's log",
         ),
+        OpenError::Link(LinkError::Endless(_)) => NextStep::act(ConnectError::ONLY_MESSAGES),
         OpenError::Link(LinkError::Ourselves) => NextStep::Remove,
         OpenError::Link(LinkError::Status { status: 429, .. }) => NextStep::Wait,
         OpenError::Link(LinkError::Status {
