@@ -190,10 +190,6 @@ impl LoginState {
                 ))
                 .to_string(),
             ),
-            AuthError::TokenExchangeFailed(why) => {
-                let why = why.rsplit("error response: ").next().unwrap_or(why);
-                self.error_without(secrets, &format!("the authorization server gave no token: {why}"))
-            }
             other => self.error_without(secrets, &other.to_string()),
         }
     }
@@ -294,17 +290,36 @@ impl LoginState {
             Ok(token) => token,
             Err(error) => {
                 let refusal = prepared.http.refusal();
+                let is_refused = refusal.is_some();
                 if refusal.is_some_and(|refusal| refusal.code() == "invalid_client") {
                     self.keep(|kept| kept.forget_client(&grant.issuer));
                 }
                 // A new registration may not have been kept.
                 let secret = grant.client_secret.as_ref().map_or("", Secret::reveal);
-                return Err(self.failed_without(&[&code, secret], &error));
+                let secrets: [&str; 2] = [&code, secret];
+                return Err(match &error {
+                    AuthError::TokenExchangeFailed(why) => {
+                        let fault = prepared.http.fault();
+                        let why = not_exchanged(why, is_refused, fault.as_deref());
+                        self.error_without(&secrets, &why)
+                    }
+                    error => self.failed_without(&secrets, error),
+                });
             }
         };
         grant.scopes = session.auth_manager.get_current_scopes().await;
         let token = serde_json::to_value(&token).unwrap_or_default();
         with_tokens(grant, &token, now()).ok_or_else(no_token)
+    }
+}
+
+/// Why an authorization server gave nothing for a code. No colon stands behind a word like "token": what follows would be masked.
+fn not_exchanged(why: &str, is_refused: bool, fault: Option<&str>) -> String {
+    let why = why.rsplit("error response: ").next().unwrap_or(why);
+    match fault {
+        _ if is_refused => format!("the authorization server refused: {why}"),
+        Some(fault) => format!("the authorization server {fault}"),
+        None => format!("the authorization server sent an unusable answer: {why}"),
     }
 }
 
@@ -366,6 +381,31 @@ fn with_parameter(url: &str, name: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{TextKind, redact};
+
+    #[test]
+    fn the_reason_why_a_code_gave_nothing_is_shown_whole() {
+        let fault = "cannot be used: its address is neither https nor on this machine";
+        for (why, is_refused, fault, expected) in [
+            (
+                "missing field `access_token` at line 1 column 2",
+                false,
+                None,
+                "sent an unusable answer: missing field `access_token` at line 1 column 2",
+            ),
+            ("Request failed", false, Some(fault), fault),
+            (
+                "Server returned error response: invalid_grant: too old",
+                true,
+                Some("answered HTTP 400"),
+                "refused: invalid_grant: too old",
+            ),
+        ] {
+            let text = not_exchanged(why, is_refused, fault);
+            assert_eq!(text, format!("the authorization server {expected}"));
+            assert_eq!(redact::redacted(&text, TextKind::Prose), text);
+        }
+    }
 
     #[test]
     fn parameters_of_an_address_are_read_and_set() {

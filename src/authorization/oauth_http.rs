@@ -122,9 +122,12 @@ impl OAuthHttp {
     async fn request(&self, mut request: Request<Vec<u8>>) -> io::Result<Response<Vec<u8>>> {
         let is_own = request.uri().authority() == self.server.authority();
         if !is_safe(request.uri()) {
-            return Err(io::Error::other(
-                "its address is neither https nor on this machine, so mcpproxy sends nothing there",
-            ));
+            let why =
+                "its address is neither https nor on this machine, so mcpproxy sends nothing there";
+            let mut heard = self.heard.lock();
+            heard.fault = Some(format!("cannot be used: {why}"));
+            heard.down = None;
+            return Err(io::Error::other(why));
         }
         let is_form = request
             .headers()
@@ -386,6 +389,8 @@ mod tests {
             let request = Request::get(url).body(Vec::new()).expect("a request");
             let error = http.request(request).await.expect_err(url);
             assert!(error.to_string().contains("neither https"), "{error}");
+            let fault = http.fault().expect("one");
+            assert!(fault.contains("neither https"), "{fault}");
         }
         for url in [
             "https://127.0.0.1:1/x",
