@@ -87,9 +87,10 @@ impl LoginState {
         for (name, value) in &terms.oauth.extra_params {
             url = with_parameter(&url, name, value.reveal());
         }
-        if !url.parse().is_ok_and(|uri| is_safe(&uri)) {
-            let why = "its authorization server sends the browser to an address that is neither https nor on this machine";
-            return Err(LoginError::Failed(why.to_owned()));
+        if let Some(why) = unfit_for_browser(&url) {
+            let why =
+                format!("its authorization server sends the browser to an address that {why}");
+            return Err(LoginError::Failed(why));
         }
         Ok(PreparedLogin {
             session,
@@ -356,6 +357,18 @@ fn not_registered(
     } else {
         format!("the authorization server {issuer} does not let clients register themselves")
     })
+}
+
+/// Why the browser is not sent to an address. A user name in it looks like the host.
+fn unfit_for_browser(url: &str) -> Option<&'static str> {
+    let uri: Uri = url.parse().unwrap_or_default();
+    if !is_safe(&uri) {
+        return Some("is neither https nor on this machine");
+    }
+    let authority = uri.authority()?.as_str();
+    authority
+        .contains('@')
+        .then_some("has a user name before its host")
 }
 
 /// The value of a parameter of an address.

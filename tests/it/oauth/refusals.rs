@@ -97,6 +97,7 @@ async fn what_is_missing_or_wrong_is_said() {
         registration_endpoint | "http://169.254.169.254/register" | neither https
         registration_endpoint | "https://169.254.169.254/register" | is private
         authorization_endpoint | "javascript:alert(1)" | neither https
+        authorization_endpoint | "http://accounts.google.com@127.0.0.1:1/" | a user name before its host
     "#,
     ) {
         let value: Value = serde_json::from_str(value).expect("JSON");
