@@ -8,7 +8,7 @@ use super::{LinkError, News, in_flight::RequestsInFlight};
 use crate::{
     telemetry::log_throttle::LogThrottle,
     text::{cut::shortened, names::ServerName, secret::Secrets},
-    wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method},
+    wire::{Id, IdFinder, Message, Notification, Outcome, Raw, Response, meta, method},
 };
 
 /// Sorts the messages of one connection. What belongs to no request goes to the worker.
@@ -93,7 +93,12 @@ impl Sorter {
                 Some(number) => in_flight.finish(number, Ok(outcome)),
                 None => self.pass_over(b"an answer to an unknown request"),
             },
-            Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
+            Message::Response(Response {
+                id: None,
+                outcome: Outcome::Error(_),
+            }) => self.unattributed_error(in_flight),
+            // Whoever could answer has read the request, and its id.
+            Message::Response(Response { id: None, .. }) => self.pass_over(b"a result without id"),
             Message::Notification(notice) => {
                 Self::notice(in_flight, notice);
                 false

@@ -90,6 +90,28 @@ async fn answers_that_come_together_are_told_apart() {
 }
 
 #[tokio::test]
+async fn an_error_without_id_ends_the_only_call_and_a_result_without_id_none() {
+    for (first, is_answered) in [
+        ("{\"id\":null,\"result\":{}}", true),
+        (
+            "{\"id\":null,\"error\":{\"code\":1,\"message\":\"m\"}}",
+            false,
+        ),
+    ] {
+        let (made, _input, mut output) = linked();
+        let call = sent(&made.link, 1).expect("open");
+        let lines = format!("{first}\n{{\"id\":\"p1\",\"result\":{{}}}}\n");
+        output.write_all(lines.as_bytes()).await.expect("open");
+        let end = end_of(&call).await;
+        assert_eq!(
+            matches!(end, Ok(Incoming::Answer(_))),
+            is_answered,
+            "{first}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn notices_that_nobody_reads_take_bounded_room() {
     let (made, _input, mut output) = linked();
     let call = sent(&made.link, 1).expect("open");
