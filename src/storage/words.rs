@@ -114,14 +114,16 @@ pub fn in_words(error: &io::Error) -> String {
     known.to_owned()
 }
 
-/// The step that lets us write in a place, if it or its folder forbids that.
+/// The step that lets us write in a place, if it or its folder forbids that. A file that nobody may write is not replaced for root either.
 #[cfg(unix)]
 fn allow(place: &Path) -> Option<String> {
-    if rustix::process::geteuid().is_root() {
-        return None;
-    }
+    let user = rustix::process::geteuid();
     let mut both = place.ancestors().take(2);
     let closed = both.find(|part| {
+        if user.is_root() {
+            return fs::metadata(part)
+                .is_ok_and(|found| found.is_file() && found.permissions().readonly());
+        }
         let needed = if part.is_dir() {
             Access::all()
         } else {
@@ -131,7 +133,7 @@ fn allow(place: &Path) -> Option<String> {
     })?;
     let name = closed.display();
     let owner = fs::metadata(closed).ok().map(|found| found.uid());
-    Some(if owner == Some(rustix::process::geteuid().as_raw()) {
+    Some(if user.is_root() || owner == Some(user.as_raw()) {
         format!("`chmod u+rwX {name}`")
     } else {
         format!("have the owner of {name} let your user write there")
@@ -184,6 +186,10 @@ mod tests {
             let remedy = disk_remedy(&folder.path().join(path), &kind.into());
             assert_eq!(remedy, expected, "{path} {kind:?}");
         }
+        let file = folder.path().join("file");
+        fs::set_permissions(&file, Permissions::from_mode(0o444)).expect("ours");
+        let remedy = disk_remedy(&file, &io::ErrorKind::PermissionDenied.into());
+        assert_eq!(remedy, Some(format!("`chmod u+rwX {here}/file`")));
         if rustix::process::geteuid().is_root() {
             return;
         }
