@@ -9,7 +9,7 @@ use crate::{
     activity::DecidedAccess,
     catalog::ListedDefinition,
     config::{Policy, ServerAuth},
-    failure::Result,
+    failure::{Failure, Result},
     text::visible::letters,
     trust::approvals::ThingKind,
     wire::{Target, Thing, method},
@@ -39,6 +39,12 @@ impl<'a> Rules<'a> {
         };
         self.check_token(caller, server, target)?;
         Ok(access)
+    }
+
+    /// Why the access rules keep a thing from a caller, there or not.
+    pub fn denial(self, caller: &Caller, server: &str, target: &Target<'_>) -> Option<Failure> {
+        let refusal = self.permit(caller, server, target).err()?;
+        matches!(refusal, Refusal::Denied(_)).then(|| self.explained(caller, server, &refusal))
     }
 
     /// Whether a caller may know of a server: it may be used, and something of it is for this caller.

@@ -80,13 +80,15 @@ impl Router {
     }
 
     /// Why a name that no list has may not be called, where it is of a server that may not be used: the same as by any other way of naming
-    /// it. What is denied to the caller stays unknown, as it is to every list.
+    /// it. What the rules deny is denied whether it is there or not, so that nobody learns which.
     fn refusal_of_unlisted(&self, caller: &Caller, offered: &str) -> Option<Failure> {
         let now = self.0.gate.now_for(caller);
         servers_named_in(now.settings(), offered).find_map(|(server, tool)| {
-            let refused = now
-                .rules()
-                .decide(caller, server.as_str(), &Target::tool(tool));
+            let (server, target) = (server.as_str(), Target::tool(tool));
+            if let Some(denial) = now.rules().denial(caller, server, &target) {
+                return Some(denial);
+            }
+            let refused = now.rules().decide(caller, server, &target);
             refused.err().filter(|failure| {
                 matches!(
                     failure.code,
