@@ -32,6 +32,7 @@ mod output;
 mod platform;
 mod pretty_json;
 mod progress;
+mod refused_clients;
 mod secret;
 mod serve;
 mod service;

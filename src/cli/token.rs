@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{
-    Done, Location, Output, connection, output,
+    Done, Location, Output, connection, output, refused_clients,
     table::{name, text},
 };
 use crate::{
@@ -111,6 +111,10 @@ impl TokenCommand {
             Self::Revoke(RevokeToken { name }) => {
                 let body = revoke(&mut daemon, &name).await?;
                 out.done(&format!("revoked {name}"));
+                let location = daemon.status_report().map(|status| status.location);
+                for warning in refused_clients::warnings(&files, location.as_ref()) {
+                    out.warning(&warning);
+                }
                 if out.is_json() {
                     return output::json(&body);
                 }

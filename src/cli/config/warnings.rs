@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::super::connect;
+use super::super::{connect, refused_clients};
 use crate::{
-    clients::{ClientRow, client_rows, home_places, judged_rows, our_address},
+    clients::{ClientRow, client_rows, home_places, our_address},
     config::{ANONYMOUS, ChangedValue, Listen},
     management::{ConfigChange, DaemonLocation, Files},
 };
@@ -39,7 +39,7 @@ pub(super) fn warnings_of(
             .extend(names.map(|name| format!("{name} is connected without a token and {refused}")));
     }
     if change.id.is_some() && change.changes.iter().any(takes_endpoint) {
-        warnings.extend(of_refused_endpoints(files, location));
+        warnings.extend(refused_clients::warnings(files, location));
     }
     let listens = change.changes.iter().find(|one| one.path == ["listen"]);
     warnings.extend(listens.and_then(of_open_address));
@@ -59,24 +59,6 @@ fn of_no_access_rules(changes: &[ChangedValue]) -> Option<String> {
 fn takes_endpoint(change: &ChangedValue) -> bool {
     let first = change.path.first().map(String::as_str);
     change.after.is_none() && matches!(first, Some("mcpServers" | "profiles"))
-}
-
-/// That clients of this machine are refused now.
-fn of_refused_endpoints(files: &Files, location: Option<&DaemonLocation>) -> Vec<String> {
-    let (Ok(places), Ok(settings)) = (home_places(files), files.settings_of_clients()) else {
-        return Vec::new();
-    };
-    let us = our_address(files, location);
-    let rows = judged_rows(&places, &us, true, Some(&settings)).into_iter();
-    let connected = client_rows(&places, &us, true);
-    let refused = rows
-        .zip(connected)
-        .filter(|(row, before)| before.connected && !row.connected);
-    let words = refused.filter_map(|(row, _)| {
-        let (why, step) = (row.error?, row.next_step?);
-        Some(format!("{} gets only errors: {why}; {step}", row.title))
-    });
-    words.collect()
 }
 
 /// Whether clients have to show a token from then on.

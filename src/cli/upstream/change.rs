@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
-use super::super::{CommandFailure, Done, Location, Output, connection, outcome, output, secret};
+use super::super::{
+    CommandFailure, Done, Location, Output, connection, outcome, output, refused_clients, secret,
+};
 use crate::{
     api::{MOST_CHANGED, ServerVerb},
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
@@ -107,6 +109,10 @@ impl NamedServers {
         }
         if verb == ServerVerb::Remove {
             note_unused_secrets(used_before, &files, out);
+            let location = daemon.status_report().map(|status| status.location);
+            for warning in refused_clients::warnings(&files, location.as_ref()) {
+                out.warning(&warning);
+            }
         }
         if out.is_json() {
             output::json(&output::as_json(&Changes { changes })?)?;
