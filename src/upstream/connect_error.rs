@@ -21,6 +21,8 @@ pub struct ConnectError {
     pub wrote: Option<Box<str>>,
     /// How long the server asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
+    /// The program ended by itself.
+    pub(in crate::upstream) has_exited: bool,
 }
 
 impl ConnectError {
@@ -36,6 +38,7 @@ impl ConnectError {
             step: self.step.shown(|text| shown(text, secrets)),
             wrote: self.wrote.map(|line| shown(&line, secrets).into()),
             retry_after: self.retry_after,
+            has_exited: self.has_exited,
         }
     }
 
@@ -47,14 +50,20 @@ impl ConnectError {
         )
     }
 
-    /// The same for a program that wrote this to its standard output, where only messages of the protocol may stand.
+    /// The same for a program that wrote this to its standard output, where only messages of the protocol may stand. It is not why a
+    /// program ended.
     pub(in crate::upstream) fn after_writing(self, line: &str) -> Self {
+        let step = if self.has_exited {
+            self.step
+        } else {
+            NextStep::act(Self::ONLY_MESSAGES)
+        };
         Self {
             reason: format!(
                 "{}; a line of its stdout is not an MCP message: {line}",
                 self.reason
             ),
-            step: NextStep::act(Self::ONLY_MESSAGES),
+            step,
             ..self
         }
     }
@@ -96,6 +105,7 @@ impl ConnectError {
             step,
             wrote: None,
             retry_after: None,
+            has_exited: false,
         }
     }
 }

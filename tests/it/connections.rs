@@ -239,6 +239,7 @@ async fn exit_codes_are_shown_whichever_way_the_end_is_noticed() {
             .await;
         let row = row_saying(&daemon, "exited with code 3").await;
         assert_eq!(row["transport"], "stdio", "{script}");
+        lacks!(row.to_string(), "only MCP messages", "{script}");
     }
 }
 

@@ -288,6 +288,7 @@ impl ConnectError {
             step: step(entry, error),
             wrote: None,
             retry_after: error.retry_after(),
+            has_exited: matches!(error, OpenError::Exited(_)),
         }
     }
 
@@ -306,6 +307,7 @@ impl ConnectError {
                 ProbeError::Link(error) => error.retry_after(),
                 ProbeError::Foreign { .. } | ProbeError::Refused { .. } => None,
             },
+            has_exited: false,
         }
     }
 }
