@@ -288,7 +288,8 @@ pub(super) async fn add_pasted(
     } else {
         say_needs(&report, true, out);
         if report.imported > 0 {
-            left_out(&report).for_each(|why| out.warning(&why));
+            let left_out = not_added(&report, |server| !server.chosen);
+            left_out.for_each(|why| out.warning(&why));
         }
         for server in report.taken() {
             let name = server.new_name().unwrap_or_default();
@@ -309,7 +310,7 @@ pub(super) async fn add_pasted(
             None if servers.any(lacks_value) => GIVE_PASTED.to_owned(),
             None => "paste the JSON or the URL from the server's page".to_owned(),
         };
-        let mut whys = left_out(&report).collect::<Vec<_>>().join("; ");
+        let mut whys = not_added(&report, |_| true).collect::<Vec<_>>().join("; ");
         if whys.is_empty() {
             "nothing was added: the text has no server".clone_into(&mut whys);
         }
@@ -322,10 +323,14 @@ pub(super) async fn add_pasted(
     verdict(&report)
 }
 
-/// Which servers were not chosen, and why.
-fn left_out(report: &ImportReport) -> impl Iterator<Item = String> {
-    let rest = report.servers.iter().filter(|server| !server.chosen);
-    rest.map(|server| {
+/// Which of these servers were not added, and why.
+fn not_added(
+    report: &ImportReport,
+    are_meant: impl Fn(&FoundServer) -> bool,
+) -> impl Iterator<Item = String> {
+    let meant = report.servers.iter();
+    let meant = meant.filter(move |server| are_meant(server));
+    meant.map(|server| {
         let why = server.error.clone().unwrap_or_else(|| server.summary());
         format!("{} was not added: {why}", server.written_name)
     })
@@ -356,9 +361,16 @@ pub(super) fn value_step(server: &FoundServer) -> Option<String> {
 fn verdict(report: &ImportReport) -> Done {
     let failed = report.servers.iter();
     let failed = failed.filter_map(|server| Some((server.new_name()?, server.error.as_deref()?)));
-    let (names, errors): (Vec<&str>, Vec<&str>) = failed.unzip();
-    if let Some(why) = errors.first() {
-        let what = format!("{} not added: {why}", names.join(", "));
+    let failed: Vec<(&str, &str)> = failed.collect();
+    if let Some((_, first)) = failed.first() {
+        let what = if failed.iter().all(|(_, why)| why == first) {
+            let names: Vec<&str> = failed.iter().map(|(name, _)| *name).collect();
+            format!("{} not added: {first}", names.join(", "))
+        } else {
+            let each = failed.iter();
+            let each = each.map(|(name, why)| format!("{name} not added: {why}"));
+            each.collect::<Vec<_>>().join("; ")
+        };
         let mut failure = CommandFailure::failed(what).shown();
         if let Some(step) = report.servers.iter().find_map(value_step) {
             failure = failure.next(step);

@@ -11,13 +11,16 @@ use crate::{
     failure::NextStep,
 };
 
-/// Tries those that were chosen. The first that fails is said, with what it wrote.
+/// Tries those that were chosen. Each that fails is said, with what it wrote.
 pub(super) async fn try_chosen(
     daemon: &mut DaemonClient,
     report: &ImportReport,
     out: Output,
 ) -> Done {
-    for (_, name, mut entry) in report.entries(false) {
+    let entries = report.entries(false);
+    let is_one = entries.len() == 1;
+    let (mut whys, mut first_step) = (Vec::new(), None);
+    for (_, name, mut entry) in entries {
         out.progress(&format!("checking {name}"));
         let is_program = entry.contains_key("command");
         entry.insert("name".to_owned(), json!(name));
@@ -29,7 +32,8 @@ pub(super) async fn try_chosen(
             continue;
         }
         if !tried.log.is_empty() {
-            out.note(&format!("it wrote:\n{}", tried.log.join("\n")));
+            let who = if is_one { "it" } else { name.as_str() };
+            out.note(&format!("{who} wrote:\n{}", tried.log.join("\n")));
         }
         let step = match tried.step {
             Some(NextStep::LogIn) => format!(
@@ -46,11 +50,14 @@ pub(super) async fn try_chosen(
             _ => again("check that the URL is right and the server is running"),
         };
         let reason = tried.reason.unwrap_or_default();
-        return Err(CommandFailure::failed(reason)
-            .undone(&format!("{name} was not added"))
-            .next(step));
+        let failure = CommandFailure::failed(reason).undone(&format!("{name} was not added"));
+        whys.push(failure.in_words());
+        first_step.get_or_insert(step);
     }
-    Ok(())
+    match first_step {
+        Some(step) => Err(CommandFailure::failed(whys.join("; ")).next(step)),
+        None => Ok(()),
+    }
 }
 
 fn again(look: &str) -> String {
