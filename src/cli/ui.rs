@@ -11,7 +11,8 @@ use crate::{
 
 /// Open the web UI, logged in
 ///
-/// The link that the browser opens works once, within 2 min.
+/// The link that the browser opens works once, within 2 min. For a browser on another machine, run `ssh -L 8080:127.0.0.1:8080 HOST`
+/// there, and `mcpproxy ui --print` in that session.
 #[derive(Debug, Args)]
 pub(super) struct UiCommand {
     /// Print the link instead of opening the browser

@@ -9,7 +9,7 @@ export function signedOut() {
     h("h1", "You are logged out"),
     h("p.soft", "This browser has not logged in, or its login has ended. To log in, run this command on the machine where mcpproxy runs:"),
     h("div.sec", command("mcpproxy ui")),
-    h("p.hint", "The command opens this page, logged in. For a browser on another machine, the next command prints a link. The link works once, within 2 minutes:"),
+    h("p.hint", "The command opens this page, logged in. For a browser on another machine, the next command prints a link. If this page's address has another host than the link, write that host into the link. The link works once, within 2 minutes:"),
     h("div.sec", command("mcpproxy ui --print")),
     h("p.acts.sec", button("Try again", () => location.reload())),
   );
