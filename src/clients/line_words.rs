@@ -2,11 +2,104 @@
 
 use serde_json::Value;
 
+use super::{fault::FileFault, our_text::is_variable};
+
+/// Where a letter stands.
+#[derive(Clone, Copy)]
+struct LetterPlace {
+    is_first: bool,
+    is_quoted: bool,
+}
+
 /// The words of a line as a shell would part them, without whatever else a shell does. Nothing where a quote has no end.
 pub(super) fn words_of(text: &str) -> Option<Vec<String>> {
+    parted(text, |_, _| None)
+}
+
+/// The words of a line as a shell would have them, with references of ours to its variables; beside them what of it only a shell can do.
+pub(super) fn words_in_shell(text: &str) -> Option<(Vec<String>, Option<FileFault>)> {
+    let mut fault = None;
+    let words = parted(text, |rest, place| {
+        if let Some(found) = variable(rest).or_else(|| home(rest, place)) {
+            return Some(found);
+        }
+        let (what, step, length) = if let Some((open, inside, close)) = substitution(rest) {
+            let length = open.len() + inside.len() + close.len();
+            if inside.trim() == "pwd" {
+                return Some(("${PWD}".to_owned(), length));
+            }
+            (format!("{open}…{close}"), "write its result", length)
+        } else {
+            let found = operator(rest, place)?;
+            (found.to_owned(), "paste one command", found.len())
+        };
+        let problem = format!("only a shell understands `{what}`; {step}");
+        fault.get_or_insert_with(|| FileFault::new(problem));
+        Some((String::new(), length))
+    })?;
+    Some((words, fault))
+}
+
+/// What stands in place of the beginning of this text, and how long that is.
+type InPlace = (String, usize);
+
+/// `$NAME`, as `${NAME}`.
+fn variable(rest: &str) -> Option<InPlace> {
+    let rest = rest.strip_prefix('$')?;
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let name = rest.get(..end.unwrap_or(rest.len()))?;
+    is_variable(name).then(|| (format!("${{{name}}}"), 1 + name.len()))
+}
+
+/// `~` before a path.
+fn home(rest: &str, place: LetterPlace) -> Option<InPlace> {
+    let after = rest.strip_prefix('~')?;
+    let is_home = after.is_empty() || after.starts_with(|c: char| c == '/' || c.is_whitespace());
+    (place.is_first && is_home).then(|| ("${HOME}".to_owned(), 1))
+}
+
+/// A command whose output a shell would put in its place, in one line.
+fn substitution(rest: &str) -> Option<(&'static str, &str, &'static str)> {
+    [("$(", ")"), ("`", "`")]
+        .into_iter()
+        .find_map(|(open, close)| {
+            let (inside, _) = rest.strip_prefix(open)?.split_once(close)?;
+            (!inside.contains('\n')).then_some((open, inside, close))
+        })
+}
+
+/// What joins commands. In an address a `&` parts its values, and a `|` may be part of a placeholder.
+fn operator(rest: &str, place: LetterPlace) -> Option<&'static str> {
+    let operators = ["&&", "||", ";", "|", "&"];
+    let found = operators.into_iter().find(|one| rest.starts_with(one))?;
+    let after = rest.get(found.len()..)?;
+    let is_apart = place.is_first || after.is_empty() || after.starts_with(char::is_whitespace);
+    (!place.is_quoted && (is_apart || found.len() > 1)).then_some(found)
+}
+
+/// `replaced` says what stands in place of the beginning of a text outside of single quotes.
+fn parted(
+    text: &str,
+    mut replaced: impl FnMut(&str, LetterPlace) -> Option<InPlace>,
+) -> Option<Vec<String>> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
+    loop {
+        let rest = letters.as_str();
+        let place = LetterPlace {
+            is_first: word.is_none(),
+            is_quoted: quote.is_some(),
+        };
+        if quote != Some('\'')
+            && let Some((text, length)) = replaced(rest, place)
+        {
+            word.get_or_insert_default().push_str(&text);
+            letters = rest.get(length..)?.chars();
+            continue;
+        }
+        let Some(letter) = letters.next() else {
+            break;
+        };
         match (quote, letter) {
             (Some(end), letter) if letter == end => quote = None,
             (Some('"'), '\\') => {
@@ -67,7 +160,7 @@ pub(super) fn pair(word: &str, between: &[char]) -> Option<(String, Value)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_assignment, words_of};
+    use super::{is_assignment, words_in_shell, words_of};
 
     #[test]
     fn a_line_is_parted_as_by_a_shell() {
@@ -87,6 +180,40 @@ mod tests {
         check("# a\nb \\\n  c", &["b", "c"]);
         for unfinished in ["a 'b", "a \"b", "a\nb", "a # b\nc", "\\"] {
             assert_eq!(words_of(unfinished), None, "{unfinished}");
+        }
+    }
+
+    #[test]
+    fn what_a_shell_puts_in_place_becomes_a_reference_or_is_named() {
+        for (text, expected, only) in [
+            ("-e A=$A -e B=\"x $B_1-\"", "-e|A=${A}|-e|B=x ${B_1}-", None),
+            (r#"'$A' \$A "\$A" $ ${A} $1"#, "$A|$A|$A|$|${A}|$1", None),
+            (
+                "~/a ~ \"~/a\" a~/b ~b",
+                "${HOME}/a|${HOME}|~/a|a~/b|~b",
+                None,
+            ),
+            (
+                "$PWD:/w \"$(pwd)\" `pwd`/x",
+                "${PWD}:/w|${PWD}|${PWD}/x",
+                None,
+            ),
+            (
+                "h?a=1&b=2 <a|b> 'a | b' a;b",
+                "h?a=1&b=2|<a|b>|a | b|a;b",
+                None,
+            ),
+            ("a && b", "a||b", Some("`&&`")),
+            ("a | b", "a||b", Some("`|`")),
+            ("a; b", "a|b", Some("`;`")),
+            ("a &", "a|", Some("`&`")),
+            ("a \"$(cat b)\"", "a|", Some("`$(…)`")),
+        ] {
+            let (words, fault) = words_in_shell(text).expect(text);
+            assert_eq!(words.join("|"), expected, "{text}");
+            let fault = fault.map(|fault| fault.to_string());
+            let is_said = |only: &str| fault.as_ref().is_some_and(|why| why.contains(only));
+            assert!(only.map_or(fault.is_none(), is_said), "{text}: {fault:?}");
         }
     }
 

@@ -7,7 +7,7 @@ use super::{
     add_commands::{LineServer, added},
     fault::FileFault,
     install_links::link,
-    line_words::{is_assignment, pair, words_of},
+    line_words::{is_assignment, pair, words_in_shell, words_of},
 };
 use crate::config;
 
@@ -29,14 +29,15 @@ const EDITORS: [&str; 4] = ["code", "code-insiders", "codium", "cursor"];
 /// The server of a line, or the fault of a command that should have one; nothing where the line is none of these.
 pub(super) fn server_of(text: &str) -> Option<Result<LineServer, FileFault>> {
     link(text).or_else(|| {
-        let mut words = words_of(text)?;
+        let (mut words, fault) = words_in_shell(text)?;
         if words.first().is_some_and(|word| word == "$") {
             words.remove(0);
         }
-        added(&words).or_else(|| {
+        let server = added(&words).or_else(|| {
             let server = added_to_editor(&words).or_else(|| command(&words));
             server.map(Ok)
-        })
+        })?;
+        Some(fault.map_or(server, Err))
     })
 }
 
@@ -57,7 +58,7 @@ fn command(words: &[String]) -> Option<LineServer> {
     let n = words.iter().take_while(|word| is_assignment(word)).count();
     let (variables, line) = words.split_at_checked(n)?;
     let (program, args) = line.split_first()?;
-    let is_path = ["/", "./", "../", "~/"]
+    let is_path = ["/", "./", "../", "${HOME}/"]
         .iter()
         .any(|begin| program.starts_with(begin));
     if !is_path && !RUNNERS.contains(&program.as_str()) || installs(line) {
@@ -111,6 +112,9 @@ mod tests {
         check("TOKEN='<TOKEN>' uvx x", None, &env);
         let path = json!({ "command": "/opt/x", "args": [] });
         check("/opt/x", None, &path);
+        let own = json!({ "command": "${HOME}/x", "args": ["${HOME}/a"], "env": { "K": "${K}" } });
+        check("K=$K ~/x $HOME/a", None, &own);
+        assert!(server_of("npx x && npx y").is_some_and(|it| it.is_err()));
         let mode = json!({ "command": "npx", "args": ["-y", "x", "--mode", "add"] });
         check("npx -y x --mode add", None, &mode);
         for prose in [
