@@ -161,7 +161,7 @@ async fn found(api: &Api, client: Option<Client>) -> Answer<ImportReport> {
 async fn in_text(api: &Api, pasted: Pasted) -> Answer<ImportReport> {
     let found = with_files(api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
-        gather_pasted(files, &us, &pasted.text, pasted.name.as_deref())
+        gather_pasted(files, &us, (&pasted.text, None), pasted.name.as_deref())
     });
     found.await
 }

@@ -60,6 +60,14 @@ const SILENT: [&str; 20] = [
     "transport",
 ];
 
+/// Keys for the folder in which a program starts.
+pub(super) const FOLDERS: [&str; 4] = [
+    "cwd",
+    "working_dir",
+    "working_directory",
+    "workingDirectory",
+];
+
 /// Makes an entry of ours; or says why there can be none.
 pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, String> {
     let Value::Object(rest) = server.entry.clone() else {
@@ -214,12 +222,7 @@ impl Conversion<'_> {
                 .is_some_and(|(project, arg)| is_file_of(project, arg));
             args.push(arg.written()?);
         }
-        let cwd = self.take_text(&[
-            "cwd",
-            "working_dir",
-            "working_directory",
-            "workingDirectory",
-        ]);
+        let cwd = self.take_text(&FOLDERS);
         let cwd = cwd.map(|cwd| self.parts(&cwd, false)).transpose()?;
         let cwd = match (cwd, self.project) {
             (Some(cwd), Some(project)) => Some(inside(project, &cwd).unwrap_or(cwd)),
@@ -355,7 +358,7 @@ fn inside(project: &Path, path: &OurText) -> Option<OurText> {
     Some(OurText::literal(&path.display().to_string()))
 }
 
-fn is_file_of(project: &Path, arg: &str) -> bool {
+pub(super) fn is_file_of(project: &Path, arg: &str) -> bool {
     let path = Path::new(arg);
     !arg.is_empty() && !arg.starts_with('-') && path.is_relative() && project.join(path).is_file()
 }

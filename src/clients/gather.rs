@@ -11,7 +11,10 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    ClientFile, ClientPlaces, FoundFile, FoundServer, ImportReport, SecretNames, pasted, plan,
+    ClientFile, ClientPlaces, ClientServer, FoundFile, FoundServer, ImportReport, SecretNames,
+    convert::{FOLDERS, is_file_of},
+    fault::FileFault,
+    pasted, plan,
     report::{RepeatedKey, UnreadFile},
     secret_names::StoredUnderName,
     servers::Scope,
@@ -98,14 +101,19 @@ pub fn gather(
     Ok(report)
 }
 
-/// The same of a text that was pasted; a server without a name gets this one. Blocks.
+/// The same of a text that was pasted, in this folder if it is known; a server without a name gets this one. Blocks.
 pub fn gather_pasted(
     files: &Files,
     us: &OurAddress,
-    text: &str,
+    (text, here): (&str, Option<&Path>),
     name: Option<&str>,
 ) -> Result<ImportReport> {
-    let found = pasted::read(text, name).map_err(|fault| {
+    let found = pasted::read(text, name).and_then(|mut found| {
+        let mut servers = found.servers.iter_mut();
+        servers.try_for_each(|server| from_folder(server, here))?;
+        Ok(found)
+    });
+    let found = found.map_err(|fault| {
         let hint = "paste the JSON or the URL from the server's page";
         let error = format!("nothing was added: {fault}");
         Failure::new(ErrorCode::InvalidArguments, error, hint)
@@ -115,6 +123,53 @@ pub fn gather_pasted(
     report.servers = planned(files, us, &[(file, found)])?;
     start_check::look(&mut report.servers);
     Ok(report)
+}
+
+/// Has an entry mean the same wherever the daemon starts it as in the folder in which it is pasted. Blocks.
+fn from_folder(server: &mut ClientServer, here: Option<&Path>) -> Result<(), FileFault> {
+    let written = |path: &Path| path.display().to_string().replace("${", "$${");
+    fill_folder(&mut server.entry, here.map(written).as_deref())?;
+    let Some(here) = here else {
+        return Ok(());
+    };
+    let is_here = |word: &&str| is_file_of(here, word);
+    let names_file = server.args().iter().any(is_here);
+    let command = server.command().filter(is_here);
+    // A mere name is looked for elsewhere.
+    let command = command.filter(|command| command.contains('/'));
+    let command = command.map(|command| here.join(command).components().collect::<PathBuf>());
+    let Some(members) = server.entry.as_object_mut() else {
+        return Ok(());
+    };
+    if FOLDERS.iter().any(|key| members.contains_key(*key)) {
+        return Ok(());
+    }
+    if let (Some(path), Some(Value::String(command))) = (command, members.get_mut("command")) {
+        *command = written(&path);
+    }
+    if names_file {
+        members.insert("cwd".to_owned(), written(here).into());
+    }
+    Ok(())
+}
+
+/// Puts the folder in place of `$PWD`, which is another one for the daemon.
+fn fill_folder(value: &mut Value, here: Option<&str>) -> Result<(), FileFault> {
+    match value {
+        Value::String(text) if text.contains("${PWD}") && !text.contains("$${PWD}") => {
+            let why = "`$PWD` is the current folder; write its path instead";
+            let here = here.ok_or_else(|| FileFault::new(why))?;
+            *text = text.replace("${PWD}", here);
+            Ok(())
+        }
+        Value::Array(values) => values
+            .iter_mut()
+            .try_for_each(|value| fill_folder(value, here)),
+        Value::Object(members) => members
+            .values_mut()
+            .try_for_each(|value| fill_folder(value, here)),
+        _ => Ok(()),
+    }
 }
 
 /// What is to become of the servers in these files. Blocks.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    env,
     path::{Path, PathBuf},
 };
 
@@ -41,6 +42,8 @@ pub(in crate::cli) fn pasted(
     name: Option<&str>,
 ) -> Done<ImportReport> {
     let us = our_address(files, location_of(daemon).as_ref());
+    let here = env::current_dir().ok();
+    let text = (text, here.as_deref());
     Ok(clients::gather_pasted(files, &us, text, name)?)
 }
 

@@ -282,6 +282,12 @@ pub(super) async fn add_pasted(
     is_held: bool,
     out: Output,
 ) -> Done {
+    for (_, name, entry) in report.entries(is_held) {
+        if let Some(cwd) = entry.get("cwd").and_then(Value::as_str) {
+            let step = format!("`mcpproxy upstream patch {name} cwd=DIR` changes that");
+            out.note(&format!("{name} starts in {cwd}; {step}"));
+        }
+    }
     add(&mut daemon, &mut report, is_held, out).await;
     if out.is_json() {
         output::json(&output::as_json(&report)?)?;
