@@ -120,6 +120,11 @@ impl Conversion<'_> {
             if value.is_null() || SILENT.contains(&key.as_str()) && key != "transport" {
                 continue;
             }
+            // As Copilot CLI and OpenCode write what the other keys say, too.
+            let is_kind = key == "type" && (value == "local" || value == "remote");
+            if is_kind || key == "tools" && value == json!(["*"]) {
+                continue;
+            }
             // As most clients write it, and as add commands have it in JSON.
             if key == "oauth" && value.get("clientId").is_some() {
                 self.rest.insert(key, value);
