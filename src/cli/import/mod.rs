@@ -83,10 +83,10 @@ pub(super) struct ImportCommand {
 
 /// What to do where an entry has a placeholder.
 const GIVE_VALUE: &str =
-    "replace it with your value, or run this in a terminal, where mcpproxy asks for it";
+    "replace it with your value, or type it when this command asks for it in a terminal";
 
 /// The same of a text that was pasted.
-const GIVE_PASTED: &str = "replace it in the text, or run `mcpproxy upstream add --json 'TEXT'` in a terminal, where mcpproxy asks for it";
+const GIVE_PASTED: &str = "replace it in the text, or type it when `mcpproxy upstream add --json 'TEXT'` asks for it in a terminal";
 
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
