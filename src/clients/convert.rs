@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, ClientServer, NeededValue,
+    container_variables::set_apart,
     conversion::{Conversion, as_text},
     literal_secrets::{LiteralSecret, literals},
     our_text::{OurText, is_variable},
@@ -96,6 +97,7 @@ pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, 
         work.timeouts();
         work.tools();
     }
+    set_apart(&mut work.entry);
     work.passed_by_name()?;
     let silent = |key: &&String| !SILENT.contains(&key.as_str());
     let left_behind = work.rest.keys().filter(silent).cloned().collect();

@@ -38,7 +38,10 @@ pub(super) fn name_of(server: &ClientServer) -> String {
     let plain = args.iter().copied();
     let mut plain = plain.filter(|arg| !arg.starts_with('-') && !VERBS.contains(arg));
     let named = match command {
-        Some("docker" | "podman") => image_of(&args).or_else(|| plain.next_back()),
+        Some("docker" | "podman") => {
+            let image = image_at(&args).and_then(|at| args.get(at).copied());
+            image.or_else(|| plain.next_back())
+        }
         _ => run_by_package(&args).or_else(|| plain.next()),
     };
     plain_name(named.or(command).unwrap_or("server"))
@@ -55,18 +58,16 @@ fn run_by_package<'a>(args: &[&'a str]) -> Option<&'a str> {
     })
 }
 
-/// The image of `docker run OPTIONS IMAGE …`.
-fn image_of<'a>(args: &[&'a str]) -> Option<&'a str> {
-    let mut args = args.iter().copied().skip_while(|arg| *arg != "run").skip(1);
-    while let Some(arg) = args.next() {
+/// Where the image of `docker run OPTIONS IMAGE …` stands.
+pub(super) fn image_at(args: &[&str]) -> Option<usize> {
+    let mut at = args.iter().position(|arg| *arg == "run")? + 1;
+    loop {
+        let arg = args.get(at)?;
         if !arg.starts_with('-') {
-            return Some(arg);
+            return Some(at);
         }
-        if is_followed_by_value(arg) {
-            args.next();
-        }
+        at += 1 + usize::from(is_followed_by_value(arg));
     }
-    None
 }
 
 /// Whether the next word is the value of this option: of `-e`, not of `-it`, `-eA=1` or `--env=A=1`.

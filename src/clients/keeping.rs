@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, ClientFile, ClientServer, FoundOutcome, FoundServer, ImportReport, Placeholder,
+    container_variables::set_apart,
     gather::existing,
     literal_secrets::{has_reference, literals, scheme},
     placeholders::{fill, is_placeholder, placeholders},
@@ -74,7 +75,8 @@ fn keep_once(files: &Files, name: &str, secret: &Secret) -> Result {
 
 impl FoundServer {
     /// One that a person writes here.
-    fn written(name: &ServerName, entry: Map<String, Value>) -> Self {
+    fn written(name: &ServerName, mut entry: Map<String, Value>) -> Self {
+        set_apart(&mut entry);
         let written = ClientServer::written(name.as_str());
         let file = ClientFile::new(None, Scope::User, PathBuf::new());
         let mut server = row(&file, Client::of_content(&Value::Null), &written);

@@ -7,6 +7,7 @@ mod add_commands;
 mod client;
 mod client_list;
 mod connect;
+mod container_variables;
 mod conversion;
 mod convert;
 mod copies;

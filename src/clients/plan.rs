@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Client, ClientFile, ClientServer, FoundFile, FoundOutcome, FoundServer, SecretNames,
+    container_variables::set_apart,
     conversion::as_text,
     convert::{self, Carried},
     placeholders::placeholders,
@@ -288,6 +289,9 @@ enum Target {
 impl StartedThing {
     /// Nothing where the entry has neither a command nor an address.
     pub(super) fn of(entry: &Map<String, Value>) -> Option<Self> {
+        // Wherever it has its secrets.
+        let mut entry = entry.clone();
+        set_apart(&mut entry);
         let text = |keys: &[&str]| {
             keys.iter()
                 .find_map(|key| entry.get(*key)?.as_str())
