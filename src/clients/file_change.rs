@@ -200,15 +200,16 @@ pub(super) fn disconnected(
     };
     let is_before_us = |before: &str| is_before_us(before, &ours, us);
     let is_what_was = |before: &str| is_before_us(before) && ours.comes_into(before);
-    let is_ours_alone = copies.texts().next().is_none() && is_what_was("");
+    let has_copies = |kind: CopyKind| !replace::backups(&file.path, kind).is_empty();
+    // Copies may be of an earlier file, from which we were taken out. What is moved out of this one needs it.
+    let are_earlier = has_copies(CopyKind::First) && !has_copies(CopyKind::Move);
+    let is_alone = are_earlier || copies.texts().next().is_none();
+    let is_ours_alone = is_alone && is_what_was("");
     let unchanged = FileChange {
         after: None,
         is_found: !is_ours_alone && !copies.texts().any(is_before_us),
         ..FileChange::none(file, &server.name, Some(text.clone()))
     };
-    if is_ours_alone {
-        return Ok(unchanged);
-    }
     // One that names us at an earlier address may be what `connect` wrote then.
     let restored = copies
         .restored(|before| ours.is_not_in(before) && is_what_was(before))
@@ -220,6 +221,9 @@ pub(super) fn disconnected(
             copies,
             ..unchanged
         });
+    }
+    if is_ours_alone {
+        return Ok(unchanged);
     }
     let mut after = edit::take_out(client, file.format, &text, &server.name)?;
     let mut before_us = copies.texts().filter(|before| is_before_us(before));
@@ -303,6 +307,18 @@ mod tests {
             let after = without_us(client, &file);
             assert_eq!(after, (before.map(str::to_owned), 0));
         }
+    }
+
+    #[test]
+    fn a_file_that_was_made_for_us_goes_whatever_is_left_of_an_earlier_one() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (client, file) = connected_file(home.path(), Some(THEIRS));
+        let now = file.text().expect("it can be read").expect("it is there");
+        fs::write(&file.path, format!("{now}\n\n")).expect("ours");
+        without_us(client, &file);
+        fs::remove_file(&file.path).expect("it is there");
+        connected_file(home.path(), None);
+        assert_eq!(without_us(client, &file), (None, 1));
     }
 
     #[test]
