@@ -92,7 +92,13 @@ impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let (files, out) = (location.files()?, out.unasked(self.yes));
         if self.undo {
-            return moving::undo(&files, &self.from, out);
+            // Only files are changed: a daemon that cannot be asked is no obstacle.
+            let daemon = connection::open_if_running(&files, out)
+                .await
+                .ok()
+                .flatten();
+            let location = daemon.as_ref().and_then(location_of);
+            return moving::undo(&files, location.as_ref(), &self.from, out);
         }
         let mut daemon = connection::open_or_files(&files, out).await?;
         let is_pasted = self.from.iter().any(|word| word == "-");

@@ -10,7 +10,7 @@ use crate::{
         Client, ClientRow, FoundServer, ImportReport, MovesBack, home_places, move_back,
         our_address,
     },
-    management::Files,
+    management::{DaemonLocation, Files},
 };
 
 /// The files of connected clients from which imported servers are removed: all that are the person's, or as the person at the terminal says.
@@ -98,8 +98,13 @@ pub(in crate::cli) fn say_put_back(
     }
 }
 
-/// Puts back what was removed from the files of these clients, or of all.
-pub(super) fn undo(files: &Files, from: &[String], out: Output) -> Done {
+/// Puts back what was removed from the files of these clients, or of all, but for what leads to the daemon that runs there.
+pub(super) fn undo(
+    files: &Files,
+    location: Option<&DaemonLocation>,
+    from: &[String],
+    out: Output,
+) -> Done {
     let known = |word: &String| {
         let failure = || CommandFailure::usage(format!("no client {word:?} is known"));
         let step = "`mcpproxy import --help` lists the clients";
@@ -107,7 +112,7 @@ pub(super) fn undo(files: &Files, from: &[String], out: Output) -> Done {
     };
     let clients = from.iter().map(known).collect::<Result<Vec<Client>, _>>()?;
     let is_meant = |client| clients.is_empty() || clients.contains(&client);
-    let (places, us) = (home_places(files)?, our_address(files, None));
+    let (places, us) = (home_places(files)?, our_address(files, location));
     let put_back = move_back(&places, &us, MovesBack::Latest, is_meant);
     let failed = put_back.iter().find_map(|one| one.error.clone());
     if put_back.is_empty() {
