@@ -261,3 +261,20 @@ pub fn real_path(path: &Path) -> PathBuf {
         .or_else(|_| std::path::absolute(path))
         .unwrap_or_else(|_| path.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::fill_folder;
+
+    #[test]
+    fn the_folder_stands_in_its_place_or_is_asked_for() {
+        let written = json!({ "args": ["${PWD}:/w", "$${PWD}"] });
+        let mut entry = written.clone();
+        fill_folder(&mut entry, Some("/p")).expect("a folder");
+        assert_eq!(entry, json!({ "args": ["/p:/w", "$${PWD}"] }));
+        let fault = fill_folder(&mut written.clone(), None).expect_err("no folder");
+        assert!(fault.to_string().contains("`$PWD`"), "{fault}");
+    }
+}
