@@ -370,7 +370,7 @@ fn verdict(
         (ErrorCode::UnknownServer, _) => Some(NextStep::ShowServers),
         (ErrorCode::UnknownTool, _) => Some(NextStep::ShowTools),
         (ErrorCode::UnknownPrompt, _) => Some(NextStep::ShowServer),
-        _ => gated::next_step(code, server, lists),
+        _ => gated::next_step(code, server, settings, lists),
     });
     let step = step.or_else(|| {
         let call_type = gated::call_variant(settings, lists, server, &question.name);

@@ -1,6 +1,9 @@
 //! Rows of servers whose entries cannot be used.
 
-use super::{Backing, Management, ServerRow, ServerState, gated::next_step, inspection::listed};
+use super::{
+    Backing, Management, ServerRow, ServerState,
+    gated::{listed, next_step},
+};
 use crate::{
     catalog::Snapshot,
     config::{BrokenEntry, Settings},
@@ -19,7 +22,7 @@ impl<B: Backing> Management<B> {
         let listed = listed(lists, &broken.name, entry);
         let fix = broken.step();
         let correct = fix.at_terminal(&broken.name);
-        let review = next_step(ErrorCode::ServerQuarantined, &broken.name, lists);
+        let review = next_step(ErrorCode::ServerQuarantined, &broken.name, settings, lists);
         let review = review.filter(|_| quarantined);
         let review = review.map(|step| step.at_terminal(&broken.name));
         let step = match review {

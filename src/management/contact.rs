@@ -5,9 +5,7 @@
 use std::time::Duration;
 
 use super::{
-    Inspection, Management,
-    inspection::{awaits_contact, listed},
-    patching::by_a_person,
+    Inspection, Management, gated::listed, inspection::awaits_contact, patching::by_a_person,
 };
 use crate::{
     config::{Change, ChangeOf},

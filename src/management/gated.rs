@@ -6,7 +6,7 @@ use crate::{
         Access, Caller,
         acl::{Asked, Decision},
     },
-    catalog::Snapshot,
+    catalog::{ServerCatalog, Snapshot},
     config::{ServerEntry, Settings},
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::{Rules, Variant},
@@ -100,16 +100,24 @@ fn refusal(
 ) -> Option<Failure> {
     let decided = Rules::new(settings, lists).decide(&Access::inspector(), server, target);
     let mut failure = decided.err()?;
-    failure.step = next_step(failure.code, server, lists).map(Box::new);
+    failure.step = next_step(failure.code, server, settings, lists).map(Box::new);
     Some(failure)
 }
 
 /// What a person does about a server, or something of it, that the gate keeps closed.
-pub(super) fn next_step(code: ErrorCode, server: &str, lists: &Snapshot) -> Option<NextStep> {
+pub(super) fn next_step(
+    code: ErrorCode,
+    server: &str,
+    settings: &Settings,
+    lists: &Snapshot,
+) -> Option<NextStep> {
     match (code, lists.lock.as_deref()) {
         (ErrorCode::ServerDisabled, _) => Some(NextStep::Enable),
         (ErrorCode::ServerQuarantined, lock) => {
-            let command = lock.map_or_else(|| approve(server, lists), |lock| lift(server, lock));
+            let command = lock.map_or_else(
+                || approve(server, settings, lists),
+                |lock| lift(server, lock),
+            );
             let server = encoded(server);
             let request = format!(
                 "GET /api/v1/servers/{server}/inspect shows it, then POST /api/v1/servers/{server}/approve."
@@ -152,9 +160,20 @@ pub(super) fn wants_more(missing: &[String]) -> Option<String> {
     (!missing.is_empty()).then(|| format!("it refused calls: the login lacks {scopes}"))
 }
 
-/// What a person does about a server that is held. One that an agent added has not been started, so nobody knows its tools.
-fn approve(server: &str, lists: &Snapshot) -> String {
-    let is_known = lists.servers.contains_key(server);
+/// What a server lists by its entry as it is now.
+pub(super) fn listed<'a>(
+    lists: &'a Snapshot,
+    name: &str,
+    entry: Option<&ServerEntry>,
+) -> Option<&'a ServerCatalog> {
+    let listed = lists.servers.get(name).map(AsRef::as_ref);
+    listed.filter(|listed| entry.is_some_and(|entry| *listed.entry == *entry.fingerprint))
+}
+
+/// What a person does about a server that is held. One that an agent added or changed has not been started since, so nobody knows its tools.
+fn approve(server: &str, settings: &Settings, lists: &Snapshot) -> String {
+    let entry = settings.readable_entry(server).map(AsRef::as_ref);
+    let is_known = listed(lists, server, entry).is_some();
     let connects = if is_known { "" } else { " --connect" };
     let server = as_argument(server);
     format!(
@@ -220,6 +239,6 @@ pub(super) fn held_step(
     if held == 0 || pins.is_untrusted {
         return None;
     }
-    let step = next_step(ErrorCode::ToolHeld, name.as_str(), lists)?;
+    let step = next_step(ErrorCode::ToolHeld, name.as_str(), settings, lists)?;
     Some((held, tools, step.at_terminal(name.as_str())))
 }

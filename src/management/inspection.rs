@@ -11,7 +11,7 @@ use super::{
     approval_history::change_of,
     definition_diff::{diff, whole},
     entry_review::{self, ShownIn},
-    gated::call_variant,
+    gated::{call_variant, listed},
     parameters::parameters,
     patching::by_a_person,
     shown_finding::shown_findings,
@@ -350,16 +350,6 @@ fn check_extent(
         _ => return Ok(()),
     };
     Err(failure.of_server(name))
-}
-
-/// What a server lists by its entry as it is now.
-pub(super) fn listed<'a>(
-    lists: &'a Snapshot,
-    name: &str,
-    entry: Option<&ServerEntry>,
-) -> Option<&'a ServerCatalog> {
-    let listed = lists.servers.get(name).map(AsRef::as_ref);
-    listed.filter(|listed| entry.is_some_and(|entry| *listed.entry == *entry.fingerprint))
 }
 
 fn things(

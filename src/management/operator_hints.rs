@@ -117,7 +117,7 @@ impl Management {
             (ErrorCode::ConnectionLost, Some(server)) => Some(self.after_a_loss(server)),
             (code, Some(server)) => {
                 let settings = self.settings_in_force();
-                gated::next_step(code, server, &self.lists(&settings))
+                gated::next_step(code, server, &settings, &self.lists(&settings))
             }
             _ => None,
         }

@@ -376,6 +376,9 @@ impl<B: Backing> Management<B> {
             ),
         };
         let listed = lists.servers.get(&entry.name);
+        // What it listed by a former entry says nothing of the one that a person reviews.
+        let listed =
+            listed.filter(|listed| !switches.quarantined || *listed.entry == *entry.fingerprint);
         let held = held_step(settings, lists, &entry.name);
         let left_out = listed.and_then(|listed| LeftOut::of(listed, &entry.secrets));
         let left_out_step = left_out.as_ref().map(|_| LEFT_OUT_STEP.to_owned());
