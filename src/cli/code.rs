@@ -158,7 +158,7 @@ fn show(body: &[u8], out: Output) -> Done {
                 let text: String = serde_json::from_str(text).unwrap_or_else(|_| text.to_owned());
                 output::foreign_text(&text)?;
             }
-            Some(json) => output::json(json.as_bytes())?,
+            Some(json) => output::foreign_json(json)?,
             None => (),
         }
     }

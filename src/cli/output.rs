@@ -357,12 +357,15 @@ fn terminal_width() -> Option<usize> {
     platform::terminal_width().map(usize::from)
 }
 
-/// Prints JSON text, laid out for reading, its values as they are.
+/// Prints JSON text of ours, laid out for reading, its values as they are; commands in its steps are as this command line is typed.
 pub(super) fn json(json: &[u8]) -> Done {
-    write(&format!(
-        "{}\n",
-        pretty_json::pretty(&String::from_utf8_lossy(json))
-    ))
+    let json = String::from_utf8_lossy(json);
+    exactly(&pretty_json::with_steps(&json, &as_typed))
+}
+
+/// Prints a stranger's JSON text, laid out for reading, its values as they are.
+pub(super) fn foreign_json(json: &str) -> Done {
+    exactly(&pretty_json::pretty(json))
 }
 
 /// Prints JSON text exactly as it is; onto a terminal with what could steer it escaped.

@@ -1,21 +1,37 @@
-//! Lays JSON text out for people without reading its values: numbers, escapes and the order of keys stay as they came. What could
-//! steer a terminal is escaped.
+//! Lays JSON text out for people without reading its values but those of steps: numbers, escapes and the order of keys stay as they came.
+//! What could steer a terminal is escaped.
 
 use super::escapes::push_json;
+
+/// The keys of steps, which may name commands.
+const STEPS: [&str; 2] = ["\"next_step\"", "\"fix\""];
 
 /// Levels that are indented. Deeper ones stand below each other: their indentation alone would grow with the square.
 const INDENTED: usize = 64;
 
 /// Indents JSON text by two spaces a level. Text that is no JSON comes out in some layout too.
 pub(super) fn pretty(json: &str) -> String {
+    with_steps(json, &str::to_owned)
+}
+
+/// The same, with the texts of steps in other words.
+pub(super) fn with_steps(json: &str, reworded: &dyn Fn(&str) -> String) -> String {
+    let (mut begin, mut is_step) = (0, false);
     let mut out = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;
     let mut rest = json.chars().peekable();
     while let Some(character) = rest.next() {
         match character {
             ' ' | '\t' | '\r' | '\n' => {}
-            '"' => copy_string(&mut rest, &mut out),
+            '"' => {
+                begin = out.len();
+                copy_string(&mut rest, &mut out);
+                if is_step {
+                    reword(&mut out, begin, reworded);
+                }
+            }
             '{' | '[' => {
+                is_step = false;
                 out.push(character);
                 while rest.next_if(char::is_ascii_whitespace).is_some() {}
                 if let Some(closing) = rest.next_if(|c| matches!(c, '}' | ']')) {
@@ -31,10 +47,14 @@ pub(super) fn pretty(json: &str) -> String {
                 out.push(character);
             }
             ',' => {
+                is_step = false;
                 out.push(',');
                 new_line(&mut out, depth);
             }
-            ':' => out.push_str(": "),
+            ':' => {
+                is_step = out.get(begin..).is_some_and(|key| STEPS.contains(&key));
+                out.push_str(": ");
+            }
             other => push_json(other, &mut out),
         }
     }
@@ -52,6 +72,21 @@ fn copy_string(rest: &mut impl Iterator<Item = char>, out: &mut String) {
             '\\' => escaped = true,
             '"' => return,
             _ => {}
+        }
+    }
+}
+
+/// Puts other words in place of the string that begins there.
+fn reword(out: &mut String, begin: usize, reworded: &dyn Fn(&str) -> String) {
+    let written = out.get(begin..).unwrap_or_default();
+    let Ok(text) = serde_json::from_str::<String>(written) else {
+        return;
+    };
+    let words = reworded(&text);
+    if words != text {
+        out.truncate(begin);
+        for character in serde_json::Value::from(words).to_string().chars() {
+            push_json(character, out);
         }
     }
 }

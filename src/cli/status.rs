@@ -129,7 +129,7 @@ fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
         facts.push(("next", output::as_typed(&step)));
     }
     let warnings = report.warnings.into_iter();
-    facts.extend(warnings.map(|warning| ("warning", warning.to_string())));
+    facts.extend(warnings.map(|warning| ("warning", output::as_typed(&warning.to_string()))));
     facts
 }
 
@@ -177,7 +177,7 @@ fn running(report: &StatusReport) -> String {
 /// `5 in the configuration: 2 ready, 1 asleep, 2 error`.
 fn servers(counts: ServerCounts) -> String {
     if counts.total == 0 {
-        return "none yet: `mcpproxy upstream add NAME -- COMMAND`".to_owned();
+        return output::as_typed("none yet: `mcpproxy upstream add NAME -- COMMAND`");
     }
     let parts: Vec<String> = counts
         .by_state()

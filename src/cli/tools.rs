@@ -204,5 +204,5 @@ fn print_definition(tool: &ShownTool, out: Output) -> Done {
         let reason = tool.reason.as_deref().unwrap_or("no reason is given");
         out.note(&format!("cannot be called: {reason}"));
     }
-    output::json(tool.definition.as_bytes())
+    output::foreign_json(tool.definition.as_str())
 }

@@ -65,7 +65,7 @@ fn show_result(tool: &str, raw: &RawValue, out: Output) -> Done<Shown> {
     match &result {
         _ if out.is_json() => output::exact_json(raw.get())?,
         Some(result) => show_content(result)?,
-        None => output::json(raw.get().as_bytes())?,
+        None => output::foreign_json(raw.get())?,
     }
     if result.is_none_or(|result| result.is_error != Some(true)) {
         return Ok(Shown::Fine);
@@ -83,7 +83,7 @@ fn show_content(result: &ToolResult<'_>) -> Done {
         show_block(block)?;
     }
     match result.structured_content {
-        Some(structured) if result.content.is_empty() => output::json(structured.get().as_bytes()),
+        Some(structured) if result.content.is_empty() => output::foreign_json(structured.get()),
         _ => Ok(()),
     }
 }

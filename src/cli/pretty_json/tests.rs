@@ -1,4 +1,4 @@
-use super::pretty;
+use super::{pretty, with_steps};
 
 #[test]
 fn json_is_laid_out_and_its_values_stay_as_they_came() {
@@ -16,6 +16,16 @@ fn json_is_laid_out_and_its_values_stay_as_they_came() {
     ] {
         assert_eq!(pretty(json), expected);
     }
+}
+
+#[test]
+fn only_the_texts_of_steps_are_reworded() {
+    let json = r#"{"next_step":"a","fix":null,"b":"a","c":{"fix":"a\"","next_step":["a"]}}"#;
+    let words = with_steps(json, &|text| text.replace('a', "\u{9b}"));
+    let plain: String = words.split_whitespace().collect();
+    let expected =
+        r#"{"next_step":"\u009b","fix":null,"b":"a","c":{"fix":"\u009b\"","next_step":["a"]}}"#;
+    assert_eq!(plain, expected);
 }
 
 #[test]
