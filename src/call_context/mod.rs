@@ -93,6 +93,8 @@ pub struct ClientIdentity {
     pub info: Raw,
     /// What it can do.
     pub capabilities: Raw,
+    /// Why it is not asked what it did not declare.
+    pub unable: NotAnswered,
 }
 
 impl CallContext {
@@ -223,7 +225,7 @@ impl CallContext {
     /// question.
     pub async fn ask(&self, method: &str, params: Option<&Raw>) -> Result<Outcome, NotAnswered> {
         if !self.client.can_answer(method, params) {
-            return Err(NotAnswered::Unable);
+            return Err(self.client.unable);
         }
         match &self.questions {
             Some(questions) if self.to_client.is_heard() => {
@@ -240,6 +242,7 @@ impl Default for ClientIdentity {
         Self {
             info: Raw::empty_object(),
             capabilities: Raw::empty_object(),
+            unable: NotAnswered::Unable,
         }
     }
 }
@@ -250,6 +253,16 @@ impl ClientIdentity {
         Self {
             info: info.detached(),
             capabilities: capabilities.detached(),
+            unable: NotAnswered::Unable,
+        }
+    }
+
+    /// The same client while a script of its calls, which cannot ask.
+    #[must_use]
+    pub fn in_script(&self) -> Self {
+        Self {
+            unable: NotAnswered::Script,
+            ..Self::new(&self.info, &Raw::empty_object())
         }
     }
 

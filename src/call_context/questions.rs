@@ -32,6 +32,9 @@ pub enum NotAnswered {
     /// It did not declare that it can answer such a thing.
     #[error("the client does not support it")]
     Unable,
+    /// It would answer by making its request again, and its script cannot continue from where it was.
+    #[error("a script cannot ask the user")]
+    Script,
     /// There is no stream for the question, or no way back for its answer.
     #[error("the client cannot be asked during this request")]
     NoWay,

@@ -346,7 +346,7 @@ impl ReachableClient for SessionClient {
         let answering = async move {
             let (method, params) = (&*question.method, question.params.as_ref());
             if !client.can_answer(method, params) {
-                return Outcome::Error(incapable(method).to_raw());
+                return Outcome::Error(incapable(method, client.unable).to_raw());
             }
             let params = label::question(endpoint, &server, method, params);
             let asking = session.ask(&stream, method, params.as_ref());

@@ -29,7 +29,7 @@ pub(super) fn route(
         .client
         .can_answer(&question.method, question.params.as_ref())
     {
-        return Err(incapable(&question.method));
+        return Err(incapable(&question.method, context.client.unable));
     }
     if context.revision.has_server_requests() {
         return match &context.questions {
@@ -44,11 +44,16 @@ pub(super) fn route(
     }
 }
 
-/// The client did not declare that it can answer such a thing. The error names the capability: servers often pass it on.
-pub(super) fn incapable(method: &str) -> RpcError {
+/// The client did not declare that it can answer such a thing, or cannot be asked. The error names the capability that it would have to
+/// declare: servers often pass it on.
+pub(super) fn incapable(method: &str, why: NotAnswered) -> RpcError {
+    let refused = bridge::refused_question(method, &why.to_string());
+    if why != NotAnswered::Unable {
+        return refused;
+    }
     let refused = RpcError {
         code: RpcError::METHOD_NOT_FOUND,
-        ..bridge::refused_question(method, &NotAnswered::Unable.to_string())
+        ..refused
     };
     match capability_for(method) {
         Some(capability) => {
@@ -129,7 +134,14 @@ async fn ask_of_round(
     let params = request.params_for(context.revision);
     let params = label::question(endpoint, server, &request.method, params.as_ref());
     let outcome = context.ask(&request.method, params.as_ref()).await;
-    let outcome = outcome.map_err(|why| unanswered(server, &why.to_string()))?;
+    let outcome = outcome.map_err(|why| {
+        let failure = unanswered(server, &why.to_string());
+        if why != NotAnswered::Script {
+            return failure;
+        }
+        let hint = "Call the tool itself, not from a script.".to_owned();
+        Failure { hint, ..failure }
+    })?;
     request.response(outcome).map_err(|error| {
         let message = error.get("message").and_then(|message| message.string());
         let why = format!("the client refused: {}", message.unwrap_or_default());

@@ -163,7 +163,7 @@ async fn a_question_within_a_script_reaches_a_client_that_can_be_asked_and_is_re
     let upstream = FakeUpstream::stdio()
         .tool(
             "ask",
-            ask("elicitation/create", FORM).then(reply_text("asked")),
+            ask("elicitation/create", FORM).then(reply_with_answer()),
         )
         .tool("echo", echo())
         .await;
@@ -171,10 +171,11 @@ async fn a_question_within_a_script_reaches_a_client_that_can_be_asked_and_is_re
     let _ready = ready(&daemon, "up__ask").await;
     let able = json!({ "elicitation": { "form": {} } });
     let modern = ModernClient::able_to(&daemon, "/mcp/code", &able);
-    let code = "const a = call_tool('up', 'ask'); [a.ok, call_tool('up', 'echo', {n: 1}).value]";
+    let code = "const a = call_tool('up', 'ask'); [JSON.stringify(a), call_tool('up', 'echo', {n: 1}).value]";
     let reply = modern.call("code_execution", json!({ "code": code })).await;
     // No result that asks: a script cannot be run again from where it was.
     let found: Value = serde_json::from_str(&reply.text()).expect("JSON");
     assert_eq!(found["ok"], true, "{found}");
     assert_eq!(found["value"][1], json!({ "n": 1 }), "{found}");
+    has!(found["value"][0], "a script cannot ask the user");
 }

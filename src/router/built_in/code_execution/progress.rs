@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use crate::{
-    call_context::{CallContext, ClientIdentity, ClientReceiver, ClientSender},
+    call_context::{CallContext, ClientReceiver, ClientSender},
     router::built_in::Call,
     runtime::{memory_budget::MemoryBudget, sync::Guarded},
     wire::{Edit, Raw, Revision, meta, method, notification_frame, splice},
@@ -67,10 +67,7 @@ impl<'a> Progress<'a> {
             // Such a client answers questions by calling again, and a script cannot continue from where it was. So servers see a client that
             // answers nothing.
             inner.revision = Revision::NEWEST_LEGACY;
-            inner.client = Arc::new(ClientIdentity::new(
-                &outer.client.info,
-                &Raw::empty_object(),
-            ));
+            inner.client = Arc::new(outer.client.in_script());
             hears_logs = outer.log_level.is_some();
         }
         let meta = call.params.get(meta::META);
