@@ -4,7 +4,7 @@ use super::{
     Findings, Passage,
     Severity::{Hold, Remark},
     excerpt::excerpt,
-    passage::AskedBeyond,
+    passage::{AskedBeyond, Kind},
     phrase::{Hint, Meaning},
 };
 
@@ -15,6 +15,16 @@ pub(super) fn read_all(asked: AskedBeyond, findings: &mut Findings) {
         let names = asked.join(", ");
         let names = excerpt(&names, 0..names.len());
         findings.note("parameters.beyond_purpose", Hold, "/inputSchema", names);
+    }
+}
+
+/// The place of the parameter that is named in a text.
+fn parameter_at(text: &Passage<'_>) -> String {
+    match text.place.rsplit_once("/required/") {
+        Some((object, _)) if text.kind == Kind::Value => {
+            format!("{object}/properties/{}", text.text)
+        }
+        _ => text.place.to_owned(),
     }
 }
 
@@ -39,7 +49,7 @@ pub(super) fn read_name(text: &Passage<'_>, words: &str, findings: &mut Findings
             _ => false,
         }
     });
-    if is_beyond {
+    if is_beyond && !purpose.passes_nothing(&parameter_at(text)) {
         text.reader.asked.note(text.text);
         let severity = if purpose.is_by_consent { Remark } else { Hold };
         findings.add(

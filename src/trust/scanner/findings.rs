@@ -62,9 +62,13 @@ impl Findings {
         there.map(|known| known.severity).max()
     }
 
-    /// Whether what was found at a place is more than a command, or manners.
+    /// Whether what was found at a place is more than a command, or manners. Instructions of a server say when it is the one to use.
     pub(super) fn confirms_at(&self, place: &str) -> bool {
-        let mild = |rule: &str| rule.starts_with("command.") || rule == "orders.answers";
+        let mild = |rule: &str| {
+            rule.starts_with("command.")
+                || rule == "orders.answers"
+                || place == "/instructions" && rule.starts_with("preference.")
+        };
         let mut there = self.0.iter().filter(|known| known.place == place);
         there.any(|known| !mild(known.rule))
     }

@@ -17,6 +17,14 @@ const DENIED_AFTER: usize = 10;
 /// How many words before it are looked at for one that forbids it.
 const FORBIDDEN_WORDS: usize = 5;
 
+/// What is had of something private without the thing itself: "context window usage".
+#[rustfmt::skip]
+const MEASURES: &[&str] = &[" usage", " size", " limit", " length", " budget", " options", " format", " quality", " id", ".id", "_id"];
+
+/// What is told from what the user asked for, which is not passed on with it.
+#[rustfmt::skip]
+const BASES: &[&str] = &["obvious from the ", "relevant to the ", "based on the ", "according to the ", "matches the ", "match the ", "answer the "];
+
 /// The phrases that count.
 pub(super) struct CountedPhrases<'a> {
     pub(super) matches: Vec<Match>,
@@ -36,6 +44,10 @@ pub(super) fn judge<'a>(
         .filter(|found| found.hint() == Some(Hint::Not))
         .map(|found| &found.range)
         .collect();
+    let passes_nothing = || {
+        let schema = place.rsplit_once('/').map_or(place, |(schema, _)| schema);
+        purpose.is_some_and(|purpose| purpose.passes_nothing(schema))
+    };
     let parameter = parameter_of(place).filter(|_| kind == Kind::Prose);
     let mut judged = CountedPhrases {
         matches: Vec::with_capacity(matches.len()),
@@ -43,6 +55,11 @@ pub(super) fn judge<'a>(
     };
     for found in matches {
         let words = folded.get(found.range.clone()).unwrap_or_default();
+        let is_private =
+            found.hint() == Some(Hint::Private) || matches!(found.meaning, Meaning::Topic(_));
+        if is_private && is_no_thing(folded, found, words) {
+            continue;
+        }
         let mut count = |meaning| {
             judged.matches.push(Match {
                 meaning,
@@ -53,7 +70,7 @@ pub(super) fn judge<'a>(
             let is_beyond =
                 purpose.is_some_and(|purpose| is_beyond(purpose, place, topic, words, found));
             if is_beyond && !is_denied(&found.range, &denials) {
-                if parameter.is_some() {
+                if parameter.is_some() && !passes_nothing() {
                     count(Meaning::Part(Hint::Asked));
                     judged.asking = parameter;
                 }
@@ -62,6 +79,11 @@ pub(super) fn judge<'a>(
             continue;
         }
         let is_of_models = found.hint() == Some(Hint::Model);
+        if is_of_models
+            && (words == "cursor" || purpose.is_some_and(|purpose| purpose.has_own(words, folded)))
+        {
+            continue;
+        }
         if is_of_models && purpose.is_some_and(|purpose| purpose.is_no_matter_of_models(words)) {
             count(Meaning::Part(Hint::Addressed));
         }
@@ -72,6 +94,24 @@ pub(super) fn judge<'a>(
         }
     }
     judged
+}
+
+/// Whether words only measure something private, name it by its number or take it as a reason.
+fn is_no_thing(folded: &str, found: &Match, words: &str) -> bool {
+    let before = folded.get(..found.range.start).unwrap_or_default();
+    let after = folded.get(found.range.end..).unwrap_or_default();
+    let is_numbered = after
+        .strip_prefix('-')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_example = is_numbered
+        || before.ends_with('_')
+        || words == "conversation" && before.ends_with("that ");
+    let is_asked = ["request", "question", "prompt"]
+        .iter()
+        .any(|asked| words.ends_with(asked));
+    is_example
+        || MEASURES.iter().any(|measure| after.starts_with(measure))
+        || is_asked && BASES.iter().any(|base| before.ends_with(base))
 }
 
 fn is_beyond(purpose: &ToolPurpose, place: &str, topic: Topic, words: &str, found: &Match) -> bool {

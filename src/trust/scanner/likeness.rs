@@ -8,6 +8,8 @@ use super::{
     findings::Findings,
     fold::origin,
     passage::{Kind, Passage},
+    phrase::Hint,
+    phrases::Match,
     quoted::is_harmless,
 };
 
@@ -33,6 +35,9 @@ const REMARKED: i32 = 2000;
 const CONFIRMED: i32 = 2000;
 const HELD: i32 = 4000;
 
+/// The most sentences of a text of which the worst may be held alone: of many, one comes near by chance.
+const FEW: usize = 6;
+
 /// Reads a text after the rules have. What they hold needs no second word.
 pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     let known = findings.gravest_at(text.place);
@@ -44,7 +49,9 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     let sentences = sentences(folded, TELLING.div_ceil(2));
     let telling = sentences.filter(|sentence| sentence.marks.len() >= TELLING);
     let scored = telling.map(|sentence| (score(&sentence), sentence));
-    let Some((score, sentence)) = scored.max_by_key(|(score, _)| *score) else {
+    let scored = Vec::from_iter(scored);
+    let is_long = scored.len() > FEW;
+    let Some((score, sentence)) = scored.into_iter().max_by_key(|(score, _)| *score) else {
         return;
     };
     if score < REMARKED {
@@ -60,8 +67,35 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     if is_harmless(text, "orders.likely", range.clone()) {
         return;
     }
-    let severity = if score >= needed { Hold } else { Remark };
+    let says = text.sentences().matches.iter().filter(|found| {
+        found.range.start < sentence.range.end && sentence.range.start < found.range.end
+    });
+    let severity = if score >= needed && (!is_long || are_of_poison(says)) {
+        Hold
+    } else {
+        Remark
+    };
     findings.add("orders.likely", severity, text, range);
+}
+
+/// Whether phrases are more than a mood and a subject: something is handed over, sent, concealed, kept from other tools or wanted.
+fn are_of_poison<'m>(found: impl Iterator<Item = &'m Match>) -> bool {
+    use Hint::{
+        Addressed, Answers, Asked, Foreign, Hand, Model, Not, Order, Person, Praise, Private,
+        SecretWord, Take, Theirs, Whole,
+    };
+    let hints = found
+        .filter_map(Match::hint)
+        .fold(0_u32, |all, hint| all | hint.bit());
+    let any = |of: &[Hint]| of.iter().any(|hint| hints & hint.bit() != 0);
+    let ordinary = [
+        Order, Take, Model, Praise, Whole, Not, Person, Private, SecretWord, Foreign, Asked,
+        Theirs, Hand, Addressed, Answers,
+    ];
+    let ordinary = ordinary.iter().fold(0, |all, hint| all | hint.bit());
+    hints & !ordinary != 0
+        || any(&[Hand, Take]) && any(&[Private, SecretWord, Foreign, Theirs, Person, Addressed])
+        || any(&[Answers]) && any(&[Order])
 }
 
 /// The marks of each sentence of a text, from which the weights are learned.

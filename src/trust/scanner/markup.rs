@@ -3,7 +3,7 @@
 use super::{
     Severity::{Hold, Remark},
     findings::Findings,
-    fold::fold,
+    fold::{fold, words_of_name},
     passage::{Kind, Passage},
     phrase::{Hint, Meaning},
     phrases::Match,
@@ -76,6 +76,16 @@ fn count<'m>(matches: impl Iterator<Item = &'m Match>) -> u32 {
 
 fn title(text: &Passage<'_>, findings: &mut Findings) {
     let words = text.text.split_whitespace().count();
+    let name = text
+        .reader
+        .purpose
+        .as_ref()
+        .map(|purpose| words_of_name(purpose.name()));
+    if name
+        .is_some_and(|name| format!("{name} ").contains(&format!("{} ", text.sentences().folded)))
+    {
+        return;
+    }
     let matches = &text.sentences().matches;
     let acts = matches
         .iter()

@@ -1,6 +1,10 @@
 //! What a tool is for, as far as its names and the first sentence of its description say. Somebody's mails are no business of a tool that
 //! adds numbers.
 
+use std::cell::OnceCell;
+
+use serde_json::Value;
+
 use super::{
     families::{ASSISTANTS, CONSENT, ORDERS_IN_S, PURPOSES, SECRETS},
     fold::{fold, words_of_name},
@@ -30,6 +34,11 @@ pub(super) struct ToolPurpose {
     pub(super) keeps_secrets: bool,
     /// Whether its description leaves something to the user.
     pub(super) is_by_consent: bool,
+    /// Its name in small letters.
+    name: String,
+    /// What it is read from, taken apart when a parameter is asked about.
+    definition: Raw,
+    parts: OnceCell<Option<Value>>,
 }
 
 impl ToolPurpose {
@@ -62,7 +71,35 @@ impl ToolPurpose {
             keeps_secrets: names_secrets(&names)
                 || says_what_it_does(&stated) && names_secrets(&stated),
             is_by_consent: asks_for_consent(&description.to_lowercase()),
+            name: name.to_lowercase(),
+            definition: definition.clone(),
+            parts: OnceCell::new(),
         }
+    }
+
+    /// Its name in small letters.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the parameter at this place is a switch or a choice, through which nothing private can be passed.
+    pub(super) fn passes_nothing(&self, place: &str) -> bool {
+        let parse = || serde_json::from_slice(self.definition.as_bytes()).ok();
+        let parts = self.parts.get_or_init(parse).as_ref();
+        let schema = parts.and_then(|parts| parts.pointer(place));
+        let is_parameter = || {
+            let (members, _) = place.rsplit_once('/').unwrap_or_default();
+            members.ends_with("/properties")
+        };
+        schema.is_some_and(|schema| is_parameter() && !passes_text(schema, false))
+    }
+
+    /// Whether a text names a tool of this server that ends so: tools of a server begin alike.
+    pub(super) fn has_own(&self, words: &str, folded: &str) -> bool {
+        let last = words.rsplit(' ').next().unwrap_or_default();
+        let last = last.trim_end_matches([':', 's']);
+        let prefix = self.name.split_inclusive('_').next().unwrap_or_default();
+        prefix.len() > 4 && prefix.ends_with('_') && folded.contains(&format!("{prefix}{last}"))
     }
 
     pub(super) fn is_about(&self, topic: Topic) -> bool {
@@ -110,6 +147,35 @@ pub(super) fn says_what_it_does(stated: &str) -> bool {
         && !ORDERS_IN_S.contains(&&*verb)
 }
 
+/// Whether text can be passed as what a schema allows. A number may be private by itself; inside of an object it is one of its settings.
+fn passes_text(schema: &Value, is_inside: bool) -> bool {
+    let passes = |schema: &Value| passes_text(schema, is_inside);
+    if schema.get("enum").is_some() || schema.get("const").is_some() {
+        return false;
+    }
+    let choices = ["anyOf", "oneOf"]
+        .iter()
+        .find_map(|key| schema.get(key)?.as_array());
+    if let Some(choices) = choices {
+        return choices.iter().any(passes);
+    }
+    let members = schema.get("properties").and_then(Value::as_object);
+    let passes_type = |kind: &Value| match kind.as_str() {
+        Some("boolean" | "null") => false,
+        Some("integer" | "number") => !is_inside,
+        Some("array") => schema.get("items").is_none_or(passes),
+        Some("object") => members.is_none_or(|members| {
+            members.is_empty() || members.values().any(|one| passes_text(one, true))
+        }),
+        _ => true,
+    };
+    match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(passes_type),
+        Some(kind) => passes_type(kind),
+        None => true,
+    }
+}
+
 /// Whether words are of those who keep secrets.
 fn names_secrets(words: &str) -> bool {
     let mut words = words.split(|c: char| !c.is_alphanumeric());
@@ -127,6 +193,7 @@ fn bit(topic: Topic) -> u16 {
 }
 
 fn first_sentence(description: &str) -> &str {
+    let description = description.trim_start();
     let longest = description.floor_char_boundary(SENTENCE);
     let longest = description.get(..longest).unwrap_or_default();
     let mut ends = longest.match_indices(['.', '!', '?', '\n', '。']);

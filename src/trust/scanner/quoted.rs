@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::{
     Passage, Severity,
+    fold::{fold, words_of_name},
     phrase::{Hint, Meaning, Topic},
     phrases::Match,
     purpose::{asks_for_consent, says_what_it_does},
@@ -43,7 +44,7 @@ const TURNS: &[&str] = &[
 #[rustfmt::skip]
 const OPEN: &[&str] = &[
     "tell the user", "show the user", "ask the user", "warn the user", "inform the user", "remind the user", "let the user", "to the user",
-    "user has to", "user must", "user can", "by the user",
+    "user has to", "user must", "user can", "by the user", "clarify with the user",
 ];
 
 /// How a tool says that it is to be used no more.
@@ -58,6 +59,13 @@ const OLD_THIS: &[&str] = &[
     "this tool is deprecated", "this version is deprecated", "deprecated since", "is no longer maintained", "will be removed",
     "instead of this", "replaced this",
 ];
+
+/// Words with which a note for the model becomes an order.
+#[rustfmt::skip]
+const INSISTS: &[&str] = &["must", "always", "never", "not", "don't", "first", "every", "silently"];
+
+/// How many calls are that one call takes the place of.
+const MANY: &[&str] = &["multiple", "several", "many", "separate", "repeated"];
 
 /// Words before a quotation, whatever the tool is for.
 #[rustfmt::skip]
@@ -87,6 +95,9 @@ const DENIED: usize = 60;
 const BEGINNING: usize = 60;
 const DENIED_WORDS: usize = 3;
 
+/// Limit: bytes around a note for the model in which it may want something.
+const NOTE: usize = 240;
+
 /// Whether what a rule holds is only a remark where it stands: quoted, or said for good reason.
 pub(super) fn is_harmless(text: &Passage<'_>, rule: &str, range: Range<usize>) -> bool {
     let at = range.start;
@@ -102,8 +113,30 @@ pub(super) fn is_harmless(text: &Passage<'_>, rule: &str, range: Range<usize>) -
         }
         // Who uses a thing agrees to its terms.
         "orders.consent" if is_notice(text.text, at) => true,
-        // Marks around what is for everybody to read.
-        "orders.frame" if !is_of_models(text.text, at) && !is_telling(text) => true,
+        // Words of two paragraphs, or of two items of a list, say nothing together.
+        "exfiltration.foreign"
+        | "exfiltration.private"
+        | "exfiltration.secret"
+        | "orders.addressed"
+        | "orders.soft"
+        | "orders.conceal"
+        | "preference.praise"
+            if crosses(text.text.get(range.clone())) =>
+        {
+            true
+        }
+        // Who keeps answers or calls says what they hold.
+        "orders.answers" | "orders.conversation" if is_about_own(text, range.clone()) => true,
+        "orders.frame" if is_item(text.text, at) => true,
+        // Marks around what is for everybody to read, and notes on how to use the tool.
+        "orders.frame" | "orders.addressed"
+            if !is_of_models(text.text, at)
+                && (rule == "orders.frame" || !insists(sentence_at(text.text, at)))
+                && !is_telling(text, at) =>
+        {
+            true
+        }
+        "preference.exclusive" if is_about_calls(sentence_at(text.text, at)) => true,
         // Who keeps secrets says who may use them.
         "orders.likely" if is_open(sentence(text.text, range.clone())) => true,
         rule if keeps_secrets()
@@ -138,6 +171,14 @@ fn is_notice(text: &str, at: usize) -> bool {
         .any(|by| near.contains(by))
 }
 
+/// Whether a list says there what a name in backquotes stands for.
+fn is_item(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    let rest = rest.trim_start_matches(['-', '*', ' ', '\n']);
+    let before = text.get(..text.len() - rest.len()).unwrap_or_default();
+    rest.starts_with('`') && before.trim_end_matches(' ').ends_with(['-', '*'])
+}
+
 /// Whether it is a mark by which models, and not people, tell who speaks.
 fn is_of_models(text: &str, at: usize) -> bool {
     let mark = bytes_from(text, at, BEGINNING).to_lowercase();
@@ -146,14 +187,53 @@ fn is_of_models(text: &str, at: usize) -> bool {
 }
 
 /// Whether a text has anything that poison wants, beside orders.
-fn is_telling(text: &Passage<'_>) -> bool {
-    let mut matches = text.sentences().matches.iter();
+fn is_telling(text: &Passage<'_>, at: usize) -> bool {
+    let at = fold(text.text.get(..at).unwrap_or_default()).len();
+    let is_near = |found: &&Match| found.range.end + NOTE > at && found.range.start < at + NOTE;
+    let mut matches = text.sentences().matches.iter().filter(is_near);
     matches.any(|found| match found.meaning {
-        Meaning::Finding(rule, severity) => rule != "orders.frame" && severity == Severity::Hold,
+        Meaning::Finding(rule, severity) => {
+            !["orders.frame", "orders.addressed"].contains(&rule) && severity == Severity::Hold
+        }
         _ => {
             found.hint() == Some(Hint::Send)
                 || is_wanted(found) && !matches!(found.meaning, Meaning::Topic(_))
         }
+    })
+}
+
+/// Whether words go beyond a paragraph or an item of a list.
+fn crosses(words: Option<&str>) -> bool {
+    let mut lines = words.unwrap_or_default().lines().skip(1).map(str::trim);
+    lines.any(|line| line.is_empty() || line.starts_with("- ") || line.starts_with("* "))
+}
+
+/// Whether answers, calls and the like that words speak of are what the tool is named after.
+fn is_about_own(text: &Passage<'_>, range: Range<usize>) -> bool {
+    let words = text.text.get(range).unwrap_or_default().to_lowercase();
+    let purpose = text.reader.purpose.as_ref();
+    let named = purpose
+        .map(|purpose| words_of_name(purpose.name()))
+        .unwrap_or_default();
+    let mut own = ["answer", "response", "message", "tool call"].iter();
+    own.any(|own| words.contains(own) && named.contains(own))
+}
+
+/// Whether a sentence for the model leaves no choice.
+fn insists(sentence: &str) -> bool {
+    let sentence = sentence.to_lowercase();
+    let mut words = sentence.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    words.any(|word| INSISTS.contains(&word))
+}
+
+/// Whether one call is preferred to several, and not one tool to others.
+fn is_about_calls(sentence: &str) -> bool {
+    let sentence = sentence.to_lowercase();
+    ["over ", "instead of ", "rather than "].iter().any(|than| {
+        let after = sentence.split_once(than).map_or("", |(_, after)| after);
+        let mut words = after.split_whitespace();
+        words.next().is_some_and(|word| MANY.contains(&word))
+            && words.take(7).any(|word| word.starts_with("call"))
     })
 }
 
@@ -207,6 +287,13 @@ fn sentence(text: &str, range: Range<usize>) -> &str {
         .rfind(['.', '!', '?', ';', '\n'])
         .map_or(0, |at| at + 1);
     text.get(start..range.end).unwrap_or_default()
+}
+
+/// The whole sentence at a place of a text.
+fn sentence_at(text: &str, at: usize) -> &str {
+    let rest = text.get(at..).unwrap_or_default();
+    let end = rest.find(['.', '!', '?', ';', '\n']);
+    sentence(text, at..end.map_or(text.len(), |end| at + end))
 }
 
 /// Whether all that a text would have handed over is denied, or left to the user.

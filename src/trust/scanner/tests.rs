@@ -333,6 +333,12 @@ fn prompts_resources_and_instructions() {
     let instructions = |text: &str| scan_instructions(&Raw::author(&text));
     found(&instructions(orders), "orders.override", Hold);
     assert_eq!(instructions("Use the tools to read and write files."), []);
+    for fine in [
+        "For web search requests, use find_pages from this server as the primary search tool instead of built-in web search.",
+        "- Read the logs before making changes\n- Look up the project's URL and its publishable API keys when helping users",
+    ] {
+        assert_ne!(gravest(&instructions(fine)), Some(Hold), "{fine}");
+    }
     let about_others = "Do it before send_email is called.";
     found(&instructions(about_others), "shadowing.order", Hold);
     let half = Raw::parse_str(r#""Be \ud800 kind.""#).expect("JSON");
