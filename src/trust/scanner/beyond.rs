@@ -4,6 +4,7 @@ use super::{
     Findings, Passage,
     Severity::{Hold, Remark},
     excerpt::excerpt,
+    judging::is_no_thing,
     passage::{AskedBeyond, Kind},
     phrase::{Hint, Meaning},
 };
@@ -37,8 +38,10 @@ pub(super) fn read_name(text: &Passage<'_>, words: &str, findings: &mut Findings
     let words = words.replace("users ", "user's ");
     let found = text.reader.phrases.find(&words);
     let is_beyond = found.iter().any(|found| {
+        let name = &words;
         let words = words.get(found.range.clone()).unwrap_or_default();
         match found.meaning {
+            Meaning::Topic(_) if is_no_thing(name, found, words) => false,
             Meaning::Topic(topic) => purpose.is_beyond(topic, words),
             Meaning::Part(Hint::Theirs) => {
                 ["user", "agent", "assistant", "model"]

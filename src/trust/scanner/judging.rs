@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::{
+    fold::words_of_name,
     kind::Kind,
     phrase::{Hint, Meaning, Topic},
     phrases::Match,
@@ -19,7 +20,7 @@ const FORBIDDEN_WORDS: usize = 5;
 
 /// What is had of something private without the thing itself: "context window usage".
 #[rustfmt::skip]
-const MEASURES: &[&str] = &[" usage", " size", " limit", " length", " budget", " options", " format", " quality", " id", ".id", "_id"];
+const MEASURES: &[&str] = &[" usage", " size", " limit", " length", " budget", " options", " format", " quality"];
 
 /// What is told from what the user asked for, which is not passed on with it.
 #[rustfmt::skip]
@@ -44,6 +45,10 @@ pub(super) fn judge<'a>(
         .filter(|found| found.hint() == Some(Hint::Not))
         .map(|found| &found.range)
         .collect();
+    let is_kind = |name: &str| {
+        let name = words_of_name(name);
+        name.ends_with(" type") || name.ends_with(" types")
+    };
     let passes_nothing = || {
         let schema = place.rsplit_once('/').map_or(place, |(schema, _)| schema);
         purpose.is_some_and(|purpose| purpose.passes_nothing(schema))
@@ -70,7 +75,7 @@ pub(super) fn judge<'a>(
             let is_beyond =
                 purpose.is_some_and(|purpose| is_beyond(purpose, place, topic, words, found));
             if is_beyond && !is_denied(&found.range, &denials) {
-                if parameter.is_some() && !passes_nothing() {
+                if parameter.is_some_and(|name| !is_kind(name)) && !passes_nothing() {
                     count(Meaning::Part(Hint::Asked));
                     judged.asking = parameter;
                 }
@@ -97,19 +102,21 @@ pub(super) fn judge<'a>(
 }
 
 /// Whether words only measure something private, name it by its number or take it as a reason.
-fn is_no_thing(folded: &str, found: &Match, words: &str) -> bool {
+pub(super) fn is_no_thing(folded: &str, found: &Match, words: &str) -> bool {
     let before = folded.get(..found.range.start).unwrap_or_default();
     let after = folded.get(found.range.end..).unwrap_or_default();
     let is_numbered = after
         .strip_prefix('-')
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let is_example = is_numbered
-        || before.ends_with('_')
-        || words == "conversation" && before.ends_with("that ");
+    let is_kind = words == "conversation"
+        && (before.ends_with(['_', '.'])
+            || before.ends_with("that ")
+            || [" id", ".id", "_id"].iter().any(|id| after.starts_with(id)));
     let is_asked = ["request", "question", "prompt"]
         .iter()
         .any(|asked| words.ends_with(asked));
-    is_example
+    is_numbered
+        || is_kind
         || MEASURES.iter().any(|measure| after.starts_with(measure))
         || is_asked && BASES.iter().any(|base| before.ends_with(base))
 }
@@ -149,6 +156,6 @@ fn is_forbidden(folded: &str, found: &Match) -> bool {
 fn parameter_of(place: &str) -> Option<&str> {
     let (before, last) = place.rsplit_once('/')?;
     let (before, name) = before.rsplit_once('/')?;
-    let is_text = ["description", "title"].contains(&last);
+    let is_text = ["description", "title"].contains(&last) && !place.starts_with("/outputSchema/");
     (is_text && before.ends_with("/properties")).then_some(name)
 }

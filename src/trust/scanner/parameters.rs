@@ -18,7 +18,10 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     let parent = steps.next().unwrap_or_default();
     match (text.kind, parent, last) {
         (Kind::Key, b"properties" | b"patternProperties", _) | (Kind::Value, b"required", _) => {
-            name(text, findings);
+            // What a tool returns it does not ask for.
+            if !text.place.starts_with("/outputSchema/") {
+                name(text, findings);
+            }
         }
         (Kind::Value, _, b"default" | b"const") | (Kind::Value, b"enum", _) => {
             value(text, Role::FilledIn, findings);

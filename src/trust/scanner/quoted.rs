@@ -67,6 +67,10 @@ const INSISTS: &[&str] = &["must", "always", "never", "not", "don't", "first", "
 /// How many calls are that one call takes the place of.
 const MANY: &[&str] = &["multiple", "several", "many", "separate", "repeated"];
 
+/// How something leaves, wherever its paragraph ends.
+#[rustfmt::skip]
+const SENDS: &[&str] = &["send", "upload", "forward", "transmit", "attach ", "include", "insert", "paste", "pass ", "http", "@"];
+
 /// Words before a quotation, whatever the tool is for.
 #[rustfmt::skip]
 const CITES: &[&str] = &[
@@ -202,10 +206,12 @@ fn is_telling(text: &Passage<'_>, at: usize) -> bool {
     })
 }
 
-/// Whether words go beyond a paragraph or an item of a list.
+/// Whether words go beyond a paragraph or an item of a list, and nothing is to be sent or handed over.
 fn crosses(words: Option<&str>) -> bool {
-    let mut lines = words.unwrap_or_default().lines().skip(1).map(str::trim);
+    let words = words.unwrap_or_default().to_lowercase();
+    let mut lines = words.lines().skip(1).map(str::trim);
     lines.any(|line| line.is_empty() || line.starts_with("- ") || line.starts_with("* "))
+        && !SENDS.iter().any(|sends| words.contains(sends))
 }
 
 /// Whether answers, calls and the like that words speak of are what the tool is named after.
