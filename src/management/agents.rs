@@ -295,7 +295,7 @@ impl AgentRequest<'_> {
         let error = connections.all().find_map(|one| {
             let error = one.last_error.as_ref()?;
             if row.awaits_approval() {
-                return Some(error.outside.clone());
+                return Some(error.outside.to_string());
             }
             Some(one.explained(&error.outside))
         });

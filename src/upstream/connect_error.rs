@@ -14,7 +14,7 @@ pub struct ConnectError {
     /// The whole reason, for the operator: may name paths of this machine.
     pub reason: String,
     /// What a client may read.
-    pub outside: String,
+    pub outside: Box<str>,
     /// What the operator can do.
     pub step: NextStep,
     /// What the program wrote to its stderr that says most of the cause. For the operator only.
@@ -34,7 +34,7 @@ impl ConnectError {
     pub(in crate::upstream) fn without(self, secrets: &Secrets) -> Self {
         Self {
             reason: shown(&self.reason, secrets),
-            outside: shown(&self.outside, secrets),
+            outside: shown(&self.outside, secrets).into(),
             step: self.step.shown(|text| shown(text, secrets)),
             wrote: self.wrote.map(|line| shown(&line, secrets).into()),
             retry_after: self.retry_after,
@@ -101,7 +101,7 @@ impl ConnectError {
     pub(in crate::upstream) fn plain(reason: &str, step: NextStep) -> Self {
         Self {
             reason: reason.to_owned(),
-            outside: reason.to_owned(),
+            outside: reason.into(),
             step,
             wrote: None,
             retry_after: None,

@@ -48,8 +48,9 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     let folded = &text.sentences().folded;
     let sentences = sentences(folded, TELLING.div_ceil(2));
     let telling = sentences.filter(|sentence| sentence.marks.len() >= TELLING);
-    let scored = telling.map(|sentence| (score(&sentence), sentence));
-    let scored = Vec::from_iter(scored);
+    let scored: Vec<_> = telling
+        .map(|sentence| (score(&sentence), sentence))
+        .collect();
     let is_long = scored.len() > FEW;
     let Some((score, sentence)) = scored.into_iter().max_by_key(|(score, _)| *score) else {
         return;

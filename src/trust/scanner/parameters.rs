@@ -17,11 +17,11 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     let last = steps.next().unwrap_or_default();
     let parent = steps.next().unwrap_or_default();
     match (text.kind, parent, last) {
-        (Kind::Key, b"properties" | b"patternProperties", _) | (Kind::Value, b"required", _) => {
-            // What a tool returns it does not ask for.
-            if !text.place.starts_with("/outputSchema/") {
-                name(text, findings);
-            }
+        // What a tool returns it does not ask for.
+        (Kind::Key, b"properties" | b"patternProperties", _) | (Kind::Value, b"required", _)
+            if !text.place.starts_with("/outputSchema/") =>
+        {
+            name(text, findings);
         }
         (Kind::Value, _, b"default" | b"const") | (Kind::Value, b"enum", _) => {
             value(text, Role::FilledIn, findings);

@@ -205,7 +205,7 @@ fn misconfigured(error: &link::EndpointError) -> ConnectError {
         _ => NextStep::FIX,
     };
     ConnectError {
-        outside: "its configuration cannot be used".to_owned(),
+        outside: "its configuration cannot be used".into(),
         ..ConnectError::plain(&error.to_string(), step)
     }
 }
@@ -214,7 +214,7 @@ fn neither(first: &ConnectError, second: &ConnectError) -> ConnectError {
     let text =
         |first: &str, second: &str| format!("over Streamable HTTP {first}; over HTTP+SSE {second}");
     ConnectError {
-        outside: text(&first.outside, &second.outside),
+        outside: text(&first.outside, &second.outside).into(),
         retry_after: first.retry_after.max(second.retry_after),
         // The newer transport says more of what is wrong, unless it is not there.
         ..ConnectError::plain(&text(&first.reason, &second.reason), first.step.clone())

@@ -132,7 +132,7 @@ impl ReadLists {
             format!("{what}: {}", reasons.join("; "))
         };
         let error = (!self.failed.is_empty()).then(|| ConnectError {
-            outside: why(&ListError::outside),
+            outside: why(&ListError::outside).into(),
             ..ConnectError::plain(&why(&ToString::to_string), step)
         });
         (self.listing, error)

@@ -164,7 +164,7 @@ async fn open(
         never = meanwhile.attend(shared, &link, opened.revision, &mut news) => match never {},
     };
     let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
-        outside: error.outside(),
+        outside: error.outside().into(),
         ..ConnectError::plain(&error.to_string(), logs_step(entry))
     })?;
     Ok(Open {
@@ -284,7 +284,7 @@ impl ConnectError {
     pub(in crate::upstream) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
         Self {
             reason: error.to_string(),
-            outside: error.outside(),
+            outside: error.outside().into(),
             step: step(entry, error),
             wrote: None,
             retry_after: error.retry_after(),
@@ -296,7 +296,7 @@ impl ConnectError {
     pub(in crate::upstream) fn of_probe(entry: &ServerEntry, error: &ProbeError) -> Self {
         Self {
             reason: error.to_string(),
-            outside: error.outside(),
+            outside: error.outside().into(),
             step: match error {
                 ProbeError::Foreign { .. } => NextStep::act("update mcpproxy or the server"),
                 ProbeError::Link(error) => step(entry, &OpenError::Link(error.clone())),

@@ -122,7 +122,7 @@ impl Program<'_> {
                 tracing::debug!(%server, ?path, "the command was looked for on this PATH");
             }
             ConnectError {
-                outside: error.outside().to_owned(),
+                outside: error.outside().into(),
                 ..ConnectError::plain(&error.to_string(), error.step())
             }
         })?;

@@ -75,7 +75,7 @@ impl Worker {
             Transport::Remote(_) => ("connection lost".to_owned(), NextStep::Wait),
         };
         let error = ConnectError {
-            outside,
+            outside: outside.into(),
             ..ConnectError::plain(&reason, step)
         };
         // A secret may have another value by now.

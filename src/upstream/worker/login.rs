@@ -47,7 +47,7 @@ impl Worker {
             None => OUTSIDE.to_owned(),
         };
         ConnectError {
-            outside: OUTSIDE.to_owned(),
+            outside: OUTSIDE.into(),
             ..ConnectError::plain(&reason, NextStep::LogIn)
         }
     }
