@@ -4,11 +4,12 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{About, Answer, Routes, Sent, Verbs, blocking, ok};
+use super::{About, Answer, Routes, Sent, Verbs, blocking, config_warnings::warn, ok};
 use crate::{
+    call_context::OpenSession,
     clients::{MovedServers, home_places, moved_here, our_address, put_back},
     config::ChangedValue,
-    failure::ErrorCode,
+    failure::{ErrorCode, Result},
     management::{ConfigChange, ConfigHistory, ConfigPatch, UndoRequest},
 };
 
@@ -64,7 +65,22 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 }
 
 async fn patch<V: Verbs>(State(verbs): State<V>, Sent(patch): Sent<ConfigPatch>) -> Answer {
-    ok(&verbs.management().change_config(patch).await?)
+    // Before the change, which may end some.
+    let open = verbs.open_sessions();
+    let change = verbs.management().change_config(patch).await?;
+    ok(&with_warnings(change, verbs, open).await?)
+}
+
+async fn with_warnings<V: Verbs>(
+    mut change: ConfigChange,
+    verbs: V,
+    open: Vec<OpenSession>,
+) -> Result<ConfigChange> {
+    let warning = blocking(move || {
+        warn(&mut change, &verbs, &open);
+        change
+    });
+    warning.await
 }
 
 async fn show_history<V: Verbs>(State(verbs): State<V>) -> Answer {
@@ -94,7 +110,9 @@ async fn undo_change<V: Verbs>(State(verbs): State<V>, Sent(request): Sent<UndoR
         Some((moved_here(&files, &places, &us).ok()?, us))
     });
     let moved = moved.await?;
+    let open = verbs.open_sessions();
     let change = verbs.management().undo_config(request).await?;
+    let change = with_warnings(change, verbs, open).await?;
     let removed = change
         .changes
         .iter()

@@ -10,6 +10,7 @@ mod code;
 mod commands;
 mod config;
 mod config_changes;
+mod config_warnings;
 mod demo;
 mod doctor;
 mod events;

@@ -10,7 +10,7 @@ use super::{About, Answer, Api, Routes, ok};
 use crate::{call_context::OpenSession, text::moment};
 
 /// Limit: sessions in one answer.
-const MOST: usize = 500;
+pub(super) const MOST: usize = 500;
 
 /// A client that is gone for so long may have ended without a word: some never end their sessions.
 const SILENCE: Duration = Duration::from_mins(5);

@@ -1,8 +1,9 @@
 //! What the routes stand on that need no daemon: the parts of one that runs, or the files alone.
 
-use super::{Answer, Api, config};
+use super::{Answer, Api, config, sessions};
 use crate::{
     access::Caller,
+    call_context::OpenSession,
     failure::{ErrorCode, Failure, Result},
     management::{Backing, DaemonLocation, Files, Management, OverDaemon, OverFiles, ServerChange},
     router::search::{Detail, Search, search_lists},
@@ -20,6 +21,9 @@ pub(super) trait Verbs: Clone + Send + Sync + 'static {
 
     /// Where the daemon is, if one runs.
     fn location(&self) -> Option<&DaemonLocation>;
+
+    /// The sessions that clients have open, if a daemon runs.
+    fn open_sessions(&self) -> Vec<OpenSession>;
 
     /// Puts an answer together off the workers of the runtime: a server may list twenty thousand things.
     fn in_turn(
@@ -53,6 +57,10 @@ impl Verbs for Api {
         Some(&self.0.location)
     }
 
+    fn open_sessions(&self) -> Vec<OpenSession> {
+        (self.0.list_sessions)(sessions::MOST)
+    }
+
     async fn in_turn(&self, work: impl FnOnce(&Management) -> Answer + Send + 'static) -> Answer {
         let management = self.0.management.clone();
         let working = self.0.router.long_work().run(move |_| work(&management));
@@ -83,6 +91,10 @@ impl Verbs for Files {
 
     fn location(&self) -> Option<&DaemonLocation> {
         None
+    }
+
+    fn open_sessions(&self) -> Vec<OpenSession> {
+        Vec::new()
     }
 
     async fn in_turn(&self, work: impl FnOnce(&Self) -> Answer + Send + 'static) -> Answer {

@@ -141,6 +141,7 @@ impl<B: Backing> Management<B> {
             changes: values,
             needs: Needs::Nothing,
             warnings: Vec::new(),
+            shut_out: Vec::new(),
             id: note.id(),
             undoes: Some(id),
             seen: String::new(),

@@ -90,6 +90,9 @@ pub struct ConfigChange {
     /// The warnings about the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// The clients that the change shuts out, because they send no token.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shut_out: Vec<ShutOut>,
     /// The number of the change in the history; absent if nothing was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
@@ -98,6 +101,16 @@ pub struct ConfigChange {
     pub undoes: Option<u64>,
     /// The mark of the file before the change; a later request can repeat it as `seen`.
     pub seen: String,
+}
+
+/// A client that sends no token.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ShutOut {
+    /// The title of the client, or the name that it gives in its open session.
+    pub name: String,
+    /// The name of the client in commands and paths; absent for an open session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
 }
 
 /// The history of the configuration, of tokens and of approvals.
@@ -165,6 +178,7 @@ impl TextChange for ShownChange {
             changes: outcome.changes.to_vec(),
             needs: Needs::of(outcome.changes),
             warnings,
+            shut_out: Vec::new(),
             id: None,
             undoes,
             seen: TextMark::of(outcome.before.written()).as_str().to_owned(),

@@ -53,7 +53,9 @@ pub use self::{
     access::{AccessQuestion, AccessVerdict, AskedKind, KnownCallers},
     agents::{AgentChange, AgentRequest, AgentVerb},
     backing::{Backing, Connections},
-    config_changes::{ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, EditPath, UndoRequest},
+    config_changes::{
+        ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, EditPath, ShutOut, UndoRequest,
+    },
     config_report::ConfigReport,
     definition_diff::changed_lines,
     entry_review::{EntryChange, EntryReview},

@@ -248,6 +248,7 @@ impl<B: Backing> Management<B> {
             }],
             needs: Needs::Nothing,
             warnings: Vec::new(),
+            shut_out: Vec::new(),
             id: number,
             undoes: Some(id),
             seen: String::new(),

@@ -4,17 +4,14 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    super::{
-        Done, Output, connection, import, output,
-        table::{name, text},
-    },
-    warnings::warnings_of,
+use super::super::{
+    Done, Output, connect, connection, import, output, refused_clients,
+    table::{name, text},
 };
 use crate::{
     config::{ChangedValue, Needs},
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    management::{ConfigChange, Files, StatusReport},
+    management::{ConfigChange, Files, ShutOut, StatusReport},
 };
 
 /// What the daemon answers. Only undoing puts something back.
@@ -43,12 +40,6 @@ pub(super) async fn make(
     out: Output,
 ) -> Done {
     let mut daemon = connection::open_or_files(files, out).await?;
-    let open = if daemon.is_over_files() {
-        Value::Null
-    } else {
-        // Before the change, which may end some.
-        daemon.fetch("/api/v1/sessions").await.unwrap_or_default()
-    };
     let sending = daemon.send(
         method,
         path,
@@ -57,9 +48,24 @@ pub(super) async fn make(
     );
     let body = sending.await?;
     let Answer { change, put_back } = daemon_client::read(path, &body)?;
-    let location = import::location_of(&daemon);
-    for warning in warnings_of(&change, files, location.as_ref(), &open, dry_run) {
-        out.warning(&warning);
+    for warning in &change.warnings {
+        out.warning(&warning.to_string());
+    }
+    for one in &change.shut_out {
+        out.warning(&shut_out(one, dry_run));
+    }
+    if change.id.is_some() {
+        let location = import::location_of(&daemon);
+        let mut warnings = Vec::new();
+        if change.changes.iter().any(takes_endpoint) {
+            warnings.extend(refused_clients::warnings(files, location.as_ref()));
+        }
+        if change.changes.iter().any(|one| one.path == ["listen"]) {
+            warnings.extend(connect::address_warnings(files, location.as_ref(), None));
+        }
+        for warning in warnings {
+            out.warning(&warning);
+        }
     }
     for one in put_back {
         import::moving::say_put_back(
@@ -81,6 +87,27 @@ pub(super) async fn make(
     }
     let columns = [name("KEY"), text("BEFORE", 1), text("AFTER", 1)];
     output::table(columns, change.changes.iter().map(cells))
+}
+
+/// Whether an endpoint of a server or a profile goes.
+fn takes_endpoint(change: &ChangedValue) -> bool {
+    let first = change.path.first().map(String::as_str);
+    change.after.is_none() && matches!(first, Some("mcpServers" | "profiles"))
+}
+
+fn shut_out(one: &ShutOut, dry_run: bool) -> String {
+    let refused = if dry_run {
+        "would be refused"
+    } else {
+        "is now refused"
+    };
+    let name = &one.name;
+    match &one.client {
+        Some(client) => {
+            format!("{name} sends no token and {refused}: `mcpproxy connect {client} --token`")
+        }
+        None => format!("{name} is connected without a token and {refused}"),
+    }
 }
 
 /// Says whether it was written, and how it is undone.

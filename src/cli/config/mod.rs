@@ -7,7 +7,6 @@ mod get;
 mod history;
 mod set;
 mod undo;
-mod warnings;
 
 use clap::Subcommand;
 use serde_json::json;
