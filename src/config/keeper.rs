@@ -39,6 +39,7 @@ pub struct Keeper {
     demo: DemoSwitch,
     whereabouts: Whereabouts,
     history: History,
+    hidden_keys: Arc<[(&'static str, &'static str)]>,
 }
 
 /// The only writer of the settings in force.
@@ -143,6 +144,7 @@ impl Keeper {
             demo: source.demo.clone(),
             whereabouts: source.whereabouts.clone(),
             history: history.clone(),
+            hidden_keys: source.overrides.hidden_keys().into(),
         };
         let task = KeeperTask {
             source,
@@ -197,6 +199,11 @@ impl Keeper {
     /// Keys whose new values count only after a restart.
     pub fn needs_restart(&self) -> Vec<&'static str> {
         self.file_status.borrow().needs_restart.clone()
+    }
+
+    /// The keys of the file that count for nothing, each with the options of the command line that count instead.
+    pub fn hidden_keys(&self) -> &[(&'static str, &'static str)] {
+        &self.hidden_keys
     }
 
     /// Reads the file at once, and the secrets that it refers to. When it returns, what the file says is in force, or the error says why not.

@@ -43,6 +43,28 @@ pub struct Overrides {
     pub places: Option<Places>,
 }
 
+impl Overrides {
+    /// The keys of the file that count for nothing, each with the options of the command line that count instead.
+    pub(super) fn hidden_keys(&self) -> Vec<(&'static str, &'static str)> {
+        let is_folder_given = self
+            .places
+            .as_ref()
+            .is_some_and(|places| places.data_dir_given);
+        let all = [
+            (
+                "listen",
+                "`--listen`, `--port` or `--http`",
+                self.listen.is_some(),
+            ),
+            ("routing_mode", "`--mode`", self.routing_mode.is_some()),
+            ("lock_file", "`--locked`", self.lock_file.is_some()),
+            ("data_dir", "`--data-dir`", is_folder_given),
+        ];
+        let hidden = all.into_iter().filter(|(.., is_given)| *is_given);
+        hidden.map(|(key, options, _)| (key, options)).collect()
+    }
+}
+
 /// Where settings come from. `read_again` is made for a blocking thread.
 #[derive(Clone)]
 pub(super) struct Source {

@@ -25,6 +25,9 @@ pub trait Backing: Send + Sync {
     /// The configuration file.
     fn config_file(&self) -> &Path;
 
+    /// The keys of the file that count for nothing, each with the options of the daemon's command line that count instead.
+    fn hidden_keys(&self) -> &[(&'static str, &'static str)];
+
     /// Where we are, so that no server may lead there.
     fn our_address(&self) -> OurAddress;
 

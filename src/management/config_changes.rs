@@ -300,10 +300,17 @@ impl<B: Backing> Management<B> {
             outcome?;
         }
         let decided = decided.lock().take();
-        let decided = decided.ok_or_else(|| {
+        let mut decided = decided.ok_or_else(|| {
             let error = "the change was not decided";
             Failure::new(ErrorCode::Internal, error, "Try again.")
         })?;
+        let hidden = self.backing().hidden_keys().iter();
+        let changes = &decided.changes;
+        let hidden = hidden.filter(|(key, _)| changes.iter().any(|one| one.path == [*key]));
+        decided.warnings.extend(hidden.map(|(key, options)| {
+            let what = format!("takes effect only after a restart without {options}");
+            Warning::of_key(*key, what)
+        }));
         let id = note.id();
         Ok(ConfigChange { id, ..decided })
     }

@@ -171,6 +171,10 @@ impl Backing for OverDaemon {
         self.keeper.file()
     }
 
+    fn hidden_keys(&self) -> &[(&'static str, &'static str)] {
+        self.keeper.hidden_keys()
+    }
+
     fn our_address(&self) -> OurAddress {
         self.keeper.our_address()
     }

@@ -313,6 +313,10 @@ impl Backing for OverFiles {
         &self.places.config_file
     }
 
+    fn hidden_keys(&self) -> &[(&'static str, &'static str)] {
+        &[]
+    }
+
     fn our_address(&self) -> OurAddress {
         let supposed = self.supposed().map(|supposed| supposed.settings.listen);
         OurAddress::configured(&supposed.unwrap_or_default(), Some(self.places.clone()))
