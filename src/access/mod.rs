@@ -10,6 +10,7 @@ mod seat;
 mod token_uses;
 
 use std::{
+    collections::BTreeMap,
     io,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
@@ -235,6 +236,11 @@ impl Access {
     /// Who is an operator, and the logins to the page.
     pub fn operators(&self) -> &Operators {
         &self.0.operators
+    }
+
+    /// When tokens were used last since the daemon began, by their hashes.
+    pub fn token_uses(&self) -> BTreeMap<String, u64> {
+        self.0.uses.noted()
     }
 
     /// Has the logins to the page on disk as they are.

@@ -42,6 +42,11 @@ impl TokenUses {
         noted.is_new = true;
     }
 
+    /// What was noted, by the hashes of tokens, whether it is kept or not.
+    pub(super) fn noted(&self) -> BTreeMap<String, u64> {
+        self.0.lock().uses.clone()
+    }
+
     /// Keeps what is new, of tokens that there still are. What could not be written is new the next time. Blocks.
     pub(super) fn keep(&self, data_dir: &Path, tokens: &IssuedTokens) -> io::Result<()> {
         let new = {

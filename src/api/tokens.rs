@@ -38,7 +38,8 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 }
 
 async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
-    ok(&blocking(move || verbs.management().tokens()).await??)
+    let listing = move || verbs.management().tokens(verbs.token_uses());
+    ok(&blocking(listing).await??)
 }
 
 async fn issue<V: Verbs>(State(verbs): State<V>, Sent(new): Sent<NewToken>) -> Answer {

@@ -1,5 +1,7 @@
 //! What the routes stand on that need no daemon: the parts of one that runs, or the files alone.
 
+use std::collections::BTreeMap;
+
 use super::{Answer, Api, config, sessions};
 use crate::{
     access::Caller,
@@ -21,6 +23,9 @@ pub(super) trait Verbs: Clone + Send + Sync + 'static {
 
     /// Where the daemon is, if one runs.
     fn location(&self) -> Option<&DaemonLocation>;
+
+    /// When tokens were used last, by their hashes, as far as it is not in the data folder.
+    fn token_uses(&self) -> BTreeMap<String, u64>;
 
     /// The sessions that clients have open, if a daemon runs.
     fn open_sessions(&self) -> Vec<OpenSession>;
@@ -57,6 +62,10 @@ impl Verbs for Api {
         Some(&self.0.location)
     }
 
+    fn token_uses(&self) -> BTreeMap<String, u64> {
+        self.0.access.token_uses()
+    }
+
     fn open_sessions(&self) -> Vec<OpenSession> {
         (self.0.list_sessions)(sessions::MOST)
     }
@@ -91,6 +100,10 @@ impl Verbs for Files {
 
     fn location(&self) -> Option<&DaemonLocation> {
         None
+    }
+
+    fn token_uses(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
     }
 
     fn open_sessions(&self) -> Vec<OpenSession> {

@@ -1,6 +1,6 @@
 //! Tokens that a person issues to clients: made, listed with their last use, revoked. The token itself is shown once.
 
-use std::{io, iter, net::SocketAddr, path::Path, time::SystemTime};
+use std::{collections::BTreeMap, io, iter, net::SocketAddr, path::Path, time::SystemTime};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ pub struct TokenRow {
     pub expires: Option<String>,
     /// Whether it has expired.
     pub expired: bool,
-    /// When it was last used, to within a few seconds.
+    /// When it was last used.
     pub last_used: Option<String>,
 }
 
@@ -111,11 +111,12 @@ pub struct TokenList {
 }
 
 impl<B: Backing> Management<B> {
-    /// The tokens. Blocks.
-    pub fn tokens(&self) -> Result<TokenList> {
+    /// The tokens, with these uses that may not be kept yet. Blocks.
+    pub fn tokens(&self, noted: BTreeMap<String, u64>) -> Result<TokenList> {
         let issued = IssuedTokens::read(self.data_dir())
             .map_err(|error| failed(self.data_dir(), &error.into()))?;
-        let uses = last_uses(self.data_dir());
+        let mut uses = last_uses(self.data_dir());
+        uses.extend(noted);
         let row = |token: &IssuedToken| row_of(token, uses.get(&token.hash.to_hex()).copied());
         let mut tokens: Vec<TokenRow> = issued.iter().map(row).collect();
         tokens.sort_by(|one, other| one.name.cmp(&other.name));

@@ -48,6 +48,7 @@ async fn a_token_names_its_holder_and_a_wrong_one_is_refused_where_none_is_neede
     let list = list.json();
     is_like!(list, { "required": false });
     is_like!(list["tokens"][0], { "name": "ben", "calls": "all", "expired": false });
+    assert!(list["tokens"][0]["last_used"].is_string(), "{list}");
     for file in std::fs::read_dir(daemon.home().data_dir()).expect("the data folder") {
         let file = file.expect("an entry").path();
         let text = std::fs::read(&file).unwrap_or_default();
