@@ -280,10 +280,11 @@ impl Scene {
                 return true;
             }
         }
-        // It may have been done by one whose answer was lost.
+        // It may have been done by one whose answer was lost. A daemon that has not read the lists yet does not know what it holds.
         let path = format!("/api/v1/servers/{name}/inspect");
         let found = self.home.rest("GET", &path, "").await;
-        found.is_some_and(|(status, _)| status == 200) && self.held(name).await.is_none()
+        let is_ready = found.is_some_and(|(_, found)| found["server"]["state"] == "Ready");
+        is_ready && self.held(name).await.is_none()
     }
 
     /// Edits the file in a way that concerns no server.

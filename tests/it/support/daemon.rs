@@ -66,13 +66,13 @@ impl Home {
         std::fs::write(self.config_file(), text.to_string()).expect("the folder is ours");
     }
 
-    /// A request on the local socket; nothing while nobody listens there.
+    /// A request on the local socket; nothing while nobody listens there, or whoever did has just been killed.
     pub async fn rest(&self, method: &str, path: &str, body: impl Display) -> Option<HttpAnswer> {
         let socket = self.data_dir().join("mcpproxy.sock");
         let stream = UnixStream::connect(socket).await.ok()?;
         let headers = [("host", "mcpproxy"), ("content-type", "application/json")];
-        let answer = http::open_on(stream, method, path, &headers, body.to_string()).await;
-        Some(answer.whole().await)
+        let answer = http::try_open_on(stream, method, path, &headers, body.to_string()).await;
+        Some(answer.ok()?.whole().await)
     }
 
     /// What the programs of this home write to stderr.

@@ -236,11 +236,23 @@ pub async fn open_on(
     headers: &[(&str, &str)],
     body: impl Into<Bytes>,
 ) -> OpenAnswer {
+    let answer = try_open_on(stream, method, path, headers, body).await;
+    answer.expect("an HTTP answer")
+}
+
+/// The same, where the other side may end instead of answering.
+pub async fn try_open_on(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> hyper::Result<OpenAnswer> {
     let request = request_of(method, path, headers, body);
     let exchange = async {
         let (mut sender, connection) = connected(stream).await;
-        let answer = sender.send_request(request).await;
-        OpenAnswer::of(answer.expect("an HTTP answer"), Some(connection))
+        let answer = sender.send_request(request).await?;
+        Ok(OpenAnswer::of(answer, Some(connection)))
     };
     within(&format!("an answer to {method} {path}"), exchange).await
 }
