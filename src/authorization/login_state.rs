@@ -358,28 +358,39 @@ pub(super) fn no_token() -> LoginError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::config::OAuth;
 
-    #[test]
-    fn a_renewal_that_ends_late_changes_no_other_login() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("logins").join("a.json");
+    const URL: &str = "https://h/mcp";
+
+    /// What an authorization server grants, with this access token.
+    pub(in crate::authorization) fn grant(token: &str) -> Grant {
+        Grant {
+            access_token: Secret::new(token),
+            ..Grant::default()
+        }
+    }
+
+    /// The login of a server, kept in this file.
+    pub(in crate::authorization) fn login(file: &Path) -> LoginState {
         let terms = Terms {
-            url: "https://h/mcp".to_owned(),
+            url: URL.to_owned(),
             ca_file: None,
             oauth: OAuth::default(),
             secrets: Secrets::default(),
         };
         let name = ServerName::parse("a").expect("a name");
-        let state = LoginState::load(name, terms.clone(), file.clone());
-        let grant = |token: &str| Grant {
-            access_token: Secret::new(token),
-            ..Grant::default()
-        };
+        LoginState::load(name, terms, file.to_owned())
+    }
+
+    #[test]
+    fn a_renewal_that_ends_late_changes_no_other_login() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("logins").join("a.json");
+        let state = login(&file);
         let on_disk = || {
-            let grant = KeptLogin::load(&file, &terms.url).grant;
+            let grant = KeptLogin::load(&file, URL).grant;
             grant.map(|grant| grant.access_token.reveal().to_owned())
         };
         let (first, second) = (grant("first"), grant("second"));

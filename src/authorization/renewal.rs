@@ -271,29 +271,11 @@ mod tests {
     use std::{path::Path, task::Poll};
 
     use super::*;
-    use crate::{
-        authorization::terms::Terms,
-        config::OAuth,
-        text::{Secrets, ServerName},
-    };
-
-    fn grant(token: &str) -> Grant {
-        Grant {
-            access_token: Secret::new(token),
-            ..Grant::default()
-        }
-    }
+    use crate::authorization::login_state::tests::{grant, login};
 
     /// A server to which somebody has logged in.
     fn logged_in(folder: &Path) -> Arc<LoginState> {
-        let terms = Terms {
-            url: "https://h/mcp".to_owned(),
-            ca_file: None,
-            oauth: OAuth::default(),
-            secrets: Secrets::default(),
-        };
-        let name = ServerName::parse("a").expect("a name");
-        let state = LoginState::load(name, terms, folder.join("logins").join("a.json"));
+        let state = login(&folder.join("logins").join("a.json"));
         let taken = state.take(grant("current"), &CancellationToken::new());
         taken.expect("a login");
         Arc::new(state)
