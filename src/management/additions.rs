@@ -8,7 +8,7 @@ use super::{
     writing::{bad_name, command_line},
 };
 use crate::{
-    config::Change,
+    config::{Change, ChangeOf},
     failure::{ErrorCode, Failure, Result},
     text::ServerName,
 };
@@ -59,7 +59,10 @@ impl<B: Backing> Management<B> {
                 self.0.begin_anew(&name).await;
             }
         }
-        self.write(additions).await
+        let by = ChangeOf::this_task();
+        let note = by.note();
+        self.in_force(self.write(by, "add", additions).await)?;
+        Ok(note.id())
     }
 
     /// The change that adds this server, if it may be added.

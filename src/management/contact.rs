@@ -115,7 +115,7 @@ impl Management {
             return Ok(());
         }
         let mark = Change::of_key(name, "changed_by", Some("agent".into()));
-        let marked = self.change(ChangeOf::this_task(), vec![mark]);
+        let marked = self.write(ChangeOf::this_task(), "forbid_contact", vec![mark]);
         match marked.await {
             Ok(()) => Ok(()),
             Err(error) => {

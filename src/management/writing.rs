@@ -20,28 +20,22 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
 }
 
 impl<B: Backing> Management<B> {
-    /// Writes changes to the file. The number of the change in the history.
-    pub(super) async fn write(&self, changes: Vec<Change>) -> Result<Option<u64>> {
-        let by = ChangeOf::this_task();
-        let note = by.note();
-        let written = self.change(by, changes).await;
-        self.in_force(written)?;
-        Ok(note.id())
-    }
-
-    /// The same, whether they count now or not. They are recorded as the operator's.
-    pub(super) async fn change(
+    /// Writes changes to the file, each of which is `action` on a server, and records them, whether they take effect now or not.
+    pub(super) async fn write(
         &self,
         by: ChangeOf,
+        action: &'static str,
         changes: Vec<Change>,
     ) -> Result<(), WriteError> {
-        let steps = operator_changes(&changes);
+        let servers = changes.iter().filter_map(Change::server);
+        let servers: Vec<String> = servers.map(|(name, _)| name.to_owned()).collect();
         let edited = move |text: &str| edit_all(text, &changes);
-        let written = self.backing().rewrite(by, edited).await;
-        let error = written.as_ref().err().map(ToString::to_string);
-        for change in steps {
-            let error = error.clone();
-            self.backing().note(OperatorChange { error, ..change });
+        let written = self.0.rewrite(by, edited).await;
+        for server in servers {
+            self.0.note(OperatorChange {
+                error: written.as_ref().err().map(ToString::to_string),
+                ..OperatorChange::by_operator(action, &server)
+            });
         }
         written
     }
@@ -157,59 +151,5 @@ fn with_source(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
-    }
-}
-
-/// Changes as the log has them: what is done, to which server.
-fn operator_changes(changes: &[Change]) -> Vec<OperatorChange> {
-    let named = changes.iter().map(|change| {
-        let (server, keys) = change.server().unwrap_or(("", &change.path));
-        let key = keys.join(".");
-        let (action, detail) = match (key.as_str(), &change.value) {
-            _ if server.is_empty() => ("set", Some(key)),
-            ("", Some(_)) => ("add", None),
-            ("", None) => ("remove", None),
-            ("enabled", Some(Value::Bool(true))) => ("enable", None),
-            ("enabled", Some(Value::Bool(false))) => ("disable", None),
-            ("quarantined", Some(Value::Bool(true))) => ("quarantine", None),
-            ("quarantined", Some(Value::Bool(false))) => ("lift_quarantine", None),
-            // Nothing came of the contact that a person permitted.
-            ("changed_by", Some(_)) => ("forbid_contact", None),
-            // A person answers for the entry from now on.
-            ("changed_by", None) => ("permit_contact", None),
-            _ => ("edit", Some(key)),
-        };
-        OperatorChange {
-            detail,
-            ..OperatorChange::by_operator(action, server)
-        }
-    });
-    let mut steps: Vec<OperatorChange> = named.collect();
-    // Lifting a quarantine permits contact, too.
-    if steps.len() > 1 {
-        steps.retain(|change| change.action != "permit_contact");
-    }
-    steps
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_are_told_by_what_they_mean() {
-        let set = |key: &str, value: bool| Change::of_key("s", key, Some(Value::Bool(value)));
-        let by_a_person = || Change::of_key("s", "changed_by", None);
-        let check = |changes: &[Change], expected: &[(&str, Option<&str>)]| {
-            let told = operator_changes(changes);
-            let told = told.iter().map(|one| (one.action, one.detail.as_deref()));
-            assert_eq!(told.collect::<Vec<_>>(), expected);
-        };
-        check(&[set("enabled", false)], &[("disable", None)]);
-        check(&[set("quarantined", true)], &[("quarantine", None)]);
-        let lifted = [set("quarantined", false), by_a_person()];
-        check(&lifted, &[("lift_quarantine", None)]);
-        check(&[by_a_person()], &[("permit_contact", None)]);
-        check(&[set("x", true)], &[("edit", Some("x"))]);
     }
 }
