@@ -127,7 +127,7 @@ impl Management {
             LoginError::Failed(_) => ("Try again.", NextStep::LogIn),
             LoginError::Unreachable(_) => {
                 let row = self.server(name).ok();
-                let step = row.and_then(|row| row.step.or(row.next_step.map(NextStep::act)));
+                let step = row.and_then(ServerRow::own_step);
                 let hint = "Check its `url`, and whether it runs.";
                 (hint, step.unwrap_or_else(|| NextStep::act(hint)))
             }

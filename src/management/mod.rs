@@ -12,7 +12,6 @@ mod agent_texts;
 mod agents;
 mod approval_history;
 mod backing;
-mod broken_row;
 mod config_changes;
 mod config_report;
 mod contact;
@@ -26,23 +25,20 @@ mod inspection;
 mod left_out;
 mod login;
 mod logs;
-mod missing_value;
-
 mod operator_hints;
 mod over_daemon;
 mod over_files;
 mod parameters;
 mod patching;
-mod removed_row;
 mod secrets;
 mod server_changes;
+mod server_row;
 mod server_state;
 mod servers;
 mod shown_finding;
 mod status;
 mod tokens;
 mod tools;
-mod trouble;
 mod usage;
 mod what_matters;
 mod writing;
@@ -64,13 +60,13 @@ pub use self::{
     left_out::{LEFT_OUT_STEP, LeftOut},
     login::{LoginProgress, LoginStarted},
     logs::{FollowedLog, LogLines},
-    missing_value::MissingValue,
     over_daemon::OverDaemon,
     over_files::{Exposure, OverFiles, WrittenConfig},
     parameters::ShownParameter,
     secrets::{SECRET_NAMES, SecretList, SecretRow, secret_value},
+    server_row::ServerRow,
     server_state::ServerState,
-    servers::{Enabled, ServerChange, ServerDetails, ServerList, ServerRow},
+    servers::{Enabled, MissingValue, ServerChange, ServerDetails, ServerList},
     shown_finding::{MarkedPart, ShownFinding},
     status::{
         COUNTS_AFTER_RESTART, DaemonLocation, PageLink, ProgramVersion, ServerCounts, StatusReport,

@@ -1,7 +1,7 @@
 //! The same failures as models get, with the next steps of a person, who may read paths and run commands.
 
 use super::{
-    Management,
+    Management, ServerRow,
     gated::{self, call_variant},
 };
 use crate::{
@@ -182,8 +182,8 @@ impl Management {
 
     fn repair(&self, server: &str) -> NextStep {
         let row = self.server(server).ok();
-        let step = row.and_then(|row| row.step.or(row.next_step.map(NextStep::act)));
-        step.unwrap_or(NextStep::ShowServer)
+        row.and_then(ServerRow::own_step)
+            .unwrap_or(NextStep::ShowServer)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Servers: their rows in listings, and the changes an operator makes to them.
+//! The servers of the configuration: all, one with its entry, the log of one, and changes to an entry.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -6,30 +6,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Backing, LEFT_OUT_STEP, LeftOut, Management,
+    Backing, Management, ServerRow,
     entry_review::ShownIn,
-    gated::{as_data, configured, held_step, server_refusal},
-    health::is_zero,
+    gated::configured,
     logs::{LogLines, last_lines},
-    missing_value::{MissingValue, missing},
     operator_hints::closest_server,
     patching::{plan_patch, read_patch},
-    server_state::{ServerState, first_start, latest, runs, shown_state, state},
-    trouble::Trouble,
     writing::blocking,
 };
 use crate::{
-    catalog::Snapshot,
-    config::{
-        Author, ChangeOf, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport,
-        TransportKind, Warning,
-    },
-    failure::{ErrorCode, Failure, NextStep, Result, as_step},
-    gate::{self, Standing},
+    config::{Author, ChangeOf, ConfigFinding, FindingKind, Settings, Transport, Warning},
+    failure::{ErrorCode, Failure, NextStep, Result},
+    gate::Standing,
     process,
     storage::in_words,
-    text::{count, names::ServerName},
-    upstream::Status,
+    text::names::ServerName,
 };
 
 /// The servers of the configuration, by name.
@@ -37,66 +28,6 @@ use crate::{
 pub struct ServerList {
     /// The servers, broken entries included.
     pub servers: Vec<ServerRow>,
-}
-
-/// A server in a listing.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ServerRow {
-    /// The name as the file has it.
-    pub name: String,
-    /// The transport; null if the entry does not show it.
-    pub transport: Option<TransportKind>,
-    /// The state of the connection; see also `enabled` and `quarantined`.
-    pub state: ServerState,
-    /// The state as the command line shows it: `Ready`, `Asleep`, `Starting`, `Needs a secret`, `Needs a variable`, `Needs a login`,
-    /// `Error`, `Disabled`, `Quarantined`, or `Not running` where no daemon runs.
-    #[serde(default)]
-    pub shown_state: String,
-    /// Whether the entry is enabled, even if it is broken.
-    #[serde(default = "unless_said_otherwise")]
-    pub enabled: bool,
-    /// Whether it is quarantined.
-    #[serde(default)]
-    pub quarantined: bool,
-    /// True if the entry cannot be used; `last_error` says why.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unusable: bool,
-    /// The number of known tools; null if no list is known.
-    pub tools: Option<usize>,
-    /// The number of held tools, prompts and resources, and of held instructions; absent if none is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<usize>,
-    /// How many of these are tools; absent if none is.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub held_tools: usize,
-    /// Listed definitions that cannot be used; absent if all can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<LeftOut>,
-    /// The number of running instances, if clients do not share one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub instances: Option<usize>,
-    /// Why a start takes long, such as a download.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-    /// The last line of its stderr, while `detail` is present.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_output: Option<String>,
-    /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
-    pub last_error: Option<String>,
-    /// The reason in `last_error`, without the number of attempts; absent if there is no error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Seconds until the next automatic attempt; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_attempt_in_seconds: Option<u64>,
-    /// The next step in the words of a terminal.
-    pub next_step: Option<String>,
-    /// The next step as data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<NextStep>,
-    /// How the demo server was started; absent for all others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub demo: Option<DemoOrigin>,
 }
 
 /// The result of a change.
@@ -142,6 +73,17 @@ pub struct ServerDetails {
     pub memory_bytes: Option<u64>,
 }
 
+/// A missing value to which an entry refers.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct MissingValue {
+    /// `secret`, or `variable` of the daemon's environment.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The key with the reference, such as `env.TOKEN`.
+    pub key: String,
+}
+
 /// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enabled {
@@ -149,63 +91,6 @@ pub enum Enabled {
     On,
     /// Off.
     Off,
-}
-
-/// A daemon of an older version leaves the switch out.
-fn unless_said_otherwise() -> bool {
-    true
-}
-
-impl ServerRow {
-    /// Whether it may be used at all, whatever its connection.
-    pub fn standing(&self) -> Standing {
-        match self {
-            Self { enabled: false, .. } => Standing::Disabled,
-            Self {
-                quarantined: true, ..
-            } => Standing::Quarantined,
-            _ => Standing::Usable,
-        }
-    }
-
-    /// `2 held, 1 other item held`: tools first, then prompts, resources and instructions.
-    pub fn held_in_words(&self) -> Option<String> {
-        let (tools, others) = (self.held_tools, self.held?.saturating_sub(self.held_tools));
-        let others_held = format!("{} held", count(others, "other item"));
-        Some(match (tools, others) {
-            (_, 0) => format!("{tools} held"),
-            (0, _) => others_held,
-            _ => format!("{tools} held, {others_held}"),
-        })
-    }
-
-    /// Whether it waits for approval, switched on or not.
-    pub fn awaits_approval(&self) -> bool {
-        let Self { quarantined, .. } = self;
-        *quarantined
-    }
-
-    /// Whether it waits for a value that its entry refers to. That is no failure.
-    pub fn needs_a_value(&self) -> bool {
-        let step = self.step.as_ref().filter(|_| self.unusable);
-        matches!(
-            step,
-            Some(NextStep::SetSecret { .. } | NextStep::SetVariable { .. })
-        )
-    }
-
-    /// Whether it should work and does not.
-    pub fn is_failing(&self) -> bool {
-        let is_trying = self.state == ServerState::Connecting && self.last_error.is_some();
-        let is_down = matches!(self.state, ServerState::Error | ServerState::Authenticating);
-        self.standing().is_usable() && (is_down || is_trying)
-    }
-
-    /// Whether a person has to look at it.
-    pub(super) fn needs_a_person(&self) -> bool {
-        let waits = self.standing() == Standing::Quarantined;
-        self.is_failing() || self.held.is_some() || self.left_out.is_some() || waits
-    }
 }
 
 impl ServerChange {
@@ -231,16 +116,6 @@ impl<B: Backing> Management<B> {
         let settings = self.settings()?;
         let servers = self.rows(&settings, &self.lists(&settings));
         Ok(ServerList { servers })
-    }
-
-    pub(super) fn rows(&self, settings: &Settings, lists: &Snapshot) -> Vec<ServerRow> {
-        let sound = settings.servers.values();
-        let sound = sound.map(|entry| self.row(settings, lists, entry));
-        let broken = settings.broken.iter();
-        let broken = broken.map(|broken| Self::broken_row(settings, lists, broken));
-        let mut rows: Vec<ServerRow> = sound.chain(broken).collect();
-        rows.sort_by(|a, b| a.name.cmp(&b.name));
-        rows
     }
 
     /// All that is known of one server, its secrets redacted. Blocks.
@@ -345,79 +220,6 @@ impl<B: Backing> Management<B> {
         }
     }
 
-    fn row(&self, settings: &Settings, lists: &Snapshot, entry: &ServerEntry) -> ServerRow {
-        let connections = self.0.connections(entry.name.as_str());
-        let refusal = server_refusal(settings, lists, entry.name.as_str());
-        let instances = connections.instances.iter().filter(|one| runs(one)).count();
-        let is_divided = match entry.session_scope {
-            SessionScope::Shared => false,
-            SessionScope::Auto => !connections.instances.is_empty(),
-            SessionScope::Client | SessionScope::Workspace => true,
-        };
-        let switches = gate::switches(entry);
-        let state = state(&connections);
-        let detail = first_start(&connections);
-        let last_output = detail
-            .as_ref()
-            .and_then(|_| latest(&self.0.recent_log(entry.name.as_str(), 2)));
-        let trouble = Trouble::of(entry, &connections);
-        let (last_error, reason, next) = match trouble {
-            Some(trouble) => {
-                let next = (trouble.next, Some(trouble.step));
-                (Some(trouble.shown), Some(trouble.reason), Some(next))
-            }
-            None => (
-                None,
-                None,
-                refusal.map(|failure| {
-                    let words = as_step(&failure.terminal_step());
-                    (words, failure.step.map(|step| as_data(*step)))
-                }),
-            ),
-        };
-        let listed = lists.servers.get(&entry.name);
-        // What it listed by a former entry says nothing of the one that a person reviews.
-        let listed =
-            listed.filter(|listed| !switches.quarantined || *listed.entry == *entry.fingerprint);
-        let held = held_step(settings, lists, &entry.name);
-        let left_out = listed.and_then(|listed| LeftOut::of(listed, &entry.secrets));
-        let left_out_step = left_out.as_ref().map(|_| LEFT_OUT_STEP.to_owned());
-        let next = next
-            .or_else(|| {
-                held.as_ref()
-                    .map(|(_, _, next)| (next.clone(), Some(NextStep::Review)))
-            })
-            .or(left_out_step.map(|next| (next, None)));
-        let (next_step, step) = next.unzip();
-        ServerRow {
-            name: entry.name.to_string(),
-            transport: Some(entry.transport.kind()),
-            state,
-            shown_state: shown_state(state, gate::standing(entry), B::RUNS),
-            enabled: switches.enabled,
-            quarantined: switches.quarantined,
-            unusable: false,
-            tools: listed
-                .map(|server| server.tools.len())
-                .or(B::RUNS.then_some(0)),
-            held: held.as_ref().map(|(held, _, _)| *held),
-            held_tools: held.map_or(0, |(_, tools, _)| tools),
-            left_out,
-            instances: is_divided.then_some(instances),
-            detail,
-            last_output,
-            last_error,
-            reason,
-            next_attempt_in_seconds: connections
-                .all()
-                .find_map(Status::next_attempt_in)
-                .map(|wait| wait.as_secs()),
-            next_step,
-            step: step.flatten(),
-            demo: settings.demo.filter(|_| entry.name.as_str() == DEMO),
-        }
-    }
-
     /// Changes what is named of a server's entry, and leaves the rest of it as it is. A person may change everything.
     pub async fn patch_server(
         &self,
@@ -455,6 +257,28 @@ impl<B: Backing> Management<B> {
     }
 }
 
+impl MissingValue {
+    fn of(finding: &ConfigFinding) -> Option<Self> {
+        let (kind, name) = match &finding.kind {
+            FindingKind::LacksVariable(name) => ("variable", name),
+            FindingKind::LacksSecret { name, .. } => ("secret", name),
+            _ => return None,
+        };
+        Some(Self {
+            kind: kind.to_owned(),
+            name: name.clone(),
+            key: finding.key.clone(),
+        })
+    }
+}
+
+/// The secrets and variables to which the entry of a server refers and that are missing.
+fn missing(settings: &Settings, name: &str) -> Vec<MissingValue> {
+    let broken = settings.broken_entry(name);
+    let findings = broken.iter().flat_map(|broken| &broken.findings);
+    findings.filter_map(MissingValue::of).collect()
+}
+
 /// Why there is no log of this server here.
 fn no_log(row: &ServerRow) -> Failure {
     let name = &row.name;
@@ -472,28 +296,4 @@ fn no_log(row: &ServerRow) -> Failure {
     };
     let failure = Failure::new(ErrorCode::NoLog, error, hint).with_step(step);
     failure.of_server(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_row_reads_back_and_one_of_a_later_version_too() {
-        for state in [
-            "Disconnected",
-            "Connecting",
-            "Authenticating",
-            "Ready",
-            "Error",
-        ] {
-            let row = format!(r#"{{"name":"a","state":"{state}"}}"#);
-            let row: ServerRow = serde_json::from_str(&row).expect("a row");
-            assert_eq!(row.state.as_str(), state);
-            assert_eq!(serde_json::to_value(row.state).expect("JSON"), state);
-        }
-        let row = r#"{"name":"a","state":"Dreaming","mood":1}"#;
-        let row: ServerRow = serde_json::from_str(row).expect("a row");
-        assert_eq!(row.state, ServerState::Unknown);
-    }
 }

@@ -13,8 +13,8 @@ const CALLERS: &[Exception] = &[(
 
 /// Who looks whether a server is switched off or held, besides the gate, which decides, and `config`, which reads and writes it.
 const SHOWN: &[Exception] = &[(
-    "management/servers.rs",
-    3,
+    "management/server_row.rs",
+    4,
     "a row shows both to the operator, and what there is to do about a failure while it is quarantined",
 )];
 

@@ -1,0 +1,391 @@
+//! The row of a server: its state, what is wrong with it, and the next step.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Backing, Connections, LEFT_OUT_STEP, LeftOut, Management,
+    gated::{self, as_data, held_step, next_step, server_refusal, step_while_held, wants_more},
+    health::is_zero,
+    server_state::{ServerState, first_start, latest, runs, shown_state, state},
+};
+use crate::{
+    catalog::Snapshot,
+    config::{BrokenEntry, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, TransportKind},
+    failure::{ErrorCode, NextStep, as_step},
+    gate::{self, Standing},
+    text::count,
+    upstream::Status,
+};
+
+/// A server in a listing.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ServerRow {
+    /// The name as the file has it.
+    pub name: String,
+    /// The transport; null if the entry does not show it.
+    pub transport: Option<TransportKind>,
+    /// The state of the connection; see also `enabled` and `quarantined`.
+    pub state: ServerState,
+    /// The state as the command line shows it: `Ready`, `Asleep`, `Starting`, `Needs a secret`, `Needs a variable`, `Needs a login`,
+    /// `Error`, `Disabled`, `Quarantined`, or `Not running` where no daemon runs.
+    #[serde(default)]
+    pub shown_state: String,
+    /// Whether the entry is enabled, even if it is broken.
+    #[serde(default = "enabled_if_absent")]
+    pub enabled: bool,
+    /// Whether it is quarantined.
+    #[serde(default)]
+    pub quarantined: bool,
+    /// True if the entry cannot be used; `last_error` says why.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unusable: bool,
+    /// The number of known tools; null if no list is known.
+    pub tools: Option<usize>,
+    /// The number of held tools, prompts and resources, and of held instructions; absent if none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<usize>,
+    /// How many of these are tools; absent if none is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_tools: usize,
+    /// Listed definitions that cannot be used; absent if all can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+    /// The number of running instances, if clients do not share one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<usize>,
+    /// Why a start takes long, such as a download.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The last line of its stderr, while `detail` is present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_output: Option<String>,
+    /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
+    pub last_error: Option<String>,
+    /// The reason in `last_error`, without the number of attempts; absent if there is no error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Seconds until the next automatic attempt; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_attempt_in_seconds: Option<u64>,
+    /// The next step in the words of a terminal.
+    pub next_step: Option<String>,
+    /// The next step as data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<NextStep>,
+    /// How the demo server was started; absent for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demo: Option<DemoOrigin>,
+}
+
+/// The value of `enabled` in the answer of an older daemon, which leaves the key out.
+fn enabled_if_absent() -> bool {
+    true
+}
+
+impl ServerRow {
+    /// Whether it may be used at all, whatever its connection.
+    pub fn standing(&self) -> Standing {
+        match self {
+            Self { enabled: false, .. } => Standing::Disabled,
+            Self {
+                quarantined: true, ..
+            } => Standing::Quarantined,
+            _ => Standing::Usable,
+        }
+    }
+
+    /// `2 held, 1 other item held`: tools first, then prompts, resources and instructions.
+    pub fn held_in_words(&self) -> Option<String> {
+        let (tools, others) = (self.held_tools, self.held?.saturating_sub(self.held_tools));
+        let others_held = format!("{} held", count(others, "other item"));
+        Some(match (tools, others) {
+            (_, 0) => format!("{tools} held"),
+            (0, _) => others_held,
+            _ => format!("{tools} held, {others_held}"),
+        })
+    }
+
+    /// Whether it waits for approval, switched on or not.
+    pub fn awaits_approval(&self) -> bool {
+        self.quarantined
+    }
+
+    /// Whether it waits for a value that its entry refers to. That is no failure.
+    pub fn needs_a_value(&self) -> bool {
+        let step = self.step.as_ref().filter(|_| self.unusable);
+        matches!(
+            step,
+            Some(NextStep::SetSecret { .. } | NextStep::SetVariable { .. })
+        )
+    }
+
+    /// Whether it should work and does not.
+    pub fn is_failing(&self) -> bool {
+        let is_trying = self.state == ServerState::Connecting && self.last_error.is_some();
+        let is_down = matches!(self.state, ServerState::Error | ServerState::Authenticating);
+        self.standing().is_usable() && (is_down || is_trying)
+    }
+
+    /// Whether a person has to look at it.
+    pub(super) fn needs_a_person(&self) -> bool {
+        let waits = self.standing() == Standing::Quarantined;
+        self.is_failing() || self.held.is_some() || self.left_out.is_some() || waits
+    }
+
+    /// The step that this row names.
+    pub(super) fn own_step(self) -> Option<NextStep> {
+        self.step.or(self.next_step.map(NextStep::act))
+    }
+
+    /// The row of a server that was removed: its last error stays, but nothing that promises another attempt.
+    pub(super) fn removed(self) -> Self {
+        Self {
+            state: ServerState::Disconnected,
+            instances: None,
+            detail: None,
+            last_output: None,
+            shown_state: ServerState::Disconnected.as_str().to_owned(),
+            last_error: self.reason,
+            reason: None,
+            next_attempt_in_seconds: None,
+            next_step: None,
+            step: None,
+            ..self
+        }
+    }
+}
+
+impl<B: Backing> Management<B> {
+    /// The rows of all servers, by name.
+    pub(super) fn rows(&self, settings: &Settings, lists: &Snapshot) -> Vec<ServerRow> {
+        let sound = settings.servers.values();
+        let sound = sound.map(|entry| self.row(settings, lists, entry));
+        let broken = settings.broken.iter();
+        let broken = broken.map(|broken| Self::broken_row(settings, lists, broken));
+        let mut rows: Vec<ServerRow> = sound.chain(broken).collect();
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        rows
+    }
+
+    /// The row of a server with a usable entry.
+    pub(super) fn row(
+        &self,
+        settings: &Settings,
+        lists: &Snapshot,
+        entry: &ServerEntry,
+    ) -> ServerRow {
+        let connections = self.0.connections(entry.name.as_str());
+        let refusal = server_refusal(settings, lists, entry.name.as_str());
+        let instances = connections.instances.iter().filter(|one| runs(one)).count();
+        let is_divided = match entry.session_scope {
+            SessionScope::Shared => false,
+            SessionScope::Auto => !connections.instances.is_empty(),
+            SessionScope::Client | SessionScope::Workspace => true,
+        };
+        let switches = gate::switches(entry);
+        let state = state(&connections);
+        let detail = first_start(&connections);
+        let last_output = detail
+            .as_ref()
+            .and_then(|_| latest(&self.0.recent_log(entry.name.as_str(), 2)));
+        let trouble = Trouble::of(entry, &connections);
+        let (last_error, reason, next) = match trouble {
+            Some(trouble) => {
+                let next = (trouble.next, Some(trouble.step));
+                (Some(trouble.shown), Some(trouble.reason), Some(next))
+            }
+            None => (
+                None,
+                None,
+                refusal.map(|failure| {
+                    let words = as_step(&failure.terminal_step());
+                    (words, failure.step.map(|step| as_data(*step)))
+                }),
+            ),
+        };
+        let listed = lists.servers.get(&entry.name);
+        // What it listed by a former entry says nothing of the one that a person reviews.
+        let listed =
+            listed.filter(|listed| !switches.quarantined || *listed.entry == *entry.fingerprint);
+        let held = held_step(settings, lists, &entry.name);
+        let left_out = listed.and_then(|listed| LeftOut::of(listed, &entry.secrets));
+        let left_out_step = left_out.as_ref().map(|_| LEFT_OUT_STEP.to_owned());
+        let next = next
+            .or_else(|| {
+                held.as_ref()
+                    .map(|(_, _, next)| (next.clone(), Some(NextStep::Review)))
+            })
+            .or(left_out_step.map(|next| (next, None)));
+        let (next_step, step) = next.unzip();
+        ServerRow {
+            name: entry.name.to_string(),
+            transport: Some(entry.transport.kind()),
+            state,
+            shown_state: shown_state(state, gate::standing(entry), B::RUNS),
+            enabled: switches.enabled,
+            quarantined: switches.quarantined,
+            unusable: false,
+            tools: listed
+                .map(|server| server.tools.len())
+                .or(B::RUNS.then_some(0)),
+            held: held.as_ref().map(|(held, _, _)| *held),
+            held_tools: held.map_or(0, |(_, tools, _)| tools),
+            left_out,
+            instances: is_divided.then_some(instances),
+            detail,
+            last_output,
+            last_error,
+            reason,
+            next_attempt_in_seconds: connections
+                .all()
+                .find_map(Status::next_attempt_in)
+                .map(|wait| wait.as_secs()),
+            next_step,
+            step: step.flatten(),
+            demo: settings.demo.filter(|_| entry.name.as_str() == DEMO),
+        }
+    }
+
+    /// The row of a server whose entry cannot be used.
+    pub(super) fn broken_row(
+        settings: &Settings,
+        lists: &Snapshot,
+        broken: &BrokenEntry,
+    ) -> ServerRow {
+        let quarantined = gate::is_quarantined(settings, &broken.name);
+        let entry = broken.unresolved.as_deref();
+        let listed = gated::listed(lists, &broken.name, entry);
+        let fix = broken.step();
+        let correct = fix.at_terminal(&broken.name);
+        let review = next_step(ErrorCode::ServerQuarantined, &broken.name, settings, lists);
+        let review = review.filter(|_| quarantined);
+        let review = review.map(|step| step.at_terminal(&broken.name));
+        let step = match review {
+            // What it lacks need not be there for a review.
+            Some(review) if entry.is_some() => format!("{review}; afterwards {correct}"),
+            Some(review) => format!("{correct}; then {review}"),
+            None => correct,
+        };
+        ServerRow {
+            name: broken.name.clone(),
+            transport: entry.map(|entry| entry.transport.kind()),
+            state: ServerState::Error,
+            shown_state: match &fix {
+                _ if quarantined => "Quarantined",
+                NextStep::SetSecret { .. } => "Needs a secret",
+                NextStep::SetVariable { .. } => "Needs a variable",
+                _ => "Error",
+            }
+            .to_owned(),
+            enabled: true,
+            quarantined,
+            unusable: true,
+            tools: listed
+                .map(|listed| listed.tools.len())
+                .or(B::RUNS.then_some(0)),
+            last_error: Some(broken.reason.clone()),
+            reason: Some(broken.reason.clone()),
+            next_step: Some(step),
+            step: Some(if quarantined { NextStep::Review } else { fix }),
+            ..ServerRow::default()
+        }
+    }
+
+    /// Why the lists of a quarantined server with an unusable entry are not known, and what to do about it.
+    pub(super) fn why_not_listed(broken: &BrokenEntry) -> String {
+        let step = broken.step().at_terminal(&broken.name);
+        format!("{}; {step}", broken.reason)
+    }
+}
+
+/// Why a server does not work, or refused calls, and what to do about it.
+struct Trouble {
+    reason: String,
+    /// The reason, how often it was tried, and what comes next.
+    shown: String,
+    step: NextStep,
+    /// The step at a terminal.
+    next: String,
+}
+
+impl Trouble {
+    fn of(entry: &ServerEntry, connections: &Connections) -> Option<Self> {
+        let simple = |reason: String, step: NextStep| Self {
+            shown: reason.clone(),
+            reason,
+            next: step.at_terminal(entry.name.as_str()),
+            step,
+        };
+        if let Some(stuck) = &connections.login_trouble {
+            return Some(simple(stuck.to_string(), NextStep::Wait));
+        }
+        let failed = connections.all().find_map(|one| {
+            let error = one.last_error.as_ref()?;
+            // What waits for approval is tried again when a person asks for it, and then only.
+            let (shown, next) = if gate::awaits_approval(entry) {
+                (error.whole(), step_while_held(&entry.name, error))
+            } else {
+                let next = error.step.at_terminal(entry.name.as_str());
+                (
+                    one.explained_whenever(&error.whole(), &entry.transport),
+                    next,
+                )
+            };
+            Some(Self {
+                reason: error.whole(),
+                shown,
+                step: error.step.clone(),
+                next,
+            })
+        });
+        failed.or_else(|| {
+            Some(simple(
+                wants_more(&connections.missing_scopes)?,
+                NextStep::LogIn,
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_reads_back_and_one_of_a_later_version_too() {
+        for state in [
+            "Disconnected",
+            "Connecting",
+            "Authenticating",
+            "Ready",
+            "Error",
+        ] {
+            let row = format!(r#"{{"name":"a","state":"{state}"}}"#);
+            let row: ServerRow = serde_json::from_str(&row).expect("a row");
+            assert_eq!(row.state.as_str(), state);
+            assert_eq!(serde_json::to_value(row.state).expect("JSON"), state);
+        }
+        let row = r#"{"name":"a","state":"Dreaming","mood":1}"#;
+        let row: ServerRow = serde_json::from_str(row).expect("a row");
+        assert_eq!(row.state, ServerState::Unknown);
+    }
+
+    #[test]
+    fn a_removed_row_does_not_promise_another_attempt() {
+        // A connection that had proved healthy was lost: no failure is counted, and only the retry is promised.
+        let row: ServerRow = serde_json::from_value(serde_json::json!({
+            "name": "lost",
+            "state": "error",
+            "last_error": "the connection was closed (it is tried again by itself)",
+            "reason": "the connection was closed",
+            "next_attempt_in_seconds": 2,
+            "next_step": "look at its log",
+        }))
+        .expect("it is a row");
+        let row = row.removed();
+        assert_eq!(row.last_error.as_deref(), Some("the connection was closed"));
+        assert_eq!(row.state, ServerState::Disconnected);
+        assert_eq!((row.reason, row.next_step), (None, None));
+        assert_eq!(row.next_attempt_in_seconds, None);
+    }
+}
