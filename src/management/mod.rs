@@ -18,7 +18,6 @@ mod contact;
 mod definition_diff;
 mod demo;
 mod entry_review;
-mod finding_place;
 mod gated;
 mod health;
 mod inspection;
