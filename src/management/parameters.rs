@@ -1,12 +1,13 @@
-//! The parameters of a tool, as a person reads them before trusting it. Pure; whoever prints them escapes them.
+//! The parameters of a tool as a list for people, who review them before they trust it. Pure. The texts are the server's: whoever prints
+//! them escapes them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Limit: parameters of one tool, those inside of others among them. A person reads no more; the definition has all.
+/// Limit: parameters of one tool, with inner ones. A person reads no more; the definition has all.
 const MOST: usize = 200;
 
-/// How deep parameters inside of others are shown.
+/// How many levels of inner parameters are shown.
 const DEEPEST: usize = 6;
 
 /// A parameter of a tool.
@@ -84,4 +85,42 @@ fn kind(value: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::parameters;
+
+    #[test]
+    fn parameters_inside_of_others_are_shown_too() {
+        let definition = r#"{"inputSchema":{"required":["a"],"properties":{
+            "a":{"type":["string","null"],"description":"First."},
+            "b":{"type":"object","properties":{"c":{"description":"Deep."}}},
+            "d":{"type":"array","items":{"properties":{"e":true}}}}}}"#;
+        let found = parameters(definition);
+        let shown: Vec<String> = found
+            .iter()
+            .map(|one| {
+                format!(
+                    "{} {} {} {}",
+                    one.name, one.kind, one.required, one.description
+                )
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "a string or null true First.",
+                "b object false ",
+                "b.c  false Deep.",
+                "d array false ",
+                "d[].e  false "
+            ]
+        );
+        for broken in [
+            "",
+            "[]",
+            r#"{"inputSchema":1}"#,
+            r#"{"inputSchema":{"properties":[]}}"#,
+        ] {
+            assert_eq!(parameters(broken), []);
+        }
+    }
+}
