@@ -188,11 +188,11 @@ impl<B: Backing> Management<B> {
             subjects.extend(named.map(|subject| subject.as_str().to_owned()));
         }
         let lists = self.lists(&settings);
+        let callable: Vec<_> = gated::callable_tools(&settings, &lists).collect();
         let profile_tools = settings.profiles.iter().map(|(name, profile)| {
-            let tools = gated::count_callable(&settings, &lists, |server, tool| {
-                profile.has_tool(server, tool)
-            });
-            (name.clone(), tools)
+            let mine = callable.iter();
+            let mine = mine.filter(|(server, tool)| profile.has_tool(server, &tool.name));
+            (name.clone(), mine.count())
         });
         Ok(KnownCallers {
             profile_tools: profile_tools.collect(),

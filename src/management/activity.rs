@@ -1,13 +1,17 @@
-//! The activity log, read for the operator: over a daemon all that was noted until now, over files what is in the file.
+//! The activity log for operators: its records, and what the calls in it add up to. A daemon has all that happened until now; over files
+//! it is what the file has.
 
-use super::{Backing, Management, blocking};
+use super::{Backing, Management, blocking, gated::callable_tools};
 use crate::{
-    activity::{ActivityReader, ActivityRecord, RecordPage, RecordQuery, UnreadableActivity},
+    activity::{
+        ActivityReader, ActivityRecord, RecordPage, RecordQuery, UnreadableActivity, UsageQuery,
+        UsageReport,
+    },
     failure::{ErrorCode, Failure, NextStep, Result},
 };
 
 impl<B: Backing> Management<B> {
-    /// Some of the records that are asked for, and where to go on.
+    /// A page of the records that match a query.
     pub async fn activity(&self, query: RecordQuery) -> Result<RecordPage> {
         self.read_activity(move |reader| reader.page(query)).await
     }
@@ -22,7 +26,22 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    pub(super) async fn read_activity<T: Send + 'static>(
+    /// What the calls of some days add up to, beside what the definitions of all callable tools would have taken.
+    pub async fn usage(&self, query: UsageQuery) -> Result<UsageReport> {
+        let read = self.read_activity(move |reader| reader.usage(query));
+        let mut usage = read.await?;
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let tools = callable_tools(&settings, &lists);
+        let bytes: usize = tools
+            .map(|(_, tool)| tool.definition.as_bytes().len())
+            .sum();
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        usage.definitions = usage.definitions.of_definitions(bytes);
+        Ok(usage)
+    }
+
+    async fn read_activity<T: Send + 'static>(
         &self,
         read: impl FnOnce(ActivityReader) -> Result<T, UnreadableActivity> + Send + 'static,
     ) -> Result<T> {

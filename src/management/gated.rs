@@ -6,7 +6,7 @@ use crate::{
         Access, Caller,
         acl::{Asked, Decision},
     },
-    catalog::{ServerCatalog, Snapshot},
+    catalog::{ServerCatalog, Snapshot, Tool},
     config::{ServerEntry, Settings},
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::{Rules, Variant},
@@ -192,22 +192,17 @@ pub(super) fn call_variant(
     Some(Rules::new(settings, lists).call_with(server, known))
 }
 
-/// How many of the known tools may be called.
-pub(super) fn count_callable(
-    settings: &Settings,
-    lists: &Snapshot,
-    is_wanted: impl Fn(&str, &str) -> bool,
-) -> usize {
+/// The known tools that clients may call, each with its server.
+pub(super) fn callable_tools<'a>(
+    settings: &'a Settings,
+    lists: &'a Snapshot,
+) -> impl Iterator<Item = (&'a str, &'a Tool)> {
     let (rules, operator) = (Rules::new(settings, lists), Access::inspector());
     let known = lists.servers.values().flat_map(|known| {
         let server = known.server.as_str();
-        known.tools.iter().map(move |tool| (server, &*tool.name))
+        known.tools.iter().map(move |tool| (server, tool))
     });
-    known
-        .filter(|(server, tool)| {
-            is_wanted(server, tool) && rules.allows(&operator, server, &Target::tool(tool))
-        })
-        .count()
+    known.filter(move |(server, tool)| rules.allows(&operator, server, &Target::tool(&tool.name)))
 }
 
 /// What to do about a server that waits for approval and could not be listed. It is tried again when a person asks for it.

@@ -38,7 +38,6 @@ mod shown_finding;
 mod status;
 mod tokens;
 mod tools;
-mod usage;
 mod what_matters;
 mod writing;
 

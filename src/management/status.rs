@@ -9,7 +9,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Backing, Management, ServerRow, ServerState, gated::count_callable, health::is_zero};
+use super::{Backing, Management, ServerRow, ServerState, gated::callable_tools, health::is_zero};
 use crate::{
     activity::ActivityStatus,
     config::{Policy, Provider, RateLimit, ServerAuth, Settings, Warning, duration},
@@ -258,7 +258,7 @@ impl Management {
             routing_mode: settings.routing_mode.as_str().to_owned(),
             servers,
             tools: health.tools,
-            callable_tools: Some(count_callable(&settings, &lists, |_, _| true)),
+            callable_tools: Some(callable_tools(&settings, &lists).count()),
             problems: rows.into_iter().filter(ServerRow::needs_a_person).collect(),
             sessions: health.active_clients,
             in_flight: rows_in_flight,
