@@ -10,8 +10,7 @@ use crate::{
     activity::OperatorChange,
     catalog::ApprovalWithdrawal,
     config::{
-        ChangeOf, ChangeToUndo, ChangedValue, EditError, GivenApprovals, Needs, NotUndone,
-        NotedApprovals,
+        ChangeOf, ChangeToUndo, ChangedValue, EditError, GivenApprovals, NotUndone, NotedApprovals,
     },
     failure::Result,
     text::{names::ServerName, secret::Secrets},
@@ -137,15 +136,7 @@ impl<B: Backing> Management<B> {
             self.withdraw(withdrawal).await?;
             self.note_approvals(change).await;
         }
-        Ok(ConfigChange {
-            changes: values,
-            needs: Needs::Nothing,
-            warnings: Vec::new(),
-            shut_out: Vec::new(),
-            id: note.id(),
-            undoes: Some(id),
-            seen: String::new(),
-        })
+        Ok(ConfigChange::beside_the_file(values, note.id(), id))
     }
 
     async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result {

@@ -11,7 +11,6 @@ use super::{
     writing::{blocking, not_written},
 };
 use crate::{
-    activity::OperatorChange,
     config::{
         ChangeNote, ChangeOf, ChangeToUndo, ChangedValue, Document, EditError, EditedFile, History,
         HistoryEntry, IssuedTokens, Needs, NotUndone, SettingEdit, Surroundings, TextChange,
@@ -291,12 +290,7 @@ impl<B: Backing> Management<B> {
             written.map_err(|error| not_written(&error))?;
         } else {
             let outcome = self.in_force(written);
-            self.backing().note(OperatorChange {
-                server: None,
-                detail: Some(detail),
-                error: outcome.as_ref().err().map(|failure| failure.error.clone()),
-                ..OperatorChange::by_operator(action, "")
-            });
+            self.note_outcome(action, detail, &outcome);
             outcome?;
         }
         let decided = decided.lock().take();
@@ -319,6 +313,25 @@ impl<B: Backing> Management<B> {
 /// What is given, null too.
 fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(value).map(Some)
+}
+
+impl ConfigChange {
+    /// The undoing of a change of something that is not in the file.
+    pub(super) fn beside_the_file(
+        changes: Vec<ChangedValue>,
+        id: Option<u64>,
+        undoes: u64,
+    ) -> Self {
+        Self {
+            changes,
+            needs: Needs::Nothing,
+            warnings: Vec::new(),
+            shut_out: Vec::new(),
+            id,
+            undoes: Some(undoes),
+            seen: String::new(),
+        }
+    }
 }
 
 impl ConfigPatch {

@@ -1,4 +1,5 @@
-//! Tokens that a person issues to clients: made, listed with their last use, revoked. The token itself is shown once.
+//! Tokens that a person issues to clients: issued, listed with their last use, and revoked. The text of a token is shown once, when it is
+//! issued; after that only its hash is known.
 
 use std::{collections::BTreeMap, io, iter, net::SocketAddr, path::Path, time::SystemTime};
 
@@ -13,10 +14,9 @@ use super::{
 };
 use crate::{
     access::last_uses,
-    activity::OperatorChange,
     config::{
-        AllowedCalls, ChangeOf, ChangedValue, EditError, IssuedToken, IssuedTokens, Needs,
-        NotUndone, Settings, TokenError, TokenHash, duration,
+        AllowedCalls, ChangeOf, ChangedValue, EditError, IssuedToken, IssuedTokens, NotUndone,
+        Settings, TokenError, TokenHash, duration,
     },
     failure::{ErrorCode, Failure, NextStep, Result},
     sessions::sealing::random_secret,
@@ -27,7 +27,7 @@ use crate::{
 /// Characters of a token that lists show.
 const SHOWN: usize = 7;
 
-/// Stands in an address for the machine, whose name nobody knows here.
+/// Stands in an address for the name of this machine, where the daemon listens on all addresses and nobody knows which name clients use.
 const UNNAMED_HOST: &str = "MCPPROXY-HOST";
 
 /// A token to issue.
@@ -111,12 +111,11 @@ pub struct TokenList {
 }
 
 impl<B: Backing> Management<B> {
-    /// The tokens, with these uses that may not be kept yet. Blocks.
-    pub fn tokens(&self, noted: BTreeMap<String, u64>) -> Result<TokenList> {
-        let issued = IssuedTokens::read(self.data_dir())
-            .map_err(|error| failed(self.data_dir(), &error.into()))?;
+    /// The tokens. `unsaved_uses` are last uses, by the hashes of tokens, that may not be in the data folder yet. Blocks.
+    pub fn tokens(&self, unsaved_uses: BTreeMap<String, u64>) -> Result<TokenList> {
+        let issued = self.issued_tokens()?;
         let mut uses = last_uses(self.data_dir());
-        uses.extend(noted);
+        uses.extend(unsaved_uses);
         let row = |token: &IssuedToken| row_of(token, uses.get(&token.hash.to_hex()).copied());
         let mut tokens: Vec<TokenRow> = issued.iter().map(row).collect();
         tokens.sort_by(|one, other| one.name.cmp(&other.name));
@@ -130,7 +129,7 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    /// Issues a token, which counts at once. `listening` is the address that is served.
+    /// Issues a token, which clients can use at once. `listening` is the address on which the daemon listens, if one runs.
     pub async fn issue_token(
         &self,
         new: NewToken,
@@ -145,8 +144,9 @@ impl<B: Backing> Management<B> {
         let token = token_of(new, &text, &settings)?;
         let (added, data_dir) = (token.clone(), self.data_dir().to_owned());
         let adding = move || IssuedTokens::add(&data_dir, added.clone()).map(|()| added);
-        let change = TokenChange::of("issue_token");
-        self.change_tokens(change, &token.name, adding).await?;
+        let by = ChangeOf::this_task();
+        self.change_tokens(TokenAction::Issue, by, &token.name, adding)
+            .await?;
         let expires = token.expires.map(moment::utc_millis);
         let address = match listening {
             Some(address) => address.to_string(),
@@ -165,11 +165,10 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    /// Issues a token to a client of this machine, under its own name or, where that is taken, that with a number. It may do all that it
-    /// could before.
+    /// Issues a token to an AI client of this machine, under the client's name, with a number behind it where that name is taken. It allows
+    /// all calls, as the client had them without a token.
     pub async fn issue_token_to_client(&self, client: &str) -> Result<NewlyIssued> {
-        let known = IssuedTokens::read(self.data_dir())
-            .map_err(|error| failed(self.data_dir(), &error.into()))?;
+        let known = self.issued_tokens()?;
         let is_free = |name: &String| {
             known
                 .iter()
@@ -185,16 +184,15 @@ impl<B: Backing> Management<B> {
         self.issue_token(new, None).await
     }
 
-    /// The name of this token, if it is one that was issued, and to this client alone if one is given.
+    /// The name of an issued token by its text; with `client`, only of a token that was issued to that client.
     pub fn name_of_token(&self, token: &Secret, client: Option<&str>) -> Result<Option<String>> {
-        let known = IssuedTokens::read(self.data_dir())
-            .map_err(|error| failed(self.data_dir(), &error.into()))?;
+        let known = self.issued_tokens()?;
         let found = known.find(&TokenHash::of(token.reveal()));
         let name = found.map(|token| token.name.clone());
         Ok(name.filter(|name| client.is_none_or(|client| is_of_client(name, client))))
     }
 
-    /// Revokes the token that has one; the name.
+    /// Revokes the token with this text, if it was issued (to `client`, where one is given). Gives its name.
     pub async fn revoke_shown(
         &self,
         token: &Secret,
@@ -207,24 +205,20 @@ impl<B: Backing> Management<B> {
         Ok(name)
     }
 
-    /// Revokes a token: what shows it is refused from now on, in every session and stream.
+    /// Revokes a token: requests with it are refused from now on, and its sessions and streams end.
     pub async fn revoke_token(&self, name: &str) -> Result<TokenRow> {
-        let (revoked, data_dir) = (name.to_owned(), self.data_dir().to_owned());
-        let removing = move || IssuedTokens::remove(&data_dir, &revoked);
-        let change = TokenChange::of("revoke_token");
-        let (token, _) = self.change_tokens(change, name, removing).await?;
+        let (token, _) = self.remove_token(name, ChangeOf::this_task()).await?;
         Ok(row_of(&token, None))
     }
 
-    /// Undoes the change that issued a token, which is revoked: if it is still the one that was issued.
+    /// Undoes the change that issued a token, by revoking it. Refused if the token is no longer the one that was issued.
     pub(super) async fn undo_token(
         &self,
         (id, issued): (u64, ChangedValue),
         dry_run: bool,
     ) -> Result<ConfigChange> {
         let name = issued.path.last().cloned().unwrap_or_default();
-        let known = IssuedTokens::read(self.data_dir())
-            .map_err(|error| failed(self.data_dir(), &error.into()))?;
+        let known = self.issued_tokens()?;
         let is_there = known
             .iter()
             .any(|token| token.name == name && Some(noted(token)) == issued.after);
@@ -235,40 +229,46 @@ impl<B: Backing> Management<B> {
         }
         let mut number = None;
         if !dry_run {
-            let (revoked, data_dir) = (name.clone(), self.data_dir().to_owned());
-            let removing = move || IssuedTokens::remove(&data_dir, &revoked);
-            let change = TokenChange::of("revoke_token");
-            change.by.note().undoes(Some(id));
-            (_, number) = self.change_tokens(change, &name, removing).await?;
+            let by = ChangeOf::this_task();
+            by.note().undoes(Some(id));
+            (_, number) = self.remove_token(&name, by).await?;
         }
-        Ok(ConfigChange {
-            changes: vec![ChangedValue {
-                before: issued.after,
-                after: None,
-                ..issued
-            }],
-            needs: Needs::Nothing,
-            warnings: Vec::new(),
-            shut_out: Vec::new(),
-            id: number,
-            undoes: Some(id),
-            seen: String::new(),
-        })
+        let undone = ChangedValue {
+            before: issued.after,
+            after: None,
+            ..issued
+        };
+        Ok(ConfigChange::beside_the_file(vec![undone], number, id))
     }
 
-    /// Adds or removes one, and its number in the history.
+    /// The issued tokens. Blocks.
+    fn issued_tokens(&self) -> Result<IssuedTokens> {
+        let data_dir = self.data_dir();
+        IssuedTokens::read(data_dir).map_err(|error| failed(data_dir, &error.into()))
+    }
+
+    async fn remove_token(&self, name: &str, by: ChangeOf) -> Result<(IssuedToken, Option<u64>)> {
+        let (removed, data_dir) = (name.to_owned(), self.data_dir().to_owned());
+        let removing = move || IssuedTokens::remove(&data_dir, &removed);
+        self.change_tokens(TokenAction::Revoke, by, name, removing)
+            .await
+    }
+
+    /// Adds or removes a token. Gives the token, and the number of the change in the history.
     async fn change_tokens(
         &self,
-        TokenChange { action, by }: TokenChange,
+        action: TokenAction,
+        by: ChangeOf,
         name: &str,
         change: impl FnOnce() -> Result<IssuedToken, TokenError> + Send + 'static,
     ) -> Result<(IssuedToken, Option<u64>)> {
         let history = self.backing().history().clone();
         let changing = move || {
             let token = change()?;
+            let noted = Some(noted(&token));
             let (before, after) = match action {
-                "issue_token" => (None, Some(noted(&token))),
-                _ => (Some(noted(&token)), None),
+                TokenAction::Issue => (None, noted),
+                TokenAction::Revoke => (noted, None),
             };
             let number = history.note_token(&token.name, before, after, &by);
             Ok((token, number))
@@ -282,23 +282,29 @@ impl<B: Backing> Management<B> {
             _ => failed(self.data_dir(), &error),
         });
         self.backing().reread().await;
-        self.backing().note(OperatorChange {
-            server: None,
-            detail: Some(name.to_owned()),
-            error: changed.as_ref().err().map(|failure| failure.error.clone()),
-            ..OperatorChange::by_operator(action, "")
-        });
+        self.note_outcome(action.as_str(), name.to_owned(), &changed);
         changed
     }
 }
 
-/// A change of tokens, and whose it is.
-struct TokenChange {
-    action: &'static str,
-    by: ChangeOf,
+/// What is done to a token.
+#[derive(Clone, Copy)]
+enum TokenAction {
+    Issue,
+    Revoke,
 }
 
-/// Whether a token has a name that tokens issued to this client have.
+impl TokenAction {
+    /// Its name in the activity log.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Issue => "issue_token",
+            Self::Revoke => "revoke_token",
+        }
+    }
+}
+
+/// Whether this is a name of a token that was issued to this client: the client's, or that with `-` and a number.
 fn is_of_client(name: &str, client: &str) -> bool {
     let rest = name.strip_prefix(client);
     rest.is_some_and(|rest| {
@@ -307,14 +313,7 @@ fn is_of_client(name: &str, client: &str) -> bool {
     })
 }
 
-impl TokenChange {
-    fn of(action: &'static str) -> Self {
-        let by = ChangeOf::this_task();
-        Self { action, by }
-    }
-}
-
-/// What the history says of a token: all but what it is known by.
+/// A token as the history of changes shows it: without its hash and its first characters.
 fn noted(token: &IssuedToken) -> Value {
     let row = row_of(token, None);
     json!({
@@ -323,6 +322,7 @@ fn noted(token: &IssuedToken) -> Value {
     })
 }
 
+/// The token to store, if what is wanted of it is possible. `text` is what clients will send.
 fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToken> {
     let wrong = |why: String, hint: &str| {
         let error = format!("no token was issued: {why}");
@@ -380,7 +380,7 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
     })
 }
 
-/// What a person sends to whoever gets a token.
+/// The text for the person who gets a token: what it allows, and the entry for the configuration of a client.
 fn letter(token: &IssuedToken, text: &str, url: &str) -> String {
     let url = match &token.profile {
         Some(profile) => format!("{url}/p/{profile}"),

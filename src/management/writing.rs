@@ -40,6 +40,21 @@ impl<B: Backing> Management<B> {
         written
     }
 
+    /// Records what became of an operator's change of something that is no server.
+    pub(super) fn note_outcome<T>(
+        &self,
+        action: &'static str,
+        detail: String,
+        outcome: &Result<T>,
+    ) {
+        self.0.note(OperatorChange {
+            server: None,
+            detail: Some(detail),
+            error: outcome.as_ref().err().map(|failure| failure.error.clone()),
+            ..OperatorChange::by_operator(action, "")
+        });
+    }
+
     /// Whether what was written counts now, and why not.
     pub(super) fn in_force(&self, written: Result<(), WriteError>) -> Result {
         written.map_err(|error| not_written(&error))?;
