@@ -131,7 +131,7 @@ impl AgentRequest<'_> {
         self.management.check_name(name).await.map_err(for_agent)?;
         // One that says nothing lacks a command or an address, which its entry is refused for.
         let patch = read_entry(entry);
-        let us = self.management.backing().our_address();
+        let us = self.management.0.our_address();
         let plan = move |text: &str| plan_addition(text, &parsed, &patch, &us);
         self.change("add", name, plan).await
     }
@@ -159,7 +159,7 @@ impl AgentRequest<'_> {
     ) -> Result<AgentChange> {
         self.see(name)?;
         let patch = read_patch(name, patch).map_err(for_agent)?;
-        let (server, us) = (name.to_owned(), self.management.backing().our_address());
+        let (server, us) = (name.to_owned(), self.management.0.our_address());
         let plan = move |text: &str| plan_patch(text, &server, &patch, &us, Author::Agent);
         self.change(verb, name, plan).await
     }
@@ -176,7 +176,7 @@ impl AgentRequest<'_> {
             })
         };
         self.rewrite("remove", name, plan).await?;
-        self.management.backing().forget(name).await;
+        self.management.0.forget(name).await;
         Ok(AgentChange {
             server: json!({ "name": name }),
             changed: vec!["removed".to_owned()],
@@ -242,7 +242,7 @@ impl AgentRequest<'_> {
         plan: impl Fn(&str) -> Result<Planned> + Send + 'static,
     ) -> Result<AgentChange> {
         let planned = self.rewrite(verb, name, plan).await?;
-        self.management.backing().follows(name).await;
+        self.management.0.follows(name).await;
         let row = self.management.server(name).map_err(for_agent)?;
         let is_held = !planned.held_for.is_empty();
         let notice = if is_held {
@@ -266,7 +266,7 @@ impl AgentRequest<'_> {
         name: &str,
         plan: impl Fn(&str) -> Result<Planned> + Send + 'static,
     ) -> Result<Arc<Planned>> {
-        self.management.backing().agent_changes.take()?;
+        self.management.0.agent_changes.take()?;
         let author = ChangeAuthor::agent(self.caller.subject());
         let planned = author.during(self.management.rewrite_seeing(plan)).await;
         if let Ok(planned) = &planned {
@@ -291,7 +291,7 @@ impl AgentRequest<'_> {
         let rules = Rules::new(settings, lists);
         let target = Target::method_alone(method::TOOLS_LIST);
         let refused = rules.decide(self.caller, &row.name, &target).err();
-        let connections = self.management.backing().connections(&row.name);
+        let connections = self.management.0.connections(&row.name);
         let error = connections.all().find_map(|one| {
             let error = one.last_error.as_ref()?;
             if row.awaits_approval() {

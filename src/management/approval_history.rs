@@ -77,7 +77,7 @@ fn reversed(value: ChangedValue) -> ChangedValue {
 impl<B: Backing> Management<B> {
     /// Notes approvals with which the file was not changed.
     pub(super) async fn note_approvals(&self, change: ChangeOf) {
-        let history = self.backing().history().clone();
+        let history = self.0.history().clone();
         // What cannot be noted is logged.
         let _ = blocking(move || history.note_approvals(&change)).await;
     }
@@ -125,7 +125,7 @@ impl<B: Backing> Management<B> {
             let undone = self.undo_in_file(meant, dry_run, change).await?;
             if !dry_run {
                 if let Some(review) = &given.review {
-                    entry_review::bring_back(self.backing().data_dir(), &given.server, review);
+                    entry_review::bring_back(self.data_dir(), &given.server, review);
                 }
                 self.withdraw(withdrawal).await?;
             }
@@ -141,8 +141,8 @@ impl<B: Backing> Management<B> {
 
     async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result {
         let server = withdrawal.step.server().clone();
-        let withdrawn = self.backing().withdraw(withdrawal).await;
-        self.backing().note(OperatorChange {
+        let withdrawn = self.0.withdraw(withdrawal).await;
+        self.0.note(OperatorChange {
             error: withdrawn
                 .as_ref()
                 .err()

@@ -213,7 +213,7 @@ impl<B: Backing> Management<B> {
     pub async fn undo_config(&self, request: UndoRequest) -> Result<ConfigChange> {
         let UndoRequest { id, dry_run } = request;
         let refused = |error: NotUndone| not_written(&EditError::from(error).into());
-        let history = self.backing().history().clone();
+        let history = self.0.history().clone();
         let meant = blocking(move || history.meant(id)).await?;
         let meant = meant.map_err(refused)?;
         let target = meant.target().map_err(refused)?;
@@ -247,13 +247,13 @@ impl<B: Backing> Management<B> {
         by: ChangeOf,
     ) -> Result<ConfigChange> {
         let detail = format!("change {}", meant.id());
-        let wanted = Wanted::Undo(self.backing().history().clone(), Box::new(meant));
+        let wanted = Wanted::Undo(self.0.history().clone(), Box::new(meant));
         self.replace("undo", detail, dry_run, by, wanted).await
     }
 
     /// Every change of the configuration that is known. Blocks.
     pub fn config_history(&self) -> Result<ConfigHistory> {
-        let entries = self.backing().history().entries().map_err(|error| {
+        let entries = self.0.history().entries().map_err(|error| {
             let error = format!(
                 "the history of the configuration cannot be read: {}",
                 in_words(&error)
@@ -285,7 +285,7 @@ impl<B: Backing> Management<B> {
             note: note.clone(),
             decided: Arc::clone(&decided),
         };
-        let written = self.backing().rewrite(by, change).await;
+        let written = self.0.rewrite(by, change).await;
         if dry_run {
             written.map_err(|error| not_written(&error))?;
         } else {
@@ -298,7 +298,7 @@ impl<B: Backing> Management<B> {
             let error = "the change was not decided";
             Failure::new(ErrorCode::Internal, error, "Try again.")
         })?;
-        let hidden = self.backing().hidden_keys().iter();
+        let hidden = self.0.hidden_keys().iter();
         let changes = &decided.changes;
         let hidden = hidden.filter(|(key, _)| changes.iter().any(|one| one.path == [*key]));
         decided.warnings.extend(hidden.map(|(key, options)| {

@@ -62,7 +62,7 @@ impl<B: Backing> Management<B> {
             return Ok(());
         }
         // It ends where the file has an entry of its name by now.
-        self.backing().reread().await;
+        self.0.reread().await;
         let error = "nothing was added: the demo server is already running";
         let refuse = |hint| Failure::new(ErrorCode::ServerExists, error, hint).of_server(name);
         match self.demo_origin() {

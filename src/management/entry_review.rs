@@ -86,7 +86,7 @@ impl<B: Backing> Management<B> {
         let Some(written) = text.and_then(|text| written_entry(&text, name).ok()) else {
             return (in_force, None);
         };
-        let kept = read(self.backing().data_dir(), name).filter(|_| is_quarantined(&written));
+        let kept = read(self.data_dir(), name).filter(|_| is_quarantined(&written));
         let none = AgentTexts::default();
         let reviewed = kept.as_ref().filter(|_| shown_in == ShownIn::Review);
         let by_agents = reviewed.map_or(&none, |kept| &kept.by_agents);
@@ -113,7 +113,7 @@ impl<B: Backing> Management<B> {
         let Some(by_agent) = planned.by_agent.clone() else {
             return;
         };
-        let data_dir = self.backing().data_dir().to_owned();
+        let data_dir = self.data_dir().to_owned();
         let name = name.to_owned();
         let held_for = planned.held_for.iter().cloned().collect();
         let keeping = tokio::task::spawn_blocking(move || {

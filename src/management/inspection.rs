@@ -258,8 +258,8 @@ impl<B: Backing> Management<B> {
             },
         };
         let listed = lists.servers.get(name).map(AsRef::as_ref);
-        let step = self.backing().approve(request, listed).await?;
-        let data_dir = self.backing().data_dir();
+        let step = self.0.approve(request, listed).await?;
+        let data_dir = self.data_dir();
         let review = is_quarantined.then(|| entry_review::kept_text(data_dir, name));
         let change = change_of(step, &entry.secrets, review.flatten());
         let note = change.note();
@@ -276,7 +276,7 @@ impl<B: Backing> Management<B> {
             self.note_approvals(change).await;
         }
         outcome?;
-        entry_review::forget(self.backing().data_dir(), name);
+        entry_review::forget(self.data_dir(), name);
         let keys = &["quarantined", "approvals"];
         Ok(ServerChange::of(self.server(name)?, keys).written(note.id()))
     }

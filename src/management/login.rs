@@ -19,7 +19,7 @@ impl Management {
     pub async fn begin_login(&self, name: &str) -> Result<LoginStarted> {
         let login = self.login_of(name)?;
         if !login.is_there()
-            && let Some(upstream) = self.backing().upstreams.get(name)
+            && let Some(upstream) = self.0.upstreams.get(name)
         {
             // What the server says when it refuses names the place to log in. That it cannot be reached, the login says.
             let _ = tokio::time::timeout(ASKING, upstream.wake()).await;
@@ -52,7 +52,7 @@ impl Management {
         let leads_elsewhere = entry.filter(|entry| !entry.may_be_contacted());
         let ended = match leads_elsewhere {
             // An agent wrote it, and the tokens are for what a person had written.
-            Some(entry) => self.backing().logins.forget_tokens(&entry.name),
+            Some(entry) => self.0.logins.forget_tokens(&entry.name),
             None => self.login_in(&settings, name)?.log_out(),
         };
         if ended == Ok(false) {
@@ -90,7 +90,7 @@ impl Management {
             let refusal = refusal.map(|failure| failure.undone("nothing was changed"));
             return Err(refusal.unwrap_or_else(|| nothing_to_log_in_to(name, "it is not there")));
         };
-        let login = self.backing().logins.of(entry);
+        let login = self.0.logins.of(entry);
         login.ok_or_else(|| {
             let why = match entry.transport {
                 Transport::Stdio(_) => "it runs on this machine",
@@ -163,7 +163,7 @@ impl Management {
 
     fn record_login(&self, name: &str, action: &'static str, error: Option<&LoginError>) {
         let error = error.map(ToString::to_string);
-        self.backing().activity.note_change(action, name, error);
+        self.0.activity.note_change(action, name, error);
     }
 }
 

@@ -100,10 +100,6 @@ impl<B: Backing> Management<B> {
         self.0.lists(settings)
     }
 
-    fn backing(&self) -> &B {
-        &self.0
-    }
-
     /// The configuration file.
     pub fn config_file(&self) -> &Path {
         self.0.config_file()

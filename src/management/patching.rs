@@ -84,7 +84,7 @@ impl<B: Backing> Management<B> {
     ) -> Result<Arc<Planned>> {
         let slot: Arc<Guarded<Option<Arc<Planned>>>> = Arc::default();
         let decided = slot.clone();
-        let rewritten = self.backing().rewrite(by, move |text: &str| {
+        let rewritten = self.0.rewrite(by, move |text: &str| {
             let planned = decide(text).map_err(|failure| EditError::Refused(Box::new(failure)))?;
             let edited = config::edit_all(text, &planned.changes);
             // What counts is what was decided last.
@@ -135,7 +135,7 @@ impl<B: Backing> Management<B> {
             Err(failure) => (None, Some(failure.error.clone())),
         };
         let change = OperatorChange::by_operator(action, server);
-        self.backing().note(OperatorChange {
+        self.0.note(OperatorChange {
             caller: caller.unwrap_or_else(|| change.caller.clone()),
             detail,
             error,

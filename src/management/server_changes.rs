@@ -79,7 +79,7 @@ impl<B: Backing> Management<B> {
     ) -> Vec<Result<ServerChange>> {
         let plan = move |text: &str, server: &str| plan_flag(text, server, flag, value);
         let changed = self.change_each(names, action, plan).await;
-        let follow = names.iter().map(|name| self.backing().follows(name));
+        let follow = names.iter().map(|name| self.0.follows(name));
         join_all(follow).await;
         let each = names.iter().zip(changed).map(|(name, changed)| {
             let made = changed?;

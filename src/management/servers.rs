@@ -188,7 +188,7 @@ impl<B: Backing> Management<B> {
     /// Where a server's stderr goes. A remote one has none here; one whose entry is broken may have written while it was sound.
     fn log_file(&self, settings: &Settings, row: &ServerRow) -> Result<PathBuf> {
         let name = &*row.name;
-        let file = |name: &ServerName| process::server_log_file(self.0.data_dir(), name);
+        let file = |name: &ServerName| process::server_log_file(self.data_dir(), name);
         let found = if let Some(entry) = settings.servers.get(name) {
             let is_process = matches!(entry.transport, Transport::Stdio(_));
             is_process.then(|| file(&entry.name))
@@ -228,7 +228,7 @@ impl<B: Backing> Management<B> {
     ) -> Result<ServerChange> {
         let row = self.row_before_change(name)?;
         let patch = read_patch(name, patch)?;
-        let (server, us) = (name.to_owned(), self.backing().our_address());
+        let (server, us) = (name.to_owned(), self.0.our_address());
         let by = ChangeOf::this_task();
         let note = by.note();
         let planned = self
@@ -238,7 +238,7 @@ impl<B: Backing> Management<B> {
             .await;
         let planned = planned.map_err(|failure| self.not_in_file(name, failure, Author::Person))?;
         drop(row);
-        self.backing().follows(name).await;
+        self.0.follows(name).await;
         Ok(ServerChange {
             server: self.server(name)?,
             changed: planned.changed.clone(),

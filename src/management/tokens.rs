@@ -262,7 +262,7 @@ impl<B: Backing> Management<B> {
         name: &str,
         change: impl FnOnce() -> Result<IssuedToken, TokenError> + Send + 'static,
     ) -> Result<(IssuedToken, Option<u64>)> {
-        let history = self.backing().history().clone();
+        let history = self.0.history().clone();
         let changing = move || {
             let token = change()?;
             let noted = Some(noted(&token));
@@ -281,7 +281,7 @@ impl<B: Backing> Management<B> {
             },
             _ => failed(self.data_dir(), &error),
         });
-        self.backing().reread().await;
+        self.0.reread().await;
         self.note_outcome(action.as_str(), name.to_owned(), &changed);
         changed
     }
