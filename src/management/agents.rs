@@ -15,7 +15,9 @@ use super::{
 use crate::{
     access::Caller,
     catalog::Snapshot,
-    config::{AgentManagement, Author, Change, ChangeAuthor, Provider, Settings, Warning},
+    config::{
+        AgentManagement, Author, Change, ChangeAuthor, ChangeOf, Provider, Settings, Warning,
+    },
     failure::{ErrorCode, Failure, Result, for_model},
     gate::{self, Moment, Rules},
     text::names::ServerName,
@@ -268,7 +270,11 @@ impl AgentRequest<'_> {
     ) -> Result<Arc<Planned>> {
         self.management.0.agent_changes.take()?;
         let author = ChangeAuthor::agent(self.caller.subject());
-        let planned = author.during(self.management.rewrite_seeing(plan)).await;
+        let rewriting = async {
+            let by = ChangeOf::this_task();
+            self.management.rewrite_as_planned(by, plan).await
+        };
+        let planned = author.during(rewriting).await;
         if let Ok(planned) = &planned {
             self.management.keep_for_review(name, planned).await;
         }

@@ -1,5 +1,5 @@
-//! Changes of a server's entry by the smart patch, for people and for agents: decided over the text that is replaced, so that of several
-//! the last one wins and none is lost.
+//! Patches of a server's entry, for people and for agents. A patch is applied to the text of the file that it replaces, so that of several
+//! patches at once none is lost.
 
 use std::sync::Arc;
 
@@ -28,15 +28,15 @@ const LARGEST_ENTRY: usize = 32 << 10;
 /// Limit: servers that agents added and nobody has looked at. Each stays in the file until somebody does.
 const MOST_WAITING: usize = 50;
 
-/// What is done to the file, and its summary.
+/// The changes of the file that a patch comes to, and what the answer says of them.
 #[derive(Default)]
 pub(super) struct Planned {
     pub(super) changes: Vec<Change>,
     /// What changed, as the reply names it.
     pub(super) changed: Vec<String>,
-    /// What of it holds the server.
+    /// The changed keys for which the server is quarantined.
     pub(super) held_for: Vec<String>,
-    /// The entry before a change of an agent that holds the server, and after it; empty where there was none.
+    /// The entry before and after a change by an agent that quarantines the server; empty before it was added.
     pub(super) by_agent: Option<[Map<String, Value>; 2]>,
 }
 
@@ -55,39 +55,31 @@ impl<B: Backing> Management<B> {
         warnings.cloned().collect()
     }
 
-    /// Writes what is decided over the file's text, and records it as the operator's.
-    pub(super) async fn change_seeing(
+    /// Writes the changes that `plan` makes of the file's text, and records them as the operator's.
+    pub(super) async fn change_as_planned(
         &self,
         action: &'static str,
         name: &str,
         by: ChangeOf,
-        decide: impl Fn(&str) -> Result<Planned> + Send + 'static,
+        plan: impl Fn(&str) -> Result<Planned> + Send + 'static,
     ) -> Result<Arc<Planned>> {
-        let planned = self.rewrite_seeing_as(by, decide).await;
+        let planned = self.rewrite_as_planned(by, plan).await;
         self.note_change(None, action, name, planned.as_deref());
         planned
     }
 
-    /// The same without a record.
-    pub(super) async fn rewrite_seeing(
-        &self,
-        decide: impl Fn(&str) -> Result<Planned> + Send + 'static,
-    ) -> Result<Arc<Planned>> {
-        self.rewrite_seeing_as(ChangeOf::this_task(), decide).await
-    }
-
-    /// The same for a change of which more is known than whose it is.
-    pub(super) async fn rewrite_seeing_as(
+    /// Writes the changes that `plan` makes of the file's text, without a record. `plan` runs again where the text changes meanwhile; the
+    /// last plan is the one that was written.
+    pub(super) async fn rewrite_as_planned(
         &self,
         by: ChangeOf,
-        decide: impl Fn(&str) -> Result<Planned> + Send + 'static,
+        plan: impl Fn(&str) -> Result<Planned> + Send + 'static,
     ) -> Result<Arc<Planned>> {
         let slot: Arc<Guarded<Option<Arc<Planned>>>> = Arc::default();
         let decided = slot.clone();
         let rewritten = self.0.rewrite(by, move |text: &str| {
-            let planned = decide(text).map_err(|failure| EditError::Refused(Box::new(failure)))?;
+            let planned = plan(text).map_err(|failure| EditError::Refused(Box::new(failure)))?;
             let edited = config::edit_all(text, &planned.changes);
-            // What counts is what was decided last.
             *decided.lock() = Some(Arc::new(planned));
             edited
         });
@@ -99,7 +91,7 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    /// Writes what gives an entry trust, if the file still says the same as the entry that a person decided about.
+    /// Writes changes that trust an entry, unless the file has another entry by now than the one that a person reviewed.
     pub(super) async fn trust(
         &self,
         entry: &ServerEntry,
@@ -108,7 +100,7 @@ impl<B: Backing> Management<B> {
         by: ChangeOf,
     ) -> Result {
         let (name, as_written) = (entry.name.to_string(), entry.as_written.clone());
-        let decide = move |text: &str| {
+        let plan = move |text: &str| {
             let written = written_entry(text, &name).map_err(not_edited)?;
             if fingerprint_as_written(&written) == as_written {
                 return Ok(Planned::of(changes.clone()));
@@ -117,9 +109,8 @@ impl<B: Backing> Management<B> {
             let hint = "Review it again; it is held as before.";
             Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(&name))
         };
-        let planned = self.rewrite_seeing_as(by, decide).await;
-        self.note_change(None, action, entry.name.as_str(), planned.as_deref());
-        planned.map(drop)
+        let planned = self.change_as_planned(action, entry.name.as_str(), by, plan);
+        planned.await.map(drop)
     }
 
     /// Records what became of a change.
@@ -145,7 +136,7 @@ impl<B: Backing> Management<B> {
 }
 
 impl Planned {
-    /// These changes, which need no summary.
+    /// Changes whose action in the activity log says all.
     pub(super) fn of(changes: Vec<Change>) -> Self {
         Self {
             changes,
@@ -165,18 +156,18 @@ impl Planned {
     }
 }
 
-/// The last writer of an entry is its author.
+/// Marks an entry as a person's: the last writer of an entry is its author.
 pub(super) fn by_a_person(name: &str) -> Change {
     Change::of_key(name, "changed_by", None)
 }
 
-/// A patch as somebody sent it: what of it can be read, and what is wrong with the rest.
+/// A patch as it was sent: the keys that can be read, and what is wrong with the others.
 pub(super) struct SentPatch {
     readable: ServerPatch,
     problem: Option<BadPatch>,
 }
 
-/// Reads a patch. What is wrong with it stands in one error with what else refuses it; only one that says nothing is refused here.
+/// Reads a patch. Only an empty one is refused here: its mistakes are reported in one error with those of the entry that it leads to.
 pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch> {
     let sent = read_entry(patch);
     if sent.readable.is_empty() && sent.problem.is_none() {
@@ -185,13 +176,13 @@ pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPa
     Ok(sent)
 }
 
-/// The same of an entry that is new.
+/// Reads an entry that is to be added.
 pub(super) fn read_entry(entry: Map<String, Value>) -> SentPatch {
     let (readable, problem) = ServerPatch::read_as_far_as_possible(entry);
     SentPatch { readable, problem }
 }
 
-/// An entry that a person adds, under the proper names of its keys. One error names all that is wrong with it.
+/// Reads an entry that a person adds, and spells its keys as the file does. One error names all its mistakes.
 pub(super) fn read_new(
     name: &ServerName,
     entry: Map<String, Value>,
@@ -221,7 +212,7 @@ pub(super) fn read_new(
     Err(incorrect(name.as_str(), error, step))
 }
 
-/// What a patch comes to over the text of the file.
+/// The changes of the file's text that a patch comes to.
 pub(super) fn plan_patch(
     text: &str,
     name: &str,
@@ -263,7 +254,7 @@ pub(super) fn plan_patch(
     })
 }
 
-/// What adding a server comes to, for an agent: it is held, whatever it is.
+/// The changes of the file's text with which an agent adds a server, which is always quarantined.
 pub(super) fn plan_addition(
     text: &str,
     name: &ServerName,
@@ -299,7 +290,7 @@ pub(super) fn plan_addition(
     })
 }
 
-/// A person who lifts a quarantine answers for the entry.
+/// Marks the entry as a person's where a person ends its quarantine.
 fn answer_for(patched: &mut PatchedEntry) {
     let is_held = |entry: &Map<String, Value>| entry.get("quarantined") == Some(&Value::Bool(true));
     if is_held(&patched.before) && !is_held(&patched.after) {
@@ -312,8 +303,8 @@ fn hold(entry: &mut Map<String, Value>) {
     entry.insert("changed_by".to_owned(), "agent".into());
 }
 
-/// What makes an entry unusable that was usable; one that was broken already may take several steps to mend. Keys that mean nothing are
-/// no part of a patch.
+/// Why the patched entry cannot be used; nothing if it could not be used before either, because mending it may take several patches. Keys
+/// that are no keys of an entry are left out: warnings name them.
 fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<String>> {
     let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
     let mut after = patched.after.clone();
@@ -324,7 +315,7 @@ fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<S
     Ok(fault.filter(|_| !was_broken()))
 }
 
-/// Everything that is wrong with a patch, and what would be with its entry.
+/// The mistakes of a patch, and the fault of the entry that it leads to.
 fn problems(patch: &SentPatch, fault: Option<String>) -> Vec<String> {
     let of_patch = patch.problem.iter().map(ToString::to_string);
     of_patch.chain(fault).collect()
@@ -361,7 +352,7 @@ fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
     incorrect(name, error, NextStep::DescribeConfig)
 }
 
-/// Of an entry that cannot be used.
+/// Refuses an entry that cannot be used.
 fn incorrect(name: &str, error: String, step: NextStep) -> Failure {
     let hint = "Correct that, then try again.";
     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);

@@ -106,7 +106,7 @@ impl<B: Backing> Management<B> {
         let (slot, servers) = (decided.clone(), there.clone());
         let by = ChangeOf::this_task();
         let note = by.note();
-        let written = self.rewrite_seeing_as(by, move |text| {
+        let written = self.rewrite_as_planned(by, move |text| {
             let plans: Vec<_> = servers.iter().map(|server| plan(text, server)).collect();
             let changes = plans.iter().flatten().flatten().cloned().collect();
             *slot.lock() = plans

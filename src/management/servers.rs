@@ -232,7 +232,7 @@ impl<B: Backing> Management<B> {
         let by = ChangeOf::this_task();
         let note = by.note();
         let planned = self
-            .change_seeing("patch", name, by, move |text| {
+            .change_as_planned("patch", name, by, move |text| {
                 plan_patch(text, &server, &patch, &us, Author::Person)
             })
             .await;
