@@ -10,15 +10,15 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{About, Answer, Api, Routes, json_response, notices, raw_object, routes::CALL, wrong};
+use super::{About, Answer, Api, Routes, notices, raw_object, routes::CALL, wrong};
 use crate::{
     access::Caller,
     call_context::CallContext,
-    failure::{RestFailure, Result, shown_failure},
+    failure::Result,
     gate::Variant,
     router::ToolRequest,
     telemetry::log_context::LoggedWork,
-    wire::{Outcome, Raw, method},
+    wire::{Outcome, Raw},
 };
 
 pub(super) fn routes() -> Routes {
@@ -48,7 +48,7 @@ fn request(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// What the upstream answered is as it is.
+/// The schema of the answer. The result of the tool passes unchanged.
 fn answer(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -79,31 +79,18 @@ async fn call(
         management.tool(&request.name)?.name
     };
     let (server, tool) = name.split_once(':').unwrap_or((&name, ""));
-    let calls = &api.0.calls;
-    let mut context = CallContext::alone(calls, caller, method::TOOLS_CALL);
-    context.begin_trace(None, None, calls.trace_in(&headers).as_ref());
     let call = DeclaredTool {
         variant: request.variant,
         server: server.to_owned(),
         tool: tool.to_owned(),
         args: request.arguments,
     };
-    if !notices::is_wanted(&headers) {
-        return Ok(json_response(made(&api, &context, call).await?));
-    }
-    let (to_client, notices) = notices::channel();
-    context.to_client = to_client;
-    let answering = async move {
-        let made = made(&api, &context, call).await;
-        made.unwrap_or_else(|failure| {
-            let failure = RestFailure::of(failure.undone(UNDONE));
-            shown_failure(&failure).bytes().clone()
-        })
-    };
-    Ok(notices::respond(notices, answering))
+    let (context, notices) = notices::begin(&api, caller, &headers);
+    let calling = async move { make_call(&api, &context, call).await };
+    notices::answer(notices, UNDONE, calling).await
 }
 
-/// What is called, and as what.
+/// The call of a tool: with a call type, if the request has one.
 struct DeclaredTool {
     variant: Option<Variant>,
     server: String,
@@ -111,15 +98,15 @@ struct DeclaredTool {
     args: Option<Raw>,
 }
 
-/// The code of a server's error.
+/// The code of a server's JSON-RPC error.
 #[derive(Default, Deserialize)]
 struct Coded {
     #[serde(default)]
     code: i64,
 }
 
-/// Makes the call. Requests progress even where nobody reads it: it keeps the call alive.
-async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<Bytes> {
+/// Makes the call; its JSON. Requests progress even where nobody reads it: that keeps the call alive.
+async fn make_call(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<Bytes> {
     let DeclaredTool {
         variant,
         server,
@@ -153,7 +140,7 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
         ];
         around.extend(more.map(|(key, value)| (key.to_owned(), value)));
     }
-    // Put together by hand: what the upstream answered stays as it is.
+    // Joined by hand: the upstream's answer passes unchanged.
     let mut head = Value::Object(around).to_string();
     head.pop();
     let comma = if head.len() > 1 { "," } else { "" };

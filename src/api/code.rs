@@ -8,13 +8,10 @@ use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::{About, Answer, Api, Routes, json_response, notices, raw_object, routes::CALL};
+use super::{About, Answer, Api, Routes, notices, raw_object, routes::CALL};
 use crate::{
-    access::Caller,
-    call_context::CallContext,
-    failure::{RestFailure, Result, shown_failure},
-    telemetry::log_context::LoggedWork,
-    wire::{Raw, method},
+    access::Caller, call_context::CallContext, failure::Result, telemetry::log_context::LoggedWork,
+    wire::Raw,
 };
 
 pub(super) fn routes() -> Routes {
@@ -32,7 +29,7 @@ pub(super) fn routes() -> Routes {
 
 const UNDONE: &str = "nothing ran";
 
-/// Those of `code_execution`.
+/// The arguments of `code_execution`.
 fn arguments_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -66,28 +63,14 @@ async fn run(
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let arguments = raw_object(body)?;
-    let calls = &api.0.calls;
-    let mut context = CallContext::alone(calls, caller, method::TOOLS_CALL);
-    context.begin_trace(None, None, calls.trace_in(&headers).as_ref());
-    if !notices::is_wanted(&headers) {
-        let answer = answer_of(&api, &context, &arguments, None).await?;
-        return Ok(json_response(answer));
-    }
-    let (to_client, notices) = notices::channel();
-    context.to_client = to_client;
-    let answering = async move {
-        let params = notices::progress_params();
-        let answer = answer_of(&api, &context, &arguments, Some(&params)).await;
-        answer.unwrap_or_else(|failure| {
-            let failure = RestFailure::of(failure.undone(UNDONE));
-            shown_failure(&failure).bytes().clone()
-        })
-    };
-    Ok(notices::respond(notices, answering))
+    let (context, notices) = notices::begin(&api, caller, &headers);
+    let params = notices.is_some().then(notices::progress_params);
+    let running = async move { run_script(&api, &context, &arguments, params.as_ref()).await };
+    notices::answer(notices, UNDONE, running).await
 }
 
-/// Runs a script to its end. Its progress goes to the client of `context` where `params` want it.
-async fn answer_of(
+/// Runs a script to its end; its JSON. `params` request its progress.
+async fn run_script(
     api: &Api,
     context: &CallContext,
     arguments: &Raw,

@@ -1,5 +1,5 @@
-//! The answer to a call with the notices before it: a line of JSON for each notification of the server about the call, and
-//! the answer as the last line. Lines are written as they come.
+//! Calls over REST: the context in which one is made, and its answer. A client that accepts it gets the notifications about the call
+//! first, one line of JSON each as they come, and the answer as the last line.
 
 use std::{convert::Infallible, pin::Pin};
 
@@ -12,28 +12,56 @@ use futures_util::stream;
 use http::{HeaderMap, header};
 use serde_json::json;
 
+use super::{Answer, Api, json_response};
 use crate::{
-    call_context::{ClientReceiver, ClientSender},
+    access::Caller,
+    call_context::{CallContext, ClientReceiver, ClientSender},
+    failure::{RestFailure, Result, shown_failure},
     runtime::memory_budget::MemoryBudget,
-    wire::{Raw, lines},
+    wire::{Raw, lines, method},
 };
 
-/// The type of such an answer. Clients that accept it get notifications.
+/// The type of an answer with notifications. Clients that accept it get them.
 pub(super) const MEDIA_TYPE: &str = "application/x-ndjson";
 
 /// Limit: bytes of notifications that wait for a client which reads slowly.
 const WAITING: usize = 1 << 20;
 
-/// Whether what comes before the answer is wanted.
-pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
+/// The context of a call by this caller, and where its notifications come out if the client wants them.
+pub(super) fn begin(
+    api: &Api,
+    caller: Caller,
+    headers: &HeaderMap,
+) -> (CallContext, Option<ClientReceiver>) {
+    let calls = &api.0.calls;
+    let mut context = CallContext::alone(calls, caller, method::TOOLS_CALL);
+    context.begin_trace(None, None, calls.trace_in(headers).as_ref());
     let accepted = headers.get_all(header::ACCEPT).iter();
     let mut accepted = accepted.filter_map(|value| value.to_str().ok());
-    accepted.any(|value| value.contains(MEDIA_TYPE))
+    let notices = accepted.any(|value| value.contains(MEDIA_TYPE)).then(|| {
+        let (to_client, notices) = ClientSender::new(&MemoryBudget::of(WAITING));
+        context.to_client = to_client;
+        notices
+    });
+    (context, notices)
 }
 
-/// The way for notifications.
-pub(super) fn channel() -> (ClientSender, ClientReceiver) {
-    ClientSender::new(&MemoryBudget::of(WAITING))
+/// Answers a call with what it comes to. `undone` begins a failure that stands behind notifications; elsewhere the route adds it.
+pub(super) async fn answer(
+    notices: Option<ClientReceiver>,
+    undone: &'static str,
+    call: impl Future<Output = Result<Bytes>> + Send + 'static,
+) -> Answer {
+    let Some(notices) = notices else {
+        return Ok(json_response(call.await?));
+    };
+    let answering = async move {
+        call.await.unwrap_or_else(|failure| {
+            let failure = RestFailure::of(failure.undone(undone));
+            shown_failure(&failure).bytes().clone()
+        })
+    };
+    Ok(respond(notices, answering))
 }
 
 /// Params that ask a server for its progress.
@@ -47,13 +75,13 @@ type Answering = Pin<Box<dyn Future<Output = Bytes> + Send>>;
 enum Rest {
     /// The call runs.
     Running(Answering),
-    /// The answer is there; notifications that came before it go first.
+    /// The call is over; notifications that came before its end go first.
     Answered(Bytes),
     Written,
 }
 
-/// The lines. A client that leaves ends the call.
-pub(super) fn respond(
+/// The lines as they come. A client that leaves ends the call.
+fn respond(
     notices: ClientReceiver,
     answering: impl Future<Output = Bytes> + Send + 'static,
 ) -> Response {
