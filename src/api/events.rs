@@ -1,6 +1,6 @@
 //! `/api/v1/events`: what changes, as a stream: the state of servers, what they offer, the configuration, and what happens.
 
-use std::{collections::BTreeMap, pin::Pin, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::extract::State;
 use bytes::{Bytes, BytesMut};
@@ -100,13 +100,11 @@ impl Known {
 }
 
 impl StreamNews for Changes {
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>> {
-        Box::pin(async move {
-            let now = Known::of(&self.management);
-            let mut news = self.known.news(&now);
-            self.known = now;
-            news.extend(self.records.new_events().await);
-            Some(news.freeze())
-        })
+    async fn next(&mut self) -> Option<Bytes> {
+        let now = Known::of(&self.management);
+        let mut news = self.known.news(&now);
+        self.known = now;
+        news.extend(self.records.new_events().await);
+        Some(news.freeze())
     }
 }

@@ -1,16 +1,16 @@
 //! `/api/v1/servers/NAME/logs` and `/api/v1/logs`: what servers wrote to their stderr, and the log of a daemon in the background; also as it
 //! is written.
 
-use std::{io, path::PathBuf, pin::Pin};
+use std::{io, path::PathBuf};
 
-use axum::extract::{Path as PathPart, Query, State};
+use axum::extract::{Path as PathPart, State};
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    About, Answer, Api, FailureResponse, Routes, Verbs, blocking, ok,
+    About, Answer, Api, Asked, FailureResponse, Routes, Verbs, blocking, ok,
     routes::EVENTS,
     sse::{self, StreamNews, event},
 };
@@ -90,7 +90,7 @@ pub(super) fn daemon_routes() -> Routes {
 async fn server_logs<V: Verbs>(
     State(verbs): State<V>,
     PathPart(name): PathPart<String>,
-    Query(LogsQuery { lines }): Query<LogsQuery>,
+    Asked(LogsQuery { lines }): Asked<LogsQuery>,
 ) -> Answer {
     let management = verbs.management().clone();
     ok(&blocking(move || management.server_logs(&name, lines)).await??)
@@ -99,7 +99,7 @@ async fn server_logs<V: Verbs>(
 async fn server_logs_stream(
     State(api): State<Api>,
     PathPart(name): PathPart<String>,
-    Query(LogsQuery { lines }): Query<LogsQuery>,
+    Asked(LogsQuery { lines }): Asked<LogsQuery>,
 ) -> Answer {
     let management = api.0.management.clone();
     let file = management.server_log_file(&name)?;
@@ -117,7 +117,7 @@ fn daemon_log(api: &Api) -> Answer<PathBuf> {
 
 async fn daemon_logs(
     State(api): State<Api>,
-    Query(LogsQuery { lines }): Query<LogsQuery>,
+    Asked(LogsQuery { lines }): Asked<LogsQuery>,
 ) -> Answer {
     let file = daemon_log(&api)?;
     let read = blocking(move || LogLines::of(file, lines)).await?;
@@ -126,7 +126,7 @@ async fn daemon_logs(
 
 async fn daemon_logs_stream(
     State(api): State<Api>,
-    Query(LogsQuery { lines }): Query<LogsQuery>,
+    Asked(LogsQuery { lines }): Asked<LogsQuery>,
 ) -> Answer {
     followed(daemon_log(&api)?, lines, None).await
 }
@@ -166,34 +166,32 @@ fn lines_event(text: &str) -> Bytes {
 }
 
 impl StreamNews for LogNews {
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>> {
-        Box::pin(async move {
-            if self.is_over {
-                return None;
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.is_over {
+            return None;
+        }
+        let mut log = self.log.take()?;
+        let read = blocking(move || {
+            let added = log.added();
+            (log, added)
+        });
+        let (log, added) = read.await.ok()?;
+        self.log = Some(log);
+        match added {
+            Ok(added) if !added.is_empty() => Some(lines_event(&added)),
+            Ok(_) => {
+                let is_there = self
+                    .of
+                    .as_ref()
+                    .is_none_or(|(management, name)| management.server(name).is_ok());
+                self.is_over = !is_there;
+                let end = || event("end", &json!({}));
+                Some(if is_there { Bytes::new() } else { end() })
             }
-            let mut log = self.log.take()?;
-            let read = blocking(move || {
-                let added = log.added();
-                (log, added)
-            });
-            let (log, added) = read.await.ok()?;
-            self.log = Some(log);
-            match added {
-                Ok(added) if !added.is_empty() => Some(lines_event(&added)),
-                Ok(_) => {
-                    let is_there = self
-                        .of
-                        .as_ref()
-                        .is_none_or(|(management, name)| management.server(name).is_ok());
-                    self.is_over = !is_there;
-                    let end = || event("end", &json!({}));
-                    Some(if is_there { Bytes::new() } else { end() })
-                }
-                Err(error) => {
-                    self.is_over = true;
-                    Some(event("failed", &unreadable(&error).0))
-                }
+            Err(error) => {
+                self.is_over = true;
+                Some(event("failed", &unreadable(&error).0))
             }
-        })
+        }
     }
 }

@@ -1,7 +1,5 @@
 //! New records of the activity log as events, as they come. A reader that is far behind gets the number of those it missed.
 
-use std::pin::Pin;
-
 use bytes::{Bytes, BytesMut};
 use serde_json::json;
 
@@ -121,7 +119,7 @@ async fn newest(management: &Management) -> Result<u64> {
 }
 
 impl StreamNews for RecordNews {
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>> {
-        Box::pin(async move { Some(self.new_events().await) })
+    async fn next(&mut self) -> Option<Bytes> {
+        Some(self.new_events().await)
     }
 }

@@ -164,12 +164,8 @@ impl About {
     }
 
     /// Its body is a `T`.
-    pub(super) fn takes<T: JsonSchema>(mut self) -> Self {
-        self.body = Some(Body {
-            schema: SchemaGenerator::subschema_for::<T>,
-            is_required: true,
-        });
-        self
+    pub(super) fn takes<T: JsonSchema>(self) -> Self {
+        self.takes_as(SchemaGenerator::subschema_for::<T>)
     }
 
     /// Its body is a `T`, or there is none.
@@ -182,12 +178,8 @@ impl About {
     }
 
     /// Its answer is a `T`, or what else it gives.
-    pub(super) fn gives<T: JsonSchema>(mut self) -> Self {
-        self.answers.push(Answers {
-            media: JSON,
-            schema: Some(SchemaGenerator::subschema_for::<T>),
-        });
-        self
+    pub(super) fn gives<T: JsonSchema>(self) -> Self {
+        self.gives_as(SchemaGenerator::subschema_for::<T>)
     }
 
     /// Its body is what this describes.

@@ -1,6 +1,6 @@
 //! Event streams of the API. Nothing waits in them: a slow reader gets the current state when it reads on.
 
-use std::{convert::Infallible, pin::Pin, time::Duration};
+use std::{convert::Infallible, time::Duration};
 
 use axum::{
     body::Body,
@@ -15,21 +15,21 @@ use tokio::time::Instant;
 use super::routes::EVENTS;
 use crate::wire::Raw;
 
-/// How often it is looked for news.
+/// How often a source is looked at for news.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// A stream on which nothing came for this long gets a comment, so that nobody between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// A source of news now and then.
+/// A source of events that is looked at again and again.
 pub(super) trait StreamNews: Send + 'static {
-    /// What is new, as events; nothing if there is nothing. `None` when no more will come.
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>>;
+    /// The events since the last look, which may be none; `None` when no more will come.
+    fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
 /// One event.
 pub(super) fn event(name: &str, data: &impl Serialize) -> Bytes {
-    // What we write is on one line.
+    // Our JSON is on one line.
     let data = Raw::author(data);
     [
         b"event: ",
@@ -42,7 +42,7 @@ pub(super) fn event(name: &str, data: &impl Serialize) -> Bytes {
     .into()
 }
 
-/// The stream: `first` at once, and then what is new, until the reader leaves.
+/// The stream: `first` at once, and then the news, until the reader leaves.
 pub(super) fn respond(first: Bytes, news: impl StreamNews) -> Response {
     let begun = (Some(first), Some(news), Instant::now());
     let written = stream::unfold(begun, |(first, news, sent_at)| async move {
