@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 
-use super::{About, Answer, Routes, Sent, Verbs, ok};
+use super::{About, Answer, Json, Routes, Verbs, ok};
 use crate::{
     failure::ErrorCode,
     management::{AccessQuestion, AccessVerdict, KnownCallers},
@@ -33,7 +33,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         )
 }
 
-async fn check<V: Verbs>(State(verbs): State<V>, Sent(question): Sent<AccessQuestion>) -> Answer {
+async fn check<V: Verbs>(State(verbs): State<V>, Json(question): Json<AccessQuestion>) -> Answer {
     ok(&verbs.management().check_access(&question)?)
 }
 

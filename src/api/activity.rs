@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    About, Answer, Api, Asked, Routes, Verbs, ok, record_news::RecordNews, routes::EVENTS, sse,
+    About, Answer, Api, Params, Routes, Verbs, ok, record_news::RecordNews, routes::EVENTS, sse,
     wrong,
 };
 use crate::{
@@ -77,13 +77,13 @@ pub(super) fn daemon_routes() -> Routes {
         )
 }
 
-async fn follow(State(api): State<Api>, Asked(query): Asked<RecordQuery>) -> Answer {
+async fn follow(State(api): State<Api>, Params(query): Params<RecordQuery>) -> Answer {
     let news = RecordNews::from_now(api.0.management.clone(), query).await?;
     let open = sse::event("open", &json!({ "after": news.after() }));
     Ok(sse::respond(open, news))
 }
 
-async fn list<V: Verbs>(State(verbs): State<V>, Asked(query): Asked<RecordQuery>) -> Answer {
+async fn list<V: Verbs>(State(verbs): State<V>, Params(query): Params<RecordQuery>) -> Answer {
     ok(&verbs.management().activity(query).await?)
 }
 
@@ -105,7 +105,7 @@ struct FigureQuery {
     tool: Option<String>,
 }
 
-async fn figures(State(api): State<Api>, Asked(query): Asked<FigureQuery>) -> Answer {
+async fn figures(State(api): State<Api>, Params(query): Params<FigureQuery>) -> Answer {
     let period = match query.since.as_deref() {
         None => FigurePeriod::Hour,
         Some(text) => FigurePeriod::parse(text)
@@ -145,8 +145,8 @@ struct ExportQuery {
 /// The records from the oldest on, page by page, so that neither side holds them all.
 async fn export(
     State(api): State<Api>,
-    Asked(query): Asked<RecordQuery>,
-    Asked(format): Asked<FormatQuery>,
+    Params(query): Params<RecordQuery>,
+    Params(format): Params<FormatQuery>,
 ) -> Answer {
     let format = match format.format.as_deref() {
         None => ExportFormat::default(),

@@ -7,7 +7,7 @@ use futures_util::stream::{self, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Answer, Routes, Sent, Verbs, ok, wrong};
+use super::{About, Answer, Json, Routes, Verbs, ok, wrong};
 use crate::{
     failure::{NextStep, Result},
     management::{Enabled, ServerChange},
@@ -102,7 +102,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
     Routes::new().post("/api/v1/changes", change::<V>, about)
 }
 
-async fn change<V: Verbs>(State(verbs): State<V>, Sent(wanted): Sent<ManyChanges>) -> Answer {
+async fn change<V: Verbs>(State(verbs): State<V>, Json(wanted): Json<ManyChanges>) -> Answer {
     if wanted.servers.is_empty() || wanted.servers.len() > MOST_CHANGED {
         return Err(wrong(format!(
             "`servers` must name 1 to {MOST_CHANGED} servers"

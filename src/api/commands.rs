@@ -6,7 +6,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Answer, Api, Asked, Routes, blocking, ok, wrong};
+use super::{About, Answer, Api, Params, Routes, blocking, ok, wrong};
 use crate::{
     config::{self, Surroundings, with_variables},
     process::{BaseEnvironment, closest_program, find_program},
@@ -59,7 +59,7 @@ struct FoundCommand {
     closest: Option<String>,
 }
 
-async fn find(State(api): State<Api>, Asked(query): Asked<CommandQuery>) -> Answer {
+async fn find(State(api): State<Api>, Params(query): Params<CommandQuery>) -> Answer {
     if query.command.is_empty() {
         return Err(wrong("`command` is empty"));
     }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{About, Answer, Routes, Sent, Verbs, blocking, config_warnings::warn, ok};
+use super::{About, Answer, Json, Routes, Verbs, blocking, config_warnings::warn, ok};
 use crate::{
     call_context::OpenSession,
     clients::{MovedServers, home_places, moved_here, our_address, put_back},
@@ -64,7 +64,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         )
 }
 
-async fn patch<V: Verbs>(State(verbs): State<V>, Sent(patch): Sent<ConfigPatch>) -> Answer {
+async fn patch<V: Verbs>(State(verbs): State<V>, Json(patch): Json<ConfigPatch>) -> Answer {
     // Before the change, which may end some.
     let open = verbs.open_sessions();
     let change = verbs.management().change_config(patch).await?;
@@ -98,7 +98,7 @@ struct Undone {
 }
 
 /// A server that undoing takes out and that was moved here would be nowhere.
-async fn undo_change<V: Verbs>(State(verbs): State<V>, Sent(request): Sent<UndoRequest>) -> Answer {
+async fn undo_change<V: Verbs>(State(verbs): State<V>, Json(request): Json<UndoRequest>) -> Answer {
     let dry_run = request.dry_run;
     let at_hand = verbs.clone();
     let moved = blocking(move || {

@@ -1,4 +1,4 @@
-//! The words of failures: each begins with what was not done, and commands are for a terminal.
+//! The words of failures in answers: each begins with what was not done, and only requests from a terminal get steps that are commands.
 
 use axum::{
     extract::{Request, State},
@@ -9,7 +9,9 @@ use axum::{
 use super::FailureResponse;
 use crate::{access::operators::OperatorPass, config::ChangeWay, failure::Failure};
 
-/// Passes on the answer, with a failure in the words for its way. `undone` is what it begins with, where it does not say that itself.
+/// Rewords the failure in an answer for whoever sent the request. `undone` is what it begins with, where it does not say so itself. A
+/// request without a pass comes from a command line that has no daemon, so it counts as one from a terminal. The answer is built anew:
+/// failures have no headers of their own.
 pub(super) async fn reword_failures(
     State(undone): State<Option<&'static str>>,
     request: Request,

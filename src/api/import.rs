@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, Answer, Api, Routes, Sent,
+    About, Answer, Api, Json, Routes,
     clients::{body_or_default, known, with_files},
     ok, wrong,
 };
@@ -166,9 +166,9 @@ async fn in_text(api: &Api, pasted: Pasted) -> Answer<ImportReport> {
     found.await
 }
 
-async fn read_pasted(State(api): State<Api>, pasted: Answer<Sent<Pasted>>) -> Answer {
+async fn read_pasted(State(api): State<Api>, pasted: Answer<Json<Pasted>>) -> Answer {
     // The parser's own words may repeat a secret.
-    let Sent(pasted) = pasted.map_err(|_| {
+    let Json(pasted) = pasted.map_err(|_| {
         wrong("the body must be {\"text\": \"TEXT\"}, optionally with \"name\": \"NAME\"")
     })?;
     let mut report = in_text(&api, pasted).await?;
@@ -187,7 +187,7 @@ async fn preview(State(api): State<Api>) -> Answer {
     ok(&report)
 }
 
-async fn take_over(State(api): State<Api>, Sent(mut picked): Sent<Picked>) -> Answer {
+async fn take_over(State(api): State<Api>, Json(mut picked): Json<Picked>) -> Answer {
     if picked.servers.is_empty() || picked.servers.len() > MOST {
         return Err(wrong(format!("`servers` must name 1 to {MOST} servers")));
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    About, Answer, Api, Asked, Routes, ok,
+    About, Answer, Api, Params, Routes, ok,
     routes::{CHANGE, CONTACT},
     servers::WaitQuery,
     wrong,
@@ -82,7 +82,7 @@ async fn login(
 async fn progress(
     State(api): State<Api>,
     Path(name): Path<String>,
-    Asked(query): Asked<WaitQuery>,
+    Params(query): Params<WaitQuery>,
 ) -> Answer {
     let progress = api.0.management.login_progress(&name, query.patience());
     ok(&progress.await?)

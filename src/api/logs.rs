@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    About, Answer, Api, Asked, FailureResponse, Routes, Verbs, blocking, ok,
+    About, Answer, Api, FailureResponse, Params, Routes, Verbs, blocking, ok,
     routes::EVENTS,
     sse::{self, StreamNews, event},
 };
@@ -90,7 +90,7 @@ pub(super) fn daemon_routes() -> Routes {
 async fn server_logs<V: Verbs>(
     State(verbs): State<V>,
     PathPart(name): PathPart<String>,
-    Asked(LogsQuery { lines }): Asked<LogsQuery>,
+    Params(LogsQuery { lines }): Params<LogsQuery>,
 ) -> Answer {
     let management = verbs.management().clone();
     ok(&blocking(move || management.server_logs(&name, lines)).await??)
@@ -99,7 +99,7 @@ async fn server_logs<V: Verbs>(
 async fn server_logs_stream(
     State(api): State<Api>,
     PathPart(name): PathPart<String>,
-    Asked(LogsQuery { lines }): Asked<LogsQuery>,
+    Params(LogsQuery { lines }): Params<LogsQuery>,
 ) -> Answer {
     let management = api.0.management.clone();
     let file = management.server_log_file(&name)?;
@@ -117,7 +117,7 @@ fn daemon_log(api: &Api) -> Answer<PathBuf> {
 
 async fn daemon_logs(
     State(api): State<Api>,
-    Asked(LogsQuery { lines }): Asked<LogsQuery>,
+    Params(LogsQuery { lines }): Params<LogsQuery>,
 ) -> Answer {
     let file = daemon_log(&api)?;
     let read = blocking(move || LogLines::of(file, lines)).await?;
@@ -126,7 +126,7 @@ async fn daemon_logs(
 
 async fn daemon_logs_stream(
     State(api): State<Api>,
-    Asked(LogsQuery { lines }): Asked<LogsQuery>,
+    Params(LogsQuery { lines }): Params<LogsQuery>,
 ) -> Answer {
     followed(daemon_log(&api)?, lines, None).await
 }

@@ -109,7 +109,7 @@ pub struct ApiParts {
     pub list_sessions: Box<dyn Fn(usize) -> Vec<OpenSession> + Send + Sync>,
 }
 
-/// Where [`Api::health_routes`] answer.
+/// The paths of [`Api::health_routes`].
 const HEALTH: [&str; 3] = ["/health", "/healthz", "/readyz"];
 
 /// Whether a path is one of [`Api::health_routes`].
@@ -117,7 +117,7 @@ pub fn is_health(path: &str) -> bool {
     HEALTH.contains(&path)
 }
 
-/// Where [`Api::metrics_routes`] answer.
+/// The path of [`Api::metrics_routes`].
 const METRICS: &str = "/metrics";
 
 /// Whether a path is one of [`Api::metrics_routes`]: for operators, and for requests from this machine.
@@ -125,12 +125,12 @@ pub fn is_metrics(path: &str) -> bool {
     path == METRICS
 }
 
-/// Whether a path is one of [`Api::routes`], or could be.
+/// Whether a path is below `/api/`, where [`Api::routes`] answer.
 pub fn is_below_api(path: &str) -> bool {
     path.starts_with("/api/")
 }
 
-/// Whether only operators get an answer there.
+/// Whether only operators get an answer at a path: all of the API but its description.
 pub fn is_operators(path: &str) -> bool {
     is_below_api(path) && path != openapi::PATH
 }
@@ -141,25 +141,25 @@ impl Api {
         Self(Arc::new(parts))
     }
 
-    /// The routes.
+    /// The routes below `/api/v1`.
     pub fn routes(&self) -> HttpRouter {
         let (served, _) = table().parts();
         served
             .fallback(unknown_path)
             .method_not_allowed_fallback(wrong_method)
             .layer(DefaultBodyLimit::max(MAX_BODY))
-            .layer(map_request(readable))
-            .layer(map_request_with_state(self.clone(), when_begun))
-            .layer(map_response(kept_private))
+            .layer(map_request(refuse_unreadable_path))
+            .layer(map_request_with_state(self.clone(), wait_for_lists))
+            .layer(map_response(keep_private))
             .with_state(self.clone())
     }
 
-    /// Where a browser logs in to the page, for everybody.
+    /// The address at which a browser logs in to the page; everybody may ask for it.
     pub fn page_routes(&self) -> HttpRouter {
         page_login::page_routes().with_state(self.clone())
     }
 
-    /// Figures for Prometheus, for all who may have them.
+    /// Figures for Prometheus. Whoever serves them checks who may read them.
     pub fn metrics_routes(&self, metrics: &Metrics) -> HttpRouter {
         let routes = metrics::routes(self.clone(), metrics.clone());
         routes.method_not_allowed_fallback(wrong_method)
@@ -179,8 +179,8 @@ impl Api {
     }
 }
 
-/// A name in a path that is no text is refused here, so that all handlers get one in the same way.
-async fn readable(request: Request) -> Answer<Request> {
+/// Refuses paths that are no UTF-8 text, so that no handler has to.
+async fn refuse_unreadable_path(request: Request) -> Answer<Request> {
     let path = request.uri().path();
     match percent_decode_str(path).decode_utf8() {
         Ok(_) => Ok(request),
@@ -188,8 +188,8 @@ async fn readable(request: Request) -> Answer<Request> {
     }
 }
 
-/// Operators see the servers once the last known lists are read.
-async fn when_begun(State(api): State<Api>, request: Request) -> Request {
+/// Waits until the last known lists are read, so that operators see them.
+async fn wait_for_lists(State(api): State<Api>, request: Request) -> Request {
     let router = &api.0.router;
     match request.uri().path() {
         // Commands and bridges ask for it before anything else.
@@ -199,13 +199,13 @@ async fn when_begun(State(api): State<Api>, request: Request) -> Request {
     request
 }
 
-/// Keeps what an operator reads out of caches, and to its declared type.
-async fn kept_private(response: Response) -> Response {
+/// Keeps answers for operators out of caches, and browsers from guessing their type.
+async fn keep_private(response: Response) -> Response {
     let (kept, typed) = (header::CACHE_CONTROL, header::X_CONTENT_TYPE_OPTIONS);
     ([(kept, "no-store"), (typed, "nosniff")], response).into_response()
 }
 
-/// Those of the routes that need no daemon, over the files, for this process alone. Whoever reads the files is the operator.
+/// The routes that need no daemon, over the files, for this process alone. Whoever can read the files is the operator.
 pub struct FilesApi(HttpRouter);
 
 impl FilesApi {
@@ -226,7 +226,7 @@ impl FilesApi {
     }
 }
 
-/// The routes that need no daemon.
+/// The routes that need no daemon, with their descriptions.
 fn shared<V: Verbs>() -> Routes<V> {
     servers::routes()
         .and(changes::routes())
@@ -282,7 +282,7 @@ pub fn too_large() -> Response {
     answer(StatusCode::PAYLOAD_TOO_LARGE, &failure)
 }
 
-/// A failure on its way out.
+/// A failure as the answer to a request.
 struct FailureResponse(Failure);
 
 impl From<Failure> for FailureResponse {
@@ -326,7 +326,7 @@ fn wrong(why: impl std::fmt::Display) -> FailureResponse {
     ))
 }
 
-/// What a body says, which is an object, as it was written.
+/// What a body says, which is an object, with its text as it was sent.
 fn raw_object(body: Result<Bytes, BytesRejection>) -> Answer<Raw> {
     let body = body.map_err(wrong)?;
     let read = Raw::parse(&body).map_err(|error| {
@@ -343,16 +343,16 @@ fn unread(why: &str) -> FailureResponse {
     wrong(format!("the body cannot be read ({why})"))
 }
 
-/// The same, in which each key stands once, read as one of these.
+/// What a body says, which is an object that has no key twice, read as a `T`.
 fn read_body<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Answer<T> {
     let object = read_unrepeated_object(&body.map_err(wrong)?).map_err(|why| unread(&why))?;
     serde_path_to_error::deserialize(Value::Object(object)).map_err(wrong)
 }
 
-/// The body of a request, read as one of these.
-struct Sent<T>(T);
+/// The JSON object that is the body of a request, read as a `T`.
+struct Json<T>(T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = FailureResponse;
 
     async fn from_request(request: Request, state: &S) -> Answer<Self> {
@@ -360,15 +360,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
     }
 }
 
-/// The query of a request, read as one of these.
-struct Asked<T>(T);
+/// The parameters in the query of a request, read as a `T`.
+struct Params<T>(T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     type Rejection = FailureResponse;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
-        let asked = Query::from_request_parts(parts, state).await;
-        asked.map(|Query(asked)| Self(asked)).map_err(wrong)
+        let query = Query::from_request_parts(parts, state).await;
+        query.map(|Query(read)| Self(read)).map_err(wrong)
     }
 }
 

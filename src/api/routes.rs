@@ -1,4 +1,5 @@
-//! The routes, each with its description: the served routes and the `OpenAPI` document come from one table.
+//! Routes, each with its description: what is served and the `OpenAPI` document come from one table, and a request is held against its
+//! description.
 
 use axum::{
     Router as HttpRouter,
@@ -11,11 +12,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use super::{
     Api,
     failure_words::reword_failures,
-    strict_requests::{Described, Parameter, only_described},
+    strict_requests::{Parameter, RequestRules, refuse_undescribed},
 };
 use crate::failure::ErrorCode;
 
-/// Writes a schema down, and what it refers to into the generator.
+/// Makes a schema; the schemas to which it refers stay in the generator.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// Served routes, and their descriptions.
@@ -24,7 +25,7 @@ pub(super) struct Routes<S = Api> {
     listed: Vec<Route>,
 }
 
-/// One route as the document says it.
+/// A route in the document.
 pub(super) struct Route {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
@@ -36,15 +37,15 @@ pub(super) struct About {
     /// Its name for programs that are generated from the document.
     pub(super) id: &'static str,
     pub(super) summary: &'static str,
-    /// An object of which each member is a parameter of the address.
+    /// The schema of an object whose members are the parameters of the query.
     pub(super) query: Option<SchemaOf>,
-    /// But for these.
+    /// The members of that object that are no parameters here.
     pub(super) without: &'static [&'static str],
     pub(super) body: Option<Body>,
     pub(super) answers: Vec<Answers>,
     /// The codes of its failures, beside those that every route has.
     pub(super) failures: &'static [ErrorCode],
-    /// What a failure leaves undone.
+    /// What was not done when it failed, in words with which the failure begins.
     pub(super) undone: Option<&'static str>,
 }
 
@@ -54,14 +55,14 @@ pub(super) struct Body {
     pub(super) is_required: bool,
 }
 
-/// What the answer is, where nothing failed.
+/// One form of the answer when nothing failed.
 pub(super) struct Answers {
     pub(super) media: &'static str,
-    /// None where it is no JSON.
+    /// Absent where it is no JSON.
     pub(super) schema: Option<SchemaOf>,
 }
 
-/// Failures of what changes an entry.
+/// Failures of routes that change an entry.
 pub(super) const CHANGE: &[ErrorCode] = &[
     ErrorCode::UnknownServer,
     ErrorCode::NotInFile,
@@ -69,7 +70,7 @@ pub(super) const CHANGE: &[ErrorCode] = &[
     ErrorCode::ConfigUnusable,
 ];
 
-/// Failures of what needs a server to answer.
+/// Failures of routes that wait for a server.
 pub(super) const CONTACT: &[ErrorCode] = &[
     ErrorCode::UnknownServer,
     ErrorCode::ServerDisabled,
@@ -85,7 +86,7 @@ pub(super) const CONTACT: &[ErrorCode] = &[
     ErrorCode::ConfigUnusable,
 ];
 
-/// Failures of what accepts something.
+/// Failures of routes that approve something.
 pub(super) const REVIEW: &[ErrorCode] = &[
     ErrorCode::UnknownServer,
     ErrorCode::UnknownTool,
@@ -97,7 +98,7 @@ pub(super) const REVIEW: &[ErrorCode] = &[
     ErrorCode::ConfigUnusable,
 ];
 
-/// Failures of what calls a tool.
+/// Failures of routes that call a tool.
 pub(super) const CALL: &[ErrorCode] = &[
     ErrorCode::UnknownServer,
     ErrorCode::UnknownTool,
@@ -122,7 +123,7 @@ pub(super) const CALL: &[ErrorCode] = &[
 /// The media type of all but streams and exports.
 pub(super) const JSON: &str = "application/json";
 
-/// That of event streams.
+/// The media type of event streams.
 pub(super) const EVENTS: &str = "text/event-stream";
 
 impl About {
@@ -145,13 +146,13 @@ impl About {
         self
     }
 
-    /// Some of those members are none.
+    /// These members of that object are no parameters here.
     pub(super) fn but_not(mut self, names: &'static [&'static str]) -> Self {
         self.without = names;
         self
     }
 
-    /// Its parameters.
+    /// The parameters, as requests are held against them.
     fn parameters(&self) -> Vec<Parameter> {
         let schema = (self.query).map(|schema| schema(&mut SchemaGenerator::default()));
         let members = schema
@@ -177,12 +178,12 @@ impl About {
         about
     }
 
-    /// Its answer is a `T`, or what else it gives.
+    /// Its answer is a `T`, or another form that it gives.
     pub(super) fn gives<T: JsonSchema>(self) -> Self {
         self.gives_as(SchemaGenerator::subschema_for::<T>)
     }
 
-    /// Its body is what this describes.
+    /// Its body is what this schema describes.
     pub(super) fn takes_as(mut self, schema: SchemaOf) -> Self {
         self.body = Some(Body {
             schema,
@@ -191,7 +192,7 @@ impl About {
         self
     }
 
-    /// Its answer is what this describes.
+    /// Its answer is what this schema describes.
     pub(super) fn gives_as(mut self, schema: SchemaOf) -> Self {
         self.answers.push(Answers {
             media: JSON,
@@ -209,12 +210,13 @@ impl About {
         self
     }
 
+    /// Its failures have these codes, beside those of every route.
     pub(super) fn fails(mut self, failures: &'static [ErrorCode]) -> Self {
         self.failures = failures;
         self
     }
 
-    /// What its failures say first.
+    /// Its failures begin with these words.
     pub(super) fn undone(mut self, outcome: &'static str) -> Self {
         self.undone = Some(outcome);
         self
@@ -259,9 +261,9 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         H: Handler<T, S>,
         T: 'static,
     {
-        let described = Described::new(about.parameters(), about.body.is_some());
+        let rules = RequestRules::new(about.parameters(), about.body.is_some());
         let served = on(filter, handler)
-            .route_layer(from_fn_with_state(described, only_described))
+            .route_layer(from_fn_with_state(rules, refuse_undescribed))
             .route_layer(from_fn_with_state(about.undone, reword_failures));
         self.served = self.served.route(path, served);
         self.listed.push(Route {

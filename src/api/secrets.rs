@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, Answer, Api, Routes, Sent, clients::with_files, ok, wrong};
+use super::{About, Answer, Api, Json, Routes, clients::with_files, ok, wrong};
 use crate::{
     clients::to_keyring,
     failure::ErrorCode,
@@ -94,10 +94,10 @@ async fn list(State(api): State<Api>) -> Answer {
 async fn set(
     State(api): State<Api>,
     Path(name): Path<String>,
-    secret: Answer<Sent<NewSecret>>,
+    secret: Answer<Json<NewSecret>>,
 ) -> Answer {
     // The parser's own words may repeat the value.
-    let Sent(secret) = secret.map_err(|_| {
+    let Json(secret) = secret.map_err(|_| {
         wrong("the body must be {\"value\": \"TEXT\"}, optionally with \"new\": true")
     })?;
     let is_new = secret.new;
@@ -118,7 +118,7 @@ async fn set(
 async fn move_in(
     State(api): State<Api>,
     Path(name): Path<String>,
-    Sent(MovedValue { place }): Sent<MovedValue>,
+    Json(MovedValue { place }): Json<MovedValue>,
 ) -> Answer {
     let server = name.clone();
     let patch = with_files(&api, move |files, _| to_keyring(files, &server, &place)).await?;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    About, Answer, Api, Asked, Routes, Sent, Verbs, blocking, config, json_response, ok,
+    About, Answer, Api, Json, Params, Routes, Verbs, blocking, config, json_response, ok,
     routes::{CHANGE, CONTACT, REVIEW},
     wrong,
 };
@@ -239,7 +239,7 @@ const LONGEST_WAIT: u64 = 600;
 async fn show<V: Verbs>(
     State(verbs): State<V>,
     Path(name): Path<String>,
-    Asked(query): Asked<WaitQuery>,
+    Params(query): Params<WaitQuery>,
 ) -> Answer {
     let settled = verbs.management().settled_server(&name, query.patience());
     let mut details = settled.await?;
@@ -249,7 +249,7 @@ async fn show<V: Verbs>(
     ok(&details)
 }
 
-async fn add<V: Verbs>(State(verbs): State<V>, Sent(entry): Sent<Map<String, Value>>) -> Answer {
+async fn add<V: Verbs>(State(verbs): State<V>, Json(entry): Json<Map<String, Value>>) -> Answer {
     let (name, entry) = with_name(entry)?;
     ok(&verbs.management().add_server(&name, entry).await?)
 }
@@ -273,7 +273,7 @@ struct Added {
 
 async fn add_several<V: Verbs>(
     State(verbs): State<V>,
-    Sent(Additions { servers }): Sent<Additions>,
+    Json(Additions { servers }): Json<Additions>,
 ) -> Answer {
     let named = servers.into_iter().map(with_name);
     let named = named.collect::<Result<Vec<_>, _>>()?;
@@ -297,7 +297,7 @@ fn with_name(mut entry: Map<String, Value>) -> Answer<(String, Map<String, Value
 }
 
 /// Goes on until its server has ended, if whoever asked leaves.
-async fn try_new(State(api): State<Api>, Sent(entry): Sent<Map<String, Value>>) -> Answer {
+async fn try_new(State(api): State<Api>, Json(entry): Json<Map<String, Value>>) -> Answer {
     let (name, entry) = with_name(entry)?;
     let (ledger, login_path) = (api.0.ledger.clone(), api.0.login_path.clone());
     let settings = blocking(move || config::files(&api).settings_to_try(&name, entry));
@@ -316,7 +316,7 @@ async fn try_new(State(api): State<Api>, Sent(entry): Sent<Map<String, Value>>) 
 async fn patch<V: Verbs>(
     State(verbs): State<V>,
     Path(name): Path<String>,
-    Sent(patch): Sent<Map<String, Value>>,
+    Json(patch): Json<Map<String, Value>>,
 ) -> Answer {
     ok(&verbs.management().patch_server(&name, patch).await?)
 }
@@ -356,7 +356,7 @@ async fn inspect<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> 
 async fn contact_and_inspect(
     State(api): State<Api>,
     Path(name): Path<String>,
-    Asked(query): Asked<WaitQuery>,
+    Params(query): Params<WaitQuery>,
 ) -> Answer {
     let turns = api.0.router.long_work();
     let contact = (api.0.management).contact(&name, query.patience(), turns);
@@ -367,7 +367,7 @@ async fn approve<V: Verbs>(
     State(verbs): State<V>,
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
-    Sent(body): Sent<ApprovalBody>,
+    Json(body): Json<ApprovalBody>,
 ) -> Answer {
     let by = approver(caller.subject());
     ok(&verbs.management().approve(&name, body, by).await?)

@@ -1,5 +1,5 @@
-//! Refuses requests with anything that the document does not have: with a misspelt filter everything would be found, and a body is never
-//! without a meaning.
+//! Refuses query parameters that the OpenAPI document does not have, numbers outside of their range, and bodies where none is described: a
+//! misspelt filter would otherwise find everything.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use super::{Answer, MAX_BODY, wrong};
 
-/// What a request may say. Cheap to clone.
+/// The parameters that requests of a route may have, and whether they may have a body. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Described(Arc<Parts>);
+pub(super) struct RequestRules(Arc<Parts>);
 
 struct Parts {
     parameters: Vec<Parameter>,
@@ -24,7 +24,7 @@ struct Parts {
 /// A parameter that a request may have.
 pub(super) struct Parameter {
     name: String,
-    /// What it may be, where it is a number.
+    /// The numbers that it may be; absent for texts.
     range: Option<WholeNumbers>,
 }
 
@@ -33,7 +33,7 @@ struct WholeNumbers {
     most: Option<u64>,
 }
 
-impl Described {
+impl RequestRules {
     pub(super) fn new(parameters: Vec<Parameter>, takes_body: bool) -> Self {
         Self(Arc::new(Parts {
             parameters,
@@ -43,7 +43,7 @@ impl Described {
 }
 
 impl Parameter {
-    /// As its JSON Schema says.
+    /// By the JSON Schema of its value.
     pub(super) fn of_schema(name: &str, schema: &Value) -> Self {
         let range = schema["minimum"].as_u64().map(|least| WholeNumbers {
             least,
@@ -74,16 +74,16 @@ impl Parameter {
     }
 }
 
-/// Passes on what says nothing else.
-pub(super) async fn only_described(
-    State(Described(may)): State<Described>,
+/// Passes a request on that keeps the rules of its route.
+pub(super) async fn refuse_undescribed(
+    State(RequestRules(rules)): State<RequestRules>,
     request: Request,
     next: Next,
 ) -> Answer {
     let query = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
     let Query(query) = query.map_err(wrong)?;
-    check_query(&query, &may.parameters).map_err(wrong)?;
-    let request = if may.takes_body {
+    check_query(&query, &rules.parameters).map_err(wrong)?;
+    let request = if rules.takes_body {
         request
     } else {
         without_body(request).await?
@@ -109,12 +109,12 @@ fn unknown(name: &str, known: &[Parameter]) -> String {
     format!("there is no parameter {name:?}; use {}", known.join(", "))
 }
 
-/// As much of a text as an error repeats.
+/// The part of a text that an error repeats.
 fn repeated(text: &str) -> String {
     text.chars().take(100).collect()
 }
 
-/// An object without members says nothing either.
+/// The request without its body, which must be empty or an object without members.
 async fn without_body(request: Request) -> Answer<Request> {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(wrong)?;

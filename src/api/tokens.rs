@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 
-use super::{About, Answer, Routes, Sent, Verbs, blocking, ok};
+use super::{About, Answer, Json, Routes, Verbs, blocking, ok};
 use crate::{
     failure::ErrorCode,
     management::{NewToken, NewlyIssued, TokenList, TokenRow},
@@ -42,7 +42,7 @@ async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
     ok(&blocking(listing).await??)
 }
 
-async fn issue<V: Verbs>(State(verbs): State<V>, Sent(new): Sent<NewToken>) -> Answer {
+async fn issue<V: Verbs>(State(verbs): State<V>, Json(new): Json<NewToken>) -> Answer {
     let listening = verbs.location().and_then(|it| it.listen.first());
     ok(&verbs.management().issue_token(new, listening).await?)
 }

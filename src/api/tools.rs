@@ -4,7 +4,7 @@ use axum::{Extension, extract::State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, Answer, Asked, Routes, Verbs, ok, wrong};
+use super::{About, Answer, Params, Routes, Verbs, ok, wrong};
 use crate::{
     access::Caller,
     catalog::Matching,
@@ -84,7 +84,7 @@ impl ToolsQuery {
 async fn list_or_search<V: Verbs>(
     State(verbs): State<V>,
     Extension(caller): Extension<Caller>,
-    Asked(query): Asked<ToolsQuery>,
+    Params(query): Params<ToolsQuery>,
 ) -> Answer {
     let Some(text) = query.q else {
         if let Some(name) = query.of_search_alone() {
@@ -133,6 +133,6 @@ struct ShowQuery {
     name: String,
 }
 
-async fn show<V: Verbs>(State(verbs): State<V>, Asked(query): Asked<ShowQuery>) -> Answer {
+async fn show<V: Verbs>(State(verbs): State<V>, Params(query): Params<ShowQuery>) -> Answer {
     ok(&verbs.management().tool(&query.name)?)
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 
-use super::{About, Answer, Asked, Routes, Verbs, ok};
+use super::{About, Answer, Params, Routes, Verbs, ok};
 use crate::activity::{UsageQuery, UsageReport};
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
@@ -17,6 +17,6 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
     )
 }
 
-async fn usage<V: Verbs>(State(verbs): State<V>, Asked(query): Asked<UsageQuery>) -> Answer {
+async fn usage<V: Verbs>(State(verbs): State<V>, Params(query): Params<UsageQuery>) -> Answer {
     ok(&verbs.management().usage(query).await?)
 }
