@@ -13,7 +13,7 @@ use crate::{
     management::{Enabled, ServerChange},
 };
 
-/// Limit: servers of one request.
+/// Limit: servers of one request. Each is held in memory until all are done.
 pub const MOST_CHANGED: usize = 256;
 
 /// How many are restarted at the same time.
@@ -103,11 +103,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 }
 
 async fn change<V: Verbs>(State(verbs): State<V>, Json(wanted): Json<ManyChanges>) -> Answer {
-    if wanted.servers.is_empty() || wanted.servers.len() > MOST_CHANGED {
-        return Err(wrong(format!(
-            "`servers` must name 1 to {MOST_CHANGED} servers"
-        )));
-    }
+    check_count(&wanted.servers)?;
     if let Some(name) = repeated(&wanted.servers) {
         return Err(wrong(format!("`servers` names {name:?} twice")));
     }
@@ -133,11 +129,22 @@ async fn change<V: Verbs>(State(verbs): State<V>, Json(wanted): Json<ManyChanges
     })
 }
 
+/// Refuses a request for no server, or for too many.
+pub(super) fn check_count(servers: &[String]) -> Answer<()> {
+    if (1..=MOST_CHANGED).contains(&servers.len()) {
+        return Ok(());
+    }
+    Err(wrong(format!(
+        "`servers` must name 1 to {MOST_CHANGED} servers"
+    )))
+}
+
 fn repeated(names: &[String]) -> Option<&String> {
     let mut known = HashSet::new();
     names.iter().find(|name| !known.insert(*name))
 }
 
+/// The result for a server, with a failure that says what was not done.
 fn shown(verb: ServerVerb, name: &str, outcome: Result<ServerChange>) -> Outcome {
     match outcome {
         Ok(change) => Outcome::Done(Box::new(change)),

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     About, Answer, Api, Json, Routes,
+    changes::check_count,
     clients::{body_or_default, known, with_files},
     ok, wrong,
 };
@@ -20,9 +21,6 @@ use crate::{
     },
     failure::{ErrorCode, Failure},
 };
-
-/// Limit: servers of one request.
-const MOST: usize = 256;
 
 pub(super) fn routes() -> Routes {
     let look = About::new(
@@ -188,9 +186,7 @@ async fn preview(State(api): State<Api>) -> Answer {
 }
 
 async fn take_over(State(api): State<Api>, Json(mut picked): Json<Picked>) -> Answer {
-    if picked.servers.is_empty() || picked.servers.len() > MOST {
-        return Err(wrong(format!("`servers` must name 1 to {MOST} servers")));
-    }
+    check_count(&picked.servers)?;
     let mut report = match picked.pasted.take() {
         Some(pasted) => in_text(&api, pasted).await?,
         None => found(&api, None).await?,
