@@ -1,18 +1,14 @@
-//! The closed list of codes for our own failures, shared by MCP results, REST, CLI and logs, and the one table that gives each its
+//! The closed list of codes of mcpproxy's own failures, which MCP results, REST, the command line and logs share: one table gives each its
 //! HTTP status, exit code and JSON-RPC code.
 
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
-
-use super::{plain_words::for_model, step::NextStep};
-use crate::text::cut::shortened;
 
 /// JSON-RPC 2.0, 5.1: the params are wrong.
 const RPC_PARAMS: i64 = -32602;
 
-/// JSON-RPC 2.0, 5.1: something else.
+/// JSON-RPC 2.0, 5.1: an internal error.
 const RPC_INTERNAL: i64 = -32603;
 
 /// "Resource not found", up to revision 2025-11-25.
@@ -155,8 +151,8 @@ impl ErrorCode {
         self.row().3
     }
 
-    /// Whether its texts say why something cannot be had, and not what was asked of it.
-    fn says_why_alone(self) -> bool {
+    /// Whether the texts of its failures say only why, and not what was not done.
+    pub(super) fn says_why_alone(self) -> bool {
         let is_refused = matches!(
             self,
             Self::ServerDisabled
@@ -179,7 +175,7 @@ impl ErrorCode {
         is_refused || is_absent || self.is_unknown_name()
     }
 
-    /// Whether a server has no such thing, or is none.
+    /// Whether there is no server, tool, prompt or resource of the name.
     pub fn is_unknown_name(self) -> bool {
         matches!(
             self,
@@ -193,195 +189,10 @@ impl ErrorCode {
     }
 }
 
-/// What may come to nothing.
-pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
-
-/// An own failure as every face shows it: `{"error", "code", "server"?, "tool"?, "hint"}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Failure {
-    /// What was not done, and why.
-    // Never holds an upstream's log lines or paths of this machine.
-    pub error: String,
-    /// The kind of failure.
-    #[schemars(schema_with = "codes")]
-    pub code: ErrorCode,
-    /// The server with the failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
-    /// The tool with the failure, by the server's own name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool: Option<Box<str>>,
-    /// The next step.
-    pub hint: String,
-    /// The next step of whoever may run commands, where it is another.
-    #[serde(skip)]
-    pub step: Option<Box<NextStep>>,
-    /// A known name that was probably meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub closest: Option<Box<str>>,
-}
-
-/// Limit: bytes of a sentence. Names that a client made up stand in it, and would come back whole otherwise.
-const LONGEST_SENTENCE: usize = 2048;
-
-/// Limit: bytes of a name that is repeated.
-const LONGEST_NAME: usize = 256;
-
-impl Failure {
-    /// A failure that concerns no particular server.
-    pub fn new(code: ErrorCode, error: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            error: shortened(error, LONGEST_SENTENCE),
-            code,
-            server: None,
-            tool: None,
-            hint: sentence(shortened(hint, LONGEST_SENTENCE)),
-            step: None,
-            closest: None,
-        }
-    }
-
-    /// With what was not done before the reason, where that does not say it.
-    #[must_use]
-    pub fn undone(mut self, outcome: &str) -> Self {
-        if self.code.says_why_alone() {
-            self.error.insert_str(0, &format!("{outcome}: "));
-        }
-        self
-    }
-
-    /// Names the server.
-    #[must_use]
-    pub fn of_server(mut self, server: impl fmt::Display) -> Self {
-        self.server = Some(shortened(server.to_string(), LONGEST_NAME));
-        self
-    }
-
-    /// With the step of whoever may run commands.
-    #[must_use]
-    pub fn with_step(mut self, step: NextStep) -> Self {
-        self.step = Some(Box::new(step));
-        self
-    }
-
-    /// With the step as a terminal words it; `hint` says as much without a command.
-    #[must_use]
-    pub fn at_terminal(self, step: impl Into<String>) -> Self {
-        self.with_step(NextStep::act(step))
-    }
-
-    /// The next step of whoever is at a terminal.
-    pub fn terminal_step(&self) -> String {
-        let server = self.server.as_deref().unwrap_or_default();
-        let step = self.step.as_ref().map(|step| step.at_terminal(server));
-        self.or_meant(step)
-    }
-
-    /// With the hint of whoever uses the REST API.
-    #[must_use]
-    pub fn over_rest(self) -> Self {
-        Self {
-            hint: sentence(self.rest_step()),
-            ..self
-        }
-    }
-
-    /// As a model reads it, in quotes instead of backticks.
-    #[must_use]
-    pub fn for_model(&self) -> Self {
-        Self {
-            error: for_model(&self.error),
-            hint: for_model(&self.hint),
-            ..self.clone()
-        }
-    }
-
-    /// With a step that is in the words of a terminal in those of its hint.
-    #[must_use]
-    pub fn without_commands(mut self) -> Self {
-        if let Some(NextStep::Act { how, .. }) = self.step.as_deref_mut() {
-            *how = self.hint.as_str().into();
-        }
-        self
-    }
-
-    fn rest_step(&self) -> String {
-        let server = self.server.as_deref().unwrap_or_default();
-        let step = self.step.as_ref().and_then(|step| step.over_rest(server));
-        self.or_meant(step)
-    }
-
-    /// A step, with what may have been meant; the hint where there is none.
-    fn or_meant(&self, step: Option<String>) -> String {
-        match (step, &self.closest) {
-            (Some(step), Some(meant)) => format!("Did you mean {meant}? {step}"),
-            (Some(step), None) => step,
-            (None, _) => self.hint.clone(),
-        }
-    }
-
-    /// Names what may have been meant.
-    #[must_use]
-    pub fn with_closest(mut self, name: Option<&str>) -> Self {
-        self.closest = name.map(Box::from);
-        self
-    }
-
-    /// Names the tool.
-    #[must_use]
-    pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
-        self.tool = Some(shortened(tool, LONGEST_NAME).into());
-        self
-    }
-}
-
-/// A step in the form that follows "next step: " and stands beside a server: it begins with a small letter, and a single sentence ends
-/// without a full stop. As the hint of a failure it is a sentence: see [`Failure::new`].
-pub fn as_step(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().unwrap_or_default();
-    let is_word = letters.clone().next().is_some_and(char::is_lowercase);
-    let begun = if is_word && first.is_uppercase() {
-        first.to_lowercase().chain(letters).collect()
-    } else {
-        text.to_owned()
-    };
-    match begun.strip_suffix('.') {
-        Some(sentence) if !sentence.contains(". ") => sentence.to_owned(),
-        _ => begun,
-    }
-}
-
-/// A hint is a sentence wherever it was written, unless it begins with a command, a name or a sign.
-fn sentence(text: String) -> String {
-    let word = text.split([' ', ',', ':', ';']).next().unwrap_or_default();
-    let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
-    let mut text = match text.split_at_checked(1) {
-        Some((first, rest)) if is_word && word != "mcpproxy" => first.to_ascii_uppercase() + rest,
-        _ => text,
-    };
-    if text.starts_with(char::is_alphabetic) && !text.ends_with(['.', '?', '…']) {
-        text.push('.');
-    }
-    text
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.error)
-    }
-}
-
-impl std::error::Error for Failure {}
-
 impl Serialize for ErrorCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
-}
-
-fn codes(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": ErrorCode::ALL })
 }
 
 impl fmt::Display for ErrorCode {
@@ -392,17 +203,7 @@ impl fmt::Display for ErrorCode {
 
 #[cfg(test)]
 mod tests {
-    use super::{ErrorCode, Failure};
-
-    #[test]
-    fn a_name_of_megabytes_does_not_come_back() {
-        let name = "ä".repeat(1_000_000);
-        let failure = Failure::new(ErrorCode::UnknownServer, &name, &name)
-            .of_server(&name)
-            .of_tool(&name);
-        let text = serde_json::to_string(&failure).expect("it can be written");
-        assert!(text.len() < 6_000 && text.contains("ää…"), "{}", text.len());
-    }
+    use super::ErrorCode;
 
     #[test]
     fn the_page_on_errors_has_every_code_with_its_numbers_and_no_other() {

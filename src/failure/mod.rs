@@ -1,13 +1,13 @@
-//! Failures as every face shows them: their codes with statuses, and their form as JSON.
+//! Failures of mcpproxy itself: the codes with their statuses, the texts and next steps, and their form as JSON.
 
 mod error_code;
+mod own_failure;
 mod plain_words;
-mod shown_failure;
 mod step;
 
 pub use self::{
-    error_code::{ErrorCode, Failure, Result, as_step},
+    error_code::ErrorCode,
+    own_failure::{Failure, RestFailure, Result, as_step, shown_failure},
     plain_words::{for_model, in_plain_words, script_mistake},
-    shown_failure::{RestFailure, shown_failure},
     step::NextStep,
 };
