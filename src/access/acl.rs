@@ -1,5 +1,5 @@
-//! Who may have what by the rules of `serverAuth.acl`: the first match decides, else the default. Pure, over names; what there
-//! is of servers and tools nobody asks here.
+//! The access rules of `serverAuth.acl`: the first rule that matches decides, else the default. Pure, over names: whether such a server or
+//! tool exists makes no difference here.
 
 use std::cell::OnceCell;
 
@@ -8,7 +8,7 @@ use crate::{
     text::visible::{letters, uris},
 };
 
-/// The object of a decision.
+/// What access is requested to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked<'a> {
     /// A built-in tool.
@@ -36,25 +36,25 @@ pub enum Asked<'a> {
     },
 }
 
-/// How a name is to be read.
+/// How strictly a name is compared with rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// As it stands: the server lists it so.
+    /// As it is written: the server lists it so.
     Exact,
-    /// As a server may read it that is lenient about spelling: whatever it could mean is forbidden if a rule forbids it.
+    /// As a server that is lenient about spelling may read it: it is denied if a rule denies anything that it could mean.
     Lenient,
 }
 
-/// What the rules say.
+/// The decision of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it may be had.
+    /// Whether access is allowed.
     pub policy: Policy,
     /// The place of the rule that decided, counted from 0; `None` for the default.
     pub rule: Option<usize>,
 }
 
-/// The rules as they concern one caller.
+/// The rules for one caller.
 #[derive(Clone, Copy)]
 pub struct RulesFor<'a> {
     acl: &'a Acl,
@@ -72,7 +72,7 @@ impl<'a> RulesFor<'a> {
         }
     }
 
-    /// The rules that concern the caller, with their places.
+    /// The rules that concern the caller, each with its place in the configuration.
     pub fn rules(self) -> impl Iterator<Item = (usize, &'a AclRule)> {
         let rules = self.acl.rules_of(self.subject);
         rules.filter(move |(_, rule)| self.concerns(rule))
@@ -91,7 +91,7 @@ impl<'a> RulesFor<'a> {
         (rule.subjects.is_empty() || is_subject()) && (rule.roles.is_empty() || has_role())
     }
 
-    /// Whether the caller may have this, and which rule says so.
+    /// Whether the caller may have this, and which rule decides.
     pub fn decide(self, object: Asked<'_>, reading: Reading) -> Decision {
         let question = Question::new(object);
         let matches = |rule: &AclRule| match (reading, rule.policy) {
@@ -133,7 +133,7 @@ impl<'a> RulesFor<'a> {
     }
 }
 
-/// The object of a decision, with what rules compare of it: each is made once, however many rules and patterns there are.
+/// What access is requested to, with the forms of its name that rules compare: each is made once, however many patterns there are.
 struct Question<'a> {
     object: Asked<'a>,
     name: ComparedName<'a>,
@@ -158,8 +158,8 @@ impl<'a> Question<'a> {
 
     fn matches(&self, rule: &AclRule) -> bool {
         match self.object {
-            Asked::BuiltIn(name) => rule.tools.as_ref().is_some_and(|tools| {
-                tools.is_empty() || tools.iter().any(|tool| tool.matches_built_in(name))
+            Asked::BuiltIn(name) => of_tools(rule, |tools| {
+                tools.iter().any(|tool| tool.matches_built_in(name))
             }),
             _ => self.matches_by(
                 rule,
@@ -169,7 +169,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// [`Question::matches`] for whatever the name could mean to a server.
+    /// [`Question::matches`] for every spelling that a server may take for the same name.
     fn matches_folded(&self, rule: &AclRule) -> bool {
         match self.object {
             Asked::BuiltIn(_) => false,
@@ -181,7 +181,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Whether a pattern of the rule that is about such things of servers matches, by one way to compare.
+    /// Whether a pattern of the rule for this kind of thing matches. Without patterns for prompts or resources, those for tools apply.
     fn matches_by(
         &self,
         rule: &AclRule,
@@ -200,7 +200,7 @@ impl<'a> Question<'a> {
         special.unwrap_or_else(|| of_tools(rule, any))
     }
 
-    /// Whether a path that does not lead where it says, or a name that may be read as another, may lead to what a rule is about.
+    /// Whether the rule is about things of this server and the name is ambiguous, so that it may mean one of them.
     fn may_mean(&self, rule: &AclRule) -> bool {
         let covered = match self.object {
             Asked::Tool { server, .. } => covered(rule, server).tools,
@@ -211,7 +211,7 @@ impl<'a> Question<'a> {
         covered > Coverage::Nothing && !self.is_plain()
     }
 
-    /// Whether a name is nobody's but its own, and whether a URI leads where it says.
+    /// Whether the name cannot be taken for another one, and a URI has no parts such as `..` that lead elsewhere.
     fn is_plain(&self) -> bool {
         *self.is_plain.get_or_init(|| match self.object {
             Asked::BuiltIn(_) => true,
@@ -221,13 +221,13 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Whether the tools of a rule are all, or these match.
+/// Whether a rule is about all tools, or its patterns for tools match.
 fn of_tools(rule: &AclRule, matches: impl FnOnce(&[NamePattern]) -> bool) -> bool {
     let tools = rule.tools.as_ref();
     tools.is_some_and(|tools| tools.is_empty() || matches(tools))
 }
 
-/// How much of a server a rule matches, of the kind of thing of which it matches least, and of that of which it matches most.
+/// How much of a server a rule covers: of the kind of thing that it covers least, and of the kind that it covers most.
 fn coverage(rule: &AclRule, server: &str) -> (Coverage, Coverage) {
     let Covered {
         tools,
@@ -238,7 +238,7 @@ fn coverage(rule: &AclRule, server: &str) -> (Coverage, Coverage) {
     (least, tools.max(prompts).max(resources))
 }
 
-/// How much of a server a rule matches, by the kind of thing.
+/// How much of a server a rule covers, by the kind of thing.
 struct Covered {
     tools: Coverage,
     prompts: Coverage,
@@ -246,9 +246,9 @@ struct Covered {
 }
 
 fn covered(rule: &AclRule, server: &str) -> Covered {
-    let widest = |all: &mut dyn Iterator<Item = Coverage>| all.max().unwrap_or(Coverage::Nothing);
     let names = |patterns: &[NamePattern]| {
-        widest(&mut patterns.iter().map(|pattern| pattern.coverage(server)))
+        let covered = patterns.iter().map(|pattern| pattern.coverage(server));
+        covered.max().unwrap_or(Coverage::Nothing)
     };
     let tools = match &rule.tools {
         None => Coverage::Nothing,
@@ -262,7 +262,8 @@ fn covered(rule: &AclRule, server: &str) -> Covered {
             .as_ref()
             .map_or(tools, |prompts| names(prompts)),
         resources: rule.resources.as_ref().map_or(tools, |resources| {
-            widest(&mut resources.iter().map(|pattern| pattern.coverage(server)))
+            let covered = resources.iter().map(|pattern| pattern.coverage(server));
+            covered.max().unwrap_or(Coverage::Nothing)
         }),
     }
 }

@@ -1,5 +1,5 @@
-//! Who a request comes from, by the settings in force: the only maker of [`Caller`]. What a caller may have the gate decides, which asks
-//! the rules here.
+//! Authentication: who sent a request, by the settings in force. Only this room makes a [`Caller`]. What a caller may have is decided by
+//! the gate, with the access rules of [`acl`].
 
 pub mod acl;
 mod caller;
@@ -42,7 +42,7 @@ use crate::{
     text::secret::Secret,
 };
 
-/// Tells who asks. Cheap to clone.
+/// Finds out who sent a request. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Access(Arc<Parts>);
 
@@ -53,16 +53,16 @@ struct Parts {
     local: Caller,
     operator: Caller,
     operators: Operators,
-    /// How much one caller may ask, of the settings in force.
+    /// The rate limit of the settings in force, kept here so that a request need not look for it.
     limit: ArcSwapOption<RateLimit>,
     buckets: Buckets,
     uses: TokenUses,
 }
 
-/// Keeps what is read at each request, so that it need not be looked for.
+/// The task beside [`Access`]: it follows the settings, and saves logins and the last uses of tokens.
 pub struct AccessTask {
     access: Access,
-    /// Where the last uses of tokens are kept.
+    /// Where logins and the last uses of tokens are saved.
     data_dir: Option<PathBuf>,
 }
 
@@ -75,22 +75,22 @@ pub enum Peer {
     LocalSocket,
 }
 
-/// How often a stream looks whether the time of its token is over.
+/// How often a stream checks whether its token has expired: the clock may be set meanwhile.
 const LOOK_AT_CLOCK: Duration = Duration::from_secs(30);
 
-/// Why a request is not let in.
+/// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// It shows nothing that says who sent it.
+    /// It has no credential.
     #[error("the request has no token")]
     NoCredential,
-    /// The time of its token is over.
+    /// Its token has expired.
     #[error("the token has expired")]
     ExpiredToken,
-    /// Its token is none that is known.
+    /// Its token is unknown.
     #[error("the token is unknown")]
     UnknownToken,
-    /// It shows something that says nothing.
+    /// A header with a credential cannot be read.
     #[error("{0}")]
     BadHeader(#[from] BadHeader),
 }
@@ -152,7 +152,7 @@ impl Access {
             if let Some(caller) = self.by_issued(settings, hash)? {
                 return Ok(caller);
             }
-            // Once revoked, it ends what it limited: nobody gets more by another way to say who he is.
+            // A revoked token is refused, whatever other credential the request has: nobody gets more rights by it.
             let is_known = auth.is_some_and(|auth| auth.token(&hash).is_some());
             if !is_known {
                 return Err(Refused::UnknownToken);
@@ -162,25 +162,31 @@ impl Access {
             Self::identify(auth, headers, peer)
         });
         let is_open = peer == Peer::LocalSocket || !settings.requires_credentials();
-        match (identified, peer) {
-            // One that is shown has to be good, wherever none is needed.
-            (Err(Refused::NoCredential), _) if token.is_some() => Err(Refused::UnknownToken),
-            (Err(Refused::NoCredential), _)
-                if is_open && headers.contains_key(header::AUTHORIZATION) =>
-            {
-                Err(BadHeader::NO_BEARER.into())
-            }
-            (Err(Refused::NoCredential), Peer::LocalSocket) => Ok(self.0.local.clone()),
-            (Err(Refused::NoCredential), Peer::Network(address))
-                if !settings.requires_credentials() =>
-            {
-                Ok(match settings.rate_limit {
-                    Some(_) => Caller::unnamed(Credential::Open(Some(address.ip()))),
-                    None => self.0.open.clone(),
-                })
-            }
-            (identified, _) => identified,
+        match identified {
+            // A token that is sent has to be good, even where none is needed.
+            Err(Refused::NoCredential) if token.is_some() => Err(Refused::UnknownToken),
+            Err(Refused::NoCredential) if is_open => self.without_token(settings, headers, peer),
+            identified => identified,
         }
+    }
+
+    /// The caller of a request without a token, where none is needed.
+    fn without_token(
+        &self,
+        settings: &Settings,
+        headers: &HeaderMap,
+        peer: Peer,
+    ) -> Result<Caller, Refused> {
+        if headers.contains_key(header::AUTHORIZATION) {
+            return Err(BadHeader::NO_BEARER.into());
+        }
+        Ok(match (peer, settings.rate_limit) {
+            (Peer::LocalSocket, _) => self.0.local.clone(),
+            (Peer::Network(address), Some(_)) => {
+                Caller::unnamed(Credential::Open(Some(address.ip())))
+            }
+            (Peer::Network(_), None) => self.0.open.clone(),
+        })
     }
 
     /// The holder of a token that a person issued.
@@ -200,7 +206,7 @@ impl Access {
         )))
     }
 
-    /// Asks the providers in their order. The first who knows the sender decides; a header that says nothing ends the search.
+    /// Asks the providers in their order. The first that knows the sender decides; a header that cannot be read ends the search.
     fn identify(auth: &ServerAuth, headers: &HeaderMap, peer: Peer) -> Result<Caller, Refused> {
         let mut refused = Refused::NoCredential;
         for provider in &auth.providers {
@@ -243,7 +249,7 @@ impl Access {
         self.0.uses.noted()
     }
 
-    /// Has the logins to the page on disk as they are.
+    /// Saves the logins to the page.
     pub async fn keep_logins(&self) {
         let access = self.clone();
         if let Err(error) = on_disk(move || access.0.operators.keep()).await {
@@ -251,7 +257,7 @@ impl Access {
         }
     }
 
-    /// Returns when an operator's pass does not count any more. Cancel-safe.
+    /// Returns when an operator's pass is no longer valid. Cancel-safe.
     pub async fn operator_withdrawn(&self, pass: OperatorPass) {
         let settings = self.0.settings.clone();
         self.0.operators.withdrawn(pass, settings).await;
@@ -267,23 +273,23 @@ impl Access {
         self.0.operator.clone()
     }
 
-    /// The person whose daemon it is, for lists of what there is: they show what no access rule hides.
+    /// The operator as the reader of lists, from whom no access rule hides anything.
     pub fn inspector() -> Caller {
         Caller::inspector()
     }
 
-    /// Somebody for a question about access.
+    /// A caller for a question about access.
     pub fn imagined(subject: &str, roles: Vec<String>) -> Caller {
         Caller::new(subject, roles, Credential::Imagined)
     }
 
-    /// Whoever holds this token, for a question about access.
+    /// The holder of this token, for a question about access.
     pub fn imagined_holder(token: &IssuedToken) -> Caller {
         let roles = token.roles.clone();
         Caller::new(&token.subject, roles, Credential::Issued(token.hash))
     }
 
-    /// Returns when what the caller showed does not count any more. Cancel-safe.
+    /// Returns when the caller's credential is no longer valid. Cancel-safe.
     pub async fn withdrawn(&self, caller: &Caller) {
         let mut settings = self.0.settings.clone();
         loop {
@@ -294,7 +300,6 @@ impl Access {
                 }
                 caller.rest(&settings)
             };
-            // The clock of the day may be set meanwhile.
             let over = rest.map(|rest| tokio::time::sleep(rest.min(LOOK_AT_CLOCK)));
             tokio::select! {
                 () = or_never(over) => (),
@@ -305,7 +310,7 @@ impl Access {
         }
     }
 
-    /// Counts a request of a caller; the time to wait where it is one too many. `connection` identifies callers without a credential.
+    /// Counts a request against the rate limit; the error is the time to wait. `connection` tells callers without a credential apart.
     pub fn count_request(
         &self,
         caller: &Caller,
@@ -361,7 +366,7 @@ impl AccessTask {
             while settings.changed().await.is_ok() {
                 let now = settings.borrow_and_update().clone();
                 parts.limit.store(now.rate_limit.map(Arc::new));
-                // A changed key is to keep others out.
+                // Whoever had the old key must not keep a login that it opened.
                 let key_before = std::mem::replace(&mut key, parts.operators.key(&now));
                 if key != key_before {
                     parts.operators.end_all();
@@ -372,7 +377,7 @@ impl AccessTask {
     }
 }
 
-/// Does it where it may wait for the disk.
+/// Runs work that may wait for the disk, off the workers of the runtime.
 async fn on_disk(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(io::Error::other)?
@@ -386,7 +391,7 @@ fn by_token(auth: &ServerAuth, headers: &HeaderMap) -> Result<Caller, Refused> {
     Ok(Caller::new(&known.subject, roles, Credential::Token(hash)))
 }
 
-/// The user whom a trusted proxy names. Headers of others do not count.
+/// The user whom a trusted proxy names. The headers of others are ignored.
 fn by_proxy(auth: &ServerAuth, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Refused> {
     if !is_trusted(&auth.forwarded, peer) {
         return Err(Refused::NoCredential);
