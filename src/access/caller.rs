@@ -1,4 +1,4 @@
-//! Who asks: the subject and roles on whose behalf a request runs, and the credential behind them.
+//! The caller of a request: the subject and roles on whose behalf it runs, and the credential that proves them.
 
 use std::{
     net::IpAddr,
@@ -16,9 +16,9 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Caller {
     identity: Arc<Identity>,
-    /// The part of what there is that the caller's endpoint shows.
+    /// The profile whose endpoint the caller uses, which shows a part of all servers and tools.
     profile: Option<Arc<str>>,
-    /// The client that the caller uses, where lists may depend on it.
+    /// The client that the caller uses, where lists may differ from client to client.
     seat: Option<Arc<ClientSeat>>,
 }
 
@@ -34,9 +34,9 @@ struct Identity {
 pub(super) enum Credential {
     /// The person whose daemon it is.
     Operator,
-    /// A program of that person's, which showed nothing.
+    /// A program of that person, without a credential.
     Local,
-    /// Somebody on the network, who showed nothing. The address is there where it is needed.
+    /// Somebody on the network without a credential. The address is there if a rate limit needs it.
     Open(Option<IpAddr>),
     /// The holder of this token.
     Token(TokenHash),
@@ -44,20 +44,20 @@ pub(super) enum Credential {
     Issued(TokenHash),
     /// The user whom the proxy at this address named.
     Forwarded(IpAddr),
-    /// Nobody: for questions about somebody.
+    /// None: the caller is imagined, for a question about access.
     Imagined,
-    /// The person whose daemon it is, looking how things are.
+    /// The person whose daemon it is, who lists things and calls nothing.
     Inspector,
 }
 
-/// What a caller has of an issued token.
+/// The issued token of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownToken<'a> {
-    /// It showed none: nothing of that kind limits it.
+    /// It has none, so that no such token limits it.
     None,
-    /// This one.
+    /// This token limits it.
     Limits(&'a IssuedToken),
-    /// One that is revoked or has expired: it may have nothing.
+    /// Its token is revoked or has expired: it may have nothing.
     Gone,
 }
 
@@ -90,7 +90,7 @@ impl Caller {
         }
     }
 
-    /// Who showed nothing.
+    /// A caller without a credential.
     pub(super) fn unnamed(credential: Credential) -> Self {
         Self::new(ANONYMOUS, Vec::new(), credential)
     }
@@ -100,12 +100,12 @@ impl Caller {
         Self::new(OPERATOR, Vec::new(), Credential::Operator)
     }
 
-    /// The same person, who only looks.
+    /// The same person, who lists things and calls nothing.
     pub(super) fn inspector() -> Self {
         Self::new(OPERATOR, Vec::new(), Credential::Inspector)
     }
 
-    /// Of this subject, for tests that need several callers.
+    /// A caller of this subject, for tests that need several.
     #[cfg(test)]
     pub(crate) fn named(subject: &str) -> Self {
         Self::new(subject, Vec::new(), Credential::Imagined)
@@ -140,7 +140,7 @@ impl Caller {
         &self.identity.subject
     }
 
-    /// The same, to be held without a copy.
+    /// The same, shared instead of copied.
     pub fn shared_subject(&self) -> Arc<str> {
         self.identity.subject.clone()
     }
@@ -150,7 +150,7 @@ impl Caller {
         self.profile.as_deref()
     }
 
-    /// The roles that it has by these settings.
+    /// The roles of the caller by these settings.
     pub fn roles<'a>(&'a self, settings: &'a Settings) -> &'a [String] {
         let roles = match self.credential() {
             Credential::Token(hash) => {
@@ -169,7 +169,7 @@ impl Caller {
         Arc::ptr_eq(&self.identity, &other.identity) || self.subject() == other.subject()
     }
 
-    /// Whether what the caller showed still counts by these settings.
+    /// Whether the caller's credential is still valid by these settings.
     pub fn is_current(&self, settings: &Settings) -> bool {
         let auth = settings.server_auth.as_deref();
         match self.credential() {
@@ -195,7 +195,7 @@ impl Caller {
         }
     }
 
-    /// Whether it showed something that another may take from it.
+    /// Whether it has a credential that can be withdrawn.
     pub fn has_credential(&self) -> bool {
         matches!(
             self.credential(),
@@ -203,7 +203,7 @@ impl Caller {
         )
     }
 
-    /// The limits of the token that the caller showed, if a person issued it.
+    /// The token of the caller with its limits, if a person issued it.
     pub fn token<'a>(&self, settings: &'a Settings) -> ShownToken<'a> {
         match self.credential() {
             Credential::Issued(hash) => match settings.issued.find(&hash) {
@@ -214,7 +214,7 @@ impl Caller {
         }
     }
 
-    /// How long what the caller showed still counts, where that ends.
+    /// How long the caller's credential is still valid; nothing if it does not expire.
     pub(super) fn rest(&self, settings: &Settings) -> Option<Duration> {
         let Credential::Issued(hash) = self.credential() else {
             return None;
@@ -224,7 +224,7 @@ impl Caller {
         Some(Duration::from_millis(expires.saturating_sub(now)))
     }
 
-    /// Whether no access rule concerns the caller: it executes nothing.
+    /// Whether the caller only lists things, so that no access rule concerns it.
     pub fn only_looks(&self) -> bool {
         self.credential() == Credential::Inspector
     }

@@ -1,4 +1,4 @@
-//! What a request shows of its sender: a token, or a user whom a trusted proxy names. Pure; whose a token is stands in the settings.
+//! The credentials in the headers of a request: a token, or a user whom a trusted proxy names. Pure: the settings say whose a token is.
 
 use std::net::IpAddr;
 
@@ -9,18 +9,18 @@ use crate::config::{Forwarded, check_name, check_subject};
 /// Limit: roles that a proxy names.
 const MOST_ROLES: usize = 256;
 
-/// A header that says nothing that we could believe.
+/// A header with a credential that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the header {header} {problem}")]
 pub struct BadHeader {
-    /// Which.
+    /// The header.
     pub header: HeaderName,
-    /// What is wrong with it. Never its value.
+    /// What is wrong with it, without its value.
     pub problem: &'static str,
 }
 
 impl BadHeader {
-    /// A credential of another scheme, which says of nobody who he is.
+    /// An `Authorization` of another scheme, which identifies nobody here.
     pub(super) const NO_BEARER: Self = Self {
         header: header::AUTHORIZATION,
         problem: "is not `Bearer TOKEN`",
@@ -30,9 +30,9 @@ impl BadHeader {
 /// A user whom a proxy names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForwardedUser {
-    /// Who it is.
+    /// The user.
     pub subject: String,
-    /// The groups.
+    /// The user's groups.
     pub roles: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, BadHeader> {
     Ok(Some(token))
 }
 
-/// The user whom the headers name, wherever they come from.
+/// The user whom the headers name. Read it only in requests of a trusted proxy.
 pub fn forwarded_user(
     headers: &HeaderMap,
     names: &Forwarded,
@@ -92,7 +92,7 @@ pub fn forwarded_user(
     }))
 }
 
-/// Whether the headers of this address are believed.
+/// Whether this address is that of a proxy whose headers are believed.
 pub(super) fn is_trusted(names: &Forwarded, peer: IpAddr) -> bool {
     let peer = peer.to_canonical();
     names
@@ -116,7 +116,7 @@ fn roles(written: &str) -> Result<Vec<String>, &'static str> {
     Ok(read)
 }
 
-/// The value of a header that may stand there once. Other readers may take another of two than mcpproxy does.
+/// The value of a header that may appear once: of two, a proxy might believe another one than mcpproxy.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, BadHeader> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {

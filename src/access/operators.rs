@@ -1,5 +1,5 @@
-//! Operators: processes that open the local socket, holders of the API key, and sessions of the page. What an operator may do is not
-//! decided here.
+//! Operators: programs that open the local socket, holders of the API key, and browsers with a login to the web UI (the page). What an
+//! operator may do is not decided here.
 
 mod cookie;
 mod kept_logins;
@@ -22,10 +22,10 @@ use crate::{
 /// The header with the API key.
 pub static API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Tells operators from others, and keeps the logins to the page. Only hashes of what opens something are held.
+/// Finds out whether a request is an operator's, and keeps the logins to the page. Of keys, links and cookies only hashes are held.
 #[derive(Debug, Default)]
 pub struct Operators {
-    /// The key that counts where the settings have none. Without it there is none.
+    /// The hash of the key that is used where the settings have none.
     kept: Option<TokenHash>,
     logins: PageLogins,
 }
@@ -44,16 +44,16 @@ enum Pass {
 /// Why a request is not an operator's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnOperator {
-    /// It shows nothing that an operator has.
+    /// It has no credential of an operator.
     #[error("nothing was done: the request has no API key")]
     NoKey,
-    /// It shows another key.
+    /// It has another key.
     #[error("nothing was done: the API key is wrong")]
     WrongKey,
-    /// Its cookie is of no session, or of one that has ended.
+    /// It has a cookie of no session, or of one that has ended.
     #[error("nothing was done: the login to the web UI has ended")]
     SessionOver,
-    /// It has the cookie of a session, and does not come from the page.
+    /// It has the cookie of a session, but does not come from the page.
     #[error(
         "nothing was done: the request has the web UI's cookie, but the web UI did not send it"
     )]
@@ -61,7 +61,7 @@ pub enum NotAnOperator {
 }
 
 impl OperatorPass {
-    /// How whoever has it changes the configuration.
+    /// How changes of the configuration with this pass are recorded.
     pub fn way(self) -> ChangeWay {
         match self.0 {
             Pass::LocalSocket => ChangeWay::Terminal,
@@ -72,7 +72,7 @@ impl OperatorPass {
 }
 
 impl Operators {
-    /// `kept` is the key that counts where the settings have none; sessions are kept in the data folder, if there is one. Blocks.
+    /// `kept` is the key that is used where the settings have none. Sessions are saved in the data folder, if there is one. Blocks.
     pub fn new(kept: Option<&Secret>, data_dir: Option<PathBuf>) -> Self {
         let now = SystemTime::now();
         Self {
@@ -83,7 +83,7 @@ impl Operators {
         }
     }
 
-    /// Whether a request is an operator's. A key that is shown decides, whatever else is shown; what an MCP client shows says nothing.
+    /// The pass of a request, if it is an operator's. A key decides, whatever else the request has; tokens of MCP clients are ignored.
     pub(super) fn authenticate(
         &self,
         settings: &Settings,
@@ -120,19 +120,19 @@ impl Operators {
         Ok(OperatorPass(Pass::Page(session)))
     }
 
-    /// The hash of the key that counts.
+    /// The hash of the API key.
     pub(super) fn key(&self, settings: &Settings) -> Option<TokenHash> {
         let written = settings.api_key.as_ref();
         written.map(|key| TokenHash::of(key.reveal())).or(self.kept)
     }
 
-    /// What a login link has in it: it opens one session, soon.
+    /// The secret part of a new login link, which opens one session within [`LINK_LIFETIME`].
     pub fn new_link(&self) -> io::Result<Secret> {
         self.logins.new_link(SystemTime::now())
     }
 
-    /// Opens a session for the bearer of a link: the value of `Set-Cookie` for its browser. Nothing if the link was used before, is too
-    /// old, or is not valid.
+    /// Opens a session with a login link: the value of `Set-Cookie` for the browser. Nothing if the link was used before, is too old, or is
+    /// unknown.
     pub fn log_in(
         &self,
         token: &str,
@@ -144,7 +144,7 @@ impl Operators {
         Ok(session.map(|session| cookie::set(headers, &session)))
     }
 
-    /// Ends the session of the page that this is, if it is one; `Set-Cookie` for its browser.
+    /// Ends the session of this pass, if it is one: the value of `Set-Cookie` that removes the browser's cookie.
     pub fn log_out(&self, pass: OperatorPass, headers: &HeaderMap) -> Option<HeaderValue> {
         let Pass::Page(session) = pass.0 else {
             return None;
@@ -153,7 +153,7 @@ impl Operators {
         Some(cookie::clear(headers))
     }
 
-    /// Has the sessions on disk as they are. Blocks.
+    /// Saves the sessions. Blocks.
     pub(super) fn keep(&self) -> io::Result<()> {
         self.logins.keep()
     }
@@ -163,7 +163,7 @@ impl Operators {
         self.logins.end_all();
     }
 
-    /// Returns when a pass does not count any more. A session is not idle meanwhile. Cancel-safe.
+    /// Returns when a pass is no longer valid. Meanwhile a session counts as used. Cancel-safe.
     pub(super) async fn withdrawn(
         &self,
         pass: OperatorPass,

@@ -1,4 +1,4 @@
-//! How often each caller may ask: a bucket of requests that fills as time goes by. Knows nothing of their contents.
+//! The rate limit of each caller: a bucket of requests that fills with time (a token bucket).
 
 use std::{
     collections::HashMap,
@@ -9,22 +9,22 @@ use std::{
 
 use crate::{config::RateLimit, runtime::sync::Guarded};
 
-/// Limit: callers that are counted. Beyond, those with the oldest requests are forgotten.
+/// Limit: callers that are counted. Beyond that, those with the fullest buckets are forgotten.
 const MOST: usize = 10_000;
 
 /// Whose requests are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum BucketOwner {
-    /// Those of a subject.
+    /// The requests of a subject.
     Subject(Box<str>),
-    /// Those of an address of which nobody knows who it is.
+    /// The requests from an address without a credential.
     Address(IpAddr),
-    /// Those of one connection.
+    /// The requests of a connection.
     Connection(Arc<str>),
 }
 
 impl BucketOwner {
-    /// By an address. Of IPv6 each customer has a network.
+    /// By an address; of IPv6 by its network of 64 bits, because each customer has a whole one.
     pub(super) fn address(address: IpAddr) -> Self {
         Self::Address(match address.to_canonical() {
             IpAddr::V6(v6) => {
@@ -36,12 +36,12 @@ impl BucketOwner {
     }
 }
 
-/// When the bucket of each caller is full again. Callers with a full one are not in it.
+/// When the bucket of each caller will be full again. Callers that are missing here have a full one.
 #[derive(Debug, Default)]
 pub(super) struct Buckets(Guarded<HashMap<BucketOwner, Instant>>);
 
 impl Buckets {
-    /// Takes one request out of a bucket, or says after what time there will be one.
+    /// Takes one request out of a bucket; the error is the time until there will be one.
     pub(super) fn take(
         &self,
         counted: BucketOwner,

@@ -1,5 +1,5 @@
-//! Which client a caller uses: what tells it from other clients of the same caller, and what it can do. A server may list something else for
-//! it than for others.
+//! The client that a caller uses, and what it can do. A server may list other things for one client than for another, so lists are made
+//! for a seat: a caller at a client.
 
 use std::sync::OnceLock;
 
@@ -9,21 +9,21 @@ use crate::{
     wire::{Raw, Revision, capabilities},
 };
 
-/// The key of clients that have connections of their own.
+/// The key of a connection that only one client uses.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InstanceUser {
     /// The client.
     pub client: ClientKey,
-    /// What it can do, where each of its requests says that anew.
+    /// What it can do, if each of its requests declares that anew.
     pub capabilities: Option<Fingerprint>,
 }
 
-/// A client that lists are made for.
+/// A client for which lists are made.
 #[derive(Debug)]
 pub struct ClientSeat {
     /// The client.
     pub client: ClientKey,
-    /// What it declared.
+    /// The capabilities that it declared.
     pub capabilities: Raw,
     /// The revision that it speaks.
     pub revision: Revision,
@@ -35,7 +35,7 @@ pub struct ClientSeat {
 }
 
 impl ClientSeat {
-    /// Of this client. Reads nothing of what it declared before that is needed.
+    /// The seat at this client. Its capabilities are not read before they are needed.
     pub fn new(client: ClientKey, capabilities: Raw, revision: Revision) -> Self {
         Self {
             client,
@@ -47,7 +47,7 @@ impl ClientSeat {
         }
     }
 
-    /// The same with a session, if it has one.
+    /// The same seat, with a session if it has one.
     #[must_use]
     pub fn in_session(self, has_session: bool) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl ClientSeat {
         }
     }
 
-    /// The same, which wants log lines or none.
+    /// The same seat, which wants log lines or none.
     #[must_use]
     pub fn with_lines(self, wants_lines: bool) -> Self {
         Self {
@@ -65,19 +65,19 @@ impl ClientSeat {
         }
     }
 
-    /// Whether questions reach it outside of its requests: it has a session, and they exist in its revision.
+    /// Whether a server's questions can reach it outside of its requests: it has a session, and its revision has such questions.
     pub fn can_be_reached(&self) -> bool {
         self.has_session && self.revision.has_server_requests()
     }
 
-    /// Whether it has a connection of its own to a server that asks or logs: it answers questions or wants log lines, and there is a way
-    /// to it.
+    /// Whether it needs a connection of its own to a server that asks questions or logs: it answers questions or wants log lines, and they
+    /// can reach it.
     pub fn needs_own(&self) -> bool {
         let is_there = self.has_session || !self.revision.has_server_requests();
         is_there && (self.wants_lines || capabilities::answers_questions(&self.capabilities))
     }
 
-    /// The key of its own connections.
+    /// The key of the connections that only this client uses.
     pub fn user(&self) -> &InstanceUser {
         self.user.get_or_init(|| InstanceUser {
             client: self.client.clone(),

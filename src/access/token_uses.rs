@@ -1,4 +1,4 @@
-//! When issued tokens were used last: noted in memory, kept in the data folder a few seconds later.
+//! The last use of each issued token: noted in memory, and saved in the data folder a few seconds later.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ const FILE: &str = "token-uses.json";
 /// The largest file, in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// How often it is written, at most.
+/// The shortest time between two writes of the file.
 pub(super) const KEEP_EVERY: Duration = Duration::from_secs(5);
 
 /// The last use of each token, in milliseconds since 1970.
@@ -42,12 +42,12 @@ impl TokenUses {
         noted.is_new = true;
     }
 
-    /// What was noted, by the hashes of tokens, whether it is kept or not.
+    /// The last uses since the daemon began, by the hashes of tokens, saved or not.
     pub(super) fn noted(&self) -> BTreeMap<String, u64> {
         self.0.lock().uses.clone()
     }
 
-    /// Keeps what is new, of tokens that there still are. What could not be written is new the next time. Blocks.
+    /// Saves new uses, of tokens that still exist. What could not be written is tried again the next time. Blocks.
     pub(super) fn keep(&self, data_dir: &Path, tokens: &IssuedTokens) -> io::Result<()> {
         let new = {
             let mut noted = self.0.lock();
@@ -68,7 +68,7 @@ impl TokenUses {
     }
 }
 
-/// When tokens were used last, by their hashes. Blocks.
+/// The saved last uses of tokens, by their hashes, in milliseconds since 1970. Blocks.
 pub fn last_uses(data_dir: &Path) -> BTreeMap<String, u64> {
     let text = storage::read_text(&file(data_dir), LARGEST).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()

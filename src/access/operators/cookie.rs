@@ -7,10 +7,10 @@ use crate::text::secret::Secret;
 
 const NAME: &str = "mcpproxy_page";
 
-/// How many cookies of this name are looked at. Another server of the host can set some for paths of its own.
+/// How many cookies of this name are read. Another server on the host can set some for paths of its own.
 const LOOKED_AT: usize = 4;
 
-/// The name for the address that a request was sent to.
+/// The name of the cookie: with the port to which the request was sent, if it names one.
 fn name(headers: &HeaderMap) -> String {
     let host = headers
         .get(header::HOST)
@@ -22,7 +22,7 @@ fn name(headers: &HeaderMap) -> String {
     }
 }
 
-/// The values that a request has for it.
+/// The values of this cookie in a request.
 pub(super) fn values(headers: &HeaderMap) -> Vec<&str> {
     let name = name(headers);
     let all = headers.get_all(header::COOKIE).iter();
@@ -38,7 +38,7 @@ pub(super) fn set(headers: &HeaderMap, session: &Secret) -> HeaderValue {
     header(headers, session.reveal(), "")
 }
 
-/// `Set-Cookie` that removes it.
+/// `Set-Cookie` that removes the cookie.
 pub(super) fn clear(headers: &HeaderMap) -> HeaderValue {
     header(headers, "", "; Max-Age=0")
 }

@@ -1,4 +1,4 @@
-//! Sessions of the page on disk, by their hashes: a restart of the daemon ends none of them. Links are never kept.
+//! Sessions of the page on disk, by their hashes, so that a restart of the daemon ends none of them. Links are never saved.
 
 use std::{
     io,
@@ -16,7 +16,7 @@ const FILE: &str = "page-logins.json";
 /// Limit: the largest file, in bytes.
 const LARGEST: u64 = 64 << 10;
 
-/// One session as it is kept: when it began and was last used, in milliseconds since 1970.
+/// A session on disk: when it began and was last used, in milliseconds since 1970.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PageLogin {
@@ -38,7 +38,7 @@ impl PageLogin {
         Self { hash, begun, used }
     }
 
-    /// When it began and was last used; a moment that is still to come has been set wrong, and counts for nothing.
+    /// When it began and was last used; nothing if that lies in the future, because the clock was wrong.
     pub(super) fn times(&self, now: SystemTime) -> Option<(SystemTime, SystemTime)> {
         let at = |millis| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(millis));
         let (begun, used) = (at(self.begun)?, at(self.used)?);
@@ -46,7 +46,7 @@ impl PageLogin {
     }
 }
 
-/// Those in this data folder: none where the file is missing, or is none of ours. Blocks.
+/// The sessions in this data folder; none if the file is missing or cannot be read. Blocks.
 pub(super) fn read(data_dir: &Path) -> Vec<PageLogin> {
     let text = storage::read_text(&data_dir.join(FILE), LARGEST).unwrap_or_default();
     let stored = serde_json::from_str::<Stored>(&text).ok();
@@ -54,7 +54,7 @@ pub(super) fn read(data_dir: &Path) -> Vec<PageLogin> {
     stored.map_or_else(Vec::new, |stored| stored.sessions)
 }
 
-/// Puts them in place of those that are there. Blocks.
+/// Replaces the sessions in this data folder. Blocks.
 pub(super) fn write(data_dir: &Path, sessions: Vec<PageLogin>) -> io::Result<()> {
     let stored = Stored {
         version: 1,

@@ -1,5 +1,5 @@
-//! Logins to the page: links that work once, and the sessions that they open. Both are random texts of which only hashes are held. Sessions
-//! outlive the daemon, in its data folder; a link does not.
+//! Logins to the page: links that work once, and the sessions that they open. Both are random secrets of which only hashes are held.
+//! Sessions are saved in the data folder, so that they outlive the daemon; links are not.
 
 use std::{
     io,
@@ -17,21 +17,22 @@ use crate::{
 /// How long a link works.
 pub const LINK_LIFETIME: Duration = Duration::from_mins(2);
 
-/// Limit: links that wait for their browser, of which the oldest gives way; and sessions, of which the one that was not used for longest
-/// gives way.
+/// Limit: unused links. A new one replaces the oldest.
 const MOST_LINKS: usize = 16;
+
+/// Limit: sessions. A new one replaces the one that has not been used for longest.
 const MOST_SESSIONS: usize = 64;
 
-/// How long a session lasts that nobody uses.
+/// How long a session lasts without use.
 const IDLE: Duration = Duration::from_hours(12);
 
 /// How long a session lasts at most.
 const LONGEST: Duration = Duration::from_hours(7 * 24);
 
-/// How often a session that somebody listens with is marked as used, and how long its last use on disk may lag behind.
+/// How often a session with an open stream is marked as used, and how far its last use on disk may lag behind.
 const MARK: Duration = Duration::from_mins(10);
 
-/// Names a session for as long as the daemon runs.
+/// The number of a session in this run of the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SessionNumber(u64);
 
@@ -40,7 +41,8 @@ pub(super) struct PageLogins {
     state: Guarded<State>,
     /// Changes when sessions end.
     ended: watch::Sender<()>,
-    /// Where sessions are kept. Locked while they are written, so that the newest stay.
+    /// Where sessions are saved. Invariant: locked from taking the sessions out of `state` until they are written, so that an older write
+    /// never replaces a newer one; `state` is locked only within.
     data_dir: Guarded<Option<PathBuf>>,
 }
 
@@ -49,7 +51,7 @@ struct State {
     links: Vec<Link>,
     sessions: Vec<Session>,
     opened: u64,
-    /// Whether the disk does not have them as they are.
+    /// Whether the sessions differ from those on disk.
     is_new: bool,
 }
 
@@ -70,7 +72,7 @@ struct Session {
 }
 
 impl PageLogins {
-    /// With the sessions that are kept in this data folder. Blocks.
+    /// With the sessions that are saved in this data folder. Blocks.
     pub(super) fn kept_in(data_dir: PathBuf, now: SystemTime) -> Self {
         let mut state = State::default();
         for one in kept_logins::read(&data_dir).into_iter().take(MOST_SESSIONS) {
@@ -86,7 +88,7 @@ impl PageLogins {
         }
     }
 
-    /// Writes the sessions to disk if it does not have them as they are. Blocks.
+    /// Saves the sessions if they differ from those on disk. Blocks.
     pub(super) fn keep(&self) -> io::Result<()> {
         let data_dir = self.data_dir.lock();
         let Some(data_dir) = data_dir.as_deref() else {
@@ -114,7 +116,7 @@ impl PageLogins {
         Ok(token)
     }
 
-    /// Opens a session for the token of a link, which does not work again; what its cookie has in it. `key` is what it counts with.
+    /// Opens a session with the secret of a link, which then no longer works. Gives the secret of its cookie, valid only with `key`.
     pub(super) fn log_in(
         &self,
         token: &str,
@@ -145,7 +147,7 @@ impl PageLogins {
         Ok(Some(session))
     }
 
-    /// The session of this cookie, which is used.
+    /// The session of this cookie, which then counts as used.
     pub(super) fn session(
         &self,
         cookie: &str,
@@ -177,7 +179,7 @@ impl PageLogins {
         self.ended.send_replace(());
     }
 
-    /// Returns when a session has ended. Until then it counts as used.
+    /// Returns when a session has ended; until then it counts as used.
     pub(super) async fn ended(&self, number: SessionNumber) {
         let mut ended = self.ended.subscribe();
         loop {
@@ -185,12 +187,12 @@ impl PageLogins {
             if !self.mark(number, SystemTime::now()) {
                 return;
             }
-            // Whichever comes first; the sender lives as long as we do.
+            // It returns with a change or after `MARK`; the sender lives as long as `self`.
             let _ = tokio::time::timeout(MARK, ended.changed()).await;
         }
     }
 
-    /// Whether a session is there, which is used then.
+    /// Marks a session as used; false if it has ended.
     fn mark(&self, number: SessionNumber, now: SystemTime) -> bool {
         let mut state = self.state.lock();
         state.forget_old(now);
@@ -198,13 +200,13 @@ impl PageLogins {
     }
 }
 
-/// What a session is known by: its cookie, and the key of operators. With another key it counts for nothing.
+/// The hash by which a session is found: of its cookie and the operators' key, so that with another key it is not found.
 fn hash_of(cookie: &str, key: Option<TokenHash>) -> TokenHash {
     let key = key.map(TokenHash::to_hex).unwrap_or_default();
     TokenHash::of(&format!("{key} {cookie}"))
 }
 
-/// The clock of the day may be set back: then it takes as long again.
+/// The time since then; zero if the clock was set back.
 fn age(since: SystemTime, now: SystemTime) -> Duration {
     now.duration_since(since).unwrap_or_default()
 }
@@ -221,7 +223,7 @@ impl State {
         });
     }
 
-    /// Whether a session is there, which is used then.
+    /// Marks a session as used; false if it has ended.
     fn mark(&mut self, number: SessionNumber, now: SystemTime) -> bool {
         let session = self.sessions.iter_mut().find(|one| one.number == number);
         let Some(session) = session else {
@@ -232,7 +234,7 @@ impl State {
         true
     }
 
-    /// The sessions, where the disk has others.
+    /// The sessions to save, if they differ from those on disk.
     fn take_news(&mut self) -> Option<Vec<PageLogin>> {
         std::mem::take(&mut self.is_new).then(|| {
             let kept = self.sessions.iter_mut().map(|one| {

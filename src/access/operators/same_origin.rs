@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, Method, header};
 /// Which page caused a request, as browsers say it.
 static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether it does. Reads may come from the address bar, too; what changes something has to name its origin.
+/// Whether a request comes from the page. Reads may also come from the address bar; requests that change something must name their origin.
 pub(super) fn comes_from_the_page(method: &Method, headers: &HeaderMap) -> bool {
     let only_reads = matches!(*method, Method::GET | Method::HEAD);
     let site_is_ours = headers.get_all(&FETCH_SITE).iter().all(|site| {
