@@ -1,4 +1,5 @@
-//! Why somebody may or may not have something: what the access rules and every other guard say, before anybody asks for it.
+//! Checks of access: whether a caller may use an item, and whether the access rules, a token, a lock file or another guard decides. Nothing
+//! is called.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +8,9 @@ use serde_json::{Map, Value, json};
 
 mod notes;
 
-use super::{
-    Backing, Management,
-    gated::{self, Judged},
-};
+use super::{Backing, Management, OperatorView, operator_view::Judged};
 use crate::{
-    access::{
-        Access, Caller,
-        acl::{Asked, Decision},
-    },
-    catalog::Snapshot,
+    access::{Access, Caller, acl::Asked},
     config::{
         ANONYMOUS, AclRule, IssuedToken, NamePattern, OPERATOR, Policy, Settings, UriPattern,
         Wildcard, check_name,
@@ -130,34 +124,30 @@ impl AccessVerdict {
 }
 
 impl<B: Backing> Management<B> {
-    /// Whether somebody may have something, and what says so.
+    /// Whether a caller may use an item, and what decides.
     pub fn check_access(&self, question: &AccessQuestion) -> Result<AccessVerdict> {
         let question = &question.with_server()?;
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
-        let (caller, roles) = caller_of(question, &settings)?;
-        let mut judged = gated::judge(&settings, &lists, &caller, question.asked());
-        let unknown = question.names_no_built_in();
+        let view = self.view()?;
+        let (subject, profile) = (&question.subject, question.profile.as_deref());
+        let (caller, roles) = imagined(subject, &question.roles, profile, &view.settings)?;
+        let mut judged = view.judge(&caller, question.asked());
         let server = question.server.as_deref();
-        let unknown =
-            unknown.or_else(|| gated::unknown(&settings, &lists, server?, question.asked()));
+        let unknown = question.unknown_built_in();
+        let unknown = unknown.or_else(|| view.unknown(server?, question.asked()));
         judged.refusal = unknown.or(judged.refusal);
-        // A list that is not known yet says nothing of what may be had.
+        // A server that has not been listed yet may have the tool.
         judged.refusal.take_if(|refusal| {
-            let server = question.server.as_deref().unwrap_or_default();
             refusal.code == ErrorCode::UnknownTool
                 && question.profile.is_none()
                 && question.kind != AskedKind::BuiltIn
-                && !lists.servers.contains_key(server)
+                && !view.lists.servers.contains_key(server.unwrap_or_default())
         });
-        let refusal = judged.refusal.as_ref();
-        let notes = notes::notes(question, &settings, &lists, &caller, refusal);
-        let verdict = verdict(question, roles, &settings, &lists, judged, &notes);
-        Ok(under_lock(verdict, question, &lists))
+        let notes = notes::notes(question, &view, &caller, judged.refusal.as_ref());
+        let verdict = verdict(question, roles, &view, judged, &notes);
+        Ok(under_lock(verdict, question, &view))
     }
 
-    /// Whoever is meant by `subject`, or else the one who asks, on the endpoint of a profile: what such a caller would get is looked up
-    /// with it.
+    /// The caller as which something is looked up: `subject` if one is named, else `asking`; at the endpoint of `profile`, if one is named.
     pub fn caller_as(
         &self,
         asking: &Caller,
@@ -174,9 +164,10 @@ impl<B: Backing> Management<B> {
         }
     }
 
-    /// Whom the settings know, and by which addresses somebody may come.
+    /// The callers and profiles of the settings, to choose from.
     pub fn known_callers(&self) -> Result<KnownCallers> {
-        let settings = self.settings()?;
+        let view = self.view()?;
+        let settings = &view.settings;
         let mut subjects = BTreeSet::from([ANONYMOUS.to_owned()]);
         subjects.extend(settings.issued.iter().map(|token| token.subject.clone()));
         if let Some(auth) = settings.server_auth.as_deref() {
@@ -187,8 +178,7 @@ impl<B: Backing> Management<B> {
                 named.filter(|subject| subject.is_literal() && subject.as_str() != OPERATOR);
             subjects.extend(named.map(|subject| subject.as_str().to_owned()));
         }
-        let lists = self.lists(&settings);
-        let callable: Vec<_> = gated::callable_tools(&settings, &lists).collect();
+        let callable: Vec<_> = view.callable_tools().collect();
         let profile_tools = settings.profiles.iter().map(|(name, profile)| {
             let mine = callable.iter();
             let mine = mine.filter(|(server, tool)| profile.has_tool(server, &tool.name));
@@ -203,7 +193,7 @@ impl<B: Backing> Management<B> {
 }
 
 impl AccessQuestion {
-    /// The same with its server, which a tool may have before its name.
+    /// The question with its server, which may stand before the name of a tool.
     fn with_server(&self) -> Result<Self> {
         let mut question = self.clone();
         if question.server.is_some() || question.kind == AskedKind::BuiltIn {
@@ -219,8 +209,8 @@ impl AccessQuestion {
         Ok(question)
     }
 
-    /// That there is no such tool of our own, whatever the rules say of its name.
-    fn names_no_built_in(&self) -> Option<Failure> {
+    /// A failure if the question is about a built-in tool that does not exist, whatever the rules say of its name.
+    fn unknown_built_in(&self) -> Option<Failure> {
         let name = &self.name;
         if self.kind != AskedKind::BuiltIn || BUILT_IN_TOOLS.contains(&&**name) {
             return None;
@@ -246,12 +236,8 @@ impl AccessQuestion {
     }
 }
 
-fn caller_of(question: &AccessQuestion, settings: &Settings) -> Result<(Caller, Vec<String>)> {
-    let (subject, profile) = (&question.subject, question.profile.as_deref());
-    imagined(subject, &question.roles, profile, settings)
-}
-
-/// Whoever has this name and these roles, or those of its tokens where none are named, on the endpoint of a profile.
+/// The caller of this name, with its roles: these, or those of its tokens where none are named. At the endpoint of a profile, if one is
+/// named.
 fn imagined(
     subject: &str,
     roles: &[String],
@@ -273,7 +259,7 @@ fn imagined(
     } else {
         roles.to_vec()
     };
-    // What is asked of somebody who holds a token that was issued is asked of the token, too.
+    // The limits of an issued token apply to its holder.
     let (caller, roles) = match token_of(subject, settings) {
         Some(token) if roles.is_empty() => (Access::imagined_holder(token), token.roles.clone()),
         _ => (Access::imagined(subject, roles.clone()), roles),
@@ -285,7 +271,7 @@ fn imagined(
     Ok((caller, roles))
 }
 
-/// The caller on the endpoint of a profile that there is.
+/// The caller at the endpoint of a profile, which must be configured.
 fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller> {
     if settings.profiles.contains_key(name) {
         return Ok(caller.in_profile(name));
@@ -313,7 +299,7 @@ fn token_of<'a>(subject: &str, settings: &'a Settings) -> Option<&'a IssuedToken
         .find(|token| token.subject == subject)
 }
 
-/// The roles that all tokens of a subject have.
+/// The roles of the tokens of a subject in the configuration, which must be the same.
 fn roles_of_tokens(subject: &str, settings: &Settings) -> Result<Vec<String>, String> {
     let auth = settings.server_auth.as_ref();
     let tokens = auth.iter().flat_map(|auth| &auth.tokens);
@@ -330,61 +316,51 @@ fn roles_of_tokens(subject: &str, settings: &Settings) -> Result<Vec<String>, St
 fn verdict(
     question: &AccessQuestion,
     roles: Vec<String>,
-    settings: &Settings,
-    lists: &Snapshot,
-    judged: Judged,
+    view: &OperatorView,
+    Judged { refusal, decision }: Judged,
     notes: &[String],
 ) -> AccessVerdict {
-    let Judged { refusal, decision } = judged;
-    let acl = settings
-        .server_auth
+    let is_denied = decision.is_some_and(|decision| decision.policy == Policy::Deny);
+    let decides = if is_denied { "denies" } else { "allows" };
+    let token = token_of(&question.subject, &view.settings);
+    let by_guard = refusal
         .as_ref()
-        .and_then(|auth| auth.acl.as_ref());
+        .filter(|refusal| refusal.code != ErrorCode::AccessDenied);
+    let by_token = token.filter(|_| refusal.is_some() && by_guard.is_none() && !is_denied);
+    let auth = view.settings.server_auth.as_ref();
+    let acl = auth.and_then(|auth| auth.acl.as_ref());
     let rule = decision.and_then(|decision| decision.rule);
-    let rule_text = rule.and_then(|place| acl?.rules.get(place)).map(shown);
-    let by_rules = match (decision, rule) {
-        (None, _) => "no_rules",
-        (Some(_), Some(_)) => "rule",
-        (Some(_), None) => "default",
-    };
-    let is_guard = refusal
-        .as_ref()
-        .is_some_and(|refusal| refusal.code != ErrorCode::AccessDenied);
-    let is_denied = |decision: Decision| decision.policy == Policy::Deny;
-    let decides = if decision.is_some_and(is_denied) {
-        "denies"
-    } else {
-        "allows"
-    };
-    let by_token = !is_guard && refusal.is_some() && !decision.is_some_and(is_denied);
-    let token = token_of(&question.subject, settings).filter(|_| by_token);
-    let allowed = refusal.is_none();
-    let token_known = token_of(&question.subject, settings);
-    let hidden = notes::hidden_by(token_known, question, settings, lists);
-    let guard = refusal
-        .as_ref()
-        .filter(|_| is_guard && hidden.is_none())
-        .map(|refusal| refusal.code);
-    let server = question.server.as_deref().unwrap_or_default();
-    let step = guard.and_then(|code| match (code, question.kind) {
-        (ErrorCode::UnknownServer, _) => Some(NextStep::ShowServers),
-        (ErrorCode::UnknownTool, _) => Some(NextStep::ShowTools),
-        (ErrorCode::UnknownPrompt, _) => Some(NextStep::ShowServer),
-        _ => gated::next_step(code, server, settings, lists),
+    let rule = rule.filter(|_| by_guard.is_none() && by_token.is_none());
+    let by_rule = rule.and_then(|place| {
+        let rule = acl?.rules.get(place)?;
+        Some((place, shown(rule)))
     });
-    let step = step.or_else(|| {
-        let call_type = gated::call_variant(settings, lists, server, &question.name);
-        token.map(|token| notes::token_for(token, call_type.map(Variant::as_str)))
-    });
-    let reason = match (&refusal, by_rules, rule, &rule_text) {
-        (Some(refusal), ..) if is_guard => hidden.unwrap_or_else(|| refusal.error.clone()),
-        _ if token.is_some() => token.map_or_else(String::new, notes::beyond_token),
-        (_, "rule", Some(place), Some(text)) => {
-            format!("serverAuth.acl.rules[{place}] {decides} it: {text}")
+    let (decided_by, reason, step) = match (by_guard, by_token, &by_rule) {
+        (Some(refusal), ..) => match notes::hidden_by(token, question, view) {
+            Some(hidden) => ("guard", hidden, None),
+            None => (
+                "guard",
+                refusal.error.clone(),
+                guard_step(refusal.code, question, view),
+            ),
+        },
+        (None, Some(token), _) => {
+            let server = question.server.as_deref().unwrap_or_default();
+            let call_type = view.call_variant(server, &question.name);
+            let step = notes::token_for(token, call_type.map(Variant::as_str));
+            ("token", notes::beyond_token(token), Some(step))
         }
-        (_, "default", ..) => format!("no rule matches, and serverAuth.acl.default {decides} it"),
-        _ => "there are no access rules".to_owned(),
+        (None, None, Some((place, text))) => {
+            let reason = format!("serverAuth.acl.rules[{place}] {decides} it: {text}");
+            ("rule", reason, None)
+        }
+        (None, None, None) if decision.is_some() => {
+            let reason = format!("no rule matches, and serverAuth.acl.default {decides} it");
+            ("default", reason, None)
+        }
+        (None, None, None) => ("no_rules", "there are no access rules".to_owned(), None),
     };
+    let (rule, rule_text) = by_rule.unzip();
     AccessVerdict {
         subject: question.subject.clone(),
         roles,
@@ -392,38 +368,43 @@ fn verdict(
         kind: question.kind,
         server: question.server.clone(),
         name: question.name.clone(),
-        allowed,
-        decided_by: match token {
-            Some(_) => "token",
-            None if is_guard => "guard",
-            None => by_rules,
-        }
-        .to_owned(),
-        rule: rule.filter(|_| !is_guard && token.is_none()),
-        rule_text: rule_text.filter(|_| !is_guard && token.is_none()),
+        allowed: refusal.is_none(),
+        decided_by: decided_by.to_owned(),
+        rule,
+        rule_text,
         code: refusal.map(|refusal| refusal.code.to_string()),
         reason,
         closest: step
             .as_ref()
-            .and_then(|step| notes::closest(question, step, settings, lists)),
+            .and_then(|step| notes::closest(question, step, view)),
         step,
         note: (!notes.is_empty()).then(|| notes.join("; ")),
     }
 }
 
-/// The same, where a lock file is in force: whether that is what decides.
+/// The next step about a refusal that is not the access rules'.
+fn guard_step(code: ErrorCode, question: &AccessQuestion, view: &OperatorView) -> Option<NextStep> {
+    match (code, question.kind) {
+        (ErrorCode::UnknownServer, _) => Some(NextStep::ShowServers),
+        (ErrorCode::UnknownTool, _) => Some(NextStep::ShowTools),
+        (ErrorCode::UnknownPrompt, _) => Some(NextStep::ShowServer),
+        _ => view.next_step(code, question.server.as_deref().unwrap_or_default()),
+    }
+}
+
+/// The verdict with what a lock file that is in force says: that it decides, or that it has the definition.
 fn under_lock(
     verdict: AccessVerdict,
     question: &AccessQuestion,
-    lists: &Snapshot,
+    view: &OperatorView,
 ) -> AccessVerdict {
     let (Some(lock), Some(server), AskedKind::Tool) =
-        (&lists.lock, &question.server, question.kind)
+        (&view.lists.lock, &question.server, question.kind)
     else {
         return verdict;
     };
     let (name, file) = (&question.name, lock.file().display());
-    if verdict.decided_by == "guard" && gated::is_locked_out(lists, server, name) {
+    if verdict.decided_by == "guard" && view.is_locked_out(server, name) {
         return AccessVerdict {
             decided_by: "lock_file".to_owned(),
             reason: format!(
@@ -432,7 +413,7 @@ fn under_lock(
             ..verdict
         };
     }
-    let is_accepted = verdict.allowed && lists.tool(server, name).is_some();
+    let is_accepted = verdict.allowed && view.lists.tool(server, name).is_some();
     let note = is_accepted.then(|| format!("the lock file {file} has its definition"));
     let notes: Vec<String> = verdict.note.into_iter().chain(note).collect();
     AccessVerdict {
@@ -441,7 +422,7 @@ fn under_lock(
     }
 }
 
-/// A rule as it is written.
+/// A rule as JSON, as it stands in the configuration.
 fn shown(rule: &AclRule) -> String {
     fn texts<'a, P: 'a>(patterns: impl Iterator<Item = &'a P>, text: fn(&P) -> &str) -> Value {
         patterns.map(text).collect()

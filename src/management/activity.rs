@@ -1,7 +1,7 @@
 //! The activity log for operators: its records, and what the calls in it add up to. A daemon has all that happened until now; over files
 //! it is what the file has.
 
-use super::{Backing, Management, blocking, gated::callable_tools};
+use super::{Backing, Management, blocking};
 use crate::{
     activity::{
         ActivityReader, ActivityRecord, RecordPage, RecordQuery, UnreadableActivity, UsageQuery,
@@ -30,9 +30,8 @@ impl<B: Backing> Management<B> {
     pub async fn usage(&self, query: UsageQuery) -> Result<UsageReport> {
         let read = self.read_activity(move |reader| reader.usage(query));
         let mut usage = read.await?;
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
-        let tools = callable_tools(&settings, &lists);
+        let view = self.view()?;
+        let tools = view.callable_tools();
         let bytes: usize = tools
             .map(|(_, tool)| tool.definition.as_bytes().len())
             .sum();

@@ -94,8 +94,7 @@ impl<B: Backing> Management<B> {
         let server = ServerName::parse(&given.server).ok();
         let step = server.and_then(|server| ApprovalStep::parse(&server, &given.withdrawal));
         let step = step.ok_or_else(|| refused(NotUndone::NotKept(id)))?;
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
+        let lists = self.view()?.lists;
         let pins = lists.pins.get(step.server());
         // One that was never listed has none.
         if pins.is_some_and(|pins| step.undone(&pins.ledger).is_none()) {

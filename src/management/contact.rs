@@ -4,9 +4,7 @@
 
 use std::time::Duration;
 
-use super::{
-    Inspection, Management, gated::listed, inspection::awaits_contact, patching::by_a_person,
-};
+use super::{Inspection, Management, inspection::awaits_contact, patching::by_a_person};
 use crate::{
     config::{Change, ChangeOf},
     failure::{ErrorCode, Failure, Result},
@@ -95,10 +93,9 @@ impl Management {
 
     /// Whether there is anything of a server that a person could look at.
     fn lists_something(&self, name: &str) -> Result<bool> {
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
-        let entry = settings.servers.get(name);
-        let listed = listed(&lists, name, entry.map(AsRef::as_ref));
+        let view = self.view()?;
+        let entry = view.settings.servers.get(name);
+        let listed = view.listed(name, entry.map(AsRef::as_ref));
         Ok(listed.is_some_and(|listed| {
             !(listed.tools.is_empty()
                 && listed.prompts.is_empty()

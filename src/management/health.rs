@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Management, gated::server_refusal};
+use super::Management;
 use crate::{
     catalog::Snapshot,
     failure::ErrorCode,
@@ -60,13 +60,13 @@ pub(super) fn held_tools(lists: &Snapshot) -> usize {
 impl Management {
     /// How things are. Looks at what is published only, so it never waits. A server that sleeps is well.
     pub fn health(&self, active_clients: usize) -> HealthReport {
-        let settings = self.settings_in_force();
-        let lists = self.lists(&settings);
+        let view = self.view_in_force();
+        let (settings, lists) = (&view.settings, &view.lists);
         let mut ailing: Vec<UnhealthyServer> = settings
             .broken
             .iter()
             // What waits for approval is not to work.
-            .filter(|broken| !gate::is_quarantined(&settings, &broken.name))
+            .filter(|broken| !gate::is_quarantined(settings, &broken.name))
             .map(|broken| UnhealthyServer {
                 name: broken.name.clone(),
                 reason: broken.reason.clone(),
@@ -85,7 +85,7 @@ impl Management {
             match status.state {
                 State::Ready { .. } => connected += 1,
                 // As above: nobody calls it, and nothing tries it again.
-                _ if gate::is_quarantined(&settings, upstream.name().as_str()) => (),
+                _ if gate::is_quarantined(settings, upstream.name().as_str()) => (),
                 _ if status.is_failing() => ailing.push(UnhealthyServer {
                     name: upstream.name().to_string(),
                     reason: status.explained(
@@ -103,7 +103,7 @@ impl Management {
             }
         }
         let is_disabled = |name: &ServerName| {
-            let refusal = server_refusal(&settings, &lists, name.as_str());
+            let refusal = view.server_refusal(name.as_str());
             refusal.is_some_and(|failure| failure.code == ErrorCode::ServerDisabled)
         };
         ailing.sort_by(|a, b| a.name.cmp(&b.name));
@@ -120,7 +120,7 @@ impl Management {
                 .count(),
             backends_connected: connected,
             tools: lists.tool_count(),
-            held_tools: held_tools(&lists),
+            held_tools: held_tools(lists),
             active_clients,
             servers: ailing,
             activity,

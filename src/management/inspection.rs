@@ -6,20 +6,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Backing, EntryReview, Management, ServerChange, ServerRow, ServerState, ShownFinding,
-    ShownParameter, WhatMatters,
+    Backing, EntryReview, Management, OperatorView, ServerChange, ServerRow, ServerState,
+    ShownFinding, ShownParameter, WhatMatters,
     approval_history::change_of,
     definition_diff::{diff, whole},
     entry_review::{self, ShownIn},
-    gated::{call_variant, listed},
     parameters::parameters,
     patching::by_a_person,
     shown_finding::shown_findings,
     what_matters::what_matters,
 };
 use crate::{
-    catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
-    config::{Author, Change, OPERATOR, ServerEntry, Settings},
+    catalog::{self, ApprovalRequest, ServerCatalog, without_values},
+    config::{Author, Change, OPERATOR, ServerEntry},
     failure::{ErrorCode, Failure, Result},
     gate::{self, Standing, Variant},
     text::Secrets,
@@ -189,15 +188,15 @@ impl<B: Backing> Management<B> {
     /// What a person has to know of a server. Reads what is known; contacts nothing.
     pub fn inspect(&self, name: &str) -> Result<Inspection> {
         let row = self.server(name)?;
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
+        let view = self.view()?;
+        let (settings, lock) = (&view.settings, view.lists.lock.as_ref());
         let entry = settings.readable_entry(name);
         let print = entry.map_or("", |entry| &entry.fingerprint);
         let as_written = entry.map_or("", |entry| &entry.as_written);
-        let listed = listed(&lists, name, entry.map(AsRef::as_ref));
+        let listed = view.listed(name, entry.map(AsRef::as_ref));
         let findings = entry.map(|entry| Scanner::default().entry(entry));
         let secrets = entry.map_or_else(Secrets::default, |entry| entry.secrets.clone());
-        let (shown_entry, entry_review) = self.reviewed_entry(&settings, name, ShownIn::Review);
+        let (shown_entry, entry_review) = self.reviewed_entry(settings, name, ShownIn::Review);
         let contact_error = match settings
             .broken_entry(name)
             .filter(|_| row.awaits_approval())
@@ -215,11 +214,9 @@ impl<B: Backing> Management<B> {
             inspected: listed.is_some(),
             awaits_contact: entry.is_some_and(|entry| awaits_contact(entry)),
             entry_findings: shown_findings(&secrets, findings.unwrap_or_default()),
-            lock_file: lists.lock.as_ref().map(|lock| lock.file().to_owned()),
-            lock_step: lists.lock.as_ref().map(|lock| lock.next_step()),
-            things: listed.map_or_else(Vec::new, |listed| {
-                things(listed, &secrets, &settings, &lists)
-            }),
+            lock_file: lock.map(|lock| lock.file().to_owned()),
+            lock_step: lock.map(|lock| lock.next_step()),
+            things: listed.map_or_else(Vec::new, |listed| things(listed, &secrets, &view)),
         })
     }
 
@@ -231,10 +228,9 @@ impl<B: Backing> Management<B> {
         by: String,
     ) -> Result<ServerChange> {
         self.server(name)?;
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
-        // One of which only what it refers to is missing is approved as it stands.
-        let Some(entry) = settings.readable_entry(name) else {
+        let view = self.view()?;
+        // An entry that only lacks a secret or a variable can be approved.
+        let Some(entry) = view.settings.readable_entry(name) else {
             return Err(self.server_broken(name));
         };
         // One that is switched off as well can be approved, too.
@@ -257,7 +253,7 @@ impl<B: Backing> Management<B> {
                 at: now(),
             },
         };
-        let listed = lists.servers.get(name).map(AsRef::as_ref);
+        let listed = view.lists.servers.get(name).map(AsRef::as_ref);
         let step = self.0.approve(request, listed).await?;
         let data_dir = self.data_dir();
         let review = is_quarantined.then(|| entry_review::kept_text(data_dir, name));
@@ -284,8 +280,7 @@ impl<B: Backing> Management<B> {
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what
     /// it says: nothing is approved beside it.
     pub fn lock_text(&self) -> Result<String> {
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
+        let OperatorView { settings, lists } = self.view()?;
         if let Some(lock) = &lists.lock {
             return Ok(lock.export(|server| {
                 settings.servers.contains_key(server) && !gate::is_quarantined(&settings, server)
@@ -352,30 +347,25 @@ fn check_extent(
     Err(failure.of_server(name))
 }
 
-fn things(
-    listed: &ServerCatalog,
-    secrets: &Secrets,
-    settings: &Settings,
-    lists: &Snapshot,
-) -> Vec<InspectedThing> {
+/// Every definition of a server for its review, held ones first.
+fn things(listed: &ServerCatalog, secrets: &Secrets, view: &OperatorView) -> Vec<InspectedThing> {
     let none = Pins::default();
-    let pins = lists.pins.get(&listed.server);
+    let pins = view.lists.pins.get(&listed.server);
     let pins = pins.map_or(&none, |pins| &**pins);
     let definitions = definitions(listed);
-    let all = catalog::findings(listed, lists).into_iter();
+    let all = catalog::findings(listed, &view.lists).into_iter();
     let things = all.map(|(kind, name, findings)| {
         let definition = definitions.get(&(kind, &*name));
         let mut thing = thing(listed, secrets, pins, (kind, &name), definition, findings);
         if kind == ThingKind::Tool {
-            thing.call_with = call_variant(settings, lists, listed.server.as_str(), &name);
-            let entry = settings.servers.get(&listed.server);
+            thing.call_with = view.call_variant(listed.server.as_str(), &name);
+            let entry = view.settings.servers.get(&listed.server);
             thing.disabled = entry.is_some_and(|entry| !entry.tools.allows(&name));
         }
         thing
     });
     let mut things: Vec<InspectedThing> = things.collect();
     things.extend(unreadable(listed, secrets));
-    // What has to be decided stands first.
     things.sort_by_key(|thing| !thing.held);
     things
 }

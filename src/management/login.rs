@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Management, ServerChange, ServerRow, gated::server_refusal};
+use super::{Management, OperatorView, ServerChange, ServerRow};
 use crate::{
     authorization::{LoginError, ServerLogin},
-    config::{Settings, Transport},
+    config::Transport,
     failure::{ErrorCode, Failure, NextStep, Result},
 };
 
@@ -47,13 +47,13 @@ impl Management {
     /// Forgets the tokens of a server, and ends its connections. Where nobody is logged in nothing changes. A person may do that whatever
     /// the server's state: nothing is sent anywhere.
     pub fn log_out(&self, name: &str) -> Result<ServerChange> {
-        let settings = self.settings_in_force();
-        let entry = settings.servers.get(name);
+        let view = self.view_in_force();
+        let entry = view.settings.servers.get(name);
         let leads_elsewhere = entry.filter(|entry| !entry.may_be_contacted());
         let ended = match leads_elsewhere {
             // An agent wrote it, and the tokens are for what a person had written.
             Some(entry) => self.0.logins.forget_tokens(&entry.name),
-            None => self.login_in(&settings, name)?.log_out(),
+            None => self.login_in(&view, name)?.log_out(),
         };
         if ended == Ok(false) {
             return Ok(ServerChange::of(self.server(name)?, &[]));
@@ -69,9 +69,9 @@ impl Management {
 
     /// The login of a server that may be contacted and that one can log in to.
     fn login_of(&self, name: &str) -> Result<Arc<ServerLogin>> {
-        let settings = self.settings_in_force();
-        if let Some(failure) = server_refusal(&settings, &self.lists(&settings), name) {
-            let may_be = settings.servers.get(name);
+        let view = self.view_in_force();
+        if let Some(failure) = view.server_refusal(name) {
+            let may_be = view.settings.servers.get(name);
             let may_be = may_be.is_some_and(|entry| entry.may_be_contacted());
             // A person may log in to what is held to see what it lists, but not to what an agent wrote.
             if failure.code != ErrorCode::ServerQuarantined || !may_be {
@@ -79,13 +79,13 @@ impl Management {
                 return Err(failure.undone(&format!("not logged in to {name}")));
             }
         }
-        self.login_in(&settings, name)
+        self.login_in(&view, name)
     }
 
     /// The login of a server that one can log in to.
-    fn login_in(&self, settings: &Settings, name: &str) -> Result<Arc<ServerLogin>> {
-        let Some(entry) = settings.servers.get(name) else {
-            let refusal = server_refusal(settings, &self.lists(settings), name);
+    fn login_in(&self, view: &OperatorView, name: &str) -> Result<Arc<ServerLogin>> {
+        let Some(entry) = view.settings.servers.get(name) else {
+            let refusal = view.server_refusal(name);
             let refusal = refusal.map(|failure| self.for_operator(failure));
             let refusal = refusal.map(|failure| failure.undone("nothing was changed"));
             return Err(refusal.unwrap_or_else(|| nothing_to_log_in_to(name, "it is not there")));

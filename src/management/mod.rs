@@ -18,13 +18,13 @@ mod contact;
 mod definition_diff;
 mod demo;
 mod entry_review;
-mod gated;
 mod health;
 mod inspection;
 mod left_out;
 mod login;
 mod logs;
 mod operator_hints;
+mod operator_view;
 mod over_daemon;
 mod over_files;
 mod parameters;
@@ -43,6 +43,7 @@ mod writing;
 
 use std::{path::Path, sync::Arc};
 
+use self::operator_view::OperatorView;
 pub use self::{
     access::{AccessQuestion, AccessVerdict, AskedKind, KnownCallers},
     agents::{AgentChange, AgentRequest, AgentVerb},
@@ -98,6 +99,13 @@ impl<B: Backing> Management<B> {
     /// What is known of the tools, prompts and resources of these servers.
     pub fn lists(&self, settings: &Settings) -> Arc<Snapshot> {
         self.0.lists(settings)
+    }
+
+    /// The settings, and what is known of their servers.
+    fn view(&self) -> Result<OperatorView> {
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        Ok(OperatorView { settings, lists })
     }
 
     /// The configuration file.

@@ -1,9 +1,6 @@
 //! The same failures as models get, with the next steps of a person, who may read paths and run commands.
 
-use super::{
-    Management, ServerRow,
-    gated::{self, call_variant},
-};
+use super::{Management, ServerRow};
 use crate::{
     catalog::Snapshot,
     config::{BrokenEntry, ServerEntry, Settings, TransportKind},
@@ -42,14 +39,13 @@ impl Management {
 
     /// With the server or tool that may have been meant.
     fn with_closest(&self, failure: Failure) -> Failure {
-        let settings = self.settings_in_force();
+        let view = self.view_in_force();
         let server = failure.server.as_deref().unwrap_or_default();
         let closest = match failure.code {
-            ErrorCode::UnknownServer => closest_server(&settings, server).map(str::to_owned),
+            ErrorCode::UnknownServer => closest_server(&view.settings, server).map(str::to_owned),
             ErrorCode::UnknownTool if failure.server.is_some() => {
                 let wanted = failure.tool.as_deref().unwrap_or_default();
-                let lists = self.lists(&settings);
-                let closest = names::closest(wanted, tools_of(&lists, server));
+                let closest = names::closest(wanted, tools_of(&view.lists, server));
                 let closest = closest.filter(|close| *close != wanted);
                 closest.map(|close| format!("{server}:{close}"))
             }
@@ -115,19 +111,15 @@ impl Management {
             (ErrorCode::LoginRequired, Some(_)) => Some(NextStep::LogIn),
             (ErrorCode::ServerUnavailable, Some(server)) => Some(self.repair(server)),
             (ErrorCode::ConnectionLost, Some(server)) => Some(self.after_a_loss(server)),
-            (code, Some(server)) => {
-                let settings = self.settings_in_force();
-                gated::next_step(code, server, &settings, &self.lists(&settings))
-            }
+            (code, Some(server)) => self.view_in_force().next_step(code, server),
             _ => None,
         }
     }
 
     fn step_of_unknown_tool(&self, server: &str, failure: &Failure) -> NextStep {
-        let settings = self.settings_in_force();
-        let lists = self.lists(&settings);
+        let view = self.view_in_force();
         let wanted = failure.tool.as_deref().unwrap_or_default();
-        let mut known = tools_of(&lists, server).peekable();
+        let mut known = tools_of(&view.lists, server).peekable();
         if known.peek().is_none() {
             return NextStep::Restart;
         }
@@ -140,9 +132,8 @@ impl Management {
     }
 
     fn right_variant(&self, server: &str, failure: &Failure) -> Option<NextStep> {
-        let settings = self.settings_in_force();
         let tool = failure.tool.as_deref()?;
-        let variant = call_variant(&settings, &self.lists(&settings), server, tool)?;
+        let variant = self.view_in_force().call_variant(server, tool)?;
         Some(NextStep::CallAs {
             variant: variant.as_str().into(),
             tool: tool.into(),

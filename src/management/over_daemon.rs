@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Backing, Connections, Management, agent_changes::AgentChanges, entry_review,
-    gated::server_refusal, servers::ServerChange,
+    operator_view::OperatorView, servers::ServerChange,
 };
 use crate::{
     activity::{
@@ -101,6 +101,14 @@ impl Management {
         self.0.keeper.settings()
     }
 
+    /// The settings in force, and what is known of their servers.
+    pub(super) fn view_in_force(&self) -> OperatorView {
+        OperatorView {
+            settings: self.settings_in_force(),
+            lists: self.0.catalog.snapshot(),
+        }
+    }
+
     /// What the calls of an hour or a day add up to.
     pub async fn call_figures(&self, period: FigurePeriod, wanted: WantedFigures) -> CallFigures {
         self.0.activity.figures(period, wanted).await
@@ -138,8 +146,7 @@ impl Management {
     pub(super) async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange> {
         // A fault that stands in the file is shown elsewhere; the last good settings do.
         let _ = self.read_configuration().await;
-        let settings = self.settings_in_force();
-        if let Some(failure) = server_refusal(&settings, &self.lists(&settings), name) {
+        if let Some(failure) = self.view_in_force().server_refusal(name) {
             return Err(failure);
         }
         let Some(upstream) = self.0.upstreams.get(name) else {

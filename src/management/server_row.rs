@@ -4,13 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Backing, Connections, LEFT_OUT_STEP, LeftOut, Management,
-    gated::{self, as_data, held_step, next_step, server_refusal, step_while_held, wants_more},
     health::is_zero,
+    operator_view::{HeldThings, OperatorView, as_data, step_while_held, wants_more},
     server_state::{ServerState, first_start, latest, runs, shown_state, state},
 };
 use crate::{
-    catalog::Snapshot,
-    config::{BrokenEntry, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, TransportKind},
+    config::{BrokenEntry, DEMO, DemoOrigin, ServerEntry, SessionScope, TransportKind},
     failure::{ErrorCode, NextStep, as_step},
     gate::{self, Standing},
     text::count,
@@ -157,25 +156,20 @@ impl ServerRow {
 
 impl<B: Backing> Management<B> {
     /// The rows of all servers, by name.
-    pub(super) fn rows(&self, settings: &Settings, lists: &Snapshot) -> Vec<ServerRow> {
-        let sound = settings.servers.values();
-        let sound = sound.map(|entry| self.row(settings, lists, entry));
-        let broken = settings.broken.iter();
-        let broken = broken.map(|broken| Self::broken_row(settings, lists, broken));
+    pub(super) fn rows(&self, view: &OperatorView) -> Vec<ServerRow> {
+        let sound = view.settings.servers.values();
+        let sound = sound.map(|entry| self.row(view, entry));
+        let broken = view.settings.broken.iter();
+        let broken = broken.map(|broken| Self::broken_row(view, broken));
         let mut rows: Vec<ServerRow> = sound.chain(broken).collect();
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         rows
     }
 
     /// The row of a server with a usable entry.
-    pub(super) fn row(
-        &self,
-        settings: &Settings,
-        lists: &Snapshot,
-        entry: &ServerEntry,
-    ) -> ServerRow {
+    pub(super) fn row(&self, view: &OperatorView, entry: &ServerEntry) -> ServerRow {
         let connections = self.0.connections(entry.name.as_str());
-        let refusal = server_refusal(settings, lists, entry.name.as_str());
+        let refusal = view.server_refusal(entry.name.as_str());
         let instances = connections.instances.iter().filter(|one| runs(one)).count();
         let is_divided = match entry.session_scope {
             SessionScope::Shared => false,
@@ -203,19 +197,15 @@ impl<B: Backing> Management<B> {
                 }),
             ),
         };
-        let listed = lists.servers.get(&entry.name);
+        let listed = view.lists.servers.get(&entry.name);
         // What it listed by a former entry says nothing of the one that a person reviews.
         let listed =
             listed.filter(|listed| !switches.quarantined || *listed.entry == *entry.fingerprint);
-        let held = held_step(settings, lists, &entry.name);
+        let held = view.held_things(&entry.name);
         let left_out = listed.and_then(|listed| LeftOut::of(listed, &entry.secrets));
-        let left_out_step = left_out.as_ref().map(|_| LEFT_OUT_STEP.to_owned());
-        let next = next
-            .or_else(|| {
-                held.as_ref()
-                    .map(|(_, _, next)| (next.clone(), Some(NextStep::Review)))
-            })
-            .or(left_out_step.map(|next| (next, None)));
+        let review = |held: &HeldThings| (held.step.clone(), Some(NextStep::Review));
+        let next = next.or_else(|| held.as_ref().map(review));
+        let next = next.or_else(|| left_out.as_ref().map(|_| (LEFT_OUT_STEP.to_owned(), None)));
         let (next_step, step) = next.unzip();
         ServerRow {
             name: entry.name.to_string(),
@@ -228,8 +218,8 @@ impl<B: Backing> Management<B> {
             tools: listed
                 .map(|server| server.tools.len())
                 .or(B::RUNS.then_some(0)),
-            held: held.as_ref().map(|(held, _, _)| *held),
-            held_tools: held.map_or(0, |(_, tools, _)| tools),
+            held: held.as_ref().map(|held| held.count),
+            held_tools: held.map_or(0, |held| held.tools),
             left_out,
             instances: is_divided.then_some(instances),
             detail,
@@ -242,22 +232,18 @@ impl<B: Backing> Management<B> {
                 .map(|wait| wait.as_secs()),
             next_step,
             step: step.flatten(),
-            demo: settings.demo.filter(|_| entry.name.as_str() == DEMO),
+            demo: view.settings.demo.filter(|_| entry.name.as_str() == DEMO),
         }
     }
 
     /// The row of a server whose entry cannot be used.
-    pub(super) fn broken_row(
-        settings: &Settings,
-        lists: &Snapshot,
-        broken: &BrokenEntry,
-    ) -> ServerRow {
-        let quarantined = gate::is_quarantined(settings, &broken.name);
+    pub(super) fn broken_row(view: &OperatorView, broken: &BrokenEntry) -> ServerRow {
+        let quarantined = gate::is_quarantined(&view.settings, &broken.name);
         let entry = broken.unresolved.as_deref();
-        let listed = gated::listed(lists, &broken.name, entry);
+        let listed = view.listed(&broken.name, entry);
         let fix = broken.step();
         let correct = fix.at_terminal(&broken.name);
-        let review = next_step(ErrorCode::ServerQuarantined, &broken.name, settings, lists);
+        let review = view.next_step(ErrorCode::ServerQuarantined, &broken.name);
         let review = review.filter(|_| quarantined);
         let review = review.map(|step| step.at_terminal(&broken.name));
         let step = match review {

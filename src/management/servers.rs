@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use super::{
     Backing, Management, ServerRow,
     entry_review::ShownIn,
-    gated::configured,
     logs::{LogLines, last_lines},
     operator_hints::closest_server,
     patching::{plan_patch, read_patch},
@@ -113,8 +112,7 @@ impl ServerChange {
 impl<B: Backing> Management<B> {
     /// Every server of the configuration, broken entries included, by name.
     pub fn servers(&self) -> Result<ServerList> {
-        let settings = self.settings()?;
-        let servers = self.rows(&settings, &self.lists(&settings));
+        let servers = self.rows(&self.view()?);
         Ok(ServerList { servers })
     }
 
@@ -201,16 +199,15 @@ impl<B: Backing> Management<B> {
 
     /// One server of the configuration.
     pub fn server(&self, name: &str) -> Result<ServerRow> {
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
-        match configured(&settings, &lists, name) {
-            Ok(entry) => Ok(self.row(&settings, &lists, entry)),
+        let view = self.view()?;
+        match view.entry(name) {
+            Ok(entry) => Ok(self.row(&view, entry)),
             Err(failure) => {
-                let broken = settings.broken_entry(name);
-                let row = broken.map(|broken| Self::broken_row(&settings, &lists, broken));
+                let broken = view.settings.broken_entry(name);
+                let row = broken.map(|broken| Self::broken_row(&view, broken));
                 row.ok_or_else(|| match failure.code {
                     ErrorCode::UnknownServer => {
-                        let closest = closest_server(&settings, name);
+                        let closest = closest_server(&view.settings, name);
                         let failure = failure.with_step(NextStep::ShowServers);
                         failure.with_closest(closest)
                     }

@@ -9,7 +9,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Backing, Management, ServerRow, ServerState, gated::callable_tools, health::is_zero};
+use super::{Backing, Management, ServerRow, ServerState, health::is_zero};
 use crate::{
     activity::ActivityStatus,
     config::{Policy, Provider, RateLimit, ServerAuth, Settings, Warning, duration},
@@ -234,18 +234,18 @@ impl ServerCounts {
 }
 
 impl Management {
-    /// How the daemon is, told by one who counts its client sessions.
+    /// The state of the daemon, which has this number of client sessions.
     pub fn status(&self, location: &DaemonLocation, sessions: usize) -> StatusReport {
-        let settings = self.settings_in_force();
+        let view = self.view_in_force();
+        let settings = &view.settings;
         let health = self.health(sessions);
-        let lists = self.lists(&settings);
-        let rows = self.rows(&settings, &lists);
+        let rows = self.rows(&view);
         let servers =
             ServerCounts::of(&rows, health.backends_configured, health.backends_connected);
         let in_flight = rows
             .iter()
-            .map(|row| self.0.connections(&row.name).in_flight);
-        let rows_in_flight = in_flight.sum();
+            .map(|row| self.0.connections(&row.name).in_flight)
+            .sum();
         let mut warnings = settings.all_warnings();
         let needs_restart = self.needs_restart();
         warnings.extend(needs_restart.iter().map(|key| restart_warning(key)));
@@ -258,17 +258,17 @@ impl Management {
             routing_mode: settings.routing_mode.as_str().to_owned(),
             servers,
             tools: health.tools,
-            callable_tools: Some(callable_tools(&settings, &lists).count()),
+            callable_tools: Some(view.callable_tools().count()),
             problems: rows.into_iter().filter(ServerRow::needs_a_person).collect(),
             sessions: health.active_clients,
-            in_flight: rows_in_flight,
+            in_flight,
             memory_bytes: process::own_memory(),
             warnings,
             needs_restart,
             access: settings
                 .server_auth
                 .as_deref()
-                .map(|auth| access(auth, &settings)),
+                .map(|auth| access(auth, settings)),
             rate_limit: settings.rate_limit.map(rate_limit),
             activity: Some(self.0.activity.status()),
             config_error: self.config_error(),

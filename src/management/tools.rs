@@ -2,12 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Backing, Management,
-    gated::{call_variant, tool_refusal},
-};
+use super::{Backing, Management, OperatorView};
 use crate::{
-    catalog::{ServerCatalog, Snapshot, Tool, without_values},
+    catalog::{ServerCatalog, Tool, without_values},
     config::{BrokenEntry, Settings},
     failure::{ErrorCode, Failure, NextStep, Result},
     text::names,
@@ -85,19 +82,18 @@ impl<B: Backing> Management<B> {
         if let Some(name) = server {
             self.server(name)?;
         }
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
+        let view = self.view()?;
         let wanted =
             |known: &ServerCatalog| server.is_none_or(|name| known.server.as_str() == name);
-        let known = lists.servers.values().filter(|known| wanted(known));
+        let known = view.lists.servers.values().filter(|known| wanted(known));
         let tools: Vec<ToolRow> = known
             .flat_map(|known| known.tools.iter().map(|tool| (known.server.as_str(), tool)))
-            .map(|(server, tool)| row(&settings, &lists, server, tool))
+            .map(|(server, tool)| row(&view, server, tool))
             .collect();
         Ok(ToolList {
             total: tools.len(),
             tools,
-            left_out: left_out(&settings, server),
+            left_out: left_out(&view.settings, server),
         })
     }
 
@@ -109,8 +105,8 @@ impl<B: Backing> Management<B> {
 
     /// One tool by `server:tool`, or by the name under which it is offered.
     pub fn tool(&self, name: &str) -> Result<ShownTool> {
-        let settings = self.settings()?;
-        let lists = self.lists(&settings);
+        let view = self.view()?;
+        let lists = &view.lists;
         let found = if let Some((server, tool)) = name.split_once(':') {
             lists.tool(server, tool).map(|tool| (server, tool))
         } else {
@@ -119,9 +115,9 @@ impl<B: Backing> Management<B> {
         };
         let (server, tool) = found.ok_or_else(|| match self.server(name) {
             Ok(server) => is_server(&server.name),
-            Err(_) => unknown_tool(&settings, &lists, name),
+            Err(_) => unknown_tool(&view, name),
         })?;
-        let row = row(&settings, &lists, server, tool);
+        let row = row(&view, server, tool);
         Ok(ShownTool {
             name: row.name,
             server: row.server,
@@ -130,7 +126,7 @@ impl<B: Backing> Management<B> {
             reason: row.reason,
             code: row.code,
             definition: without_values::raw(
-                &without_values::secrets_of(&settings, server),
+                &without_values::secrets_of(&view.settings, server),
                 tool.definition.clone(),
             ),
         })
@@ -143,9 +139,9 @@ fn left_out(settings: &Settings, server: Option<&str>) -> Vec<BrokenEntry> {
     meant.cloned().collect()
 }
 
-fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> ToolRow {
-    let refusal = tool_refusal(settings, lists, server, &tool.name);
-    let secrets = without_values::secrets_of(settings, server);
+fn row(view: &OperatorView, server: &str, tool: &Tool) -> ToolRow {
+    let refusal = view.tool_refusal(server, &tool.name);
+    let secrets = without_values::secrets_of(&view.settings, server);
     let annotations = tool.definition.get("annotations");
     ToolRow {
         name: format!("{server}:{}", tool.name),
@@ -158,7 +154,8 @@ fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> Tool
             .as_ref()
             .map(|failure| failure.code.as_str().to_owned()),
         reason: refusal.map(|failure| failure.error),
-        call_with: call_variant(settings, lists, server, &tool.name)
+        call_with: view
+            .call_variant(server, &tool.name)
             .map(|variant| variant.as_str().to_owned()),
     }
 }
@@ -170,15 +167,15 @@ fn is_server(name: &str) -> Failure {
     failure.with_step(NextStep::ShowTools).of_server(name)
 }
 
-fn unknown_tool(settings: &Settings, lists: &Snapshot, name: &str) -> Failure {
+fn unknown_tool(view: &OperatorView, name: &str) -> Failure {
     if let Some((server, tool)) = name
         .split_once(':')
-        .filter(|(server, _)| !lists.servers.contains_key(*server))
-        && let Some(failure) = tool_refusal(settings, lists, server, tool)
+        .filter(|(server, _)| !view.lists.servers.contains_key(*server))
+        && let Some(failure) = view.tool_refusal(server, tool)
         && failure.code != ErrorCode::UnknownServer
     {
         // Why nothing of its server is known.
-        let broken = settings.broken_entry(server).map(BrokenEntry::step);
+        let broken = view.settings.broken_entry(server).map(BrokenEntry::step);
         let own = failure.step.as_deref().cloned();
         return failure.with_step(own.or(broken).unwrap_or(NextStep::ShowServer));
     }
@@ -188,7 +185,8 @@ fn unknown_tool(settings: &Settings, lists: &Snapshot, name: &str) -> Failure {
             .map(|tool| format!("{}:{tool}", known.server))
             .collect()
     };
-    let known: Vec<String> = lists.servers.values().flat_map(|s| of_server(s)).collect();
+    let known = view.lists.servers.values();
+    let known: Vec<String> = known.flat_map(|known| of_server(known)).collect();
     let own = |full: &str| full.split_once(':').map(|(_, own)| own.to_owned());
     let is_called = |full: &&String| own(full).as_deref() == Some(name);
     let whole = known.iter().find(is_called).map(String::as_str);

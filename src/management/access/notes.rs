@@ -1,4 +1,4 @@
-//! What `access check` says beside its verdict: what else a call needs, subjects that nobody has, and what a profile leaves out.
+//! What a check of access says beside its verdict: what else a call needs, that no token has the subject, and what a profile leaves out.
 
 use std::time::SystemTime;
 
@@ -8,7 +8,7 @@ use crate::{
     catalog::Snapshot,
     config::{ANONYMOUS, IssuedToken, OPERATOR, Provider, RoutingMode, Settings},
     failure::{Failure, NextStep},
-    management::{gated, operator_hints},
+    management::{OperatorView, operator_hints},
     text::{
         moment,
         names::{self, BUILT_IN_TOOLS, as_argument},
@@ -23,39 +23,32 @@ const CALL_TOOLS: [&str; 4] = [
     "call_tool",
 ];
 
-/// All that should be known beside the verdict.
+/// The remarks on a verdict.
 pub(super) fn notes(
     question: &AccessQuestion,
-    settings: &Settings,
-    lists: &Snapshot,
+    view: &OperatorView,
     caller: &Caller,
     refusal: Option<&Failure>,
 ) -> Vec<String> {
-    let needs = refusal
-        .is_none()
-        .then(|| also_needed(question, settings, lists, caller));
-    let notes = [
-        unknown_subject(&question.subject, settings),
-        needs.flatten(),
-        unlisted(question, lists, refusal),
-    ];
+    let subject = unknown_subject(&question.subject, &view.settings);
+    let notes = match refusal {
+        Some(_) => [subject, None, None],
+        None => {
+            let needs = also_needed(question, view, caller);
+            [subject, needs, unlisted(question, &view.lists)]
+        }
+    };
     notes.into_iter().flatten().collect()
 }
 
-/// What is said of a tool of a server that has no list yet.
-fn unlisted(
-    question: &AccessQuestion,
-    lists: &Snapshot,
-    refusal: Option<&Failure>,
-) -> Option<String> {
+/// A remark on a tool of a server that has not been listed yet.
+fn unlisted(question: &AccessQuestion, lists: &Snapshot) -> Option<String> {
     let server = question.server.as_deref()?;
-    let is_unlisted = refusal.is_none()
-        && question.kind == AskedKind::Tool
-        && !lists.servers.contains_key(server);
+    let is_unlisted = question.kind == AskedKind::Tool && !lists.servers.contains_key(server);
     is_unlisted.then(|| format!("the tools of {server:?} are not known yet"))
 }
 
-/// What is said of a subject that no token has, where only tokens say who somebody is.
+/// A remark on a subject that no token has, where only tokens identify callers.
 fn unknown_subject(subject: &str, settings: &Settings) -> Option<String> {
     let auth = settings.server_auth.as_ref();
     let written = auth.iter().flat_map(|auth| &auth.tokens);
@@ -74,19 +67,14 @@ fn unknown_subject(subject: &str, settings: &Settings) -> Option<String> {
     Some(format!("no token has the subject {subject:?}{close}"))
 }
 
-/// Which tool of ours is denied though models reach the tool with it where servers' tools are not listed; its own name is answered all the
-/// same.
-fn also_needed(
-    question: &AccessQuestion,
-    settings: &Settings,
-    lists: &Snapshot,
-    caller: &Caller,
-) -> Option<String> {
-    let server = question.server.as_deref()?;
+/// A remark on a built-in tool that is denied although models need it to call the tool, because servers' tools are not listed. A call by
+/// the tool's own name works all the same.
+fn also_needed(question: &AccessQuestion, view: &OperatorView, caller: &Caller) -> Option<String> {
+    let (server, settings) = (question.server.as_deref()?, &view.settings);
     if question.kind != AskedKind::Tool || settings.routing_mode == RoutingMode::Direct {
         return None;
     }
-    let variant = gated::call_variant(settings, lists, server, &question.name);
+    let variant = view.call_variant(server, &question.name);
     let mildest = variant.map(|variant| format!("call_tool_{}", variant.as_str()));
     let first = CALL_TOOLS
         .iter()
@@ -98,16 +86,12 @@ fn also_needed(
             CALL_TOOLS.get(first.unwrap_or_default()..)?,
         ),
     };
-    let is_denied = |tool: &&str| {
-        let judged = gated::judge(settings, lists, caller, Asked::BuiltIn(tool));
-        judged.refusal.is_some()
-    };
-    if !enough.iter().all(is_denied) {
+    let judge = |tool: &str| view.judge(caller, Asked::BuiltIn(tool));
+    if !enough.iter().all(|tool| judge(tool).refusal.is_some()) {
         return None;
     }
     let tool = enough.first()?;
-    let judged = gated::judge(settings, lists, caller, Asked::BuiltIn(tool));
-    let rule = judged.decision.and_then(|decision| decision.rule);
+    let rule = judge(tool).decision.and_then(|decision| decision.rule);
     let by = match rule {
         Some(place) => format!("serverAuth.acl.rules[{place}]"),
         None => "default".to_owned(),
@@ -123,12 +107,11 @@ fn also_needed(
     ))
 }
 
-/// What the profile in question, or the token of who wants it, does not show, though it is configured.
+/// Why a configured server or tool is hidden from the caller: by the profile, or by the caller's token.
 pub(super) fn hidden_by(
     token: Option<&IssuedToken>,
     question: &AccessQuestion,
-    settings: &Settings,
-    lists: &Snapshot,
+    OperatorView { settings, lists }: &OperatorView,
 ) -> Option<String> {
     let server = question.server.as_deref()?;
     settings.servers.get(server)?;
@@ -154,12 +137,11 @@ pub(super) fn hidden_by(
     (!shows).then(|| format!("the profile {name:?} does not show the tool {tool:?} of {server:?}"))
 }
 
-/// The name that may be meant by one that there is not, where the step finds it.
+/// The known name that was probably meant, where the next step is to look for it.
 pub(super) fn closest(
     question: &AccessQuestion,
     step: &NextStep,
-    settings: &Settings,
-    lists: &Snapshot,
+    OperatorView { settings, lists }: &OperatorView,
 ) -> Option<String> {
     let name = &question.name;
     let Some(server) = question.server.as_deref() else {
@@ -179,14 +161,14 @@ pub(super) fn closest(
     }
 }
 
-/// What a token keeps from its caller, and how it comes to allow more.
+/// What a token allows.
 pub(super) fn beyond_token(token: &IssuedToken) -> String {
     format!("the token {:?} {}", token.name, token.calls.in_words())
 }
 
-/// How a token comes to allow a call of this type, with its other limits.
+/// The commands that issue a token anew, so that it allows a call of this type, with its other limits.
 pub(super) fn token_for(token: &IssuedToken, call_type: Option<&str>) -> NextStep {
-    // All of it is looked at, so that no limit is left out.
+    // Every field is named, so that no new limit is left out.
     let IssuedToken {
         name,
         roles,
@@ -220,7 +202,7 @@ pub(super) fn token_for(token: &IssuedToken, call_type: Option<&str>) -> NextSte
     ))
 }
 
-/// The time until then as an option has it, rather too short than too long. Both are in milliseconds since 1970.
+/// The time from `now` to `end` as an option takes it, rounded down. Both are in milliseconds since 1970.
 fn rest(end: u64, now: u64) -> String {
     let minutes = end.saturating_sub(now) / 60_000;
     let hours = minutes / 60;
