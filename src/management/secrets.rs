@@ -1,4 +1,5 @@
-//! Secrets by name: which there are, where each is kept and who uses it. Values are stored and never shown. Everything here blocks.
+//! Secrets by name: which are stored and where, which are missing, and which servers use them. Values are stored and never shown. Every
+//! function here blocks.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ pub struct SecretList {
     pub secrets: Vec<SecretRow>,
 }
 
-/// Who uses which secret, by its name.
+/// The users of each secret, by its name.
 type SecretUses = BTreeMap<String, Vec<String>>;
 
 impl Files {
@@ -50,20 +51,16 @@ impl Files {
         Ok(secret_list(&keyring, &stored, uses))
     }
 
-    /// Stores one, in place of one of this name.
+    /// Stores a secret, in place of one of this name.
     pub fn set_secret(&self, name: &str, value: &Secret) -> Result<SecretRow> {
         check(name)?;
         let keyring = self.keyring()?;
         let store = keyring.set(name, value);
         let store = store.map_err(|error| undone(&error, "stored", name))?;
-        Ok(SecretRow {
-            name: name.to_owned(),
-            stored_in: Some(keyring.place(store)),
-            used_by: self.users(name),
-        })
+        Ok(self.secret_row(name, Some(keyring.place(store))))
     }
 
-    /// Stores one under a name under which nothing is stored; of two at once the second is refused.
+    /// Stores a secret unless one of this name is stored; of two at once the second is refused.
     pub fn add_secret(&self, name: &str, value: &Secret) -> Result<SecretRow> {
         check(name)?;
         let keyring = self.keyring()?;
@@ -76,14 +73,10 @@ impl Files {
                 failure.at_terminal(format!("{hint} `mcpproxy secret list` shows its users."))
             );
         };
-        Ok(SecretRow {
-            name: name.to_owned(),
-            stored_in: Some(keyring.place(store)),
-            used_by: self.users(name),
-        })
+        Ok(self.secret_row(name, Some(keyring.place(store))))
     }
 
-    /// Removes one; who used it.
+    /// Removes a secret. Gives its last row.
     pub fn remove_secret(&self, name: &str) -> Result<SecretRow> {
         check(name)?;
         let keyring = self.keyring()?;
@@ -93,11 +86,7 @@ impl Files {
             let failure = Failure::new(ErrorCode::UnknownSecret, error, "Name an existing secret.");
             return Err(failure.with_step(NextStep::ShowSecrets));
         }
-        Ok(SecretRow {
-            name: name.to_owned(),
-            stored_in: None,
-            used_by: self.users(name),
-        })
+        Ok(self.secret_row(name, None))
     }
 
     /// The secrets that the file refers to, with their users. The error says why the file cannot be read.
@@ -107,13 +96,17 @@ impl Files {
         config::secret_uses(&text).map_err(|error| format!("{file}: {error}"))
     }
 
-    fn users(&self, name: &str) -> Vec<String> {
-        let uses = self.secret_uses().unwrap_or_default();
-        uses.get(name).cloned().unwrap_or_default()
+    fn secret_row(&self, name: &str, stored_in: Option<String>) -> SecretRow {
+        let mut uses = self.secret_uses().unwrap_or_default();
+        SecretRow {
+            name: name.to_owned(),
+            stored_in,
+            used_by: uses.remove(name).unwrap_or_default(),
+        }
     }
 }
 
-/// What is stored and what is referred to, as one list.
+/// The stored secrets and those that are only referred to, as one list.
 fn secret_list(keyring: &Keyring, stored: &StoredSecrets, mut uses: SecretUses) -> SecretList {
     let row = |(name, store): (&String, &SecretStore)| SecretRow {
         used_by: uses.remove(name).unwrap_or_default(),
@@ -135,7 +128,7 @@ fn secret_list(keyring: &Keyring, stored: &StoredSecrets, mut uses: SecretUses) 
     }
 }
 
-/// What is wrong with a value, if something is.
+/// What is wrong with the value of a secret, if anything.
 pub fn secret_value(text: &str) -> Result<(), &'static str> {
     if text.is_empty() {
         return Err("is empty");
@@ -149,7 +142,7 @@ pub fn secret_value(text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// What the name of a secret may have in it.
+/// The next step where a name cannot be that of a secret.
 pub const SECRET_NAMES: &str =
     "choose a name of at most 128 letters, digits, `.`, `_`, `-` and `/`";
 
