@@ -11,17 +11,17 @@ use crate::{
 
 pub use crate::authorization::{LoginProgress, LoginStarted};
 
-/// How long a server may take to say that it wants a login.
+/// How long a server may take to answer that it wants a login.
 const ASKING: Duration = Duration::from_secs(20);
 
 impl Management {
-    /// Begins a login. One that is under way is given up.
+    /// Begins a login to a server, and gives up one that is under way.
     pub async fn begin_login(&self, name: &str) -> Result<LoginStarted> {
         let login = self.login_of(name)?;
         if !login.is_there()
             && let Some(upstream) = self.0.upstreams.get(name)
         {
-            // What the server says when it refuses names the place to log in. That it cannot be reached, the login says.
+            // The server's refusal names its authorization server. If it cannot be reached, the login reports that.
             let _ = tokio::time::timeout(ASKING, upstream.wake()).await;
         }
         let begun = login.begin().await;
@@ -31,7 +31,7 @@ impl Management {
         })
     }
 
-    /// Ends the login under way with the address that the browser ended at.
+    /// Completes the login under way with the address at which the browser ended.
     pub async fn finish_login(&self, name: &str, address: &str) -> Result<LoginProgress> {
         let login = self.login_of(name)?;
         let finished = login.finish(address).await;
@@ -39,19 +39,19 @@ impl Management {
         self.login_progress(name, Duration::ZERO).await
     }
 
-    /// How the login is that was begun last. Waits for its end, but not longer than `patience`.
+    /// The state of the latest login. Waits for its end, but not longer than `patience`.
     pub async fn login_progress(&self, name: &str, patience: Duration) -> Result<LoginProgress> {
         Ok(self.login_of(name)?.progress(patience).await)
     }
 
-    /// Forgets the tokens of a server, and ends its connections. Where nobody is logged in nothing changes. A person may do that whatever
-    /// the server's state: nothing is sent anywhere.
+    /// Forgets the tokens of a server, and ends its connections; changes nothing where nobody is logged in. Allowed in every state of the
+    /// server, because nothing is sent anywhere.
     pub fn log_out(&self, name: &str) -> Result<ServerChange> {
         let view = self.view_in_force();
         let entry = view.settings.servers.get(name);
         let leads_elsewhere = entry.filter(|entry| !entry.may_be_contacted());
         let ended = match leads_elsewhere {
-            // An agent wrote it, and the tokens are for what a person had written.
+            // An agent wrote this entry, and the tokens belong to the entry that a person wrote before.
             Some(entry) => self.0.logins.forget_tokens(&entry.name),
             None => self.login_in(&view, name)?.log_out(),
         };
@@ -67,13 +67,13 @@ impl Management {
         Ok(ServerChange::of(self.server(name)?, &["logged_out"]))
     }
 
-    /// The login of a server that may be contacted and that one can log in to.
+    /// The login of a server to which a person may log in.
     fn login_of(&self, name: &str) -> Result<Arc<ServerLogin>> {
         let view = self.view_in_force();
         if let Some(failure) = view.server_refusal(name) {
             let may_be = view.settings.servers.get(name);
             let may_be = may_be.is_some_and(|entry| entry.may_be_contacted());
-            // A person may log in to what is held to see what it lists, but not to what an agent wrote.
+            // A person may log in to a quarantined server to review its tools, but not to one that an agent wrote.
             if failure.code != ErrorCode::ServerQuarantined || !may_be {
                 let failure = self.for_operator(failure);
                 return Err(failure.undone(&format!("not logged in to {name}")));
@@ -82,7 +82,7 @@ impl Management {
         self.login_in(&view, name)
     }
 
-    /// The login of a server that one can log in to.
+    /// The login of a server, if it has one.
     fn login_in(&self, view: &OperatorView, name: &str) -> Result<Arc<ServerLogin>> {
         let Some(entry) = view.settings.servers.get(name) else {
             let refusal = view.server_refusal(name);
@@ -101,13 +101,8 @@ impl Management {
     }
 
     fn login_failed(&self, name: &str, error: &LoginError) -> Failure {
-        // A server that fails for another reason needs no key for that.
+        // If the server fails for another reason, that one has to be mended first.
         let row = self.server(name).ok().filter(ServerRow::is_failing);
-        let other = row.filter(|row| {
-            row.step
-                .as_ref()
-                .is_some_and(|step| *step != NextStep::LogIn)
-        });
         if let (
             LoginError::NoPlace(_),
             Some(ServerRow {
@@ -115,7 +110,8 @@ impl Management {
                 step: Some(step),
                 ..
             }),
-        ) = (error, other)
+        ) = (error, row)
+            && step != NextStep::LogIn
         {
             let text = format!("not logged in to {name}: {why}");
             let failure = Failure::new(ErrorCode::ServerUnavailable, text, "Correct its entry.");
@@ -123,39 +119,35 @@ impl Management {
         }
         let text = format!("not logged in to {name}: {error}");
         let log_in = NextStep::LogIn.at_terminal(name);
-        let (hint, step) = match error {
-            LoginError::Failed(_) => ("Try again.", NextStep::LogIn),
+        let (code, hint, step) = match error {
+            LoginError::Failed(_) => (ErrorCode::LoginRequired, "Try again.", NextStep::LogIn),
             LoginError::Unreachable(_) => {
-                let row = self.server(name).ok();
-                let step = row.and_then(ServerRow::own_step);
+                let step = self.server(name).ok().and_then(ServerRow::own_step);
                 let hint = "Check its `url`, and whether it runs.";
-                (hint, step.unwrap_or_else(|| NextStep::act(hint)))
+                let step = step.unwrap_or_else(|| NextStep::act(hint));
+                (ErrorCode::ServerUnavailable, hint, step)
             }
             LoginError::Unsafe(_) => {
                 let step = format!(
                     "if it speaks https: `mcpproxy upstream patch {name} url=https://…`, then {log_in}"
                 );
                 let hint = "If it speaks https, change its `url`, then log in.";
-                (hint, NextStep::act(step))
+                (ErrorCode::LoginRequired, hint, NextStep::act(step))
             }
             LoginError::NotRegistered(_) => {
                 let step = format!(
                     "register a client there by hand, then `mcpproxy upstream patch {name} oauth.client_id=ID` and {log_in}"
                 );
                 let hint = "Register a client there by hand, set `oauth.client_id` in its entry, then log in.";
-                (hint, NextStep::act(step))
+                (ErrorCode::LoginRequired, hint, NextStep::act(step))
             }
             LoginError::NoPlace(_) => {
                 let step = format!(
                     "if it needs a key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`"
                 );
                 let hint = "If it needs a key, store it as a secret, and refer to that in `headers.Authorization` of its entry.";
-                (hint, NextStep::act(step))
+                (ErrorCode::LoginRequired, hint, NextStep::act(step))
             }
-        };
-        let code = match error {
-            LoginError::Unreachable(_) => ErrorCode::ServerUnavailable,
-            _ => ErrorCode::LoginRequired,
         };
         let failure = Failure::new(code, text, hint);
         failure.with_step(step).of_server(name)

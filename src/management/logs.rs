@@ -1,5 +1,5 @@
-//! Logs on the disk: the last lines of one, and what is added to it. They outlive daemons and entries. How many lines may be asked for is
-//! the same for the command line, REST and the tool for agents.
+//! Log files: their last lines, and the lines that are added. They outlive daemons and entries. The command line, REST and the tool for
+//! agents show the same number of lines.
 
 use std::{
     fs::File,
@@ -28,13 +28,13 @@ pub struct LogLines {
 }
 
 impl LogLines {
-    /// How many may be asked for. Limit: they are held in memory, and more is for the file itself.
+    /// The accepted numbers of lines. Limit: lines are held in memory; whoever wants more can read the file.
     pub const RANGE: RangeInclusive<usize> = 1..=500;
 
-    /// How many are shown unless asked otherwise.
+    /// The number of lines by default.
     pub const USUAL: usize = 50;
 
-    /// Those of a file, at most `n`. Blocks.
+    /// The last lines of a file, at most `n`. Blocks.
     pub fn of(file: PathBuf, n: usize) -> io::Result<Self> {
         Ok(Self {
             lines: last_lines(&file, n)?,
@@ -44,7 +44,7 @@ impl LogLines {
         })
     }
 
-    /// How many are meant; the error names what is accepted.
+    /// The number of lines to show; the error names the accepted range.
     pub fn count(asked: Option<usize>) -> Result<usize, String> {
         let lines = asked.unwrap_or(Self::USUAL);
         if Self::RANGE.contains(&lines) {
@@ -55,7 +55,7 @@ impl LogLines {
     }
 }
 
-/// Limit: what is read of a file's end. 500 lines of the longest kind have 8 MB.
+/// Limit: bytes that are read at the end of a file. 500 of the longest lines have 8 MB.
 const READ: u64 = 8 * 1024 * 1024;
 
 /// The last lines of a log file, at most `n`, oldest first; where it has fewer, also of the one that was set aside before it. No file
@@ -64,7 +64,7 @@ pub(super) fn last_lines(file: &Path, n: usize) -> io::Result<Vec<String>> {
     last_lines_before(file, n, u64::MAX)
 }
 
-/// [`last_lines`] of the first `length` bytes: for whoever reads on from there.
+/// [`last_lines`] of the first `length` bytes of a file, for a reader that goes on from there.
 fn last_lines_before(file: &Path, n: usize, length: u64) -> io::Result<Vec<String>> {
     let mut lines = end_of(file, n, length)?;
     if lines.len() < n {
@@ -76,9 +76,8 @@ fn last_lines_before(file: &Path, n: usize, length: u64) -> io::Result<Vec<Strin
 }
 
 fn end_of(file: &Path, n: usize, length: u64) -> io::Result<Vec<String>> {
-    let mut file = match File::open(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        file => file?,
+    let Some(mut file) = open(file)? else {
+        return Ok(Vec::new());
     };
     let length = file.metadata()?.len().min(length);
     let start = length.saturating_sub(READ);
@@ -95,13 +94,13 @@ fn end_of(file: &Path, n: usize, length: u64) -> io::Result<Vec<String>> {
     Ok(lines.into_iter().skip(skipped).map(str::to_owned).collect())
 }
 
-/// What is read of the file at once.
+/// Bytes of the file that are read at once.
 const CHUNK: u64 = 1024 * 1024;
 
 /// Limit: bytes of a line that has no end yet. A longer one is given in parts.
 const LONGEST_LINE: usize = 1024 * 1024;
 
-/// A log that somebody follows. Its methods block.
+/// A log file that is followed as it grows. Its methods block.
 #[derive(Debug)]
 pub struct FollowedLog {
     path: PathBuf,
@@ -110,10 +109,10 @@ pub struct FollowedLog {
 }
 
 impl FollowedLog {
-    /// Follows a file from its end on; its last lines, at most `n`. It need not be there yet.
+    /// Follows a file from its end on. Gives its last lines, too, at most `n`. The file need not exist yet.
     pub fn open(path: &Path, n: usize) -> io::Result<(Self, Vec<String>)> {
         let mut file = open(path)?;
-        // What is added from here on is not among the last lines.
+        // Lines that are added from here on are not among the last lines.
         let end = match &mut file {
             Some(file) => file.seek(SeekFrom::End(0))?,
             None => 0,
@@ -127,7 +126,7 @@ impl FollowedLog {
         Ok((log, last))
     }
 
-    /// Whole lines that were added since the last look, with the ends of theirs; nothing where there are none.
+    /// The whole lines that were added since the last call, with their line ends; empty if there are none.
     pub fn added(&mut self) -> io::Result<String> {
         let current = open(&self.path)?;
         let mut added = match &mut self.file {
@@ -158,7 +157,7 @@ fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The whole lines up to where the file ends, or up to the limit.
+/// The whole lines up to the end of the file, or up to the limit.
 fn read_on(file: &mut File, unfinished: &mut Vec<u8>) -> io::Result<String> {
     Read::take(&mut *file, CHUNK).read_to_end(unfinished)?;
     let end = match memchr::memrchr(b'\n', unfinished) {
@@ -178,7 +177,7 @@ fn is_same(a: &File, b: &File) -> io::Result<bool> {
     Ok(a.ino() == b.ino() && a.dev() == b.dev())
 }
 
-/// What was set aside is larger than what took its place.
+/// Without inodes: a file that was set aside is larger than its successor.
 #[cfg(not(unix))]
 fn is_same(a: &File, b: &File) -> io::Result<bool> {
     Ok(a.metadata()?.len() <= b.metadata()?.len())
