@@ -9,27 +9,28 @@ use crate::{
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    let about = About::new(
-        "checkAccess",
-        "Checks whether a caller may use a tool, prompt or resource, and what decides; calls nothing.",
-    );
-    let about = about
-        .takes::<AccessQuestion>()
-        .gives::<AccessVerdict>()
-        .fails(&[ErrorCode::UnknownProfile])
-        .undone("nothing was checked");
-    let known = About::new(
-        "knownCallers",
-        "The callers and roles in tokens and access rules, and the profiles.",
-    );
     Routes::new()
-        .post("/api/v1/access/check", check::<V>, about)
+        .post(
+            "/api/v1/access/check",
+            check::<V>,
+            About::new(
+                "checkAccess",
+                "Checks whether a caller may use a tool, prompt or resource, and what decides; calls nothing.",
+            )
+            .takes::<AccessQuestion>()
+            .gives::<AccessVerdict>()
+            .fails(&[ErrorCode::UnknownProfile])
+            .undone("nothing was checked"),
+        )
         .get(
             "/api/v1/access/callers",
             callers::<V>,
-            known
-                .gives::<KnownCallers>()
-                .fails(&[ErrorCode::ConfigUnusable]),
+            About::new(
+                "knownCallers",
+                "The callers and roles in tokens and access rules, and the profiles.",
+            )
+            .gives::<KnownCallers>()
+            .fails(&[ErrorCode::ConfigUnusable]),
         )
 }
 

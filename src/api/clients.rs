@@ -21,66 +21,63 @@ use crate::{
 const FAILURES: &[ErrorCode] = &[ErrorCode::UnknownClient, ErrorCode::ClientUnchanged];
 
 pub(super) fn routes() -> Routes {
-    let list_all = About::new(
-        "listClients",
-        "The AI clients, their files, and whether each is connected to this daemon.",
-    );
-    let put_in = About::new(
-        "connectClient",
-        "Adds mcpproxy to a client's file and keeps a backup; with `dry_run`, only shows the change.",
-    );
-    let take_out = About::new(
-        "disconnectClient",
-        "Removes mcpproxy from a client's file and revokes the client's token; restores the file byte for byte if it has not changed since.",
-    );
-    let give = About::new(
-        "giveClientToken",
-        "Issues a token to a client that connects without one, and writes it into the client's file; with `dry_run`, only shows the change.",
-    );
-    let take = About::new(
-        "takeClientToken",
-        "Revokes a client's token and removes it from the client's file.",
-    );
     Routes::new()
         .get(
             "/api/v1/clients",
             list,
-            list_all
-                .gives::<ClientList>()
-                .fails(&[ErrorCode::ClientUnchanged]),
+            About::new(
+                "listClients",
+                "The AI clients, their files, and whether each is connected to this daemon.",
+            )
+            .gives::<ClientList>()
+            .fails(&[ErrorCode::ClientUnchanged]),
         )
         .post(
             "/api/v1/clients/{client}/connect",
             connect_one,
-            put_in
-                .may_take::<ConnectBody>()
-                .gives::<Connected>()
-                .fails(FAILURES)
-                .undone("nothing was changed"),
+            About::new(
+                "connectClient",
+                "Adds mcpproxy to a client's file and keeps a backup; with `dry_run`, only shows the change.",
+            )
+            .may_take::<ConnectBody>()
+            .gives::<Connected>()
+            .fails(FAILURES)
+            .undone("nothing was changed"),
         )
         .post(
             "/api/v1/clients/{client}/token",
             give_own_token,
-            give.may_take::<ChangeBody>()
-                .gives::<OwnToken>()
-                .fails(FAILURES)
-                .undone("nothing was changed"),
+            About::new(
+                "giveClientToken",
+                "Issues a token to a client that connects without one, and writes it into the client's file; with `dry_run`, only shows the change.",
+            )
+            .may_take::<ChangeBody>()
+            .gives::<OwnToken>()
+            .fails(FAILURES)
+            .undone("nothing was changed"),
         )
         .delete(
             "/api/v1/clients/{client}/token",
             take_own_token,
-            take.gives::<OwnToken>()
-                .fails(FAILURES)
-                .undone("nothing was changed"),
+            About::new(
+                "takeClientToken",
+                "Revokes a client's token and removes it from the client's file.",
+            )
+            .gives::<OwnToken>()
+            .fails(FAILURES)
+            .undone("nothing was changed"),
         )
         .post(
             "/api/v1/clients/{client}/disconnect",
             disconnect_one,
-            take_out
-                .may_take::<ChangeBody>()
-                .gives::<Connected>()
-                .fails(FAILURES)
-                .undone("nothing was changed"),
+            About::new(
+                "disconnectClient",
+                "Removes mcpproxy from a client's file and revokes the client's token; restores the file byte for byte if it has not changed since.",
+            )
+            .may_take::<ChangeBody>()
+            .gives::<Connected>()
+            .fails(FAILURES)
+            .undone("nothing was changed"),
         )
 }
 

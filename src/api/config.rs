@@ -13,41 +13,40 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    let show_file = About::new(
-        "showConfig",
-        "The configuration file as written, with secrets as `***`.",
-    );
-    let check_file = About::new(
-        "checkConfig",
-        "The mistakes in the configuration file, and its keys without effect.",
-    );
-    let reload_file = About::new(
-        "reloadConfig",
-        "Reads the configuration file again, and the secrets to which it refers.",
-    );
-    let schema_of_file = About::new("configSchema", "The JSON Schema of the configuration file.");
     Routes::new()
         .get(
             "/api/v1/config",
             show,
-            show_file
-                .gives::<WrittenConfig>()
-                .fails(&[ErrorCode::ConfigUnusable]),
+            About::new(
+                "showConfig",
+                "The configuration file as written, with secrets as `***`.",
+            )
+            .gives::<WrittenConfig>()
+            .fails(&[ErrorCode::ConfigUnusable]),
         )
         .get(
             "/api/v1/config/check",
             check,
-            check_file.gives::<ConfigReport>(),
+            About::new(
+                "checkConfig",
+                "The mistakes in the configuration file, and its keys without effect.",
+            )
+            .gives::<ConfigReport>(),
         )
         .get(
             "/api/v1/config/schema",
             schema,
-            schema_of_file.gives::<serde_json::Map<String, serde_json::Value>>(),
+            About::new("configSchema", "The JSON Schema of the configuration file.")
+                .gives::<serde_json::Map<String, serde_json::Value>>(),
         )
         .post(
             "/api/v1/config/reload",
             reload,
-            reload_file.gives::<Reloaded>(),
+            About::new(
+                "reloadConfig",
+                "Reads the configuration file again, and the secrets to which it refers.",
+            )
+            .gives::<Reloaded>(),
         )
 }
 

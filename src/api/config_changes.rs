@@ -27,40 +27,39 @@ const UNDO_FAILURES: &[ErrorCode] = &[
 ];
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    let change = About::new(
-        "changeConfig",
-        "Changes values of the configuration file, or shows what would change; keeps comments and order.",
-    );
-    let history = About::new(
-        "configHistory",
-        "The changes of the configuration file, of tokens and of approvals, latest first.",
-    );
-    let undo = About::new(
-        "undoConfig",
-        "Undoes a change; servers that were moved out of clients' files are put back there.",
-    );
     Routes::new()
         .patch(
             "/api/v1/config",
             patch::<V>,
-            change
-                .takes::<ConfigPatch>()
-                .gives::<ConfigChange>()
-                .fails(FAILURES)
-                .undone("nothing was changed"),
+            About::new(
+                "changeConfig",
+                "Changes values of the configuration file, or shows what would change; keeps comments and order.",
+            )
+            .takes::<ConfigPatch>()
+            .gives::<ConfigChange>()
+            .fails(FAILURES)
+            .undone("nothing was changed"),
         )
         .get(
             "/api/v1/config/history",
             show_history::<V>,
-            history.gives::<ConfigHistory>(),
+            About::new(
+                "configHistory",
+                "The changes of the configuration file, of tokens and of approvals, latest first.",
+            )
+            .gives::<ConfigHistory>(),
         )
         .post(
             "/api/v1/config/undo",
             undo_change::<V>,
-            undo.takes::<UndoRequest>()
-                .gives::<Undone>()
-                .fails(UNDO_FAILURES)
-                .undone("nothing was undone"),
+            About::new(
+                "undoConfig",
+                "Undoes a change; servers that were moved out of clients' files are put back there.",
+            )
+            .takes::<UndoRequest>()
+            .gives::<Undone>()
+            .fails(UNDO_FAILURES)
+            .undone("nothing was undone"),
         )
 }
 

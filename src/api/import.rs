@@ -23,44 +23,38 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    let look = About::new(
-        "previewImport",
-        "The servers in the files of AI clients and other proxies, and what an import would do with each; imports nothing.",
-    );
-    let take = About::new(
-        "importServers",
-        "Imports servers by name; if one fails, the others are still imported.",
-    );
-    let read = About::new(
-        "readPasted",
-        "The servers in pasted text, and the values that each needs; imports nothing.",
-    );
-    let here = About::new(
-        "moveClientServers",
-        "Imports the servers of a client's file, stores their secrets in the keyring, and removes them from that file, so that none runs twice; keeps a backup. Does not import those that stay there.",
-    );
-    let back = About::new(
-        "putBackClientServers",
-        "Puts the moved servers back into the client's file; restores it byte for byte if it has not changed since.",
-    );
     Routes::new()
         .post(
             "/api/v1/import/pasted",
             read_pasted,
-            read.takes::<Pasted>()
-                .gives::<ImportReport>()
-                .fails(&[ErrorCode::ConfigUnusable]),
+            About::new(
+                "readPasted",
+                "The servers in pasted text, and the values that each needs; imports nothing.",
+            )
+            .takes::<Pasted>()
+            .gives::<ImportReport>()
+            .fails(&[ErrorCode::ConfigUnusable]),
         )
         .get(
             "/api/v1/import",
             preview,
-            look.gives::<ImportReport>()
-                .fails(&[ErrorCode::ClientUnchanged, ErrorCode::ConfigUnusable]),
+            About::new(
+                "previewImport",
+                "The servers in the files of AI clients and other proxies, and what an import would do with each; imports nothing.",
+            )
+            .gives::<ImportReport>()
+            .fails(&[ErrorCode::ClientUnchanged, ErrorCode::ConfigUnusable]),
         )
         .post(
             "/api/v1/import",
             take_over,
-            take.takes::<Picked>().gives::<ImportReport>().fails(&[
+            About::new(
+                "importServers",
+                "Imports servers by name; if one fails, the others are still imported.",
+            )
+            .takes::<Picked>()
+            .gives::<ImportReport>()
+            .fails(&[
                 ErrorCode::ClientUnchanged,
                 ErrorCode::ConfigUnusable,
                 ErrorCode::KeyringUnavailable,
@@ -73,22 +67,30 @@ pub(super) fn routes() -> Routes {
         .post(
             "/api/v1/clients/{client}/move",
             move_here,
-            here.may_take::<MoveBody>()
-                .gives::<ImportReport>()
-                .fails(&[
-                    ErrorCode::ClientUnchanged,
-                    ErrorCode::ConfigUnusable,
-                    ErrorCode::KeyringUnavailable,
-                    ErrorCode::UnknownClient,
-                ])
-                .undone("nothing was moved"),
+            About::new(
+                "moveClientServers",
+                "Imports the servers of a client's file, stores their secrets in the keyring, and removes them from that file, so that none runs twice; keeps a backup. Does not import those that stay there.",
+            )
+            .may_take::<MoveBody>()
+            .gives::<ImportReport>()
+            .fails(&[
+                ErrorCode::ClientUnchanged,
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::UnknownClient,
+            ])
+            .undone("nothing was moved"),
         )
         .delete(
             "/api/v1/clients/{client}/move",
             put_back,
-            back.undone("nothing was moved")
-                .gives::<PutBack>()
-                .fails(&[ErrorCode::ClientUnchanged, ErrorCode::UnknownClient]),
+            About::new(
+                "putBackClientServers",
+                "Puts the moved servers back into the client's file; restores it byte for byte if it has not changed since.",
+            )
+            .undone("nothing was moved")
+            .gives::<PutBack>()
+            .fails(&[ErrorCode::ClientUnchanged, ErrorCode::UnknownClient]),
         )
 }
 

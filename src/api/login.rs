@@ -14,39 +14,39 @@ use super::{
 use crate::management::{LoginProgress, LoginStarted, ServerChange};
 
 pub(super) fn routes() -> Routes {
-    let begin = About::new(
-        "logIn",
-        "Begins a login to a server, or completes one with the browser's final URL.",
-    );
-    let look = About::new(
-        "loginProgress",
-        "The state of the latest login; with `wait`, answers when the login ends.",
-    );
-    let end = About::new(
-        "logOut",
-        "Deletes mcpproxy's login to a server and closes its connections.",
-    );
     Routes::new()
         .post(
             "/api/v1/servers/{name}/login",
             login,
-            begin
-                .may_take::<LoginBody>()
-                .gives::<LoginStarted>()
-                .gives::<LoginProgress>()
-                .fails(CONTACT),
+            About::new(
+                "logIn",
+                "Begins a login to a server, or completes one with the browser's final URL.",
+            )
+            .may_take::<LoginBody>()
+            .gives::<LoginStarted>()
+            .gives::<LoginProgress>()
+            .fails(CONTACT),
         )
         .get(
             "/api/v1/servers/{name}/login",
             progress,
-            look.asks::<WaitQuery>()
-                .gives::<LoginProgress>()
-                .fails(CONTACT),
+            About::new(
+                "loginProgress",
+                "The state of the latest login; with `wait`, answers when the login ends.",
+            )
+            .asks::<WaitQuery>()
+            .gives::<LoginProgress>()
+            .fails(CONTACT),
         )
         .post(
             "/api/v1/servers/{name}/logout",
             logout,
-            end.gives::<ServerChange>().fails(CHANGE),
+            About::new(
+                "logOut",
+                "Deletes mcpproxy's login to a server and closes its connections.",
+            )
+            .gives::<ServerChange>()
+            .fails(CHANGE),
         )
 }
 

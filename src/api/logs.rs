@@ -51,39 +51,39 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 
 /// The daemon's own log, and streams.
 pub(super) fn daemon_routes() -> Routes {
-    let server_stream = About::new(
-        "streamServerLogs",
-        "The last lines of a server's log, then each new line: events `lines`, and `end` when the server is removed.",
-    );
-    let of_daemon = About::new(
-        "daemonLogs",
-        "The last lines of the daemon's log; only a daemon in the background, or with `serve --log-file`, has one.",
-    );
-    let daemon_stream = About::new(
-        "streamDaemonLogs",
-        "The last lines of the daemon's log, then each new line: events `lines`.",
-    );
-    let followed = |about: About, codes: &'static [ErrorCode]| {
-        about.asks::<LogsQuery>().gives_text(EVENTS).fails(codes)
-    };
     Routes::new()
         .get(
             "/api/v1/servers/{name}/logs/stream",
             server_logs_stream,
-            followed(server_stream, &[ErrorCode::UnknownServer, ErrorCode::NoLog]),
+            About::new(
+                "streamServerLogs",
+                "The last lines of a server's log, then each new line: events `lines`, and `end` when the server is removed.",
+            )
+            .asks::<LogsQuery>()
+            .gives_text(EVENTS)
+            .fails(&[ErrorCode::UnknownServer, ErrorCode::NoLog]),
         )
         .get(
             "/api/v1/logs",
             daemon_logs,
-            of_daemon
-                .asks::<LogsQuery>()
-                .gives::<LogLines>()
-                .fails(&[ErrorCode::NoLog]),
+            About::new(
+                "daemonLogs",
+                "The last lines of the daemon's log; only a daemon in the background, or with `serve --log-file`, has one.",
+            )
+            .asks::<LogsQuery>()
+            .gives::<LogLines>()
+            .fails(&[ErrorCode::NoLog]),
         )
         .get(
             "/api/v1/logs/stream",
             daemon_logs_stream,
-            followed(daemon_stream, &[ErrorCode::NoLog]),
+            About::new(
+                "streamDaemonLogs",
+                "The last lines of the daemon's log, then each new line: events `lines`.",
+            )
+            .asks::<LogsQuery>()
+            .gives_text(EVENTS)
+            .fails(&[ErrorCode::NoLog]),
         )
 }
 

@@ -241,7 +241,6 @@ fn shared<V: Verbs>() -> Routes<V> {
 
 /// Every route with its description.
 fn table() -> Routes {
-    let document = About::new("openapi", "This document; it needs no API key.");
     status::routes()
         .and(shared())
         .and(servers::daemon_routes())
@@ -263,7 +262,8 @@ fn table() -> Routes {
         .get(
             openapi::PATH,
             openapi::show,
-            document.gives::<serde_json::Map<String, Value>>(),
+            About::new("openapi", "This document; it needs no API key.")
+                .gives::<serde_json::Map<String, Value>>(),
         )
 }
 

@@ -20,24 +20,25 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    let link = About::new(
-        "newLoginLink",
-        "Creates a link that logs a browser in to the web UI; it works once, within 2 minutes.",
-    );
-    let log_out_of_page = About::new(
-        "logOutOfPage",
-        "Ends the login to the web UI whose cookie the request sends.",
-    );
     Routes::new()
         .post(
             "/api/v1/ui/links",
             new_link,
-            link.gives::<PageLink>().fails(&[ErrorCode::PageNotServed]),
+            About::new(
+                "newLoginLink",
+                "Creates a link that logs a browser in to the web UI; it works once, within 2 minutes.",
+            )
+            .gives::<PageLink>()
+            .fails(&[ErrorCode::PageNotServed]),
         )
         .post(
             "/api/v1/ui/logout",
             log_out,
-            log_out_of_page.gives::<LoggedOut>(),
+            About::new(
+                "logOutOfPage",
+                "Ends the login to the web UI whose cookie the request sends.",
+            )
+            .gives::<LoggedOut>(),
         )
 }
 

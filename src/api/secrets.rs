@@ -13,31 +13,27 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes {
-    let list_all = About::new(
-        "listSecrets",
-        "The names of secrets, where each is stored and which servers use it; never values.",
-    );
-    let store = About::new(
-        "setSecret",
-        "Stores a secret; write a `/` in its name as `%2F`.",
-    );
-    let change = About::new(
-        "moveToKeyring",
-        "Moves a variable or header of a server into the keyring, and leaves a reference in its entry.",
-    );
-    let take_out = About::new("removeSecret", "Removes a secret.");
     Routes::new()
         .get(
             "/api/v1/secrets",
             list,
-            list_all
-                .gives::<SecretList>()
-                .fails(&[ErrorCode::ConfigUnusable, ErrorCode::KeyringUnavailable]),
+            About::new(
+                "listSecrets",
+                "The names of secrets, where each is stored and which servers use it; never values.",
+            )
+            .gives::<SecretList>()
+            .fails(&[ErrorCode::ConfigUnusable, ErrorCode::KeyringUnavailable]),
         )
         .put(
             "/api/v1/secrets/{name}",
             set,
-            store.takes::<NewSecret>().gives::<SecretRow>().fails(&[
+            About::new(
+                "setSecret",
+                "Stores a secret; write a `/` in its name as `%2F`.",
+            )
+            .takes::<NewSecret>()
+            .gives::<SecretRow>()
+            .fails(&[
                 ErrorCode::ConfigUnusable,
                 ErrorCode::KeyringUnavailable,
                 ErrorCode::SecretExists,
@@ -46,24 +42,29 @@ pub(super) fn routes() -> Routes {
         .post(
             "/api/v1/servers/{name}/keyring",
             move_in,
-            change
-                .takes::<MovedValue>()
-                .gives::<ServerChange>()
-                .fails(&[
-                    ErrorCode::ConfigUnusable,
-                    ErrorCode::KeyringUnavailable,
-                    ErrorCode::SecretExists,
-                    ErrorCode::UnknownServer,
-                ]),
+            About::new(
+                "moveToKeyring",
+                "Moves a variable or header of a server into the keyring, and leaves a reference in its entry.",
+            )
+            .takes::<MovedValue>()
+            .gives::<ServerChange>()
+            .fails(&[
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::SecretExists,
+                ErrorCode::UnknownServer,
+            ]),
         )
         .delete(
             "/api/v1/secrets/{name}",
             remove,
-            take_out.gives::<SecretRow>().fails(&[
-                ErrorCode::ConfigUnusable,
-                ErrorCode::KeyringUnavailable,
-                ErrorCode::UnknownSecret,
-            ]),
+            About::new("removeSecret", "Removes a secret.")
+                .gives::<SecretRow>()
+                .fails(&[
+                    ErrorCode::ConfigUnusable,
+                    ErrorCode::KeyringUnavailable,
+                    ErrorCode::UnknownSecret,
+                ]),
         )
 }
 

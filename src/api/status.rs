@@ -12,16 +12,16 @@ pub(super) fn routes() -> Routes {
         "status",
         "The state of the daemon: its addresses, its servers, and what needs you.",
     );
-    let of_program = About::new(
-        "version",
-        "The daemon's version, its commit, and the revisions of MCP that it speaks.",
-    );
     Routes::new()
         .get(PATH, show, about.gives::<StatusReport>())
         .get(
             "/api/v1/version",
             version,
-            of_program.gives::<ProgramVersion>(),
+            About::new(
+                "version",
+                "The daemon's version, its commit, and the revisions of MCP that it speaks.",
+            )
+            .gives::<ProgramVersion>(),
         )
 }
 

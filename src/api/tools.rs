@@ -15,24 +15,23 @@ use crate::{
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    let all = About::new(
-        "tools",
-        "All tools, each with the reason if it is not callable; with `q`, an agent's search results with scores.",
-    );
-    let one = About::new("showTool", "A tool with its whole definition.");
     Routes::new()
         .get(
             "/api/v1/tools",
             list_or_search::<V>,
-            all.asks::<ToolsQuery>()
-                .gives::<ToolList>()
-                .gives::<SearchAnswer<'static>>()
-                .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownProfile]),
+            About::new(
+                "tools",
+                "All tools, each with the reason if it is not callable; with `q`, an agent's search results with scores.",
+            )
+            .asks::<ToolsQuery>()
+            .gives::<ToolList>()
+            .gives::<SearchAnswer<'static>>()
+            .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownProfile]),
         )
         .get(
             "/api/v1/tools/show",
             show::<V>,
-            one.asks::<ShowQuery>()
+            About::new("showTool", "A tool with its whole definition.").asks::<ShowQuery>()
                 .gives::<ShownTool>()
                 .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownTool]),
         )
