@@ -21,7 +21,7 @@ impl<B: Backing> Management<B> {
         Ok(ServerChange::of(self.server(name)?, &["added"]).written(id))
     }
 
-    /// Adds servers by one change of the file, which has a number in the history. One that may not be added leaves the others alone.
+    /// Adds servers by one change of the file, and gives its number in the history. If a server cannot be added, the others still are.
     pub async fn add_servers(
         &self,
         entries: Vec<(String, Map<String, Value>)>,
@@ -35,7 +35,7 @@ impl<B: Backing> Management<B> {
             let written = self.add(additions.iter().flatten().cloned().collect());
             let written = written.await;
             let taken = written.as_ref().err().and_then(taken_name);
-            // Of two of one name the first is added.
+            // Of two additions with one name the first is made.
             let taken = taken.and_then(|name| {
                 let mut additions = additions.iter_mut().rev();
                 additions.find(|addition| addition.as_ref().is_ok_and(|one| adds(one, name)))
@@ -65,7 +65,7 @@ impl<B: Backing> Management<B> {
         Ok(note.id())
     }
 
-    /// The change that adds this server, if it may be added.
+    /// The change that adds this server, if it can be added.
     pub(super) fn addition(&self, name: &str, entry: Map<String, Value>) -> Result<Change> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
         let entry = read_new(&parsed, entry, &self.0.our_address())?;
@@ -76,12 +76,13 @@ impl<B: Backing> Management<B> {
     }
 }
 
-/// The name that another server has.
+/// The name that was refused because another server has it.
 fn taken_name(failure: &Failure) -> Option<&str> {
     let is_taken = failure.code == ErrorCode::ServerExists;
     failure.server.as_deref().filter(|_| is_taken)
 }
 
+/// Whether a change adds a server of this name.
 fn adds(change: &Change, other: &str) -> bool {
     change
         .server()

@@ -1,4 +1,4 @@
-//! How often agents change the configuration.
+//! The rate limit for agents that change the configuration.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const LIMIT: RateLimit = RateLimit {
     burst: 10,
 };
 
-/// When the bucket of changes is full again.
+/// When the bucket of changes will be full again.
 pub(super) struct AgentChanges(Guarded<Instant>);
 
 impl Default for AgentChanges {
@@ -24,7 +24,7 @@ impl Default for AgentChanges {
 }
 
 impl AgentChanges {
-    /// Takes one, if there is one.
+    /// Takes a change out of the bucket, if it has one.
     pub(super) fn take(&self) -> Result {
         let mut full = self.0.lock();
         *full = LIMIT.take(*full, Instant::now()).map_err(|_| {

@@ -1,11 +1,11 @@
-//! What an agent may change of a server's entry freely, what only a person may change, and that everything else holds the server until a
-//! person has looked at it. Pure: entries in, a verdict out.
+//! The rules for agents that change a server's entry: some keys are free, some only a person may change, and every other change quarantines
+//! the server until a person has reviewed it. Pure.
 
 use serde_json::{Map, Value};
 
 use crate::config::{Globs, PatchedEntry, differing};
 
-/// Nothing that is run, reached or filled in depends on these.
+/// The keys that an agent may change freely: they have no effect on what is run, contacted or filled in.
 const FREE: [&str; 8] = [
     "enabled",
     "enabled_tools",
@@ -17,12 +17,12 @@ const FREE: [&str; 8] = [
     "call_tool_timeout",
 ];
 
-/// What follows from a change that an agent wants.
+/// What becomes of a change that an agent wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AgentVerdict {
     /// It is made.
     Free,
-    /// It is made, and the server is held: the places that ask for it.
+    /// It is made, and the server is quarantined because of these places.
     Held(Vec<String>),
     /// It is not made: each key for which it is not, and why.
     Refused(Vec<(String, &'static str)>),
@@ -32,7 +32,7 @@ const ONLY_A_PERSON: &str = "only the user may change it";
 const LIFTS: &str = "only the user can approve a server";
 const WIDENS: &str = "only the user may offer more tools";
 
-/// Judges a change of an entry that is there.
+/// Judges a change of an existing entry.
 pub(super) fn judge(patched: &PatchedEntry) -> AgentVerdict {
     let (before, after) = (&patched.before, &patched.after);
     let (mut held, mut refused) = (Vec::new(), Vec::new());
@@ -53,8 +53,7 @@ pub(super) fn judge(patched: &PatchedEntry) -> AgentVerdict {
     }
 }
 
-/// Judges an entry that an agent wants to add. Such a server is held whatever it says.
-/// Gives what is refused of it, and why.
+/// Judges an entry that an agent wants to add: the refused keys, and why. The server is quarantined in any case.
 pub(super) fn judge_new(entry: &Map<String, Value>) -> Vec<(String, &'static str)> {
     let of_a_person = ["tool_changes", "new_tools", "tool_acl", "changed_by"].into_iter();
     let of_a_person = of_a_person.filter(|key| entry.contains_key(*key));
@@ -78,13 +77,13 @@ fn refusal(key: &str, was: Option<&Value>, is: Option<&Value>) -> Option<&'stati
     }
 }
 
-/// To hold a server is no reason to hold it. What refers to something may be anything.
+/// Whether a change of a key needs no review. Quarantining the server is free; a value with a reference is not, because it may be anything.
 fn is_free(key: &str, is: Option<&Value>) -> bool {
     let refers = is.is_some_and(|is| is.to_string().contains("${"));
     key == "quarantined" || FREE.contains(&key) && !refers
 }
 
-/// What differs: of variables and headers each by its name.
+/// The changed places: of `env` and `headers` each name that differs.
 fn places(key: &str, was: Option<&Value>, is: Option<&Value>) -> Vec<String> {
     if !matches!(key, "env" | "headers") {
         return vec![key.to_owned()];
@@ -95,7 +94,7 @@ fn places(key: &str, was: Option<&Value>, is: Option<&Value>) -> Vec<String> {
     names.map(|name| format!("{key}.{name}")).collect()
 }
 
-/// Whether there are only patterns that were there, and names that were let through.
+/// Whether `enabled_tools` has only patterns that it had, and names that it let through.
 fn is_fewer_enabled(was: Option<&Value>, is: Option<&Value>) -> bool {
     let Some(was) = was.map(patterns) else {
         return true;
@@ -112,7 +111,7 @@ fn is_fewer_enabled(was: Option<&Value>, is: Option<&Value>) -> bool {
     is.iter().all(is_inside)
 }
 
-/// Whether what was switched off stays so.
+/// Whether `disabled_tools` still has everything that it had.
 fn is_more_disabled(was: Option<&Value>, is: Option<&Value>) -> bool {
     let was = was.map(patterns).unwrap_or_default();
     let is = is.map(patterns).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What an agent reads of servers and of what failed: next steps that it can take, and strangers' lines in which nothing is secret or
-//! steers anything. Pure.
+//! Texts for agents about servers and failures: next steps that an agent can take, and log lines without secrets and control characters.
+//! Pure.
 
 use super::{ServerRow, ServerState};
 use crate::{
@@ -11,10 +11,10 @@ use crate::{
 /// Limit: bytes of a line.
 const LONGEST_LINE: usize = 2_000;
 
-/// Limit: bytes of all lines.
+/// Limit: bytes of all lines together.
 const MOST: usize = 64 << 10;
 
-/// What an agent can do about a failure that would tell a person something else.
+/// What an agent can do about a failure whose hint is for people.
 fn hint(code: ErrorCode) -> Option<&'static str> {
     Some(match code {
         ErrorCode::ConfigUnusable => {
@@ -32,7 +32,7 @@ fn hint(code: ErrorCode) -> Option<&'static str> {
     })
 }
 
-/// The same failure in words for an agent: no commands, no paths of this machine.
+/// A failure in words for an agent: without commands and paths of this machine.
 pub(super) fn for_agent(failure: Failure) -> Failure {
     let error = match failure.code {
         ErrorCode::ConfigUnusable => "the configuration file is unusable".to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn for_agent(failure: Failure) -> Failure {
     }
 }
 
-/// What an agent can do about a server, or ask of the user.
+/// What an agent can do about a server, or ask the user to do.
 pub(super) fn next_step_for_agent(
     row: &ServerRow,
     refused: Option<Failure>,
@@ -69,14 +69,14 @@ pub(super) fn next_step_for_agent(
         Some(TransportKind::Stdio) => {
             "Read its log with the operation \"tail_log\", or tell the user."
         }
-        // Remote servers keep their own log.
+        // Remote servers keep their logs themselves.
         Some(_) => "Tell the user to check its URL; the operation \"restart\" tries at once.",
         None => "Tell the user to correct its entry.",
     };
     Some(step.to_owned())
 }
 
-/// Lines of a log, the last ones where they are too many.
+/// The lines of a log without secrets and control characters; the last ones if they are too many.
 pub(super) fn harmless_lines(lines: &[String], secrets: &Secrets) -> Vec<String> {
     let mut shown = Vec::new();
     let mut size = 0;

@@ -1,5 +1,5 @@
-//! What an agent can ask and do about servers, over a daemon's parts: what its caller may not see is not there for it, and nothing that
-//! it changes is started or contacted before a person has looked at it. [`super::agent_rules`] says what it may change.
+//! The verbs of agents about servers. A server that the caller may not see does not exist for its agent, and a server that an agent changes
+//! is neither started nor contacted before a person has reviewed it. [`super::agent_rules`] has the rules for changes.
 
 use std::sync::Arc;
 
@@ -24,43 +24,43 @@ use crate::{
     wire::{Target, method},
 };
 
-/// What an agent is allowed to ask for, by the configuration.
+/// What an agent wants, for the check whether the configuration allows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentVerb {
-    /// It looks.
+    /// It lists servers or reads logs.
     Look,
-    /// It changes something.
+    /// It changes servers.
     Change,
 }
 
-/// What an agent does about servers, on behalf of its caller, at one moment.
+/// The verbs for an agent with this caller, at one moment.
 pub struct AgentRequest<'a> {
     management: &'a Management,
     caller: &'a Caller,
     now: &'a Moment,
 }
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug, Default, Serialize)]
 pub struct AgentChange {
     /// The server as it is now; of a removed one, its name.
     pub server: Value,
     /// What changed: keys of its entry, or `added`, `removed`.
     pub changed: Vec<String>,
-    /// What of it holds the server until a person has looked at it.
+    /// The changes for which the server is quarantined until a person has reviewed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_for: Vec<String>,
-    /// What of it has no effect, and why.
+    /// The keys without effect, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// What the agent has to know.
+    /// What the agent has to know beside that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<&'static str>,
 }
 
 const HELD: &str = "The server is quarantined: it does not start until the user approves it. Tell the user; only they can approve.";
 
-/// What an agent is shown of a server's row. What else a row tells is for people.
+/// The keys of a server's row that agents get. The others are for people.
 const SHOWN: [&str; 8] = [
     "name",
     "transport",
@@ -75,7 +75,7 @@ const SHOWN: [&str; 8] = [
 const NOTHING_CHANGED: &str = "Nothing to change.";
 
 impl Management {
-    /// For an agent that asks for its caller.
+    /// The verbs for an agent with this caller.
     pub fn for_agent<'a>(&'a self, caller: &'a Caller, now: &'a Moment) -> AgentRequest<'a> {
         AgentRequest {
             management: self,
@@ -86,7 +86,7 @@ impl Management {
 }
 
 impl AgentRequest<'_> {
-    /// Whether the configuration lets agents do that.
+    /// Refuses what the configuration does not allow agents, or the caller's token not this caller.
     pub fn check(&self, verb: AgentVerb) -> Result {
         if verb == AgentVerb::Change && !gate::may_manage(self.caller, self.now.settings()) {
             let error = "access denied: the token of this client does not let it change servers";
@@ -115,13 +115,13 @@ impl AgentRequest<'_> {
             .collect())
     }
 
-    /// Adds a server, which is held.
+    /// Adds a server, which is quarantined.
     pub async fn add(&self, name: &str, entry: Map<String, Value>) -> Result<AgentChange> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
         let settings = self.now.settings();
         let known = settings.servers.keys().map(ServerName::as_str);
         let mut known = known.chain(settings.broken.iter().map(|broken| &*broken.name));
-        // Names are unique whatever their case, and whoever cannot see one does not hear that it is taken.
+        // Names are unique whatever their case. That a hidden server has the name is not disclosed.
         let is_hidden = known.any(|known| {
             known.eq_ignore_ascii_case(name) && !self.now.rules().shows(self.caller, known)
         });
@@ -131,14 +131,14 @@ impl AgentRequest<'_> {
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
         self.management.check_name(name).await.map_err(for_agent)?;
-        // One that says nothing lacks a command or an address, which its entry is refused for.
+        // An empty entry is refused like any that lacks a command or a URL.
         let patch = read_entry(entry);
         let us = self.management.0.our_address();
         let plan = move |text: &str| plan_addition(text, &parsed, &patch, &us);
         self.change("add", name, plan).await
     }
 
-    /// Changes what is named of a server's entry.
+    /// Changes the named keys of a server's entry.
     pub async fn patch(&self, name: &str, patch: Map<String, Value>) -> Result<AgentChange> {
         self.patch_as("patch", name, patch).await
     }
@@ -204,11 +204,11 @@ impl AgentRequest<'_> {
         })
     }
 
-    /// The last lines that a server wrote to its stderr, where they are nobody else's and the server is not held.
+    /// The last lines that a server wrote to its stderr. Refused while it is quarantined, and where other callers use it, too.
     pub async fn log_lines(&self, name: &str, n: usize) -> Result<Vec<String>> {
         self.see(name)?;
         if gate::is_quarantined(self.now.settings(), name) {
-            // What it writes is a stranger's text, like what it lists.
+            // Its log is a stranger's text, like its lists.
             let error = format!("no log was read: the server {name:?} is quarantined");
             let hint = "Ask the user to review it.";
             return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
@@ -228,7 +228,7 @@ impl AgentRequest<'_> {
         Ok(harmless_lines(&read.lines, &secrets))
     }
 
-    /// A server that this caller may not know of is unknown to it.
+    /// Refuses a server that this caller may not know of as unknown.
     fn see(&self, name: &str) -> Result {
         let rules = self.now.rules();
         if rules.shows(self.caller, name) {
@@ -261,7 +261,7 @@ impl AgentRequest<'_> {
         })
     }
 
-    /// Writes, and records it as the caller's.
+    /// Writes the planned changes, and records them as the caller's.
     async fn rewrite(
         &self,
         verb: &'static str,
@@ -285,14 +285,14 @@ impl AgentRequest<'_> {
             .map_err(|failure| for_agent(self.management.not_in_file(name, failure, Author::Agent)))
     }
 
-    /// A row as it is now.
+    /// A row by the settings and lists of now.
     fn shown_now(&self, row: &ServerRow) -> Value {
         let settings = self.management.settings_in_force();
         let lists = self.management.lists(&settings);
         self.shown(&settings, &lists, row)
     }
 
-    /// A row as this caller may read it: no more tools than it may have, no paths of this machine, and next steps that it can take.
+    /// A row for this caller: with the number of its own tools, without paths of this machine, and with a next step that an agent can take.
     fn shown(&self, settings: &Settings, lists: &Snapshot, row: &ServerRow) -> Value {
         let rules = Rules::new(settings, lists);
         let target = Target::method_alone(method::TOOLS_LIST);
@@ -331,7 +331,7 @@ impl AgentRequest<'_> {
     }
 }
 
-/// Whether the configuration knows others than this caller, for whom the same servers work.
+/// Whether the configuration has other callers, so that a server's log may have lines about their calls.
 fn has_other_callers(settings: &Settings, caller: &Caller) -> bool {
     let mut issued = settings.issued.iter();
     if issued.any(|token| *token.subject != *caller.subject()) {

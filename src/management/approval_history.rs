@@ -1,4 +1,4 @@
-//! Approvals as changes in the history, and taking them back: what was held is held again, and what was pinned is.
+//! Approvals as changes in the history, and their undoing: what the approval released is held again.
 
 use serde_json::Value;
 
@@ -17,16 +17,16 @@ use crate::{
     trust::approvals::{ApprovalStep, SteppedThing, ThingKind},
 };
 
-/// Limit: things of one approval that the history names. Of more it has the number.
+/// Limit: definitions of one approval that the history names. Of more it has only the number.
 const NAMED: usize = 50;
 
-/// The change that an approval is, with what was kept for the review of the entry. What has a secret in it is not kept.
+/// An approval as a change for the history, with the kept review of the entry. Texts with a secret in them are left out.
 pub(super) fn change_of(step: ApprovalStep, secrets: &Secrets, review: Option<String>) -> ChangeOf {
     let step = step.without_texts(|text| secrets.redacted(text) != text);
     let change = ChangeOf::this_task();
     let noted = NotedApprovals {
         server: step.server().to_string(),
-        // An empty one takes nothing back, and says so.
+        // An empty text cannot be undone, and an undo says so.
         withdrawal: Some(step.to_text().unwrap_or_default()),
         review,
     };
@@ -34,7 +34,7 @@ pub(super) fn change_of(step: ApprovalStep, secrets: &Secrets, review: Option<St
     change
 }
 
-/// What was and is of the things that an approval was about.
+/// The approved definitions, each with its state before and after.
 fn values(step: &ApprovalStep) -> Vec<ChangedValue> {
     let things = step.things();
     let server = step.server().to_string();
@@ -75,14 +75,14 @@ fn reversed(value: ChangedValue) -> ChangedValue {
 }
 
 impl<B: Backing> Management<B> {
-    /// Notes approvals with which the file was not changed.
+    /// Notes in the history an approval that did not change the file.
     pub(super) async fn note_approvals(&self, change: ChangeOf) {
         let history = self.0.history().clone();
-        // What cannot be noted is logged.
+        // A failure is logged there.
         let _ = blocking(move || history.note_approvals(&change)).await;
     }
 
-    /// Undoes the change that approved something of a server: it and its definitions are held as they were.
+    /// Undoes an approval: the definitions, and the server if it was quarantined, are held again.
     pub(super) async fn undo_approvals(
         &self,
         given: GivenApprovals,
@@ -96,7 +96,7 @@ impl<B: Backing> Management<B> {
         let step = step.ok_or_else(|| refused(NotUndone::NotKept(id)))?;
         let lists = self.view()?.lists;
         let pins = lists.pins.get(step.server());
-        // One that was never listed has none.
+        // A server that was never listed has no pins.
         if pins.is_some_and(|pins| step.undone(&pins.ledger).is_none()) {
             let path = format!("approvals.{}", given.server);
             return Err(refused(NotUndone::ChangedSince { id, path }));
@@ -120,7 +120,7 @@ impl<B: Backing> Management<B> {
             is_quarantined: given.is_of_file,
         };
         if given.is_of_file {
-            // Held first: nothing is learnt of a server that may not be used.
+            // The quarantine comes first, so that the server is not used in between.
             let undone = self.undo_in_file(meant, dry_run, change).await?;
             if !dry_run {
                 if let Some(review) = &given.review {

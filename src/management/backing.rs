@@ -1,4 +1,4 @@
-//! What the verbs stand on.
+//! What the verbs work over: the parts of a daemon, or files.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -13,25 +13,24 @@ use crate::{
     upstream::Status,
 };
 
-/// The facts behind the verbs, and the one way to change them.
+/// The facts for the verbs, and the ways to change them.
 pub trait Backing: Send + Sync {
-    /// Whether servers run. One that a daemon has not listed yet has no tools for anybody; of files alone, the list may have been deleted, or
-    /// be one of another configuration.
+    /// Whether servers run. With a daemon, a server that has not been listed has no tools; over files, it is unknown whether it has some.
     const RUNS: bool;
 
-    /// The settings that count.
+    /// The settings: those in force, or those in the file.
     fn settings(&self) -> Result<Arc<Settings>>;
 
     /// The configuration file.
     fn config_file(&self) -> &Path;
 
-    /// The keys of the file that count for nothing, each with the options of the daemon's command line that count instead.
+    /// The keys of the file that options of the daemon's command line override, each with these options.
     fn hidden_keys(&self) -> &[(&'static str, &'static str)];
 
-    /// Where we are, so that no server may lead there.
+    /// The address of mcpproxy, so that no server may lead there.
     fn our_address(&self) -> OurAddress;
 
-    /// Why the file as it stands cannot be used, or is not in force.
+    /// Why the configuration file cannot be used, or is not in force.
     fn config_error(&self) -> Option<String>;
 
     /// The last lists of these servers.
@@ -40,17 +39,16 @@ pub trait Backing: Send + Sync {
     /// The data folder.
     fn data_dir(&self) -> &Path;
 
-    /// What a server wrote to its stderr of late and is still in memory, at most `n` lines.
+    /// The last lines of a server's stderr that are still in memory, at most `n`.
     fn recent_log(&self, server: &str, n: usize) -> Vec<String>;
 
-    /// Lets go what is kept of a server that was taken out of the configuration, but for what was approved of it: whoever undoes the
-    /// removal gets back what was held.
+    /// Deletes what is kept of a removed server, except its approvals: undoing the removal brings back what was held.
     fn forget(&self, server: &str) -> impl Future<Output = ()> + Send;
 
-    /// Lets go what was approved of a server that was there once, because a person adds one of its name.
+    /// Deletes the approvals of a former server whose name a person gives to a new one.
     fn begin_anew(&self, server: &ServerName) -> impl Future<Output = ()> + Send;
 
-    /// Takes what a person saw for approved; what that changed. `listed` is what is known of the server.
+    /// Approves what a person reviewed. Gives what that changed. `listed` has the known lists of the server.
     fn approve(
         &self,
         request: ApprovalRequest,
@@ -60,14 +58,14 @@ pub trait Backing: Send + Sync {
     /// Takes approvals back.
     fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> impl Future<Output = Result> + Send;
 
-    /// How the connections of a server are.
+    /// The connections of a server.
     fn connections(&self, server: &str) -> Connections;
 
     /// The activity log.
     fn activity(&self) -> impl Future<Output = Result<ActivityReader, UnreadableActivity>> + Send;
 
-    /// Writes a change to the file that is decided over the text that it replaces, and again over a later one, and puts it in force where
-    /// anything is. Nothing is recorded.
+    /// Writes a change to the file, and puts it in force if a daemon runs. The change is made of the text that it replaces, and made again
+    /// if that has changed meanwhile. Nothing is recorded.
     fn rewrite(
         &self,
         by: ChangeOf,
@@ -77,16 +75,16 @@ pub trait Backing: Send + Sync {
     /// The history of the file.
     fn history(&self) -> &History;
 
-    /// Waits until what runs follows what the settings say of a server, where anything runs, but not for long.
+    /// Waits, but not for long, until the daemon has put the settings of a server into effect.
     fn follows(&self, server: &str) -> impl Future<Output = ()> + Send;
 
-    /// Waits until the first attempt to connect a server has come to an end, where one is under way or about to be.
+    /// Waits until the first attempt to connect a server has ended, if one is under way or about to begin.
     fn settles(&self, server: &str, patience: Duration) -> impl Future<Output = ()> + Send;
 
-    /// Ends the demo server of this name, if somebody started one while the daemon runs; whether it stood in no file either.
+    /// Stops the demo server of this name, if a request started one. Says whether that removed the server, because no file has it.
     fn stop_demo(&self, server: &str) -> impl Future<Output = bool> + Send;
 
-    /// Puts in force what changed outside of the file.
+    /// Reads the configuration again, for changes outside of the file.
     fn reread(&self) -> impl Future<Output = ()> + Send;
 
     /// Records a change, where records are kept.
@@ -96,15 +94,15 @@ pub trait Backing: Send + Sync {
 /// The connections of one server.
 #[derive(Debug, Default)]
 pub struct Connections {
-    /// The one that lists it, and serves everybody where it is shared.
+    /// The connection that reads its lists, and serves all clients if they share one.
     pub base: Option<Status>,
-    /// One for each client or workspace that has its own.
+    /// The connections of clients or workspaces that have one of their own.
     pub instances: Vec<Status>,
-    /// How many calls are in flight on them.
+    /// The number of running calls on all of them.
     pub in_flight: usize,
-    /// Permissions that calls were refused for want of.
+    /// The scopes that the login lacks, by refusals of calls.
     pub missing_scopes: Vec<String>,
-    /// Why the server takes no request although nobody has ended its login.
+    /// Why the server refuses requests although its login has not ended.
     pub login_trouble: Option<LoginTrouble>,
     /// Whether somebody has logged in to the server.
     pub is_logged_in: bool,

@@ -1,4 +1,4 @@
-//! Changes of single values of the configuration: checked, shown before they are made, written, noted in the history, and undone.
+//! Changes of values of the configuration: checked, shown before they are made, written, noted in the history, and undone.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
     storage::in_words,
 };
 
-/// Limit: values that one change is about.
+/// Limit: values of one change. Each is checked and shown.
 const MOST_EDITS: usize = 100;
 
 /// A change of the configuration.
@@ -119,14 +119,14 @@ pub struct ConfigHistory {
     pub entries: Vec<HistoryEntry>,
 }
 
-/// A change that says what it comes to, whether it is written or not.
+/// A change of the file that keeps what it comes to, also in a dry run.
 struct ShownChange {
     wanted: Wanted,
-    /// The tokens that are in no file of settings.
+    /// The issued tokens, which are not in the configuration file.
     issued: IssuedTokens,
     dry_run: bool,
     note: ChangeNote,
-    /// What it came to over the text that it was decided over last.
+    /// What it came to when it was last made of the file's text.
     decided: Arc<Guarded<Option<ConfigChange>>>,
 }
 
@@ -230,7 +230,8 @@ impl<B: Backing> Management<B> {
         }
     }
 
-    /// Refuses to undo a change that is none of the file by no number while the file is wrong: who undoes something then means the file.
+    /// Refuses to undo the latest change without its number if it is not of the file but the file is wrong: then the file is probably
+    /// meant.
     fn is_meant_beside_the_file(&self) -> Result {
         let Some(error) = self.config_error() else {
             return Ok(());
@@ -239,7 +240,7 @@ impl<B: Backing> Management<B> {
         Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
     }
 
-    /// Undoes what a change made of the file.
+    /// Undoes a change of the file.
     pub(super) async fn undo_in_file(
         &self,
         meant: ChangeToUndo,
@@ -251,7 +252,7 @@ impl<B: Backing> Management<B> {
         self.replace("undo", detail, dry_run, by, wanted).await
     }
 
-    /// Every change of the configuration that is known. Blocks.
+    /// Every known change of the configuration. Blocks.
     pub fn config_history(&self) -> Result<ConfigHistory> {
         let entries = self.0.history().entries().map_err(|error| {
             let error = format!(
@@ -266,7 +267,7 @@ impl<B: Backing> Management<B> {
         Ok(ConfigHistory { entries })
     }
 
-    /// Replaces the text by what is decided over it, and says what that was.
+    /// Makes a change of the file, or only shows it, and records it if it is made.
     async fn replace(
         &self,
         action: &'static str,
@@ -310,7 +311,7 @@ impl<B: Backing> Management<B> {
     }
 }
 
-/// What is given, null too.
+/// A value that is present, which may be null.
 fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(value).map(Some)
 }
@@ -335,7 +336,7 @@ impl ConfigChange {
 }
 
 impl ConfigPatch {
-    /// The changes over this text.
+    /// The changes, with their paths as this text means them.
     fn edits(&self, text: &str) -> Vec<SettingEdit> {
         let edit = |edit: &ConfigEdit| SettingEdit {
             path: match &edit.path {
@@ -352,7 +353,7 @@ impl ConfigPatch {
 }
 
 impl ConfigEdit {
-    /// Whether it says one new value.
+    /// Whether it has one new value.
     fn is_clear(&self) -> bool {
         match (&self.value, &self.typed) {
             (None, typed) => typed.is_some(),

@@ -1,4 +1,4 @@
-//! What a check of the configuration file finds, and what to do about it.
+//! The result of a check of the configuration file, and what to do about it.
 
 use std::path::Path;
 
@@ -56,7 +56,8 @@ impl ConfigReport {
         }
     }
 
-    /// What is left of it where a daemon runs on this file that has these servers: one that only lacks a variable here works there.
+    /// Takes back mistakes that a daemon that runs on this file does not have: it may have variables that are missing here. `rows` are its
+    /// servers.
     pub fn beside_daemon(&mut self, rows: &[ServerRow]) {
         let is_sound = |name: &str| {
             let row = rows.iter().find(|row| row.name == name);

@@ -1,6 +1,6 @@
-//! A first contact with a server whose entry an agent wrote, because a person wants to see what it lists: the entry is marked as a
-//! person's, which has it connected, and what it lists is waited for and looked at. If nothing comes of it, the entry is marked as the
-//! agent's again, so that it is neither contacted nor filled in from then on.
+//! The first contact with a server whose entry an agent wrote, at a person's request: the entry is marked as a person's, so that the server
+//! is connected, and its lists are reviewed. If it lists nothing, the entry is marked as the agent's again, so that it is neither contacted
+//! nor filled in from then on.
 
 use std::time::Duration;
 
@@ -13,9 +13,8 @@ use crate::{
 };
 
 impl Management {
-    /// Has a quarantined server connected for listing although an agent wrote its entry: a person asked for it. Returns what is known then.
-    /// Goes on to its end when whoever asked leaves, so that no entry stays unmarked by accident.
-    /// What it lists is looked at in a turn of `turns`.
+    /// Connects a quarantined server to read its lists, although an agent wrote its entry, and reviews it in a turn of `turns`. Goes on to
+    /// its end if the request is dropped, so that the entry is marked again in any case.
     pub async fn contact(
         &self,
         name: &str,
@@ -31,7 +30,7 @@ impl Management {
         })
     }
 
-    /// [`Management::inspect`], which takes long where much is listed.
+    /// [`Management::inspect`] in a turn of `turns`, because it takes long where much is listed.
     pub async fn inspect_in_turn(&self, name: &str, turns: &LongWork) -> Result<Inspection> {
         let (management, server) = (self.clone(), name.to_owned());
         turns.run(move |_| management.inspect(&server)).await?
@@ -77,21 +76,20 @@ impl Management {
         })
     }
 
-    /// Has a server that waits for approval tried once more if its attempt came to nothing, as a person asks. Of any other the attempt is
-    /// waited for that is under way.
+    /// Tries a quarantined server once more if its last attempt failed. For any other server, waits for the attempt under way.
     async fn list_once(&self, name: &str, patience: Duration) -> Result {
         let settings = self.settings()?;
         let is_held = gate::is_quarantined(&settings, name);
         let upstream = self.0.upstreams.get(name);
         match upstream.filter(|upstream| is_held && upstream.status().has_failed()) {
-            // What came of it, its row says. An attempt that takes longer goes on.
+            // Its row has the result. An attempt that takes longer goes on.
             Some(upstream) => drop(tokio::time::timeout(patience, upstream.wake()).await),
             None => drop(self.settled_server(name, patience).await?),
         }
         Ok(())
     }
 
-    /// Whether there is anything of a server that a person could look at.
+    /// Whether a server lists anything that a person could review.
     fn lists_something(&self, name: &str) -> Result<bool> {
         let view = self.view()?;
         let entry = view.settings.servers.get(name);
@@ -104,7 +102,7 @@ impl Management {
         }))
     }
 
-    /// Says again that an agent wrote the entry, unless somebody has decided about it meanwhile.
+    /// Marks the entry as an agent's again, unless a person has approved it meanwhile.
     async fn mark_again(&self, name: &str) -> Result {
         let settings = self.settings()?;
         let is_broken = settings.broken.iter().any(|broken| broken.name == name);

@@ -1,4 +1,4 @@
-//! A definition in lines for people, and what changed from one to another. The only user of `similar`. Pure.
+//! A definition as lines for people, and the lines that differ between two. The only user of `similar`. Pure.
 
 use std::{
     borrow::Cow,
@@ -25,16 +25,16 @@ use crate::{
 /// Limit: lines of a text that is compared. A diff of more takes longer than anybody reads it.
 const LINES: usize = 5_000;
 
-/// Characters of a changed line that is shown whole.
+/// The longest changed line that is shown whole, in characters.
 const WHOLE: usize = 160;
 
 /// Characters that are shown on each side of a change within a longer line.
 const AROUND: usize = 40;
 
-/// How long the words of one line are compared; what is left counts as changed.
+/// How long the words of a line are compared; the rest of the line then counts as changed.
 const COMPARED_WITHIN: Duration = Duration::from_millis(100);
 
-/// What of a tool's definition counts, or all of it, laid out so that the order of keys does not show.
+/// The keys of a definition that approvals compare, or all keys if `is_whole`, as JSON with sorted keys.
 fn lines_of(definition: &str, is_whole: bool) -> String {
     let counted = match serde_json::from_str(definition) {
         Ok(Value::Object(members)) => {
@@ -42,7 +42,7 @@ fn lines_of(definition: &str, is_whole: bool) -> String {
             let counted = counted.filter(|(key, _)| is_whole || counts(key));
             sorted(Value::Object(counted.collect()))
         }
-        // What a server says of itself is no JSON to whoever reads it.
+        // The instructions of a server are a text, not an object.
         Ok(Value::String(text)) => return text,
         Ok(other) => sorted(other),
         Err(_) => return definition.to_owned(),
@@ -50,8 +50,8 @@ fn lines_of(definition: &str, is_whole: bool) -> String {
     serde_json::to_string_pretty(&counted).unwrap_or_else(|_| definition.to_owned())
 }
 
-/// All of a definition, laid out in the order that the server gave it. Where reading it as JSON would lose something of it, a member
-/// that appears twice for example, it is as it came.
+/// A whole definition, laid out as JSON in the server's order of keys; unchanged if reading it as JSON would lose a part of it, such as a
+/// key that appears twice.
 pub(super) fn whole(secrets: &Secrets, definition: &Raw) -> String {
     let text = definition.as_str();
     let redacted = without_values::definition(secrets, text);
@@ -68,7 +68,7 @@ pub(super) fn whole(secrets: &Secrets, definition: &Raw) -> String {
     serde_json::to_string_pretty(&value).unwrap_or_else(|_| redacted.into_owned())
 }
 
-/// Definitions nest no deeper than what serde reads.
+/// A value with sorted keys. The recursion is bounded: serde refuses JSON that nests too deep.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -84,7 +84,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// The lines that changed, each with `-` or `+` before it, and three around them with a blank.
+/// The changed lines, each after `-` or `+`, with up to three unchanged lines around them, each after a blank.
 pub fn changed_lines(before: &str, now: &str) -> Vec<String> {
     let [before, now] = [before, now].map(|text| text.lines().collect::<Vec<&str>>());
     let parts = group_diff_ops(changes(&before, &now, None), 3);
@@ -94,7 +94,8 @@ pub fn changed_lines(before: &str, now: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// How one text becomes another. One algorithm over parts of one kind: `similar`'s own choice of them is compiled for each, and large.
+/// The steps from one text to the other. Always Myers' algorithm over `&str`: the generic functions of `similar` would be compiled for each
+/// kind of part, and are large.
 fn changes(before: &[&str], now: &[&str], until: Option<Instant>) -> Vec<DiffOp> {
     let mut found = Compact::new(Replace::new(Capture::new()), before, now);
     let Ok(()) = myers::diff_deadline(
@@ -108,7 +109,7 @@ fn changes(before: &[&str], now: &[&str], until: Option<Instant>) -> Vec<DiffOp>
     found.into_inner().into_inner().into_ops()
 }
 
-/// What changed, as lines that begin with `-`, `+` or a blank.
+/// The difference of two definitions, as lines that begin with `-`, `+` or a blank.
 pub(super) fn diff(before: &str, now: &str) -> String {
     let objects = |text: &str| {
         let definition = Raw::parse_str(text);
@@ -134,7 +135,7 @@ pub(super) fn diff(before: &str, now: &str) -> String {
         let (before, after) = rest.split_at(removed);
         let (now, after) = after.split_at(run(after, '+'));
         if removed > 0 && removed == now.len() {
-            // As many lines as were there before: each replaces one.
+            // As many new lines as old ones: each replaces one.
             let pairs = before
                 .iter()
                 .zip(now)
@@ -150,7 +151,7 @@ pub(super) fn diff(before: &str, now: &str) -> String {
     shown.join("\n")
 }
 
-/// A line that was replaced and its replacement. Of long ones only what changed and the words around it, marked `[-so-]` and `{+so+}`.
+/// A replaced line and its replacement. Of long ones only the changed words, marked `[-old-]` and `{+new+}`, and some around them.
 fn within(before: &str, now: &str) -> [String; 2] {
     if before.chars().count().max(now.chars().count()) <= WHOLE {
         return [before.to_owned(), now.to_owned()];
@@ -182,7 +183,7 @@ fn within(before: &str, now: &str) -> [String; 2] {
     [old, new]
 }
 
-/// What stays of an unchanged stretch: its end towards the change before and the one behind.
+/// An unchanged stretch of a line, shortened to its ends beside the changes before and after it.
 fn shortened(text: &str, is_first: bool, is_last: bool) -> String {
     let length = text.chars().count();
     let head = if is_first { 0 } else { AROUND };

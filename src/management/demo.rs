@@ -1,5 +1,5 @@
-//! The bundled demo server, started while the daemon runs: nothing is downloaded and nothing is written, and it goes with the daemon, or when
-//! it is removed.
+//! The bundled demo server, started while the daemon runs. Nothing is downloaded or written; it ends with the daemon, or when it is
+//! removed.
 
 use super::{Backing, Management, servers::ServerChange};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Management {
-    /// Starts the demo server beside what the file says.
+    /// Starts the demo server beside the servers of the file.
     pub async fn start_demo(&self) -> Result<ServerChange> {
         let program = own_program().and_then(DemoProgram::at);
         let program = program.map_err(|reason| {
@@ -56,12 +56,12 @@ impl From<DemoRefused> for Failure {
 }
 
 impl<B: Backing> Management<B> {
-    /// Refuses the name of the demo server while that runs: whoever uses it would have another server from one call to the next.
+    /// Refuses the name of the demo server while that runs: clients would have another server of this name from one call to the next.
     pub(super) async fn check_name(&self, name: &str) -> Result {
         if !name.eq_ignore_ascii_case(DEMO) {
             return Ok(());
         }
-        // It ends where the file has an entry of its name by now.
+        // The demo server ends if the file has an entry of its name by now.
         self.0.reread().await;
         let error = "nothing was added: the demo server is already running";
         let refuse = |hint| Failure::new(ErrorCode::ServerExists, error, hint).of_server(name);
@@ -77,7 +77,7 @@ impl<B: Backing> Management<B> {
         }
     }
 
-    /// Says of the demo server, where it is not in the file, how it can be ended. An agent cannot end it.
+    /// Replaces the failure of a change of the demo server, which no file has, by how it can be stopped. An agent cannot stop it.
     pub(super) fn not_in_file(&self, name: &str, failure: Failure, by: Author) -> Failure {
         let is_missing = name == DEMO && failure.code == ErrorCode::UnknownServer;
         let Some(origin) = self.demo_origin().filter(|_| is_missing) else {
@@ -101,7 +101,7 @@ impl<B: Backing> Management<B> {
         }
     }
 
-    /// How the demo server was started; nothing where it does not run.
+    /// How the demo server was started, if it runs.
     fn demo_origin(&self) -> Option<DemoOrigin> {
         self.settings().ok()?.demo
     }

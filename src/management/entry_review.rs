@@ -1,5 +1,5 @@
-//! What a person reviews of an entry: how it is written, what agents changed of it, and what of that holds the server. What stood there
-//! before is kept in the data folder from the first change on that holds it, as a reviewer may see it: without credentials.
+//! The review of an entry: how it is written, what agents changed of it, and which changes keep the server quarantined. The entry as a
+//! person left it is kept in the data folder from the first such change on, as a reviewer may see it: without credentials.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -54,27 +54,26 @@ pub struct EntryChange {
 /// Where an entry is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShownIn {
-    /// Where somebody decides about it: with what agents wrote.
+    /// In a review, with the texts that agents wrote.
     Review,
-    /// Anywhere else: as if a person had written all of it.
+    /// Anywhere else, with every text masked that might be a secret.
     Listing,
 }
 
-/// What is kept of an entry, from the first change of an agent on that holds the server.
+/// The file that is kept for the review of an entry.
 #[derive(Serialize, Deserialize)]
 struct KeptEntry {
     version: u32,
     server: String,
     held_for: BTreeSet<String>,
-    /// As persons left it; absent where an agent added the server.
+    /// The values as a person left them; absent if an agent added the server.
     values: Option<BTreeMap<String, ReviewedValue>>,
-    /// What agents wrote of it since.
+    /// The texts that agents wrote since.
     by_agents: AgentTexts,
 }
 
 impl<B: Backing> Management<B> {
-    /// The entry of a server as it is shown there, also where it cannot be used, and what agents changed of it; one that stands in no file
-    /// as it is in force. Blocks.
+    /// The entry of a server as it is shown, usable or not, and what agents changed of it. The entry in force if no file has it. Blocks.
     pub(super) fn reviewed_entry(
         &self,
         settings: &Settings,
@@ -91,14 +90,14 @@ impl<B: Backing> Management<B> {
         let reviewed = kept.as_ref().filter(|_| shown_in == ShownIn::Review);
         let by_agents = reviewed.map_or(&none, |kept| &kept.by_agents);
         let is_unknown = kept.is_none() && is_quarantined(&written) && is_agents(&written);
-        // Nobody knows which of them an agent wrote, and a person has to judge those.
+        // It is unknown which texts an agent wrote, so a reviewer has to see all but secrets.
         let settings = if is_unknown {
             ShownSettings::AllButSecrets
         } else {
             ShownSettings::References
         };
         let mut shown = config::reviewed_entry(&written, by_agents, settings);
-        // What the file leaves to the defaults counts, too.
+        // Keys that the file leaves to their defaults are shown, too.
         if let Some(Value::Object(in_force)) = in_force {
             for (key, value) in in_force {
                 shown.entry(key).or_insert(value);
@@ -107,8 +106,7 @@ impl<B: Backing> Management<B> {
         (Some(shown.into()), kept.map(|kept| kept.compared(&written)))
     }
 
-    /// Keeps what stood in an entry before an agent's change. What cannot be kept is missing from the review, which
-    /// says so.
+    /// Keeps the entry before an agent's change for the review. If that fails, the review says that the former entry is unknown.
     pub(super) async fn keep_for_review(&self, name: &str, planned: &Planned) {
         let Some(by_agent) = planned.by_agent.clone() else {
             return;
@@ -121,7 +119,7 @@ impl<B: Backing> Management<B> {
                 tracing::warn!(server = name, %error, "an agent's change was not kept for the review");
             }
         });
-        // It says itself what went wrong.
+        // A failure is logged above.
         let _ = keeping.await;
     }
 }
@@ -159,21 +157,21 @@ impl KeptEntry {
     }
 }
 
-/// Lets go what is kept of a server. Blocks.
+/// Deletes what is kept for the review of a server. Blocks.
 pub(super) fn forget(data_dir: &Path, name: &str) {
     if let Some(file) = file(data_dir, name) {
-        // What stays counts while the server is held for an agent, and is replaced by the next change that holds it.
+        // A file that could not be deleted is ignored once the server is approved, and replaced by the next change.
         let _ = storage::remove(&file);
     }
 }
 
-/// What is kept of a server, as it is kept. Blocks.
+/// The text of what is kept for the review of a server. Blocks.
 pub(super) fn kept_text(data_dir: &Path, name: &str) -> Option<String> {
     let kept = read(data_dir, name)?;
     serde_json::to_string(&kept).ok()
 }
 
-/// Keeps that again, unless something newer is. What cannot be kept is missing from the review, which says so. Blocks.
+/// Keeps such a text again, unless there is a newer one. If that fails, the review says that the former entry is unknown. Blocks.
 pub(super) fn bring_back(data_dir: &Path, name: &str, text: &str) {
     let Some(file) = file(data_dir, name).filter(|file| !file.exists()) else {
         return;
@@ -199,12 +197,12 @@ fn keep(
     let Some(file) = file(data_dir, name) else {
         return Ok(());
     };
-    // Of what was held and is not any more, somebody has approved.
+    // What was kept before an approval is outdated.
     let known = read(data_dir, name).filter(|_| is_quarantined(before));
     let mut kept = match known {
         // Several changes are reviewed as one.
         Some(kept) => kept,
-        // What a person trusted is not known any more.
+        // It is unknown how a person left the entry.
         None if is_agents(before) => return Ok(()),
         None => KeptEntry {
             version: VERSION,

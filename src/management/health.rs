@@ -1,4 +1,4 @@
-//! Whether all is well, in a few numbers.
+//! The health of the daemon: whether all servers work, and a few numbers.
 
 use serde::Serialize;
 
@@ -51,21 +51,21 @@ pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Of servers that may be used.
+/// The number of held tools of servers that may be used.
 pub(super) fn held_tools(lists: &Snapshot) -> usize {
     let pins = lists.pins.values().filter(|pins| !pins.is_untrusted);
     pins.map(|pins| pins.held_tools()).sum()
 }
 
 impl Management {
-    /// How things are. Looks at what is published only, so it never waits. A server that sleeps is well.
+    /// The health now. Reads published state only, so it never waits. A server that sleeps is well.
     pub fn health(&self, active_clients: usize) -> HealthReport {
         let view = self.view_in_force();
         let (settings, lists) = (&view.settings, &view.lists);
         let mut ailing: Vec<UnhealthyServer> = settings
             .broken
             .iter()
-            // What waits for approval is not to work.
+            // A quarantined server is not meant to work.
             .filter(|broken| !gate::is_quarantined(settings, &broken.name))
             .map(|broken| UnhealthyServer {
                 name: broken.name.clone(),
@@ -84,7 +84,7 @@ impl Management {
             }
             match status.state {
                 State::Ready { .. } => connected += 1,
-                // As above: nobody calls it, and nothing tries it again.
+                // As above.
                 _ if gate::is_quarantined(settings, upstream.name().as_str()) => (),
                 _ if status.is_failing() => ailing.push(UnhealthyServer {
                     name: upstream.name().to_string(),

@@ -1,4 +1,4 @@
-//! What a person has to know before trusting a server, and the verbs with which trust is given and taken.
+//! The review of a server before a person trusts it, its approval, and the lock file of what is approved.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -121,7 +121,7 @@ pub struct InspectedThing {
     pub definition: Option<String>,
 }
 
-/// Why nobody can have a definition.
+/// Why clients do not get a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewReason {
@@ -160,22 +160,22 @@ impl Inspection {
 }
 
 impl InspectedThing {
-    /// Whether its definition cannot be read, so that nobody can have it.
+    /// Whether its definition cannot be read, so that no client gets it.
     pub fn is_unreadable(&self) -> bool {
         self.reason == Some(ReviewReason::Unreadable)
     }
 }
 
 impl ApprovalBody {
-    /// What is meant, by name; nothing where that is everything. What a server says of itself has no name.
+    /// The names of what is to be approved; none means everything. The instructions of a server have the empty name.
     fn named(&self) -> Vec<String> {
         let names = self.names.iter().cloned();
         names.chain(self.instructions.then(String::new)).collect()
     }
 }
 
-/// Who approves: the caller's subject. Operators come through a socket that only the owner of the data folder can open, so they are called
-/// what that account is called on this machine.
+/// The name of whoever approves: the caller's subject, but for operators the account on this machine, because only the owner of the data
+/// folder can open their socket.
 pub fn approver(subject: &str) -> String {
     let accounts = ["USER", "LOGNAME", "USERNAME"];
     let account = || accounts.iter().find_map(|name| std::env::var(name).ok());
@@ -185,7 +185,7 @@ pub fn approver(subject: &str) -> String {
 }
 
 impl<B: Backing> Management<B> {
-    /// What a person has to know of a server. Reads what is known; contacts nothing.
+    /// The review of a server by what is known. Contacts nothing.
     pub fn inspect(&self, name: &str) -> Result<Inspection> {
         let row = self.server(name)?;
         let view = self.view()?;
@@ -220,7 +220,7 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    /// Takes what was reviewed for approved by this person, and lifts the quarantine where there is one.
+    /// Approves what was reviewed, and ends the quarantine if there is one. `by` is the person's name.
     pub async fn approve(
         &self,
         name: &str,
@@ -233,7 +233,7 @@ impl<B: Backing> Management<B> {
         let Some(entry) = view.settings.readable_entry(name) else {
             return Err(self.server_broken(name));
         };
-        // One that is switched off as well can be approved, too.
+        // A disabled server can be approved, too.
         let is_quarantined = gate::awaits_approval(entry);
         let named = body.named();
         check_extent(entry, &named, &body, is_quarantined)?;
@@ -268,7 +268,7 @@ impl<B: Backing> Management<B> {
         let trusting = self.trust(entry, "lift_quarantine", changes, change.clone());
         let outcome = trusting.await;
         if note.id().is_none() {
-            // It stands in the history all the same.
+            // The approval itself is made, so the history has to have it.
             self.note_approvals(change).await;
         }
         outcome?;
@@ -277,8 +277,8 @@ impl<B: Backing> Management<B> {
         Ok(ServerChange::of(self.server(name)?, keys).written(note.id()))
     }
 
-    /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what
-    /// it says: nothing is approved beside it.
+    /// The text of a lock file with the approved definitions of every server that may be used; of the lock file in force, if there is one,
+    /// because nothing is approved beside it.
     pub fn lock_text(&self) -> Result<String> {
         let OperatorView { settings, lists } = self.view()?;
         if let Some(lock) = &lists.lock {
@@ -305,7 +305,7 @@ pub(super) fn awaits_contact(entry: &ServerEntry) -> bool {
     entry.changed_by == Author::Agent && !entry.may_be_contacted()
 }
 
-/// Why a server that waits for approval could not be listed, and what to do; nothing while it is tried.
+/// Why a quarantined server could not be listed, and what to do about it; nothing while it is tried.
 fn failed_contact(row: &ServerRow) -> Option<String> {
     let is_over = row.standing() == Standing::Quarantined && row.state != ServerState::Connecting;
     let why = row.last_error.as_ref().filter(|_| is_over)?;
@@ -313,7 +313,7 @@ fn failed_contact(row: &ServerRow) -> Option<String> {
     Some(step.map_or_else(|| why.clone(), |step| format!("{why}; {step}")))
 }
 
-/// A server that is held is approved as a whole, and one that is not must be named what of it.
+/// Refuses an approval that names too much or too little: a quarantined server is approved as a whole, any other by named definitions.
 fn check_extent(
     entry: &ServerEntry,
     named: &[String],
@@ -370,10 +370,10 @@ fn things(listed: &ServerCatalog, secrets: &Secrets, view: &OperatorView) -> Vec
     things
 }
 
-/// Definitions that cannot be read and are shown. The log has more.
+/// How many unreadable definitions a review shows. The log has more.
 const UNREADABLE_SHOWN: usize = 100;
 
-/// What stands in no list because it cannot be read, and why.
+/// The definitions that are in no list because they cannot be read, and why.
 fn unreadable<'a>(
     listed: &'a ServerCatalog,
     secrets: &'a Secrets,
@@ -392,6 +392,7 @@ fn unreadable<'a>(
         })
 }
 
+/// A definition for the review, with what changed since its approval.
 fn thing(
     listed: &ServerCatalog,
     secrets: &Secrets,
@@ -446,7 +447,7 @@ fn thing(
     }
 }
 
-/// Every definition that a server lists, and what it says of itself.
+/// Every definition that a server lists, and its instructions.
 fn definitions(listed: &ServerCatalog) -> BTreeMap<(ThingKind, &str), Raw> {
     let all = listed.definitions();
     let all = all.map(|one| ((one.kind, one.name), one.definition.clone()));

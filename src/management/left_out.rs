@@ -1,16 +1,17 @@
-//! What a server lists and cannot be used, because its definition cannot be read, and why. For the operator only: it has the server's words.
+//! The definitions of a server that are left out because they cannot be read, and why. For operators only, because the reasons have words
+//! of the server.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{catalog::ServerCatalog, text::secret::Secrets};
 
-/// Reasons that are shown. The log has more.
+/// How many reasons are shown. The log has more.
 const SHOWN: usize = 3;
 
-/// Characters of one: names are the server's.
+/// Characters of a reason, in which names of the server stand.
 const LONGEST: usize = 300;
 
-/// The next step.
+/// What to do about definitions that are left out.
 pub const LEFT_OUT_STEP: &str = "tell the server's authors; its other tools work";
 
 /// Definitions that cannot be used.
@@ -23,7 +24,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// What was left out of this; nothing if nothing was.
+    /// The definitions that were left out of these lists, if there are any.
     pub fn of(listed: &ServerCatalog, secrets: &Secrets) -> Option<Self> {
         let left_out = listed.problems.iter().filter(|problem| problem.is_left_out);
         let count = left_out.clone().count();

@@ -1,7 +1,7 @@
-//! What an operator can ask and do, once for every face: REST, the command line, and the tools that agents get.
+//! The verbs of operators, once for REST, the command line and the tools that agents get.
 //!
-//! Most verbs need no running daemon: they stand on a [`Backing`], which is the running parts ([`OverDaemon`]) or the
-//! configuration file with the last known lists ([`OverFiles`]). What only running parts can do exists for those only.
+//! Most verbs need no running daemon: they work over a [`Backing`], which is the parts of a daemon ([`OverDaemon`]) or the configuration
+//! file with the last known lists ([`OverFiles`]). Verbs that need a daemon exist for [`OverDaemon`] alone.
 
 mod access;
 mod activity;
@@ -91,17 +91,17 @@ impl<B> Clone for Management<B> {
 }
 
 impl<B: Backing> Management<B> {
-    /// The settings: those in force, or what the file says.
+    /// The settings: those in force, or those in the file.
     pub fn settings(&self) -> Result<Arc<Settings>> {
         self.0.settings()
     }
 
-    /// What is known of the tools, prompts and resources of these servers.
+    /// The known tools, prompts and resources of these servers.
     pub fn lists(&self, settings: &Settings) -> Arc<Snapshot> {
         self.0.lists(settings)
     }
 
-    /// The settings, and what is known of their servers.
+    /// The settings with the known lists of their servers.
     fn view(&self) -> Result<OperatorView> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
@@ -118,7 +118,7 @@ impl<B: Backing> Management<B> {
         self.0.data_dir()
     }
 
-    /// Why the file as it stands cannot be used, or is not in force.
+    /// Why the configuration file cannot be used, or is not in force.
     pub fn config_error(&self) -> Option<String> {
         self.0.config_error()
     }

@@ -1,4 +1,4 @@
-//! The same failures as models get, with the next steps of a person, who may read paths and run commands.
+//! Failures for operators: the failures that models get, with the next steps of a person, who may read paths and run commands.
 
 use super::{Management, ServerRow};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Management {
-    /// A failure as the operator needs it.
+    /// A failure with the words and the next step for an operator.
     pub fn for_operator(&self, failure: Failure) -> Failure {
         let failure = self.with_closest(failure);
         let step = failure.step.as_deref().cloned();
@@ -37,7 +37,7 @@ impl Management {
         }
     }
 
-    /// With the server or tool that may have been meant.
+    /// Names the server or tool that was probably meant.
     fn with_closest(&self, failure: Failure) -> Failure {
         let view = self.view_in_force();
         let server = failure.server.as_deref().unwrap_or_default();
@@ -78,7 +78,7 @@ impl Management {
                     format!("`mcpproxy access check operator {thing}` names the rule in {file}");
                 Some(NextStep::act(command).or_request("POST /api/v1/access/check names the rule."))
             }
-            // The only tool of ours that is switched off.
+            // `code_execution` is the only built-in tool that can be disabled.
             (ErrorCode::ToolDisabled, None) => {
                 let command = "`mcpproxy config set enable_code_execution true`";
                 let request = "PATCH /api/v1/config sets `enable_code_execution` to true.";
@@ -145,7 +145,7 @@ impl Management {
         Some(format!("the server {server:?} is not available: {reason}"))
     }
 
-    /// What helps where a server answered a call with an error of its own.
+    /// The next step after a call that a server answered with an error of its own.
     pub fn after_rpc_error(&self, server: &str, tool: &str, code: i64) -> NextStep {
         if code == RpcError::INVALID_PARAMS {
             return NextStep::ShowTool { tool: tool.into() };
@@ -159,7 +159,7 @@ impl Management {
         }
     }
 
-    /// The call may have been done: to call again at once may do it twice.
+    /// The next step after a lost connection. The call may have been made, so it must not be repeated unseen.
     fn after_a_loss(&self, server: &str) -> NextStep {
         let row = self.server(server).ok();
         let is_program = row.is_some_and(|row| row.transport == Some(TransportKind::Stdio));
@@ -178,7 +178,7 @@ impl Management {
     }
 }
 
-/// The server that may be meant, also one whose entry cannot be used.
+/// The configured server that was probably meant, usable or not.
 pub(super) fn closest_server<'a>(settings: &'a Settings, wanted: &str) -> Option<&'a str> {
     let known = settings.servers.keys().map(ServerName::as_str);
     names::closest(
@@ -187,7 +187,7 @@ pub(super) fn closest_server<'a>(settings: &'a Settings, wanted: &str) -> Option
     )
 }
 
-/// A step of a server itself, which says the same over REST: it names no command.
+/// A step from the server's row in the same words over REST, because it names no command.
 fn without_command(step: NextStep) -> NextStep {
     match step {
         NextStep::Act { how, .. } => NextStep::act(how.clone()).or_request(how),

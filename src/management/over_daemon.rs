@@ -1,4 +1,4 @@
-//! The verbs over the parts of a running daemon, and those that need them running.
+//! The verbs over the parts of a running daemon, and those that only a daemon has.
 
 use std::{
     path::{Path, PathBuf},
@@ -28,10 +28,10 @@ use crate::{
     upstream::{State, Status, Upstream, Upstreams},
 };
 
-/// How often it is looked whether a server has settled.
+/// How often a wait checks its condition.
 const SETTLING: Duration = Duration::from_millis(50);
 
-/// How long an answer waits for servers to follow a change.
+/// How long an answer waits until a change has taken effect on its server.
 const FOLLOWING: Duration = Duration::from_secs(2);
 
 /// The parts of a running daemon.
@@ -68,7 +68,7 @@ impl Management {
         }))
     }
 
-    /// Over no servers and a file that is not there, for tests of what stands above.
+    /// Verbs over no servers and a file that does not exist, for tests of other rooms.
     #[cfg(test)]
     pub(crate) fn of_no_servers(catalog: Catalog, folder: &Path) -> Self {
         let file = folder.join("none.json");
@@ -114,18 +114,18 @@ impl Management {
         self.0.activity.figures(period, wanted).await
     }
 
-    /// How much the activity log has taken in since the daemon began.
+    /// How many events the activity log has taken since the daemon began.
     pub fn records_noted(&self) -> u64 {
         self.0.activity.noted()
     }
 
-    /// The keys of the file whose new values count only after a restart.
+    /// The changed keys of the file that take effect after a restart.
     pub(super) fn needs_restart(&self) -> Vec<String> {
         let keys = self.0.keeper.needs_restart();
         keys.into_iter().map(str::to_owned).collect()
     }
 
-    /// Connects a server anew, also one that sleeps, and lists it at once. That it came to nothing, its row says.
+    /// Connects a server anew, even one that sleeps, and reads its lists. If that fails, its row has the error.
     pub async fn restart_server(&self, name: &str) -> Result<ServerChange> {
         let restarted = self.restart_unrecorded(name).await;
         let error = restarted
@@ -142,9 +142,9 @@ impl Management {
         read.err().map(|error| error.to_string())
     }
 
-    /// The same without a record.
+    /// [`Management::restart_server`] without a record in the activity log.
     pub(super) async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange> {
-        // A fault that stands in the file is shown elsewhere; the last good settings do.
+        // A mistake in the file is shown elsewhere; the last good settings are used.
         let _ = self.read_configuration().await;
         if let Some(failure) = self.view_in_force().server_refusal(name) {
             return Err(failure);
@@ -161,7 +161,7 @@ impl Management {
         }
         let instances = self.0.upstreams.instances(name);
         let restarts = instances.iter().map(Upstream::restart);
-        // What came of each, its row says.
+        // The row has the result of each.
         let _ = futures_util::future::join_all(restarts).await;
         Ok(ServerChange::of(self.server(name)?, &[]))
     }
@@ -203,7 +203,7 @@ impl Backing for OverDaemon {
         upstream.map_or_else(Vec::new, |upstream| upstream.stderr().tail(n))
     }
 
-    /// The supervisor removes its log when the server has ended, however the entry went away.
+    /// The log is left to the supervisor, which deletes it when the server has ended.
     async fn forget(&self, server: &str) {
         entry_review::forget(self.data_dir(), server);
         if let Ok(name) = ServerName::parse(server) {
@@ -275,7 +275,7 @@ impl Backing for OverDaemon {
     }
 
     async fn reread(&self) {
-        // A fault of the file is shown elsewhere.
+        // A mistake in the file is shown elsewhere.
         let _ = self.keeper.reload_now().await;
     }
 
@@ -292,7 +292,7 @@ impl Backing for OverDaemon {
     }
 }
 
-/// Waits for something, but not for longer than this.
+/// Waits for a condition, but not longer than `patience`.
 async fn until(is_so: impl Fn() -> bool + Send, patience: Duration) {
     let deadline = Instant::now() + patience;
     while !is_so() && Instant::now() < deadline {
@@ -301,7 +301,8 @@ async fn until(is_so: impl Fn() -> bool + Send, patience: Duration) {
 }
 
 impl OverDaemon {
-    /// A server whose lists are known sleeps until it is called; one that may not be contacted never comes.
+    /// Whether the first attempt to connect a server is under way or about to begin. A server with known lists sleeps until it is called,
+    /// and one that may not be contacted is never connected.
     fn is_about_to_connect(&self, name: &str) -> bool {
         let settings = self.keeper.settings();
         let entry = settings.servers.get(name);
@@ -315,14 +316,14 @@ impl OverDaemon {
         };
         match upstream.status() {
             status if is_about_to_stay(entry, &status) => true,
-            // One that was connected before, too, if nothing has failed since.
+            // Also one that was connected before, if nothing has failed since.
             status
                 if entry.start == Start::Eager
                     && matches!(status.state, State::Connecting { failures: 0 }) =>
             {
                 true
             }
-            // Neither has the worker that somebody has logged in.
+            // The worker has not noticed yet that somebody has logged in.
             status if matches!(status.state, State::Authenticating { .. }) => {
                 !upstream.is_login_needed()
             }
@@ -332,8 +333,8 @@ impl OverDaemon {
         }
     }
 
-    /// Whether a server that may not be connected any more is not, and one that may be runs by its entry as it is now. The end of its
-    /// first attempt tells whether that is any good.
+    /// Whether the settings of a server have taken effect: it has ended if it may not be contacted, and else runs by its current entry. Its
+    /// first attempt to connect may still be under way.
     fn has_followed(&self, server: &str) -> bool {
         let settings = self.keeper.settings();
         let entry = settings.servers.get(server);
@@ -348,7 +349,7 @@ impl OverDaemon {
         }
     }
 
-    /// The definitions that an approval is about, those that are held first.
+    /// The definitions of an approval, held ones first.
     fn approved_things(
         &self,
         request: &ApprovalRequest,
@@ -389,7 +390,7 @@ impl OverDaemon {
     }
 }
 
-/// Whether a server that is to be connected for good sleeps still.
+/// Whether a server that should always be connected still sleeps.
 fn is_about_to_stay(entry: &ServerEntry, status: &Status) -> bool {
     let may_stay = gate::standing(entry).is_usable();
     entry.start == Start::Eager && may_stay && matches!(status.state, State::Asleep)

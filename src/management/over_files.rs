@@ -1,4 +1,4 @@
-//! The verbs over the configuration file and the last known lists, for when no daemon runs.
+//! The verbs over the configuration file and the last known lists, for use without a daemon.
 
 use std::{
     io,
@@ -49,7 +49,7 @@ pub struct WrittenConfig {
     pub settings: Value,
 }
 
-/// Who is to reach the daemon.
+/// Who can reach the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
     /// This machine only.
@@ -62,11 +62,11 @@ impl Management<OverFiles> {
     /// Verbs over these places. The file may name the data folder.
     pub fn over_files(places: Places, variables: Variables) -> Self {
         let keyring = keyring::lookup(&places, &variables);
-        // Only where things are is wanted: no secret is looked up for that.
+        // Only the data folder is wanted: no secret is looked up for that.
         let settings = config::load(&places, &variables, &config::no_values());
         let data_dir = match &settings {
             Ok(settings) => places.data_folder(settings),
-            // A daemon may run all the same, on what it last understood.
+            // A daemon may still run, on the last settings that it could read.
             Err(_) => &places.data_dir,
         };
         Self(Arc::new(OverFiles {
@@ -89,7 +89,7 @@ impl Management<OverFiles> {
         &self.0.places
     }
 
-    /// The secrets that the file may refer to, wherever it says that they are kept.
+    /// The store of secrets that the configuration names.
     pub fn keyring(&self) -> Result<Keyring> {
         let files = &self.0;
         let place = config::secrets_place(&files.places.config_file, &files.variables);
@@ -104,15 +104,14 @@ impl Management<OverFiles> {
         })
     }
 
-    /// The settings for whoever needs no secret of them.
+    /// The settings without the values of secrets.
     pub fn settings_without_secrets(&self) -> Result<Settings> {
         let files = &self.0;
         config::load(&files.places, &files.variables, &config::no_values())
             .map_err(|error| unusable(&error))
     }
 
-    /// The settings for whoever needs neither secrets nor values of tokens: variables that are missing here, and that the file cannot be
-    /// used without, are supposed to be set.
+    /// The settings without the values of secrets, as if missing variables that the file needs were set.
     pub fn supposed_settings(&self) -> Result<Supposed> {
         let files = &self.0;
         let supposed =
@@ -120,14 +119,14 @@ impl Management<OverFiles> {
         supposed.map_err(|error| unusable(&error))
     }
 
-    /// The same with the tokens that were issued: what entries in files of clients are held against.
+    /// These supposed settings with the issued tokens, against which entries in clients' files are checked.
     pub fn settings_of_clients(&self) -> Result<Settings> {
         let mut settings = self.supposed_settings()?.settings;
         settings.issued = IssuedTokens::read(self.data_dir()).unwrap_or_default();
         Ok(settings)
     }
 
-    /// What a daemon would refuse or ignore of the file. `exposure` is what `serve` will get.
+    /// The mistakes that a daemon would find in the file. `exposure` is that of the daemon.
     pub fn check(&self, exposure: Exposure) -> ConfigReport {
         let read = self.settings();
         let supposed = match &read {
@@ -166,7 +165,7 @@ impl Management<OverFiles> {
         }
     }
 
-    /// The file as it stands. Blocks.
+    /// The configuration file as written, with secrets masked. Blocks.
     pub fn written_config(&self) -> Result<WrittenConfig> {
         let file = self.config_file();
         let (text, exists) = self.text()?;
@@ -214,7 +213,7 @@ impl Management<OverFiles> {
         Ok(settings)
     }
 
-    /// That there is no file, where one was requested.
+    /// A mistake if the configuration file was requested by name and does not exist.
     pub fn missing_file(&self) -> Option<String> {
         let (file, by) = (&self.0.places.config_file, self.0.places.requested_by()?);
         let file = (!file.exists()).then(|| file.display())?;
@@ -246,13 +245,13 @@ impl Management<OverFiles> {
 }
 
 impl OverFiles {
-    /// The settings with their secrets, and with variables supposed without which there would be none.
+    /// The settings with their secrets, as if missing variables that the file needs were set.
     fn supposed(&self) -> Result<Supposed, LoadError> {
         config::load_supposing(&self.places, &self.variables, &self.keyring)
     }
 }
 
-/// The lock file that counts. One that cannot be used accepts nothing: a daemon would not start with it.
+/// The lock file of the settings. One that cannot be used accepts nothing: a daemon would not start with it.
 fn lock_of(settings: &Settings) -> Option<Arc<Lock>> {
     let file = settings.lock_file.as_deref()?;
     let lock = Lock::load(file).unwrap_or_default();
@@ -274,7 +273,7 @@ fn rewrite(
     )
 }
 
-/// The file cannot be used as it stands, for this reason.
+/// The failure of a file that has to be corrected first.
 fn as_it_stands(why: String) -> Failure {
     let hint = "Correct the file.";
     let failure = Failure::new(ErrorCode::ConfigUnusable, why, hint);
@@ -390,7 +389,7 @@ impl Backing for OverFiles {
         Connections::default()
     }
 
-    /// The file itself; while a daemon has it, that one answers.
+    /// The log file itself; while a daemon has it open, the daemon answers.
     async fn activity(&self) -> Result<ActivityReader, UnreadableActivity> {
         ActivityReader::of_file(&self.data_dir)
     }
@@ -399,7 +398,7 @@ impl Backing for OverFiles {
         &self.history
     }
 
-    /// It is read anew each time.
+    /// Nothing to do: files are read anew each time.
     async fn reread(&self) {}
 
     /// Nothing runs.

@@ -1,4 +1,4 @@
-//! Changes of servers that are the same for each: switched on or off, held, removed. Those of several servers are one change of the file.
+//! Changes that are the same for several servers: enabled, disabled, quarantined or removed, by one change of the file.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl<B: Backing> Management<B> {
-    /// Takes servers out of the configuration, by one change of the file. The outcomes have the order of the names.
+    /// Removes servers. The outcomes have the order of the names.
     pub async fn remove_servers(&self, names: &[String]) -> Vec<Result<ServerChange>> {
         let rows: Vec<_> = names
             .iter()
@@ -36,7 +36,7 @@ impl<B: Backing> Management<B> {
         let mut removed: HashMap<String, _> = in_file.into_iter().zip(removed).collect();
         let mut changes = Vec::new();
         for (name, row) in names.iter().zip(rows) {
-            // The demo server stands in no file.
+            // A demo server that was stopped is in no file.
             let outcome = removed.remove(name).unwrap_or(Ok(Made::default()));
             if outcome.is_ok() {
                 self.0.forget(name).await;
@@ -48,7 +48,7 @@ impl<B: Backing> Management<B> {
         changes
     }
 
-    /// Switches servers on or off, by one change of the file. The outcomes have the order of the names.
+    /// Enables or disables servers. The outcomes have the order of the names.
     pub async fn set_enabled(
         &self,
         names: &[String],
@@ -62,14 +62,14 @@ impl<B: Backing> Management<B> {
             .await
     }
 
-    /// Holds servers, by one change of the file: nothing of them is executed until they are approved again. The outcomes have the order of the names.
+    /// Quarantines servers: nothing of them is executed until they are approved again. The outcomes have the order of the names.
     pub async fn quarantine(&self, names: &[String]) -> Vec<Result<ServerChange>> {
         let flag = EntryFlag::Quarantined;
         self.set_flag(names, "quarantine", flag, true).await
     }
 
-    /// Sets what switches each of these servers, by one change of the file, and says which key that changed: one that was so already is not
-    /// named. The outcomes have the order of the names; a server that cannot be changed leaves the others alone.
+    /// Sets a flag in the entries of these servers. An outcome names the key only if its value changed. If a server cannot be changed, the
+    /// others still are.
     async fn set_flag(
         &self,
         names: &[String],
@@ -89,7 +89,7 @@ impl<B: Backing> Management<B> {
         each.collect()
     }
 
-    /// Makes a change for each of these servers that is there, all by one change of the file, and says what it was of each.
+    /// Makes the planned changes of these servers by one change of the file. Of a server that cannot be changed the outcome is the failure.
     async fn change_each(
         &self,
         names: &[String],
@@ -125,7 +125,7 @@ impl<B: Backing> Management<B> {
         let summary = Planned::default();
         let outcomes = names.iter().zip(known).map(|(name, known)| {
             known?;
-            // Without a decision the file was not read.
+            // Without a plan the file could not be read, and `written` has the failure.
             let planned = decided.next().unwrap_or(Ok(false));
             let outcome = planned.and_then(|is_change| {
                 written.clone()?;
@@ -141,7 +141,7 @@ impl<B: Backing> Management<B> {
     }
 }
 
-/// What a change of the file did for one server.
+/// What a change of the file was for one server.
 #[derive(Debug, Clone, Copy, Default)]
 struct Made {
     /// Whether there was anything to change.
@@ -157,7 +157,7 @@ fn plan_flag(text: &str, server: &str, flag: EntryFlag, value: bool) -> Result<O
     Ok((!is_so_already).then_some(change))
 }
 
-/// Takes a server out, where the file has one entry for it.
+/// The removal of a server, refused unless the file has exactly one entry for it.
 fn plan_removal(text: &str, server: &str) -> Result<Option<Change>> {
     let removed = Change::of_server(server, None);
     config::edit(text, &removed).map_err(not_edited)?;

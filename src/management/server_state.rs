@@ -1,4 +1,4 @@
-//! How the connection to a server is, in the words that every face shows.
+//! The state of a server's connection, as data and in the words that people read.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::{
     upstream::{State, Status},
 };
 
-/// Characters of the line that is shown of a server that is starting.
+/// Characters of the line of output that is shown of a starting server.
 const LATEST: usize = 200;
 
 /// The state of a connection.
@@ -44,7 +44,7 @@ spelt!(ServerState {
     Unknown = "Unknown",
 });
 
-/// The state as people call it: a server that sleeps is well, and one that waits for a person has not failed.
+/// The state in a word for people. `runs` says whether a daemon runs.
 pub(super) fn shown_state(state: ServerState, standing: Standing, runs: bool) -> String {
     let shown = match (standing, state, runs) {
         (Standing::Disabled, ..) => "Disabled",
@@ -58,14 +58,14 @@ pub(super) fn shown_state(state: ServerState, standing: Standing, runs: bool) ->
     shown.to_owned()
 }
 
-/// What a start takes so long that may have to download.
+/// The remark on a first start, which may have to download the server.
 pub(super) fn first_start(connections: &Connections) -> Option<String> {
     let longest = connections.all().find_map(|one| one.first_start)?;
     let longest = duration::show(longest);
     Some(format!("first start may download, up to {longest}"))
 }
 
-/// The last line that says something, without what a progress bar has overwritten.
+/// The last line that is not blank, as a terminal would show it: without what a progress bar has overwritten.
 pub(super) fn latest(lines: &[String]) -> Option<String> {
     let mut words = lines
         .iter()
@@ -76,12 +76,12 @@ pub(super) fn latest(lines: &[String]) -> Option<String> {
     Some(shown.chars().take(LATEST).collect())
 }
 
-/// Whether a connection is there, or on its way.
+/// Whether a connection exists or is being made.
 pub(super) fn runs(status: &Status) -> bool {
     matches!(status.state, State::Connecting { .. } | State::Ready { .. })
 }
 
-/// Of the server and its instances. It works if one of them does.
+/// The state of a server with its instances: the best of them, because the server works if one instance does.
 pub(super) fn state(connections: &Connections) -> ServerState {
     let shown = |status: &Status| match status.state {
         State::Asleep => (0, ServerState::Disconnected),
@@ -92,7 +92,7 @@ pub(super) fn state(connections: &Connections) -> ServerState {
     };
     let best = connections.all().map(shown).max_by_key(|(rank, _)| *rank);
     match best.map_or(ServerState::Disconnected, |(_, state)| state) {
-        // What is connected takes no request.
+        // It is connected, but refuses every request.
         ServerState::Ready if connections.login_trouble.is_some() => ServerState::Error,
         state => state,
     }

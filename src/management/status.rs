@@ -1,4 +1,4 @@
-//! The daemon as a whole.
+//! The state of the daemon as a whole.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -73,7 +73,7 @@ pub struct StatusReport {
     pub config_error: Option<String>,
 }
 
-/// What to tell the user of a daemon of this version, unless it is ours.
+/// The remark on a daemon of another version than this program.
 pub fn version_note(theirs: &str) -> Option<String> {
     let ours = env!("CARGO_PKG_VERSION");
     (theirs != ours).then(|| {
@@ -81,7 +81,7 @@ pub fn version_note(theirs: &str) -> Option<String> {
     })
 }
 
-/// That a key of the configuration has a new value, which does not count yet.
+/// The warning that a changed key of the configuration has not taken effect yet.
 pub fn restart_warning(key: &str) -> Warning {
     Warning::of_key(
         key,
@@ -89,7 +89,7 @@ pub fn restart_warning(key: &str) -> Warning {
     )
 }
 
-/// When the new value of a key counts that is read at the start.
+/// When a change of a key takes effect that is only read at the start.
 pub const COUNTS_AFTER_RESTART: &str = "takes effect after a restart of the daemon";
 
 /// The folders, files and addresses of a daemon, which do not change while it runs.
@@ -125,7 +125,7 @@ impl DaemonLocation {
         (!addresses.is_empty()).then(|| addresses.join(", "))
     }
 
-    /// Where a browser of this machine finds the page, unless only the local socket is served.
+    /// The base of the web UI's address for a browser on this machine, unless only the local socket is open.
     pub fn page_base(&self) -> Option<String> {
         let mut address = *self.listen.first()?;
         if address.ip().is_unspecified() {
@@ -180,7 +180,7 @@ pub struct ServerCounts {
 }
 
 impl ServerCounts {
-    /// How many servers are in each state.
+    /// The number of servers in each state.
     pub fn by_state(&self) -> [(&'static str, usize); 8] {
         let Self {
             ready,
@@ -315,7 +315,7 @@ fn rate_limit(limit: RateLimit) -> String {
     )
 }
 
-/// The commit of the sources, which whoever builds a release names; an empty one counts as none.
+/// The commit of the sources, which the build of a release sets; empty means unknown.
 const COMMIT: Option<&str> = option_env!("MCPPROXY_COMMIT");
 
 /// The versions of a program.
@@ -330,7 +330,7 @@ pub struct ProgramVersion {
 }
 
 impl ProgramVersion {
-    /// Ours.
+    /// The versions of this program.
     pub fn own() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),

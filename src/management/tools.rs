@@ -1,4 +1,4 @@
-//! Tools as an operator sees them: all of them, callable or not, with the reason.
+//! Tools for operators: all of them, each with the reason if it is not callable.
 
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +97,7 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    /// The servers, or this one of them, whose tools are in no list because their entries cannot be used here.
+    /// The servers (or only `server`, if given) whose tools are not listed because their entries cannot be used.
     pub fn left_out(&self, server: Option<&str>) -> Result<Vec<BrokenEntry>> {
         let settings = self.settings()?;
         Ok(left_out(&settings, server))
@@ -160,7 +160,7 @@ fn row(view: &OperatorView, server: &str, tool: &Tool) -> ToolRow {
     }
 }
 
-/// The name is that of a server alone.
+/// The failure where a server is named and not one of its tools.
 fn is_server(name: &str) -> Failure {
     let error = format!("{name:?} is a server, not a tool");
     let failure = Failure::new(ErrorCode::UnknownTool, error, "Name one of its tools.");
@@ -174,7 +174,7 @@ fn unknown_tool(view: &OperatorView, name: &str) -> Failure {
         && let Some(failure) = view.tool_refusal(server, tool)
         && failure.code != ErrorCode::UnknownServer
     {
-        // Why nothing of its server is known.
+        // The reason why its server has not been listed.
         let broken = view.settings.broken_entry(server).map(BrokenEntry::step);
         let own = failure.step.as_deref().cloned();
         return failure.with_step(own.or(broken).unwrap_or(NextStep::ShowServer));

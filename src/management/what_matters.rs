@@ -1,4 +1,4 @@
-//! What of a changed definition matters: which kinds of change, the gravest first, and the same in a sentence. Pure.
+//! What matters in a changed definition: the kinds of change, the gravest first, and a sentence about them. Pure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,13 @@ use crate::{
     trust::scanner::Severity,
 };
 
-/// Limit: names that are given of one kind of change, and characters of each. The definition has all.
+/// Limit: names of one kind of change. The whole definition has all.
 const NAMES: usize = 20;
+
+/// Limit: characters of a name.
 const LONGEST_NAME: usize = 64;
 
-/// Names that stand in the sentence.
+/// How many of the names stand in the sentence.
 const WORDED: usize = 4;
 
 /// What matters in a changed definition.
@@ -78,7 +80,7 @@ pub enum ChangeKind {
     Other,
 }
 
-/// What matters between a definition as it was approved and as it is listed now.
+/// What matters between the approved definition and the one that is listed now.
 pub(super) fn what_matters(before: &str, now: &str, findings: &[ShownFinding]) -> WhatMatters {
     let mut changes = changes(before, now);
     if changes.is_empty() {
@@ -93,7 +95,7 @@ pub(super) fn what_matters(before: &str, now: &str, findings: &[ShownFinding]) -
     }
 }
 
-/// What the scanner says, and whether that was all that changed.
+/// The end of the sentence: whether nothing else changed, and the number of findings.
 fn found(findings: &[ShownFinding], is_alone: bool) -> String {
     let severities = findings.iter().map(|one| one.severity);
     let dangerous = severities.filter(|one| *one == Severity::Hold).count();
@@ -235,7 +237,7 @@ impl DefinitionChange {
         })
     }
 
-    /// What is new lies between what both begin and what both end with.
+    /// A change of a text. New is what lies between the common beginning and the common end.
     fn of_text(kind: ChangeKind, was: &str, is: &str) -> Self {
         let (begin, end) = common_ends(was, is);
         let new = is.get(begin..is.len() - end).unwrap_or_default();
@@ -278,7 +280,7 @@ impl DefinitionChange {
         }
     }
 
-    /// The names, in marks that they cannot end.
+    /// The names in backticks, without backticks of their own.
     fn worded(&self) -> String {
         let shown = self.names.iter().take(WORDED);
         let shown = shown.map(|name| format!("`{}`", name.replace('`', "'")));

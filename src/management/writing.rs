@@ -1,4 +1,4 @@
-//! Writing changes to the configuration, for every verb that does, and why one was not written.
+//! Writes of the configuration file, for every verb that changes it, and the failures of a write.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::{
     text::names::{BadServerName, as_argument},
 };
 
-/// Does it where it may wait for the disk and holds up nobody.
+/// Runs work that waits for the disk, off the workers of the runtime.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|fault| {
         let error = format!("it failed: {fault}");
@@ -55,7 +55,7 @@ impl<B: Backing> Management<B> {
         });
     }
 
-    /// Whether what was written counts now, and why not.
+    /// Refuses a change that was not written, or is written but not in force because of another mistake in the file.
     pub(super) fn in_force(&self, written: Result<(), WriteError>) -> Result {
         written.map_err(|error| not_written(&error))?;
         match self.config_error() {
@@ -68,7 +68,7 @@ impl<B: Backing> Management<B> {
     }
 }
 
-/// Why an entry is not added whose command is a whole command line, which is what instructions of servers print.
+/// Refuses an entry whose `command` is a whole command line, as servers' instructions print it.
 pub(super) fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
     let command = entry.get("command")?.as_str()?;
     if !process::is_command_line(command) {
@@ -79,13 +79,13 @@ pub(super) fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
     Some(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }
 
-/// Why a name cannot be a server's.
+/// The failure of a name that cannot be a server's.
 pub(super) fn bad_name(name: &str, error: &BadServerName) -> Failure {
     let error = format!("nothing was changed: {error}");
     Failure::new(ErrorCode::InvalidArguments, error, BadServerName::STEP).of_server(name)
 }
 
-/// Why a change of the configuration was not made.
+/// The failure of a change that was not written.
 pub(super) fn not_written(error: &WriteError) -> Failure {
     let failure = |code, hint: &str| Failure::new(code, with_source(error), hint);
     match error {
