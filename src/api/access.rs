@@ -1,4 +1,4 @@
-//! `/api/v1/access/check`: why somebody may or may not have something.
+//! `/api/v1/access`: checks whether a caller may use an item, and the callers to choose from.
 
 use axum::extract::State;
 

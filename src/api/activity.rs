@@ -47,7 +47,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         )
 }
 
-/// What only a daemon knows, or serves as a stream.
+/// The routes that need a daemon: figures of its memory, and streams.
 pub(super) fn daemon_routes() -> Routes {
     let about = About::new;
     Routes::new()
@@ -175,7 +175,7 @@ async fn export(
     Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }
 
-/// A page that was read, and the query that it answers.
+/// A page that was read, with its query; nothing after the last one.
 type Pages = Option<(RecordPage, RecordQuery)>;
 
 async fn next(

@@ -1,4 +1,4 @@
-//! `/api/v1/changes`: one verb for several servers, by one change of the file.
+//! `/api/v1/changes`: a change of several servers by one change of the file.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::{
 /// Limit: servers of one request. Each is held in memory until all are done.
 pub const MOST_CHANGED: usize = 256;
 
-/// How many are restarted at the same time.
+/// How many servers are restarted at the same time.
 const AT_ONCE: usize = 8;
 
 /// A change of several servers.

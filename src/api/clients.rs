@@ -1,5 +1,5 @@
-//! `/api/v1/clients`: AI clients of the user who runs the daemon, and our entry in their files. Only files that are known as a client's
-//! are read and written, and only those of the person: what a project has is for those who work in it.
+//! `/api/v1/clients`: the AI clients of the user who runs the daemon, and mcpproxy's entry in their files. Only known files in the user's
+//! home are read and written: those of projects belong to all who work on them.
 
 use axum::extract::{Path, State, rejection::BytesRejection};
 use bytes::Bytes;
@@ -209,7 +209,7 @@ async fn give_own_token(
         });
         writing.await
     };
-    // What cannot be written is known before there is a token.
+    // A dry run first: if the file cannot be written, no token is issued.
     let connected = write(Secret::new("mcpp_0000"), true).await?;
     if body.dry_run {
         let token = None;
@@ -248,7 +248,7 @@ fn reaching(files: &Files, api: &Api) -> Result<Reaching> {
     Reaching::new(files, location, our_address(files, location))
 }
 
-/// What a body says, where there is one.
+/// A body that may be empty, which means the defaults.
 pub(super) fn body_or_default<T: Default + serde::de::DeserializeOwned>(
     body: Result<Bytes, BytesRejection>,
 ) -> Answer<T> {
@@ -258,6 +258,7 @@ pub(super) fn body_or_default<T: Default + serde::de::DeserializeOwned>(
     }
 }
 
+/// The client of this name.
 pub(super) fn known(word: &str) -> Result<Client> {
     client_of_word(word).map_err(|unknown| {
         let hint = "GET /api/v1/clients lists the clients.";
@@ -265,7 +266,7 @@ pub(super) fn known(word: &str) -> Result<Client> {
     })
 }
 
-/// Does it where it may wait for the disk.
+/// Works with the files, off the workers of the runtime.
 pub(super) async fn with_files<T: Send + 'static>(
     api: &Api,
     what: impl FnOnce(&Files, &Api) -> Result<T> + Send + 'static,

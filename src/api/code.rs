@@ -54,7 +54,7 @@ fn answer_schema(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The body is the arguments of `code_execution`; the answer is what that gives, `{"ok", "value" | "error", "logs"?, "tool_calls",
+/// The body has the arguments of `code_execution`, and the answer its result: `{"ok", "value" | "error", "logs"?, "tool_calls",
 /// "failed_calls"?}`.
 async fn run(
     State(api): State<Api>,

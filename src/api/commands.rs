@@ -1,4 +1,4 @@
-//! `/api/v1/commands`: whether the command of a server is there, before anything is added. Nothing is started.
+//! `/api/v1/commands`: the program of a server's command, looked for before the server is added. Nothing is started.
 
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,7 @@ async fn find(State(api): State<Api>, Params(query): Params<CommandQuery>) -> An
     ok(&found.await?)
 }
 
-/// What an entry's values come to, and what of them came from references.
+/// The values of an entry, with its references resolved.
 struct EntryCommand {
     command: String,
     cwd: Option<PathBuf>,
@@ -85,7 +85,7 @@ struct EntryCommand {
 }
 
 impl CommandQuery {
-    /// As if it stood in an entry of this file.
+    /// The values as an entry of this file would have them, and the values of the variables in them.
     fn into_entry(self, file: &Path) -> Result<(EntryCommand, Vec<String>), FoundCommand> {
         let variables = config::process_environment();
         let surroundings = Surroundings {
@@ -119,7 +119,7 @@ impl CommandQuery {
     }
 }
 
-/// What is to be done about references whose values are not known.
+/// The next step where a reference cannot be resolved here.
 const NOT_JUDGED: &str = "add the server; its row shows the reason if it cannot start";
 
 impl EntryCommand {
@@ -145,7 +145,7 @@ impl EntryCommand {
 }
 
 impl FoundCommand {
-    /// Without values of variables, which may be credentials.
+    /// Masks the values of variables, which may be credentials.
     fn without(mut self, values: &Secrets) -> Self {
         for text in [&mut self.file, &mut self.reason].into_iter().flatten() {
             *text = values.redacted(text).into_owned();

@@ -1,5 +1,4 @@
-//! `/api/v1/config`: the configuration file as it stands, what is wrong with it, and having it read again. What is secret in it does not
-//! leave.
+//! `/api/v1/config`: the configuration file as written, its mistakes and its schema, and a reload. Secrets in it are masked.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -57,7 +56,7 @@ struct Reloaded {
     error: Option<String>,
 }
 
-/// The files as the daemon found them.
+/// The verbs over the files of the daemon.
 pub(super) fn files(api: &Api) -> Files {
     let places: Places = api.0.places.clone();
     Management::over_files(places, config::process_environment())
@@ -85,7 +84,7 @@ async fn schema() -> Answer {
     Ok(json_response(config::schema().into()))
 }
 
-/// The file is looked at by itself; the secrets that it refers to are not.
+/// The daemon notices changes of the file by itself, but not of the secrets to which it refers.
 async fn reload(State(api): State<Api>) -> Answer {
     let error = api.0.management.read_configuration().await;
     ok(&Reloaded { error })

@@ -1,4 +1,4 @@
-//! `PATCH /api/v1/config` and what belongs to it: values of the configuration file, their history, and undoing a change.
+//! Changes of the configuration: `PATCH /api/v1/config`, the history, and undoing a change.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -64,12 +64,13 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 }
 
 async fn patch<V: Verbs>(State(verbs): State<V>, Json(patch): Json<ConfigPatch>) -> Answer {
-    // Before the change, which may end some.
+    // Read before the change, which may end some.
     let open = verbs.open_sessions();
     let change = verbs.management().change_config(patch).await?;
     ok(&with_warnings(change, verbs, open).await?)
 }
 
+/// The change with its warnings. `open` are the sessions before it.
 async fn with_warnings<V: Verbs>(
     mut change: ConfigChange,
     verbs: V,
@@ -96,7 +97,7 @@ struct Undone {
     put_back: Vec<MovedServers>,
 }
 
-/// A server that undoing takes out and that was moved here would be nowhere.
+/// Undoes a change. Servers that this removes and that were moved here go back into the clients' files, or they would be lost.
 async fn undo_change<V: Verbs>(State(verbs): State<V>, Json(request): Json<UndoRequest>) -> Answer {
     let dry_run = request.dry_run;
     let at_hand = verbs.clone();

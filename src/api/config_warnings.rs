@@ -1,4 +1,4 @@
-//! What a person should know of a change of the configuration, whether it was made or would be: whom it shuts out, and what it opens.
+//! Warnings about a change of the configuration: which clients it shuts out, and what it opens to others.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::{
     management::{ConfigChange, ShutOut},
 };
 
-/// Adds that to a change, with these sessions open before it. Blocks.
+/// Adds the warnings to a change. `open` are the sessions before it. Blocks.
 pub(super) fn warn<V: Verbs>(change: &mut ConfigChange, verbs: &V, open: &[OpenSession]) {
     let changes = &change.changes;
     let opened = changes.iter().filter_map(of_no_access_rules);
@@ -38,13 +38,14 @@ pub(super) fn warn<V: Verbs>(change: &mut ConfigChange, verbs: &V, open: &[OpenS
     change.warnings.extend(opened);
 }
 
+/// A warning if all access rules are removed.
 fn of_no_access_rules(change: &ChangedValue) -> Option<Warning> {
     let is_removed = change.path == ["serverAuth"] && change.after.is_none();
     let warning = "without `serverAuth` every client can use every tool";
     is_removed.then(|| Warning::new(warning).at("serverAuth"))
 }
 
-/// Whether clients have to show a token from then on.
+/// Whether clients need a token after the change.
 fn requires_tokens(change: &ChangedValue) -> bool {
     let keys: Vec<&str> = change.path.iter().map(String::as_str).collect();
     match (&keys[..], &change.after) {
@@ -54,7 +55,7 @@ fn requires_tokens(change: &ChangedValue) -> bool {
     }
 }
 
-/// The clients with open sessions that need a token from then on, and showed none. Those that `mcpproxy stdio` serves need none.
+/// The clients with open sessions without a token. Clients of `mcpproxy stdio` need none.
 fn without_token(open: &[OpenSession]) -> BTreeSet<&str> {
     let without = open
         .iter()
@@ -64,7 +65,7 @@ fn without_token(open: &[OpenSession]) -> BTreeSet<&str> {
         .collect()
 }
 
-/// That other machines reach the new address.
+/// A warning if other machines can reach the new address.
 fn of_open_address(change: &ChangedValue) -> Option<Warning> {
     let address = match &change.after {
         Some(after) if change.path == ["listen"] => after.as_str()?,

@@ -1,4 +1,4 @@
-//! `/api/v1/events`: what changes, as a stream: the state of servers, what they offer, the configuration, and what happens.
+//! `/api/v1/events`: a stream of changes: of the state of servers, their lists and the configuration, and new records of the activity log.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -34,14 +34,14 @@ async fn stream(State(api): State<Api>) -> Answer {
     Ok(sse::respond(event("open", &open), changes))
 }
 
-/// What a reader knows.
+/// The changes for one reader of the stream.
 struct Changes {
     management: Management,
     known: Known,
     records: RecordNews,
 }
 
-/// What it compares, at one moment.
+/// What a reader knows: the state at one moment, which is compared with that of a later one.
 struct Known {
     settings: Arc<Settings>,
     error: Option<String>,
@@ -55,7 +55,7 @@ impl Known {
         let lists = management.lists(&settings);
         let servers = management.servers().map(|list| list.servers);
         let rows = servers.unwrap_or_default().into_iter().map(|mut row| {
-            // Time that passes is no news.
+            // A countdown is no change.
             row.next_attempt_in_seconds = None;
             let value = serde_json::to_value(&row).unwrap_or_default();
             (row.name, value)
@@ -68,7 +68,7 @@ impl Known {
         }
     }
 
-    /// What a reader who knows this does not know of `now`.
+    /// The events for a reader that knows this state, up to the state `now`.
     fn news(&self, now: &Self) -> BytesMut {
         let mut news = BytesMut::new();
         if !Arc::ptr_eq(&self.settings, &now.settings) || self.error != now.error {

@@ -1,5 +1,5 @@
-//! `/api/v1/import`: servers that other programs of the user who runs the daemon have in their files, and servers that were pasted. Only
-//! files that are known as theirs are read, and only those of the person: somebody else may have written a project's.
+//! `/api/v1/import`: imports of servers from the files of other programs of the user who runs the daemon, and from pasted text. Only known
+//! files in the user's home are read: those of projects may be somebody else's.
 
 use std::collections::BTreeMap;
 
@@ -144,7 +144,7 @@ struct Pasted {
     name: Option<String>,
 }
 
-/// What is in the files of a client, or of all.
+/// The servers in the files of a client, or of all clients.
 async fn found(api: &Api, client: Option<Client>) -> Answer<ImportReport> {
     let found = with_files(api, move |files, api| {
         let places = home_places(files)?;
@@ -158,6 +158,7 @@ async fn found(api: &Api, client: Option<Client>) -> Answer<ImportReport> {
     found.await
 }
 
+/// The servers in pasted text.
 async fn in_text(api: &Api, pasted: Pasted) -> Answer<ImportReport> {
     let found = with_files(api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
@@ -199,8 +200,8 @@ async fn take_over(State(api): State<Api>, Json(mut picked): Json<Picked>) -> An
     ok(&add_chosen(&api, report, picked.is_held, picked.keeps_secrets).await?)
 }
 
-/// Imports what a client's file has and is not here yet, and removes all of it that is here from the file then. What stays in the file is
-/// not imported, and nothing is imported where nothing could be removed.
+/// Imports the servers of a client's file that are not configured here yet, then removes all that are from the file. A server that has to
+/// stay in the file is not imported, and none is if none can be removed.
 async fn move_here(
     State(api): State<Api>,
     Path(client): Path<String>,
@@ -227,6 +228,7 @@ async fn move_here(
     ok(&moved_out(&api, report, client, false).await?)
 }
 
+/// Removes the servers of a client's file that are imported, or says which would be.
 async fn moved_out(
     api: &Api,
     mut report: ImportReport,
@@ -263,7 +265,7 @@ async fn put_back(State(api): State<Api>, Path(client): Path<String>) -> Answer 
     })
 }
 
-/// Adds what was chosen, and notes what came of each.
+/// Adds the chosen servers, and notes the result of each in the report.
 async fn add_chosen(
     api: &Api,
     mut report: ImportReport,
@@ -289,6 +291,7 @@ async fn add_chosen(
     Ok(report)
 }
 
+/// Stores the secrets of the chosen servers, and has the daemon read them.
 async fn with_secrets_kept(api: &Api, mut report: ImportReport) -> Answer<ImportReport> {
     let kept = with_files(api, move |files, _| {
         report.keep_secrets(|name, value| files.add_secret(name, value).map(|_| ()))?;

@@ -1,5 +1,4 @@
-//! `/api/v1/servers/NAME/logs` and `/api/v1/logs`: what servers wrote to their stderr, and the log of a daemon in the background; also as it
-//! is written.
+//! `/api/v1/servers/NAME/logs` and `/api/v1/logs`: the stderr of servers and the log of the daemon, their last lines or as a stream.
 
 use std::{io, path::PathBuf};
 
@@ -142,7 +141,7 @@ fn unreadable(error: &io::Error) -> FailureResponse {
 
 /// A log that is followed, for as long as its server is configured.
 struct LogNews {
-    /// None while it is read.
+    /// Absent while it is read.
     log: Option<FollowedLog>,
     of: Option<(Management, String)>,
     is_over: bool,

@@ -1,4 +1,4 @@
-//! `/metrics`: what Prometheus reads. With tens of thousands of tools it takes a while to count, so that is done beside the workers.
+//! `/metrics`: figures for Prometheus. Counting tens of thousands of tools takes a while, so it is done off the workers of the runtime.
 
 use axum::{Router as HttpRouter, extract::State, response::IntoResponse, routing::get};
 use http::header;

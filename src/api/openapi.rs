@@ -1,5 +1,5 @@
-//! The `OpenAPI` document (3.1), made of the table of routes and the types of what they take and give. It has nothing in it that is not in the
-//! program, so anybody may read it.
+//! The `OpenAPI` document (3.1), made from the table of routes and the types of their requests and answers. It is the same for every daemon
+//! of this version, so anybody may read it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ use crate::{
     failure::{ErrorCode, RestFailure},
 };
 
-/// Where it is.
+/// The path of the document.
 pub(super) const PATH: &str = "/api/v1/openapi.json";
 
 /// Failures that every route may have.
@@ -32,10 +32,10 @@ const COMMON: [ErrorCode; 5] = [
     ErrorCode::Overloaded,
 ];
 
-/// The failure of every body that is too large: the one whose status is not that of its code.
+/// The failure of a body that is too large: the only one with another status than that of its code.
 const TOO_LARGE: (u16, &ErrorCode) = (413, &ErrorCode::InvalidArguments);
 
-/// What every failure is.
+/// The schema of every failure.
 const FAILURE: &str = "#/components/schemas/Failure";
 
 pub(super) async fn show() -> Response {
@@ -47,7 +47,7 @@ pub(super) async fn show() -> Response {
     json_response(text.clone())
 }
 
-/// What is written down of types: those that are read and those that are written are not the same where members may be left out.
+/// The generators of schemas, one for types that are read and one for types that are written: they differ in which members may be absent.
 struct Schemas {
     read: SchemaGenerator,
     written: SchemaGenerator,
@@ -67,7 +67,8 @@ impl Schemas {
     }
 }
 
-pub(super) fn document(listed: &[Route]) -> Value {
+/// The document for these routes.
+fn document(listed: &[Route]) -> Value {
     let mut schemas = Schemas::new();
     let mut paths = Map::new();
     for route in listed {
@@ -148,7 +149,7 @@ fn request_body(body: &Body, read: &mut SchemaGenerator) -> Value {
     })
 }
 
-/// What an operation answers, by media type.
+/// The answers of an operation, by media type.
 fn contents(answers: &[Answers], written: &mut SchemaGenerator) -> Map<String, Value> {
     let mut content = Map::new();
     for answer in answers {
@@ -210,7 +211,7 @@ fn tag(path: &str) -> &str {
     path.split('/').nth(3).unwrap_or_default()
 }
 
-/// What stands in braces.
+/// The parameters in the path, which stand in braces.
 fn path_parameters(path: &str) -> Vec<Value> {
     let named = path.split('/').filter_map(|part| {
         let part = part.strip_prefix('{')?;
@@ -243,7 +244,7 @@ fn path_parameters(path: &str) -> Vec<Value> {
     named.map(parameter).collect()
 }
 
-/// The members of an object, each as a parameter, but for some.
+/// The members of an object as parameters, without some.
 fn query_parameters(object: &Schema, without: &[&str]) -> Vec<Value> {
     let members = object.get("properties").and_then(Value::as_object);
     let required = object.get("required").and_then(Value::as_array);
@@ -274,7 +275,7 @@ fn query_parameters(object: &Schema, without: &[&str]) -> Vec<Value> {
     listed.map(parameter).collect()
 }
 
-/// The part of the configuration's schema about servers, under names of its own.
+/// The definitions of the configuration's schema, with a prefix before their names.
 fn config_definitions() -> Map<String, Value> {
     let schema = config::schema().replace("#/$defs/", "#/components/schemas/config_");
     let schema: Value = serde_json::from_str(&schema).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Logging in to the page: an operator gets a link that works once, a browser that opens it gets a session in a cookie. The page itself is
-//! not served here.
+//! Logins to the web UI: an operator gets a link that works once, and a browser that opens it gets a session in a cookie. The page itself
+//! is not served here.
 
 use axum::{
     Extension, Router as HttpRouter,
@@ -69,7 +69,7 @@ async fn new_link(State(api): State<Api>) -> Answer {
     })
 }
 
-/// Ends the session that the request came with. A key has none.
+/// Ends the session of the request's cookie. A request with a key has none.
 async fn log_out(
     State(api): State<Api>,
     Extension(pass): Extension<OperatorPass>,
@@ -95,20 +95,20 @@ struct LoginQuery {
     token: String,
 }
 
-/// Where the page is.
+/// The path of the page.
 const PAGE: &str = "/ui/";
 
-/// What a person reads whose link does not work.
+/// The text for a person whose link does not work.
 const NO_LOGIN: &str = "Not logged in: this link was used already, or is older than 2 minutes.\nRun `mcpproxy ui` on the daemon's machine to log in.\n";
 
-/// A person's browser opens a link.
+/// Opens a session for a browser that follows a link.
 async fn log_in(
     State(api): State<Api>,
     method: Method,
     headers: HeaderMap,
     query: Result<Query<LoginQuery>, QueryRejection>,
 ) -> Response {
-    // Who only asks for the head is not a browser that a person sees.
+    // A request for the head alone, such as that of a link checker, must not use the link up.
     let token = query.ok().filter(|_| method == Method::GET);
     let token = token.map(|Query(query)| query.token);
     let access = &api.0.access;
@@ -132,7 +132,7 @@ async fn log_in(
     }
 }
 
-/// Neither the address nor the answer is kept or passed on.
+/// A plain answer that is not cached, and whose address, which has the token, is not sent on as a referrer.
 fn text(status: StatusCode, text: &'static str) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),

@@ -1,4 +1,4 @@
-//! New records of the activity log as events, as they come. A reader that is far behind gets the number of those it missed.
+//! New records of the activity log as events. A reader that is too far behind gets the number of the records that it missed.
 
 use bytes::{Bytes, BytesMut};
 use serde_json::json;
@@ -6,25 +6,25 @@ use serde_json::json;
 use super::sse::{StreamNews, event};
 use crate::{activity::RecordQuery, failure::Result, management::Management};
 
-/// Limit: records in one event.
+/// Limit: records that are read at once.
 const AT_ONCE: usize = 200;
 
-/// Limit: records that a reader may be behind. It gets no more than these.
+/// Limit: records that a reader may be behind. It misses the older ones.
 const BEHIND: u64 = 1_000;
 
-/// The records that a reader of the log has not got yet.
+/// The records of the log that a reader has not got yet.
 pub(super) struct RecordNews {
     management: Management,
     /// Which records are wanted.
     filter: RecordQuery,
     /// The last record that was looked at.
     after: u64,
-    /// What had been noted then.
+    /// How many events the log had taken then.
     noted: u64,
 }
 
 impl RecordNews {
-    /// What comes from now on and fits, or after the record that the query names.
+    /// The matching records from now on, or after the record that the query names.
     pub(super) async fn from_now(management: Management, filter: RecordQuery) -> Result<Self> {
         let noted = management.records_noted();
         let after = match filter.after {
@@ -39,7 +39,7 @@ impl RecordNews {
         };
         let waiting = management.activity(query).await?;
         Ok(Self {
-            // Existing records come with the first look.
+            // Existing records are read at the first look.
             noted: noted.wrapping_sub(u64::from(!waiting.records.is_empty())),
             management,
             filter,
@@ -47,12 +47,12 @@ impl RecordNews {
         })
     }
 
-    /// The record after which it goes on.
+    /// The number of the record after which the events begin.
     pub(super) fn after(&self) -> u64 {
         self.after
     }
 
-    /// The events; nothing if nothing happened.
+    /// The events since the last call, which may be none.
     pub(super) async fn new_events(&mut self) -> Bytes {
         let noted = self.management.records_noted();
         if noted == self.noted {
@@ -77,7 +77,7 @@ impl RecordNews {
         let mut news = BytesMut::new();
         let newest = newest(&self.management).await?;
         if newest < self.after {
-            // The log was begun anew, and its numbers with it.
+            // The log and its numbers began anew.
             self.after = 0;
         }
         let behind = newest.saturating_sub(self.after);
@@ -97,7 +97,7 @@ impl RecordNews {
             news.extend(event("record", record));
         }
         let last = page.records.last().map(|record| record.id);
-        // Without a next page everything was looked at.
+        // Without a next page, all records have been read.
         let looked_at = page.next.or(last).unwrap_or(self.after);
         self.after = if page.next.is_none() {
             newest.max(looked_at)

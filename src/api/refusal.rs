@@ -1,4 +1,4 @@
-//! Refusals of requests for what only operators have.
+//! Refusals of requests before they reach a route.
 
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
@@ -9,7 +9,7 @@ use crate::{
     failure::{ErrorCode, Failure},
 };
 
-/// Where an operator finds the key. It names no folder of this machine: anybody may read it.
+/// The hint where to find the key. It names no folder of this machine, because anybody may read it.
 const KEY: &str = "Send the API key as `X-API-Key`. It is in the configuration as `api_key`, or else in the file `api_key` in the data folder. A client's token is not an API key; `mcpproxy ui` needs none.";
 
 const LOG_IN: &str = "Run `mcpproxy ui` on the daemon's machine to log in again.";

@@ -1,4 +1,4 @@
-//! `/api/v1/servers`: the upstream servers, and what is done to them.
+//! `/api/v1/servers`: the upstream servers, their changes, and their review.
 
 use std::{io, time::Duration};
 
@@ -58,7 +58,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .and(review())
 }
 
-/// What only a daemon does: it alone connects servers.
+/// The routes that need a daemon, because they connect servers.
 pub(super) fn daemon_routes() -> Routes {
     let about = About::new;
     Routes::new()
@@ -103,7 +103,7 @@ pub(super) fn daemon_routes() -> Routes {
         )
 }
 
-/// What stands in the file.
+/// The routes for the entries in the file.
 fn entries<V: Verbs>() -> Routes<V> {
     let about = About::new;
     Routes::new()
@@ -159,7 +159,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         )
 }
 
-/// What a person looks at and accepts.
+/// The routes for reviews and approvals.
 fn review<V: Verbs>() -> Routes<V> {
     let about = About::new;
     Routes::new()
@@ -205,7 +205,7 @@ fn review<V: Verbs>() -> Routes<V> {
         )
 }
 
-/// The keys of an entry are described where the configuration is.
+/// The schema of a server to add: an entry, as the schema of the configuration describes it, with a name.
 fn new_server(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "allOf": [{ "$ref": "#/components/schemas/config_server" }],
@@ -233,7 +233,7 @@ impl WaitQuery {
     }
 }
 
-/// Longer than any `init_timeout` that is not somebody's mistake, and than a login takes.
+/// The longest wait, in seconds: longer than any sensible `init_timeout`, and than a login takes.
 const LONGEST_WAIT: u64 = 600;
 
 async fn show<V: Verbs>(
@@ -287,7 +287,7 @@ async fn add_several<V: Verbs>(
     })
 }
 
-/// A server that is to be added.
+/// The name of a server that is to be added, and its entry.
 fn with_name(mut entry: Map<String, Value>) -> Answer<(String, Map<String, Value>)> {
     match entry.shift_remove("name") {
         Some(Value::String(name)) => Ok((name, entry)),
@@ -296,7 +296,7 @@ fn with_name(mut entry: Map<String, Value>) -> Answer<(String, Map<String, Value
     }
 }
 
-/// Goes on until its server has ended, if whoever asked leaves.
+/// Tries a server. If the request is dropped, the trial goes on until its server has ended.
 async fn try_new(State(api): State<Api>, Json(entry): Json<Map<String, Value>>) -> Answer {
     let (name, entry) = with_name(entry)?;
     let (ledger, login_path) = (api.0.ledger.clone(), api.0.login_path.clone());
@@ -312,7 +312,7 @@ async fn try_new(State(api): State<Api>, Json(entry): Json<Map<String, Value>>) 
     })?)
 }
 
-/// The smart patch, with a person's rights.
+/// Patches an entry with a person's rights.
 async fn patch<V: Verbs>(
     State(verbs): State<V>,
     Path(name): Path<String>,
@@ -321,7 +321,7 @@ async fn patch<V: Verbs>(
     ok(&verbs.management().patch_server(&name, patch).await?)
 }
 
-/// What came of a change of one server.
+/// The result of a change of one server.
 fn only(outcomes: Vec<Result<ServerChange>>) -> Answer {
     ok(&outcomes.into_iter().next().transpose()?)
 }
@@ -352,7 +352,7 @@ async fn inspect<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> 
     verbs.in_turn(work).await
 }
 
-/// A person wants to know what the server lists, so it is connected for that if it was not: still nothing of it is called.
+/// Connects a server to read its lists for a review, if it is not connected. Nothing of it is called.
 async fn contact_and_inspect(
     State(api): State<Api>,
     Path(name): Path<String>,

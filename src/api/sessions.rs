@@ -12,7 +12,7 @@ use crate::{call_context::OpenSession, text::moment};
 /// Limit: sessions in one answer.
 pub(super) const MOST: usize = 500;
 
-/// A client that is gone for so long may have ended without a word: some never end their sessions.
+/// After so long without a message a client may be gone: some never end their sessions.
 const SILENCE: Duration = Duration::from_mins(5);
 
 pub(super) fn routes() -> Routes {
@@ -47,7 +47,7 @@ struct SessionRow {
 
 impl From<OpenSession> for SessionRow {
     fn from(session: OpenSession) -> Self {
-        // A clock that was set back says nothing.
+        // If the clock was set back, no time has passed.
         let silence = session.last_seen.elapsed().unwrap_or_default();
         Self {
             silent: !session.is_attended && silence >= SILENCE,

@@ -1,4 +1,4 @@
-//! `/api/v1/status`: the daemon as a whole; `/api/v1/version`: what program it is.
+//! `/api/v1/status`: the state of the daemon; `/api/v1/version`: the versions of the program.
 
 use axum::extract::State;
 

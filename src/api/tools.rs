@@ -1,4 +1,4 @@
-//! `/api/v1/tools`: what the servers offer, listed, searched and shown.
+//! `/api/v1/tools`: the tools of the servers, listed, searched and shown.
 
 use axum::{Extension, extract::State};
 use schemars::JsonSchema;

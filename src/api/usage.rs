@@ -1,4 +1,4 @@
-//! `/api/v1/usage`: what was used in the last days, added up from the activity log.
+//! `/api/v1/usage`: the usage of the last days, added up from the activity log.
 
 use axum::extract::State;
 

@@ -1,4 +1,4 @@
-//! What the routes stand on that need no daemon: the parts of one that runs, or the files alone.
+//! The parts that routes need which also work without a daemon: those of a running daemon, or the files alone.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,25 @@ use crate::{
     wire::Raw,
 };
 
-/// The state of those routes.
+/// What such a route needs. It is the state of its handler.
 pub(super) trait Verbs: Clone + Send + Sync + 'static {
     type Backing: Backing + 'static;
 
     fn management(&self) -> &Management<Self::Backing>;
 
-    /// The files alone.
+    /// The verbs over the files alone.
     fn files(&self) -> Files;
 
     /// Where the daemon is, if one runs.
     fn location(&self) -> Option<&DaemonLocation>;
 
-    /// When tokens were used last, by their hashes, as far as it is not in the data folder.
+    /// Last uses of tokens, by their hashes, that may not be in the data folder yet.
     fn token_uses(&self) -> BTreeMap<String, u64>;
 
-    /// The sessions that clients have open, if a daemon runs.
+    /// The open sessions of clients; none without a daemon.
     fn open_sessions(&self) -> Vec<OpenSession>;
 
-    /// Puts an answer together off the workers of the runtime: a server may list twenty thousand things.
+    /// Makes an answer off the workers of the runtime, because a server may list many thousands of definitions.
     fn in_turn(
         &self,
         work: impl FnOnce(&Management<Self::Backing>) -> Answer + Send + 'static,
@@ -39,6 +39,7 @@ pub(super) trait Verbs: Clone + Send + Sync + 'static {
     /// Restarts a server, which only a daemon can.
     fn restart(&self, name: &str) -> impl Future<Output = Result<ServerChange>> + Send;
 
+    /// Searches the tools that this caller may find.
     fn search(
         &self,
         caller: &Caller,

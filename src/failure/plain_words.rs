@@ -1,6 +1,6 @@
-//! What is wrong with a value that somebody wrote, without the words of the libraries that found it: which parameter, and what it takes. Pure.
+//! The errors of parsers and deserializers in plain words: which parameter or key is wrong, and what it takes. Pure.
 
-/// What libraries say of a value, and what that means.
+/// The errors of libraries about a value, each with its meaning.
 const OF_VALUES: [(&str, &str); 4] = [
     ("invalid digit found in string", "must be a whole number"),
     (
@@ -17,7 +17,7 @@ const OF_VALUES: [(&str, &str); 4] = [
     ),
 ];
 
-/// What libraries call a kind of value, and what people do. The beginnings of longer ones come last.
+/// The names of libraries for kinds of values, each with its plain name. A name with which a longer one begins stands after that one.
 const KINDS: [(&str, &str); 11] = [
     ("string ", "the string "),
     ("a sequence", "a list"),
@@ -32,7 +32,7 @@ const KINDS: [(&str, &str); 11] = [
     ("unit", "null"),
 ];
 
-/// The same for people. What is not known is left as it is.
+/// The error of a library in plain words; unchanged if it is unknown.
 pub fn in_plain_words(text: &str) -> String {
     let text = ["Failed to deserialize query string: ", "Invalid URL: "]
         .iter()
@@ -44,7 +44,7 @@ pub fn in_plain_words(text: &str) -> String {
     let named = text.split_once(": ").filter(|(name, _)| is_name(name));
     let words = named.and_then(|(name, rest)| {
         let words = of_the_whole(rest).map(|words| {
-            // The path of an unknown member ends in it.
+            // The path of an unknown key ends in the key.
             let is_named = words.starts_with(&format!("`{name}`"));
             if is_named {
                 words
@@ -59,12 +59,12 @@ pub fn in_plain_words(text: &str) -> String {
         .unwrap_or_else(|| text.to_owned())
 }
 
-/// A text for a model, which reads quotes as it reads them in JSON.
+/// A text for a model: with quotes instead of backticks, as in JSON.
 pub fn for_model(text: &str) -> String {
     text.replace('`', "\"")
 }
 
-/// Whether this may be where a value stands: `options.limit`, `servers[0]`.
+/// Whether this may be the path of a value, such as `options.limit` or `servers[0]`.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name
@@ -72,7 +72,7 @@ fn is_name(name: &str) -> bool {
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']'))
 }
 
-/// The words for members: missing, there twice, or unknown.
+/// The plain words for a key that is missing, given twice, or unknown.
 fn of_the_whole(text: &str) -> Option<String> {
     if let Some(name) = text.strip_prefix("missing field ") {
         return Some(format!("{name} is missing"));
@@ -89,7 +89,7 @@ fn of_the_whole(text: &str) -> Option<String> {
     Some(format!("{name} is unknown{}", known.unwrap_or_default()))
 }
 
-/// The words for one value.
+/// The plain words for a wrong value.
 fn of_a_value(text: &str) -> Option<String> {
     let known = OF_VALUES.iter().find(|(theirs, _)| *theirs == text);
     if let Some((_, words)) = known {
@@ -134,7 +134,7 @@ fn kind(name: &str) -> String {
     }
 }
 
-/// What the parser of scripts says, for people.
+/// A mistake in a script, from the words of its parser.
 pub fn script_mistake(text: &str) -> String {
     match text.split_once("unexpected token in expression: ") {
         Some((_, "''")) => return "the script is incomplete".to_owned(),

@@ -1,4 +1,4 @@
-//! What a person does next, as data: the terminal, the page and REST each word it for themselves.
+//! The next step of a person as data, which the terminal, the web UI and REST each put into words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,13 +101,13 @@ pub enum NextStep {
 }
 
 impl NextStep {
-    /// Something to correct in the entry, which the reason names.
+    /// Correct the entry, as the reason says.
     pub const FIX: Self = Self::FixEntry {
         how: None,
         key: None,
     };
 
-    /// Something to correct in the entry, in words that name the key.
+    /// Correct the entry, in words that name the key.
     pub fn fix(how: &str) -> Self {
         Self::FixEntry {
             how: Some(how.into()),
@@ -115,7 +115,7 @@ impl NextStep {
         }
     }
 
-    /// The same, of one key of the entry, which the terminal can change.
+    /// Correct one key of the entry, which a command can change.
     pub fn fix_key(key: &str, how: &str) -> Self {
         Self::FixEntry {
             how: Some(how.into()),
@@ -123,13 +123,13 @@ impl NextStep {
         }
     }
 
-    /// Something else, in the words of a terminal.
+    /// Another step, in the words of a terminal.
     pub fn act(how: impl Into<String>) -> Self {
         let (how, request) = (how.into().into_boxed_str(), None);
         Self::Act { how, request }
     }
 
-    /// The same, with words for the REST API.
+    /// With words for the REST API.
     #[must_use]
     pub fn or_request(self, words: impl Into<Box<str>>) -> Self {
         match self {
@@ -154,7 +154,7 @@ impl NextStep {
         }
     }
 
-    /// As a terminal says it.
+    /// The step in the words of a terminal.
     pub fn at_terminal(&self, server: &str) -> String {
         let name = server;
         let server = as_argument(server);
@@ -164,7 +164,7 @@ impl NextStep {
                 "run its command by hand to see why: `mcpproxy upstream show {server}` prints it"
             ),
             Self::SetSecret { name } => format!("`mcpproxy secret set {name}`"),
-            // A service does not have the variables of a shell.
+            // A service of systemd does not have the variables of a shell.
             Self::SetVariable { name } if std::env::var_os("NOTIFY_SOCKET").is_some() => format!(
                 "add {name}=VALUE to mcpproxy.env next to the configuration file, then `mcpproxy restart`"
             ),
@@ -229,7 +229,7 @@ impl NextStep {
         }
     }
 
-    /// As a request of the REST API, where one does it.
+    /// The step as a request of the REST API, if there is one.
     pub fn over_rest(&self, server: &str) -> Option<String> {
         let server = encoded(server);
         Some(match self {
