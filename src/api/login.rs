@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    About, Answer, Api, Params, Routes, ok,
+    About, Answer, Api, Params, Routes,
+    clients::body_or_default,
+    ok,
     routes::{CHANGE, CONTACT},
     servers::WaitQuery,
     wrong,
@@ -64,14 +66,9 @@ async fn login(
     Path(name): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let body = body.map_err(wrong)?;
-    let body: LoginBody = if body.is_empty() {
-        LoginBody::default()
-    } else {
-        // The parser's own words may repeat the address.
-        serde_json::from_slice(&body)
-            .map_err(|_| wrong("the body must be empty or {\"redirect_url\": \"URL\"}"))?
-    };
+    // The parser's own words may repeat the address.
+    let body: LoginBody = body_or_default(body)
+        .map_err(|_| wrong("the body must be empty or {\"redirect_url\": \"URL\"}"))?;
     let management = &api.0.management;
     match body.redirect_url {
         Some(address) => ok(&management.finish_login(&name, &address).await?),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Backing, ConfigChange, Management, entry_review,
-    writing::{blocking, not_written},
+    writing::{blocking, error_of, not_written},
 };
 use crate::{
     activity::OperatorChange,
@@ -142,10 +142,7 @@ impl<B: Backing> Management<B> {
         let server = withdrawal.step.server().clone();
         let withdrawn = self.0.withdraw(withdrawal).await;
         self.0.note(OperatorChange {
-            error: withdrawn
-                .as_ref()
-                .err()
-                .map(|failure| failure.error.clone()),
+            error: error_of(&withdrawn),
             ..OperatorChange::by_operator("withdraw_approval", server.as_str())
         });
         withdrawn

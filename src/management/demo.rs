@@ -1,7 +1,7 @@
 //! The bundled demo server, started while the daemon runs. Nothing is downloaded or written; it ends with the daemon, or when it is
 //! removed.
 
-use super::{Backing, Management, servers::ServerChange};
+use super::{Backing, Management, ServerChange};
 use crate::{
     activity::OperatorChange,
     config::{Author, DEMO, DemoOrigin, DemoProgram, DemoRefused},

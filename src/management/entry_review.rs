@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Backing, Management, patching::Planned};
+use super::{Backing, Management, patching::Planned, writing::blocking};
 use crate::{
     config::{
         self, AgentTexts, ReviewedValue, Settings, ShownSettings, reviewed_values, written_entry,
@@ -114,7 +114,7 @@ impl<B: Backing> Management<B> {
         let data_dir = self.data_dir().to_owned();
         let name = name.to_owned();
         let held_for = planned.held_for.iter().cloned().collect();
-        let keeping = tokio::task::spawn_blocking(move || {
+        let keeping = blocking(move || {
             if let Err(error) = keep(&data_dir, &name, &by_agent, held_for) {
                 tracing::warn!(server = name, %error, "an agent's change was not kept for the review");
             }

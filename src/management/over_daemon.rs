@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    Backing, Connections, Management, agent_changes::AgentChanges, entry_review,
-    operator_view::OperatorView, servers::ServerChange,
+    Backing, Connections, Management, OperatorView, ServerChange, agent_changes::AgentChanges,
+    entry_review, writing::error_of,
 };
 use crate::{
     activity::{
@@ -128,10 +128,7 @@ impl Management {
     /// Connects a server anew, even one that sleeps, and reads its lists. If that fails, its row has the error.
     pub async fn restart_server(&self, name: &str) -> Result<ServerChange> {
         let restarted = self.restart_unrecorded(name).await;
-        let error = restarted
-            .as_ref()
-            .err()
-            .map(|failure| failure.error.clone());
+        let error = error_of(&restarted);
         self.0.activity.note_change("restart", name, error);
         restarted
     }
@@ -227,9 +224,8 @@ impl Backing for OverDaemon {
             ..OperatorChange::by_operator("approve", request.server.as_str())
         };
         let approved = self.catalog.approve(request).await;
-        let error = approved.as_ref().err();
         self.activity.note_operator(OperatorChange {
-            error: error.map(|failure| failure.error.clone()),
+            error: error_of(&approved),
             ..change
         });
         approved

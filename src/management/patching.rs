@@ -359,19 +359,14 @@ fn incorrect(name: &str, error: String, step: NextStep) -> Failure {
     failure.with_step(step).of_server(name)
 }
 
+/// Refuses a patch of an agent: the keys that only a person may change, and the other mistakes.
 fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {
-    let mut error = String::new();
-    for (key, why) in keys {
-        let so_far = std::mem::take(&mut error);
-        error = match &*so_far {
-            "" => format!("`{key}` of the server {name:?} was not changed: {why}"),
-            so_far => format!("{so_far}; nor was `{key}`: {why}"),
-        };
-    }
-    for problem in more {
-        error += "; ";
-        error += problem;
-    }
+    let kept = keys.iter().enumerate().map(|(at, (key, why))| match at {
+        0 => format!("`{key}` of the server {name:?} was not changed: {why}"),
+        _ => format!("nor was `{key}`: {why}"),
+    });
+    let sentences: Vec<String> = kept.chain(more.iter().cloned()).collect();
+    let error = sentences.join("; ");
     let hint = "Nothing was changed. Ask the user to do it, or leave that key out.";
     Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name)
 }

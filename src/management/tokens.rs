@@ -148,10 +148,7 @@ impl<B: Backing> Management<B> {
         self.change_tokens(TokenAction::Issue, by, &token.name, adding)
             .await?;
         let expires = token.expires.map(moment::utc_millis);
-        let address = match listening {
-            Some(address) => address.to_string(),
-            None => settings.listen.to_string(),
-        };
+        let address = listening.map_or_else(|| settings.listen.to_string(), ToString::to_string);
         let everywhere = address.parse::<SocketAddr>().ok();
         let everywhere = everywhere.filter(|address| address.ip().is_unspecified());
         let host = everywhere.map(|address| format!("{UNNAMED_HOST}:{}", address.port()));

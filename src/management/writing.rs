@@ -50,7 +50,7 @@ impl<B: Backing> Management<B> {
         self.0.note(OperatorChange {
             server: None,
             detail: Some(detail),
-            error: outcome.as_ref().err().map(|failure| failure.error.clone()),
+            error: error_of(outcome),
             ..OperatorChange::by_operator(action, "")
         });
     }
@@ -66,6 +66,11 @@ impl<B: Backing> Management<B> {
             }
         }
     }
+}
+
+/// Why something failed, for its record.
+pub(super) fn error_of<T>(outcome: &Result<T>) -> Option<String> {
+    outcome.as_ref().err().map(|failure| failure.error.clone())
 }
 
 /// Refuses an entry whose `command` is a whole command line, as servers' instructions print it.

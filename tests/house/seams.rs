@@ -107,7 +107,6 @@ const SPAWNS: &[Exception] = &[
         1,
         "waited for at once; goes to its end when whoever asked leaves",
     ),
-    ("management/entry_review.rs", 1, "waited for at once"),
     ("management/over_files.rs", 1, "waited for at once"),
     ("management/writing.rs", 1, "waited for at once"),
     ("process/container.rs", 1, "waited for at once"),
