@@ -97,13 +97,9 @@ impl Operators {
         let mut keys = headers.get_all(&API_KEY).iter();
         if let Some(key) = keys.next() {
             let shown = key.to_str().ok().map(TokenHash::of);
-            let is_right = shown.is_some() && shown == self.key(settings);
-            return match shown {
-                Some(hash) if is_right && keys.next().is_none() => {
-                    Ok(OperatorPass(Pass::Key(hash)))
-                }
-                _ => Err(NotAnOperator::WrongKey),
-            };
+            let right = shown.filter(|_| shown == self.key(settings) && keys.next().is_none());
+            let pass = right.map(|hash| OperatorPass(Pass::Key(hash)));
+            return pass.ok_or(NotAnOperator::WrongKey);
         }
         let cookies = cookie::values(headers);
         if cookies.is_empty() {

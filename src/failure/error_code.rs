@@ -167,12 +167,11 @@ impl ErrorCode {
                 | Self::RateLimited
                 | Self::LoginRequired
                 | Self::NotUndone
+                | Self::UnknownProfile
+                | Self::UnknownToken
+                | Self::UnknownClient
         );
-        let is_absent = matches!(
-            self,
-            Self::UnknownProfile | Self::UnknownToken | Self::UnknownClient
-        );
-        is_refused || is_absent || self.is_unknown_name()
+        is_refused || self.is_unknown_name()
     }
 
     /// Whether there is no server, tool, prompt or resource of the name.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Backing, Connections, LEFT_OUT_STEP, LeftOut, Management,
     health::is_zero,
-    operator_view::{HeldThings, OperatorView, as_data, step_while_held, wants_more},
+    operator_view::{OperatorView, as_data, step_while_held, wants_more},
     server_state::{ServerState, first_start, latest, runs, shown_state, state},
 };
 use crate::{
@@ -182,31 +182,25 @@ impl<B: Backing> Management<B> {
         let last_output = detail
             .as_ref()
             .and_then(|_| latest(&self.0.recent_log(entry.name.as_str(), 2)));
-        let trouble = Trouble::of(entry, &connections);
-        let (last_error, reason, next) = match trouble {
-            Some(trouble) => {
-                let next = (trouble.next, Some(trouble.step));
-                (Some(trouble.shown), Some(trouble.reason), Some(next))
-            }
-            None => (
-                None,
-                None,
-                refusal.map(|failure| {
-                    let words = as_step(&failure.terminal_step());
-                    (words, failure.step.map(|step| as_data(*step)))
-                }),
-            ),
-        };
         let listed = view.lists.servers.get(&entry.name);
         // What it listed by a former entry says nothing of the one that a person reviews.
         let listed =
             listed.filter(|listed| !switches.quarantined || *listed.entry == *entry.fingerprint);
         let held = view.held_things(&entry.name);
         let left_out = listed.and_then(|listed| LeftOut::of(listed, &entry.secrets));
-        let review = |held: &HeldThings| (held.step.clone(), Some(NextStep::Review));
-        let next = next.or_else(|| held.as_ref().map(review));
-        let next = next.or_else(|| left_out.as_ref().map(|_| (LEFT_OUT_STEP.to_owned(), None)));
+        let trouble = Trouble::of(entry, &connections);
+        let next = match (&trouble, refusal, &held, &left_out) {
+            (Some(trouble), ..) => Some((trouble.next.clone(), Some(trouble.step.clone()))),
+            (None, Some(refusal), ..) => {
+                let words = as_step(&refusal.terminal_step());
+                Some((words, refusal.step.map(|step| as_data(*step))))
+            }
+            (None, None, Some(held), _) => Some((held.step.clone(), Some(NextStep::Review))),
+            (None, None, None, Some(_)) => Some((LEFT_OUT_STEP.to_owned(), None)),
+            (None, None, None, None) => None,
+        };
         let (next_step, step) = next.unzip();
+        let (last_error, reason) = trouble.map(|it| (it.shown, it.reason)).unzip();
         ServerRow {
             name: entry.name.to_string(),
             transport: Some(entry.transport.kind()),

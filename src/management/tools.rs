@@ -187,8 +187,7 @@ fn unknown_tool(view: &OperatorView, name: &str) -> Failure {
     };
     let known = view.lists.servers.values();
     let known: Vec<String> = known.flat_map(|known| of_server(known)).collect();
-    let own = |full: &str| full.split_once(':').map(|(_, own)| own.to_owned());
-    let is_called = |full: &&String| own(full).as_deref() == Some(name);
+    let is_called = |full: &&String| full.split_once(':').is_some_and(|(_, own)| own == name);
     let whole = known.iter().find(is_called).map(String::as_str);
     let closest = whole.or_else(|| names::closest(name, known.iter().map(String::as_str)));
     let error = format!("no tool {name:?} is known");
