@@ -141,7 +141,7 @@ async fn connect_one(
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let body: ConnectBody = body_or_default(body)?;
-    let client = known(&client)?;
+    let client = client_named(&client)?;
     let checked = |key: &str, text: &Option<String>, check: fn(&str) -> Result<String, String>| {
         let checked = text.as_deref().map(|text| {
             let why = |step: String| wrong(format!("`{key}` cannot be {text:?}; {step}"));
@@ -176,7 +176,7 @@ async fn disconnect_one(
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let body: ChangeBody = body_or_default(body)?;
-    let client = known(&client)?;
+    let client = client_named(&client)?;
     let (done, shown) = with_files(&api, move |files, api| {
         let request = ConnectRequest {
             is_dry: body.dry_run,
@@ -201,7 +201,7 @@ async fn give_own_token(
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let body: ChangeBody = body_or_default(body)?;
-    let client = known(&client)?;
+    let client = client_named(&client)?;
     let write = async |token: Secret, is_dry: bool| {
         let writing = with_files(&api, move |files, api| {
             let us = our_address(files, Some(&api.0.location));
@@ -230,7 +230,7 @@ async fn give_own_token(
 }
 
 async fn take_own_token(State(api): State<Api>, Path(client): Path<String>) -> Answer {
-    let client = known(&client)?;
+    let client = client_named(&client)?;
     let (connected, shown) = with_files(&api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
         take_token(&home_places(files)?, &us, client)
@@ -259,7 +259,7 @@ pub(super) fn body_or_default<T: Default + serde::de::DeserializeOwned>(
 }
 
 /// The client of this name.
-pub(super) fn known(word: &str) -> Result<Client> {
+pub(super) fn client_named(word: &str) -> Result<Client> {
     client_of_word(word).map_err(|unknown| {
         let hint = "GET /api/v1/clients lists the clients.";
         Failure::new(ErrorCode::UnknownClient, unknown.to_string(), hint)

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     About, Answer, Api, Json, Routes,
     changes::check_count,
-    clients::{body_or_default, known, with_files},
+    clients::{body_or_default, client_named, with_files},
     ok, wrong,
 };
 use crate::{
@@ -145,7 +145,7 @@ struct Pasted {
 }
 
 /// The servers in the files of a client, or of all clients.
-async fn found(api: &Api, client: Option<Client>) -> Answer<ImportReport> {
+async fn read_client_files(api: &Api, client: Option<Client>) -> Answer<ImportReport> {
     let found = with_files(api, move |files, api| {
         let places = home_places(files)?;
         let us = our_address(files, Some(&api.0.location));
@@ -159,7 +159,7 @@ async fn found(api: &Api, client: Option<Client>) -> Answer<ImportReport> {
 }
 
 /// The servers in pasted text.
-async fn in_text(api: &Api, pasted: Pasted) -> Answer<ImportReport> {
+async fn read_text(api: &Api, pasted: Pasted) -> Answer<ImportReport> {
     let found = with_files(api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
         gather_pasted(files, &us, (&pasted.text, None), pasted.name.as_deref())
@@ -172,14 +172,14 @@ async fn read_pasted(State(api): State<Api>, pasted: Answer<Json<Pasted>>) -> An
     let Json(pasted) = pasted.map_err(|_| {
         wrong("the body must be {\"text\": \"TEXT\"}, optionally with \"name\": \"NAME\"")
     })?;
-    let mut report = in_text(&api, pasted).await?;
+    let mut report = read_text(&api, pasted).await?;
     let new = report.picked(&[])?;
     report.choose(&new);
     ok(&report)
 }
 
 async fn preview(State(api): State<Api>) -> Answer {
-    let mut report = found(&api, None).await?;
+    let mut report = read_client_files(&api, None).await?;
     let new = report.picked(&[])?;
     report.choose(&new);
     for server in &mut report.servers {
@@ -191,8 +191,8 @@ async fn preview(State(api): State<Api>) -> Answer {
 async fn take_over(State(api): State<Api>, Json(mut picked): Json<Picked>) -> Answer {
     check_count(&picked.servers)?;
     let mut report = match picked.pasted.take() {
-        Some(pasted) => in_text(&api, pasted).await?,
-        None => found(&api, None).await?,
+        Some(pasted) => read_text(&api, pasted).await?,
+        None => read_client_files(&api, None).await?,
     };
     let chosen = report.picked(&picked.servers)?;
     report.choose(&chosen);
@@ -208,13 +208,13 @@ async fn move_here(
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let mut given: MoveBody = body_or_default(body)?;
-    let client = known(&client)?;
-    let mut report = found(&api, Some(client)).await?;
+    let client = client_named(&client)?;
+    let mut report = read_client_files(&api, Some(client)).await?;
     let new = report.picked(&[])?;
     report.choose(&new);
     report.fill_placeholders(|name, one| given.values.get_mut(name)?.remove(&one.place));
     report.leave_what_stays();
-    let mut report = moved_out(&api, report, client, true).await?;
+    let mut report = remove_moved(&api, report, client, true).await?;
     if let Some((why, step)) = report.leave_unmovable() {
         let error = format!("nothing was moved: {why}");
         let correct = "correct that server in the client's file, then try again";
@@ -225,11 +225,11 @@ async fn move_here(
         return Err(failure.into());
     }
     let report = add_chosen(&api, report, false, true).await?;
-    ok(&moved_out(&api, report, client, false).await?)
+    ok(&remove_moved(&api, report, client, false).await?)
 }
 
 /// Removes the servers of a client's file that are imported, or says which would be.
-async fn moved_out(
+async fn remove_moved(
     api: &Api,
     mut report: ImportReport,
     client: Client,
@@ -250,7 +250,7 @@ async fn moved_out(
 }
 
 async fn put_back(State(api): State<Api>, Path(client): Path<String>) -> Answer {
-    let client = known(&client)?;
+    let client = client_named(&client)?;
     let put_back = with_files(&api, move |files, api| {
         let us = our_address(files, Some(&api.0.location));
         Ok(move_back(
@@ -273,7 +273,7 @@ async fn add_chosen(
     keeps_secrets: bool,
 ) -> Answer<ImportReport> {
     if keeps_secrets && report.secrets_to_keep() > 0 {
-        report = with_secrets_kept(api, report).await?;
+        report = keep_secrets(api, report).await?;
     }
     let management = &api.0.management;
     let entries = report.entries(is_held).into_iter();
@@ -292,7 +292,7 @@ async fn add_chosen(
 }
 
 /// Stores the secrets of the chosen servers, and has the daemon read them.
-async fn with_secrets_kept(api: &Api, mut report: ImportReport) -> Answer<ImportReport> {
+async fn keep_secrets(api: &Api, mut report: ImportReport) -> Answer<ImportReport> {
     let kept = with_files(api, move |files, _| {
         report.keep_secrets(|name, value| files.add_secret(name, value).map(|_| ()))?;
         Ok(report)

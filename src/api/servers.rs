@@ -322,20 +322,20 @@ async fn patch<V: Verbs>(
 }
 
 /// The result of a change of one server.
-fn only(outcomes: Vec<Result<ServerChange>>) -> Answer {
+fn answer_of_one(outcomes: Vec<Result<ServerChange>>) -> Answer {
     ok(&outcomes.into_iter().next().transpose()?)
 }
 
 async fn remove<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
-    only(verbs.management().remove_servers(&[name]).await)
+    answer_of_one(verbs.management().remove_servers(&[name]).await)
 }
 
 async fn enable<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
-    only(verbs.management().set_enabled(&[name], Enabled::On).await)
+    answer_of_one(verbs.management().set_enabled(&[name], Enabled::On).await)
 }
 
 async fn disable<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
-    only(verbs.management().set_enabled(&[name], Enabled::Off).await)
+    answer_of_one(verbs.management().set_enabled(&[name], Enabled::Off).await)
 }
 
 async fn restart(State(api): State<Api>, Path(name): Path<String>) -> Answer {
@@ -374,7 +374,7 @@ async fn approve<V: Verbs>(
 }
 
 async fn quarantine<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
-    only(verbs.management().quarantine(&[name]).await)
+    answer_of_one(verbs.management().quarantine(&[name]).await)
 }
 
 async fn lock<V: Verbs>(State(verbs): State<V>) -> Answer {

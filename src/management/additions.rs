@@ -18,7 +18,7 @@ impl<B: Backing> Management<B> {
     pub async fn add_server(&self, name: &str, entry: Map<String, Value>) -> Result<ServerChange> {
         self.check_name(name).await?;
         let id = self.add(vec![self.addition(name, entry)?]).await?;
-        Ok(ServerChange::of(self.server(name)?, &["added"]).written(id))
+        Ok(ServerChange::of(self.server(name)?, &["added"]).with_id(id))
     }
 
     /// Adds servers by one change of the file, and gives its number in the history. If a server cannot be added, the others still are.
@@ -61,7 +61,7 @@ impl<B: Backing> Management<B> {
         }
         let by = ChangeOf::this_task();
         let note = by.note();
-        self.in_force(self.write(by, "add", additions).await)?;
+        self.check_in_force(self.write(by, "add", additions).await)?;
         Ok(note.id())
     }
 

@@ -290,7 +290,7 @@ impl<B: Backing> Management<B> {
         if dry_run {
             written.map_err(|error| not_written(&error))?;
         } else {
-            let outcome = self.in_force(written);
+            let outcome = self.check_in_force(written);
             self.note_outcome(action, detail, &outcome);
             outcome?;
         }

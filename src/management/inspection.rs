@@ -261,7 +261,7 @@ impl<B: Backing> Management<B> {
         let note = change.note();
         if !is_quarantined {
             self.note_approvals(change).await;
-            return Ok(ServerChange::of(self.server(name)?, &["approvals"]).written(note.id()));
+            return Ok(ServerChange::of(self.server(name)?, &["approvals"]).with_id(note.id()));
         }
         let set = Change::of_key(name, "quarantined", Some(Value::Bool(false)));
         let changes = vec![set, by_a_person(name)];
@@ -274,7 +274,7 @@ impl<B: Backing> Management<B> {
         outcome?;
         entry_review::forget(self.data_dir(), name);
         let keys = &["quarantined", "approvals"];
-        Ok(ServerChange::of(self.server(name)?, keys).written(note.id()))
+        Ok(ServerChange::of(self.server(name)?, keys).with_id(note.id()))
     }
 
     /// The text of a lock file with the approved definitions of every server that may be used; of the lock file in force, if there is one,

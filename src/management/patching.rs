@@ -83,7 +83,7 @@ impl<B: Backing> Management<B> {
             *decided.lock() = Some(Arc::new(planned));
             edited
         });
-        self.in_force(rewritten.await)?;
+        self.check_in_force(rewritten.await)?;
         let planned = slot.lock().take();
         planned.ok_or_else(|| {
             let error = "the change was not decided";

@@ -42,7 +42,7 @@ impl<B: Backing> Management<B> {
                 self.0.forget(name).await;
             }
             changes.push(outcome.and_then(|made| {
-                Ok(ServerChange::of(row??.removed(), &["removed"]).written(made.id))
+                Ok(ServerChange::of(row??.removed(), &["removed"]).with_id(made.id))
             }));
         }
         changes
@@ -84,7 +84,7 @@ impl<B: Backing> Management<B> {
         let each = names.iter().zip(changed).map(|(name, changed)| {
             let made = changed?;
             let key = made.is_change.then_some(flag.key());
-            Ok(ServerChange::of(self.server(name)?, key.as_slice()).written(made.id))
+            Ok(ServerChange::of(self.server(name)?, key.as_slice()).with_id(made.id))
         });
         each.collect()
     }

@@ -6,7 +6,7 @@ use super::{
     Backing, Connections, LEFT_OUT_STEP, LeftOut, Management,
     health::is_zero,
     operator_view::{OperatorView, as_data, step_while_held, wants_more},
-    server_state::{ServerState, first_start, latest, runs, shown_state, state},
+    server_state::{ServerState, first_start, has_connection, latest_line, shown_state, state},
 };
 use crate::{
     config::{BrokenEntry, DEMO, DemoOrigin, ServerEntry, SessionScope, TransportKind},
@@ -170,7 +170,11 @@ impl<B: Backing> Management<B> {
     pub(super) fn row(&self, view: &OperatorView, entry: &ServerEntry) -> ServerRow {
         let connections = self.0.connections(entry.name.as_str());
         let refusal = view.server_refusal(entry.name.as_str());
-        let instances = connections.instances.iter().filter(|one| runs(one)).count();
+        let instances = connections
+            .instances
+            .iter()
+            .filter(|one| has_connection(one))
+            .count();
         let is_divided = match entry.session_scope {
             SessionScope::Shared => false,
             SessionScope::Auto => !connections.instances.is_empty(),
@@ -181,7 +185,7 @@ impl<B: Backing> Management<B> {
         let detail = first_start(&connections);
         let last_output = detail
             .as_ref()
-            .and_then(|_| latest(&self.0.recent_log(entry.name.as_str(), 2)));
+            .and_then(|_| latest_line(&self.0.recent_log(entry.name.as_str(), 2)));
         let listed = view.lists.servers.get(&entry.name);
         // What it listed by a former entry says nothing of the one that a person reviews.
         let listed =

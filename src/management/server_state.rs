@@ -66,7 +66,7 @@ pub(super) fn first_start(connections: &Connections) -> Option<String> {
 }
 
 /// The last line that is not blank, as a terminal would show it: without what a progress bar has overwritten.
-pub(super) fn latest(lines: &[String]) -> Option<String> {
+pub(super) fn latest_line(lines: &[String]) -> Option<String> {
     let mut words = lines
         .iter()
         .rev()
@@ -77,7 +77,7 @@ pub(super) fn latest(lines: &[String]) -> Option<String> {
 }
 
 /// Whether a connection exists or is being made.
-pub(super) fn runs(status: &Status) -> bool {
+pub(super) fn has_connection(status: &Status) -> bool {
     matches!(status.state, State::Connecting { .. } | State::Ready { .. })
 }
 
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn the_latest_line_is_what_a_terminal_would_show() {
         let shown = |lines: &[&str]| {
-            latest(
+            latest_line(
                 &lines
                     .iter()
                     .map(|&line| line.to_owned())

@@ -83,17 +83,17 @@ pub struct MissingValue {
     pub key: String,
 }
 
-/// On or off.
+/// Whether a server is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enabled {
-    /// On.
+    /// It is enabled.
     On,
-    /// Off.
+    /// It is disabled.
     Off,
 }
 
 impl ServerChange {
-    /// Without warnings and a number.
+    /// A change without warnings, and without a number in the history.
     pub fn of(server: ServerRow, changed: &[&str]) -> Self {
         Self {
             server,
@@ -103,8 +103,8 @@ impl ServerChange {
         }
     }
 
-    /// The same with its number in the history.
-    pub(super) fn written(self, id: Option<u64>) -> Self {
+    /// With the number of the change in the history.
+    pub(super) fn with_id(self, id: Option<u64>) -> Self {
         Self { id, ..self }
     }
 }
@@ -128,7 +128,7 @@ impl<B: Backing> Management<B> {
             in_flight: connections.in_flight,
             logged_in: connections.is_logged_in,
             unrecorded_failures: connections.all().map(|one| one.unrecorded_failures).sum(),
-            missing: missing(&settings, name),
+            missing: missing_values(&settings, name),
             memory_bytes: None,
         })
     }
@@ -270,7 +270,7 @@ impl MissingValue {
 }
 
 /// The secrets and variables to which the entry of a server refers and that are missing.
-fn missing(settings: &Settings, name: &str) -> Vec<MissingValue> {
+fn missing_values(settings: &Settings, name: &str) -> Vec<MissingValue> {
     let broken = settings.broken_entry(name);
     let findings = broken.iter().flat_map(|broken| &broken.findings);
     findings.filter_map(MissingValue::of).collect()

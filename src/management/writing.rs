@@ -56,7 +56,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Refuses a change that was not written, or is written but not in force because of another mistake in the file.
-    pub(super) fn in_force(&self, written: Result<(), WriteError>) -> Result {
+    pub(super) fn check_in_force(&self, written: Result<(), WriteError>) -> Result {
         written.map_err(|error| not_written(&error))?;
         match self.config_error() {
             None => Ok(()),
