@@ -99,8 +99,10 @@ impl Failure {
     /// With a hint for the REST API.
     #[must_use]
     pub fn over_rest(self) -> Self {
+        let server = self.server.as_deref().unwrap_or_default();
+        let step = self.step.as_ref().and_then(|step| step.over_rest(server));
         Self {
-            hint: sentence(self.rest_step()),
+            hint: sentence(self.or_meant(step)),
             ..self
         }
     }
@@ -122,12 +124,6 @@ impl Failure {
             *how = self.hint.as_str().into();
         }
         self
-    }
-
-    fn rest_step(&self) -> String {
-        let server = self.server.as_deref().unwrap_or_default();
-        let step = self.step.as_ref().and_then(|step| step.over_rest(server));
-        self.or_meant(step)
     }
 
     /// This step, after the name that was probably meant; the hint where there is no step.

@@ -109,7 +109,11 @@ impl Management {
             }
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(_)) => Some(NextStep::LogIn),
-            (ErrorCode::ServerUnavailable, Some(server)) => Some(self.repair(server)),
+            (ErrorCode::ServerUnavailable, Some(server)) => {
+                let row = self.server(server).ok();
+                row.and_then(ServerRow::own_step)
+                    .or(Some(NextStep::ShowServer))
+            }
             (ErrorCode::ConnectionLost, Some(server)) => Some(self.after_a_loss(server)),
             (code, Some(server)) => self.view_in_force().next_step(code, server),
             _ => None,
@@ -169,12 +173,6 @@ impl Management {
             "it may have run: check before you call again; `mcpproxy upstream {look} {server}`"
         );
         NextStep::act(step)
-    }
-
-    fn repair(&self, server: &str) -> NextStep {
-        let row = self.server(server).ok();
-        row.and_then(ServerRow::own_step)
-            .unwrap_or(NextStep::ShowServer)
     }
 }
 
