@@ -333,15 +333,14 @@ impl AgentRequest<'_> {
 
 /// Whether the configuration has other callers, so that a server's log may have lines about their calls.
 fn has_other_callers(settings: &Settings, caller: &Caller) -> bool {
+    let is_other = |subject: &str| subject != caller.subject();
     let mut issued = settings.issued.iter();
-    if issued.any(|token| *token.subject != *caller.subject()) {
-        return true;
-    }
     let auth = settings.server_auth.as_deref();
-    auth.filter(|auth| auth.asks_for_credentials())
-        .is_some_and(|auth| {
+    let auth = auth.filter(|auth| auth.asks_for_credentials());
+    issued.any(|token| is_other(&token.subject))
+        || auth.is_some_and(|auth| {
             let mut tokens = auth.tokens.iter();
             auth.providers.contains(&Provider::Forwarded)
-                || tokens.any(|token| *token.subject != *caller.subject())
+                || tokens.any(|token| is_other(&token.subject))
         })
 }

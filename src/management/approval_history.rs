@@ -38,16 +38,19 @@ pub(super) fn change_of(step: ApprovalStep, secrets: &Secrets, review: Option<St
 fn values(step: &ApprovalStep) -> Vec<ChangedValue> {
     let things = step.things();
     let server = step.server().to_string();
+    let changed = |path, before, after| ChangedValue {
+        path,
+        before,
+        after,
+        partly: false,
+    };
     if things.len() > NAMED {
         let number = |of: fn(&SteppedThing<'_>) -> bool| {
             Some(Value::from(things.iter().filter(|thing| of(thing)).count()))
         };
-        return vec![ChangedValue {
-            path: vec![server],
-            before: number(|thing| thing.was == Some("approved")),
-            after: number(|thing| thing.is == Some("approved")),
-            partly: false,
-        }];
+        let before = number(|thing| thing.was == Some("approved"));
+        let after = number(|thing| thing.is == Some("approved"));
+        return vec![changed(vec![server], before, after)];
     }
     let value = |thing: SteppedThing<'_>| {
         let mut path = vec![server.clone()];
@@ -55,12 +58,7 @@ fn values(step: &ApprovalStep) -> Vec<ChangedValue> {
             path.push(thing.kind.as_str().to_owned());
         }
         path.extend(Some(thing.name.to_owned()).filter(|name| !name.is_empty()));
-        ChangedValue {
-            path,
-            before: thing.was.map(Value::from),
-            after: thing.is.map(Value::from),
-            partly: false,
-        }
+        changed(path, thing.was.map(Value::from), thing.is.map(Value::from))
     };
     things.into_iter().map(value).collect()
 }

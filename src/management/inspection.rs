@@ -197,13 +197,10 @@ impl<B: Backing> Management<B> {
         let findings = entry.map(|entry| Scanner::default().entry(entry));
         let secrets = entry.map_or_else(Secrets::default, |entry| entry.secrets.clone());
         let (shown_entry, entry_review) = self.reviewed_entry(settings, name, ShownIn::Review);
-        let contact_error = match settings
-            .broken_entry(name)
-            .filter(|_| row.awaits_approval())
-        {
-            Some(broken) => Some(Self::why_not_listed(broken)),
-            None => failed_contact(&row),
-        };
+        let broken = settings.broken_entry(name);
+        let broken = broken.filter(|_| row.awaits_approval());
+        let contact_error = broken.map(Self::why_not_listed);
+        let contact_error = contact_error.or_else(|| failed_contact(&row));
         let contact_error = contact_error.filter(|_| listed.is_none());
         Ok(Inspection {
             server: row,
