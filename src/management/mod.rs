@@ -10,6 +10,7 @@ mod agent_changes;
 mod agent_rules;
 mod agent_texts;
 mod agents;
+mod approval;
 mod approval_history;
 mod backing;
 mod config_changes;
@@ -47,6 +48,7 @@ use self::operator_view::OperatorView;
 pub use self::{
     access::{AccessQuestion, AccessVerdict, AskedKind, KnownCallers},
     agents::{AgentChange, AgentRequest, AgentVerb},
+    approval::{ApprovalBody, approver},
     backing::{Backing, Connections},
     config_changes::{
         ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, EditPath, ShutOut, UndoRequest,
@@ -55,7 +57,7 @@ pub use self::{
     definition_diff::changed_lines,
     entry_review::{EntryChange, EntryReview},
     health::{HealthReport, UnhealthyServer},
-    inspection::{ApprovalBody, InspectedThing, Inspection, approver},
+    inspection::{InspectedThing, Inspection},
     left_out::{LEFT_OUT_STEP, LeftOut},
     login::{LoginProgress, LoginStarted},
     logs::{FollowedLog, LogLines},
