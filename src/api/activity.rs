@@ -26,12 +26,11 @@ use crate::{
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    let about = About::new;
     Routes::new()
         .get(
             "/api/v1/activity",
             list::<V>,
-            about(
+            About::new(
                 "listActivity",
                 "Records of calls, refusals and changes, newest first; with `after`, oldest first.",
             )
@@ -41,7 +40,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/activity/{id}",
             show::<V>,
-            about("showActivity", "A whole record.")
+            About::new("showActivity", "A whole record.")
                 .gives::<ActivityRecord>()
                 .fails(&[ErrorCode::UnknownRecord]),
         )
@@ -49,19 +48,18 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 
 /// The routes that need a daemon: figures of its memory, and streams.
 pub(super) fn daemon_routes() -> Routes {
-    let about = About::new;
     Routes::new()
         .get(
             "/api/v1/activity/figures",
             figures,
-            about("callFigures", "Figures for the calls of the last hour or 24 hours: in total, by server, and by tool of a server.")
+            About::new("callFigures", "Figures for the calls of the last hour or 24 hours: in total, by server, and by tool of a server.")
                 .asks::<FigureQuery>()
                 .gives::<CallFigures>(),
         )
         .get(
             "/api/v1/activity/export",
             export,
-            about("exportActivity", "All matching records, oldest first.")
+            About::new("exportActivity", "All matching records, oldest first.")
                 .asks::<ExportQuery>()
                 .but_not(&["cursor", "limit"])
                 .gives_text("application/jsonl")
@@ -70,7 +68,7 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/stream",
             follow,
-            about("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed ones; with `after`, the records since that one come first.")
+            About::new("streamActivity", "Matching records as they happen: events `record`, and `lagged` with the number of missed ones; with `after`, the records since that one come first.")
                 .asks::<RecordQuery>()
                 .but_not(&["cursor", "limit"])
                 .gives_text(EVENTS),

@@ -30,12 +30,11 @@ use crate::{
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    let about = About::new;
     entries()
         .post(
             "/api/v1/servers/{name}/enable",
             enable::<V>,
-            about("enableServer", "Enables a server.")
+            About::new("enableServer", "Enables a server.")
                 .gives::<ServerChange>()
                 .fails(CHANGE)
                 .undone("not enabled"),
@@ -43,7 +42,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .post(
             "/api/v1/servers/{name}/disable",
             disable::<V>,
-            about("disableServer", "Disables a server; its entry stays.")
+            About::new("disableServer", "Disables a server; its entry stays.")
                 .gives::<ServerChange>()
                 .fails(CHANGE)
                 .undone("not disabled"),
@@ -51,7 +50,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/servers/{name}/tools",
             tools::<V>,
-            about("listServerTools", "The tools of a server.")
+            About::new("listServerTools", "The tools of a server.")
                 .gives::<ToolList>()
                 .fails(&[ErrorCode::UnknownServer]),
         )
@@ -60,12 +59,11 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 
 /// The routes that need a daemon, because they connect servers.
 pub(super) fn daemon_routes() -> Routes {
-    let about = About::new;
     Routes::new()
         .post(
             "/api/v1/trial",
             try_new,
-            about(
+            About::new(
                 "tryServer",
                 "Tries a server without adding it: starts or contacts it, lists its tools, and stops it.",
             )
@@ -81,7 +79,7 @@ pub(super) fn daemon_routes() -> Routes {
         .post(
             "/api/v1/servers/{name}/restart",
             restart,
-            about(
+            About::new(
                 "restartServer",
                 "Restarts a server and reads its lists; answers when it is ready or has failed.",
             )
@@ -92,7 +90,7 @@ pub(super) fn daemon_routes() -> Routes {
         .post(
             "/api/v1/servers/{name}/inspect",
             contact_and_inspect,
-            about(
+            About::new(
                 "contactAndInspectServer",
                 "Contacts a server to read its lists, even one that an agent added, then reviews it.",
             )
@@ -105,18 +103,17 @@ pub(super) fn daemon_routes() -> Routes {
 
 /// The routes for the entries in the file.
 fn entries<V: Verbs>() -> Routes<V> {
-    let about = About::new;
     Routes::new()
         .get(
             "/api/v1/servers",
             list::<V>,
-            about("listServers", "The servers, each with its state, its error and its next step.")
+            About::new("listServers", "The servers, each with its state, its error and its next step.")
                 .gives::<ServerList>(),
         )
         .post(
             "/api/v1/servers",
             add::<V>,
-            about("addServer", "Adds a server; the body has the keys of its entry, and `name`.")
+            About::new("addServer", "Adds a server; the body has the keys of its entry, and `name`.")
                 .takes_as(new_server)
                 .gives::<ServerChange>()
                 .fails(&[
@@ -128,14 +125,14 @@ fn entries<V: Verbs>() -> Routes<V> {
         .post(
             "/api/v1/additions",
             add_several::<V>,
-            about("addServers", "Adds servers by one change of the file; if one cannot be added, the others still are.")
+            About::new("addServers", "Adds servers by one change of the file; if one cannot be added, the others still are.")
                 .takes::<Additions>()
                 .gives::<Added>(),
         )
         .get(
             "/api/v1/servers/{name}",
             show::<V>,
-            about("showServer", "A server with its entry; with `wait`, answers after its first attempt to connect.")
+            About::new("showServer", "A server with its entry; with `wait`, answers after its first attempt to connect.")
                 .asks::<WaitQuery>()
                 .gives::<ServerDetails>()
                 .fails(&[ErrorCode::UnknownServer]),
@@ -143,7 +140,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .patch(
             "/api/v1/servers/{name}",
             patch::<V>,
-            about("patchServer", "Changes keys of a server's entry: values replace, objects are merged, null removes, `***` keeps the stored value.")
+            About::new("patchServer", "Changes keys of a server's entry: values replace, objects are merged, null removes, `***` keeps the stored value.")
                 .takes::<Map<String, Value>>()
                 .gives::<ServerChange>()
                 .fails(CHANGE)
@@ -152,7 +149,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .delete(
             "/api/v1/servers/{name}",
             remove::<V>,
-            about("removeServer", "Stops a server and removes its entry and log.")
+            About::new("removeServer", "Stops a server and removes its entry and log.")
                 .gives::<ServerChange>()
                 .fails(CHANGE)
                 .undone("not removed"),
@@ -161,12 +158,11 @@ fn entries<V: Verbs>() -> Routes<V> {
 
 /// The routes for reviews and approvals.
 fn review<V: Verbs>() -> Routes<V> {
-    let about = About::new;
     Routes::new()
         .get(
             "/api/v1/servers/{name}/inspect",
             inspect::<V>,
-            about(
+            About::new(
                 "inspectServer",
                 "Reviews a server: its entry, its definitions, what is held and why, the findings and the changes.",
             )
@@ -176,7 +172,7 @@ fn review<V: Verbs>() -> Routes<V> {
         .post(
             "/api/v1/servers/{name}/approve",
             approve::<V>,
-            about(
+            About::new(
                 "approveServer",
                 "Approves a quarantined server, or held definitions, unless they have changed since the review.",
             )
@@ -188,7 +184,7 @@ fn review<V: Verbs>() -> Routes<V> {
         .post(
             "/api/v1/servers/{name}/quarantine",
             quarantine::<V>,
-            about(
+            About::new(
                 "quarantineServer",
                 "Quarantines a server until you approve it.",
             )
@@ -199,7 +195,7 @@ fn review<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/lock",
             lock::<V>,
-            about("lock", "The approved definitions as a lock file.")
+            About::new("lock", "The approved definitions as a lock file.")
                 .gives::<Map<String, Value>>()
                 .fails(REVIEW),
         )

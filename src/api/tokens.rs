@@ -9,17 +9,17 @@ use crate::{
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
-    let about = About::new;
     Routes::new()
         .get(
             "/api/v1/tokens",
             list::<V>,
-            about("listTokens", "The issued tokens, with their last use.").gives::<TokenList>(),
+            About::new("listTokens", "The issued tokens, with their last use.")
+                .gives::<TokenList>(),
         )
         .post(
             "/api/v1/tokens",
             issue::<V>,
-            about("issueToken", "Issues a token; only this answer shows it.")
+            About::new("issueToken", "Issues a token; only this answer shows it.")
                 .takes::<NewToken>()
                 .gives::<NewlyIssued>()
                 .fails(&[ErrorCode::TokenExists]),
@@ -27,7 +27,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .delete(
             "/api/v1/tokens/{name}",
             revoke::<V>,
-            about(
+            About::new(
                 "revokeToken",
                 "Revokes a token at once, even in open sessions and streams.",
             )
