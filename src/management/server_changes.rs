@@ -6,8 +6,9 @@ use futures_util::future::join_all;
 use serde_json::Value;
 
 use super::{
-    Backing, Enabled, Management, ServerChange,
+    Backing, Enabled, Management, ServerChange, ServerRow,
     patching::{Planned, not_edited},
+    servers::before_change,
 };
 use crate::{
     activity::OperatorChange,
@@ -19,10 +20,8 @@ use crate::{
 impl<B: Backing> Management<B> {
     /// Removes servers. The outcomes have the order of the names.
     pub async fn remove_servers(&self, names: &[String]) -> Vec<Result<ServerChange>> {
-        let rows: Vec<_> = names
-            .iter()
-            .map(|name| self.row_before_change(name))
-            .collect();
+        let rows = self.servers_named(names).into_iter().map(before_change);
+        let rows: Vec<Result<Result<ServerRow>>> = rows.collect();
         let mut in_file = Vec::new();
         for name in names {
             if self.0.stop_demo(name).await {
@@ -81,10 +80,11 @@ impl<B: Backing> Management<B> {
         let changed = self.change_each(names, action, plan).await;
         let follow = names.iter().map(|name| self.0.follows(name));
         join_all(follow).await;
-        let each = names.iter().zip(changed).map(|(name, changed)| {
+        let rows = self.servers_named(names).into_iter();
+        let each = rows.zip(changed).map(|(row, changed)| {
             let made = changed?;
             let key = made.is_change.then_some(flag.key());
-            Ok(ServerChange::of(self.server(name)?, key.as_slice()).with_id(made.id))
+            Ok(ServerChange::of(row?, key.as_slice()).with_id(made.id))
         });
         each.collect()
     }
@@ -96,18 +96,16 @@ impl<B: Backing> Management<B> {
         action: &'static str,
         plan: impl Fn(&str, &str) -> Result<Option<Change>> + Send + 'static,
     ) -> Vec<Result<Made>> {
-        let known: Vec<_> = names
-            .iter()
-            .map(|name| self.row_before_change(name).map(drop))
-            .collect();
+        let rows = self.servers_named(names).into_iter();
+        let known: Vec<Result> = rows.map(|row| before_change(row).map(drop)).collect();
         let there = names.iter().zip(&known).filter(|(_, known)| known.is_ok());
         let there: Vec<String> = there.map(|(name, _)| name.clone()).collect();
         let decided: Arc<Guarded<Vec<Result<bool>>>> = Arc::default();
-        let (slot, servers) = (decided.clone(), there.clone());
+        let (slot, is_none_there) = (decided.clone(), there.is_empty());
         let by = ChangeOf::this_task();
         let note = by.note();
         let written = self.rewrite_as_planned(by, move |text| {
-            let plans: Vec<_> = servers.iter().map(|server| plan(text, server)).collect();
+            let plans: Vec<_> = there.iter().map(|server| plan(text, server)).collect();
             let changes = plans.iter().flatten().flatten().cloned().collect();
             *slot.lock() = plans
                 .into_iter()
@@ -115,7 +113,7 @@ impl<B: Backing> Management<B> {
                 .collect();
             Ok(Planned::of(changes))
         });
-        let written = if there.is_empty() {
+        let written = if is_none_there {
             Ok(Arc::default())
         } else {
             written.await

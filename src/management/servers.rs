@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Backing, Management, ServerRow,
+    Backing, Management, OperatorView, ServerRow,
     entry_review::ShownIn,
     logs::{LogLines, last_lines},
     operator_hints::closest_server,
@@ -199,12 +199,25 @@ impl<B: Backing> Management<B> {
 
     /// One server of the configuration.
     pub fn server(&self, name: &str) -> Result<ServerRow> {
-        let view = self.view()?;
+        self.server_in(&self.view()?, name)
+    }
+
+    /// These servers of the configuration, by one view: over files, each view reads all known lists.
+    pub(super) fn servers_named(&self, names: &[String]) -> Vec<Result<ServerRow>> {
+        let view = self.view();
+        let row = |name: &String| match &view {
+            Ok(view) => self.server_in(view, name),
+            Err(failure) => Err(failure.clone()),
+        };
+        names.iter().map(row).collect()
+    }
+
+    fn server_in(&self, view: &OperatorView, name: &str) -> Result<ServerRow> {
         match view.entry(name) {
-            Ok(entry) => Ok(self.row(&view, entry)),
+            Ok(entry) => Ok(self.row(view, entry)),
             Err(failure) => {
                 let broken = view.settings.broken_entry(name);
-                let row = broken.map(|broken| Self::broken_row(&view, broken));
+                let row = broken.map(|broken| Self::broken_row(view, broken));
                 row.ok_or_else(|| match failure.code {
                     ErrorCode::UnknownServer => {
                         let closest = closest_server(&view.settings, name);
@@ -223,7 +236,7 @@ impl<B: Backing> Management<B> {
         name: &str,
         patch: Map<String, Value>,
     ) -> Result<ServerChange> {
-        let row = self.row_before_change(name)?;
+        drop(before_change(self.server(name))?);
         let patch = read_patch(name, patch)?;
         let (server, us) = (name.to_owned(), self.0.our_address());
         let by = ChangeOf::this_task();
@@ -234,7 +247,6 @@ impl<B: Backing> Management<B> {
             })
             .await;
         let planned = planned.map_err(|failure| self.not_in_file(name, failure, Author::Person))?;
-        drop(row);
         self.0.follows(name).await;
         Ok(ServerChange {
             server: self.server(name)?,
@@ -243,14 +255,14 @@ impl<B: Backing> Management<B> {
             id: note.id(),
         })
     }
+}
 
-    /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner
-    /// failure, which counts only if it is still so afterwards.
-    pub(super) fn row_before_change(&self, name: &str) -> Result<Result<ServerRow>> {
-        match self.server(name) {
-            Err(failure) if failure.code != ErrorCode::ConfigUnusable => Err(failure),
-            row => Ok(row),
-        }
+/// The row of a server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner failure,
+/// which counts only if the file still cannot be used after the change.
+pub(super) fn before_change(row: Result<ServerRow>) -> Result<Result<ServerRow>> {
+    match row {
+        Err(failure) if failure.code != ErrorCode::ConfigUnusable => Err(failure),
+        row => Ok(row),
     }
 }
 
