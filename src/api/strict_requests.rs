@@ -1,5 +1,5 @@
-//! Refuses query parameters that the OpenAPI document does not have, numbers outside of their range, and bodies where none is described: a
-//! misspelt filter would otherwise find everything.
+//! Refuses query parameters that the `OpenAPI` document does not have, numbers outside of their range, and bodies where none is described:
+//! a misspelt filter would otherwise find everything.
 
 use std::sync::Arc;
 
