@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    About, Answer, Api, Params, Routes, Verbs, ok, record_news::RecordNews, routes::EVENTS, sse,
-    wrong,
+    About, Answer, Api, Params, Routes, Verbs, ok, one_of, record_news::RecordNews, routes::EVENTS,
+    sse, wrong,
 };
 use crate::{
     activity::{
@@ -104,11 +104,9 @@ struct FigureQuery {
 }
 
 async fn figures(State(api): State<Api>, Params(query): Params<FigureQuery>) -> Answer {
-    let period = match query.since.as_deref() {
-        None => FigurePeriod::Hour,
-        Some(text) => FigurePeriod::parse(text)
-            .ok_or_else(|| wrong(format!("`since` must be 1h or 24h, not {text:?}")))?,
-    };
+    let since = query.since.as_deref();
+    let period = one_of("since", "1h or 24h", since, FigurePeriod::parse)?;
+    let period = period.unwrap_or(FigurePeriod::Hour);
     let wanted = match (query.server, query.tool) {
         (None, Some(tool)) => {
             let (server, tool) = tool
@@ -146,11 +144,8 @@ async fn export(
     Params(query): Params<RecordQuery>,
     Params(format): Params<FormatQuery>,
 ) -> Answer {
-    let format = match format.format.as_deref() {
-        None => ExportFormat::default(),
-        Some(text) => ExportFormat::parse(text)
-            .ok_or_else(|| wrong(format!("`format` must be jsonl or csv, not {text:?}")))?,
-    };
+    let format = format.format.as_deref();
+    let format = one_of("format", "jsonl or csv", format, ExportFormat::parse)?.unwrap_or_default();
     let query = RecordQuery {
         after: query.after.or(Some(0)),
         limit: Some(PAGE.0),

@@ -326,6 +326,19 @@ fn wrong(why: impl std::fmt::Display) -> FailureResponse {
     ))
 }
 
+/// The value of a parameter that is one of a few words; absent where the parameter is.
+fn one_of<T>(
+    name: &str,
+    words: &str,
+    text: Option<&str>,
+    parse: fn(&str) -> Option<T>,
+) -> Answer<Option<T>> {
+    let read = |text: &str| {
+        parse(text).ok_or_else(|| wrong(format!("`{name}` must be {words}, not {text:?}")))
+    };
+    text.map(read).transpose()
+}
+
 /// What a body says, which is an object, with its text as it was sent.
 fn raw_object(body: Result<Bytes, BytesRejection>) -> Answer<Raw> {
     let body = body.map_err(wrong)?;

@@ -4,7 +4,7 @@ use axum::{Extension, extract::State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, Answer, Params, Routes, Verbs, ok, wrong};
+use super::{About, Answer, Params, Routes, Verbs, ok, one_of, wrong};
 use crate::{
     access::Caller,
     catalog::Matching,
@@ -96,21 +96,15 @@ async fn list_or_search<V: Verbs>(
             move |management: &Management<V::Backing>| ok(&management.tools(server.as_deref())?);
         return verbs.in_turn(work).await;
     };
-    let matching = match query.r#match.as_deref() {
-        None => Matching::default(),
-        Some(text) => Matching::parse(text)
-            .ok_or_else(|| wrong(format!("`match` must be any or all, not {text:?}")))?,
-    };
-    let detail = match query.detail.as_deref() {
-        None => Detail::default(),
-        Some(text) => Detail::parse(text)
-            .ok_or_else(|| wrong(format!("`detail` must be full or compact, not {text:?}")))?,
-    };
+    let matching = query.r#match.as_deref();
+    let matching = one_of("match", "any or all", matching, Matching::parse)?;
+    let detail = query.detail.as_deref();
+    let detail = one_of("detail", "full or compact", detail, Detail::parse)?.unwrap_or_default();
     let explained = query.explain.unwrap_or_default();
     let search = Search {
         query: text,
         limit: query.limit,
-        matching,
+        matching: matching.unwrap_or_default(),
         server: query.server,
         up_to: if query.read_only.unwrap_or_default() {
             Variant::Read
