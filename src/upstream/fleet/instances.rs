@@ -3,6 +3,7 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -10,20 +11,23 @@ use futures_util::{
     future::{BoxFuture, FutureExt},
     stream::{FuturesUnordered, StreamExt},
 };
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     directory::PublishedInstances,
     order::{Entering, NotEntered},
-    running_worker::RunningWorker,
 };
 use crate::{
     access::InstanceUser,
     catalog::OwnKey,
+    config::ServerEntry,
     link::ClientKey,
     runtime::quick_map::QuickMap,
     text::ServerName,
-    upstream::{InstanceScope, State, Upstream, instance_scope::InstanceKey},
+    upstream::{
+        InstanceScope, State, Upstream, calls::followed::Kinship, instance_scope::InstanceKey,
+    },
 };
 
 /// The most instances of one server. With as many awake nobody's machine has memory left.
@@ -37,6 +41,18 @@ const ABOUT_TO_CALL: Duration = Duration::from_secs(5);
 
 /// Limit: calls that wait for one, at one server.
 const WAITING: usize = 256;
+
+/// A worker that runs, as the supervisor holds it.
+pub(super) struct RunningWorker {
+    pub(super) upstream: Upstream,
+    /// Held so that what the caller of its sole client follows stays subscribed to here, too.
+    pub(super) _joined: Option<Kinship>,
+    pub(super) entry: Arc<ServerEntry>,
+    pub(super) stop: CancellationToken,
+    /// Set when the server was taken out of the configuration: its log is removed once the worker has ended.
+    pub(super) forgotten: Arc<AtomicBool>,
+    pub(super) task: JoinHandle<()>,
+}
 
 #[derive(Default)]
 pub(in crate::upstream) struct Instances {

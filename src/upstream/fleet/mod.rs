@@ -3,8 +3,6 @@
 mod directory;
 mod instances;
 mod order;
-mod plan;
-mod running_worker;
 mod supervisor;
 
 pub use self::{directory::Upstreams, supervisor::Supervisor};

@@ -19,10 +19,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Upstreams,
     directory::Directory,
-    instances::Instances,
+    instances::{Instances, RunningWorker},
     order::{Entering, NotEntered, Order},
-    plan::{WorkerChange, plan},
-    running_worker::RunningWorker,
 };
 use crate::{
     catalog::Catalog,
@@ -41,7 +39,7 @@ use crate::{
         },
         habits::Habits,
         usage::{CallHistory, Usage},
-        wanted::{Identity, known, wanted},
+        wanted::{Identity, WorkerChange, known, plan, wanted},
         worker::{Life, Turns, Worker, WorkerContext},
     },
     wire::RequestNumbers,
