@@ -1,4 +1,5 @@
-//! Starts and stops workers so that those run which the settings want, and what they serve beside them.
+//! The task that owns all workers: it starts and stops them as the settings change, and runs instances for clients that do not share the
+//! connection of all. What it runs is published in the directory.
 
 use std::{
     collections::BTreeMap,
@@ -45,8 +46,8 @@ use crate::{
     wire::RequestNumbers,
 };
 
-/// How often it is looked whether there is room for those who wait, and whether calls have ended whose clients are gone.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often it looks whether there is room for a waiting client, and whether the last calls of clients that are gone have ended.
+const SETTLE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The task that starts and stops workers.
 pub struct Supervisor {
@@ -56,13 +57,13 @@ pub struct Supervisor {
     published: Upstreams,
     orders: mpsc::Receiver<Order>,
     running: BTreeMap<ServerName, RunningWorker>,
-    /// What runs beside them for some clients only.
+    /// Workers that run beside these, each for some clients only.
     instances: Instances,
     /// Workers that are stopping.
     ending: Vec<(ServerName, Ending)>,
-    /// The same of instances, which nobody has to wait for but the end.
+    /// Instances that are stopping. Only the shutdown waits for them.
     leaving: Vec<JoinHandle<()>>,
-    /// Stops workers, once nobody finds them any more.
+    /// Workers to stop as soon as the published directory no longer has them.
     stops: Vec<CancellationToken>,
     /// How often each server is called, over all its workers.
     histories: BTreeMap<ServerName, Arc<CallHistory>>,
@@ -75,11 +76,11 @@ struct Ending {
 }
 
 /// What a worker is started with besides its entry.
-struct Start {
+struct WorkerParts {
     stderr: StderrLog,
     subscriptions: Subscriptions,
     followed: Followed,
-    /// The one before it, which has to be gone first.
+    /// The former worker of this server. The new one begins when that has ended.
     before: Option<JoinHandle<()>>,
     scope: Option<InstanceScope>,
     base: Option<mpsc::Sender<Command>>,
@@ -126,7 +127,7 @@ impl Supervisor {
     /// none of them finds an upstream missing.
     async fn begin(&mut self) {
         self.context.catalog.read_first().await;
-        // Not as seen: of what changed since the daemon began the catalog has to hear.
+        // Not marked as seen: the catalog has to learn, in `reconcile`, what changed since the daemon began.
         let settings = self.settings.borrow().clone();
         for name in wanted(&settings).into_keys() {
             self.start(&settings, &name);
@@ -146,12 +147,12 @@ impl Supervisor {
                     Ok(()) => self.reconcile().await,
                     Err(_) => break,
                 },
-                Some(order) = self.orders.recv() => self.order(order),
+                Some(order) = self.orders.recv() => self.carry_out(order),
                 client = self.instances.next_end() => {
                     self.instances.left(&client);
                     self.settle();
                 }
-                () = tokio::time::sleep(LOOK), if self.instances.is_unsettled() => self.settle(),
+                () = tokio::time::sleep(SETTLE_INTERVAL), if self.instances.is_unsettled() => self.settle(),
             }
         }
         self.orders.close();
@@ -173,7 +174,7 @@ impl Supervisor {
         }
     }
 
-    fn order(&mut self, order: Order) {
+    fn carry_out(&mut self, order: Order) {
         match order {
             Order::Enter(entering) => self.enter(*entering),
             Order::Move(client, done) => {
@@ -184,11 +185,11 @@ impl Supervisor {
         }
     }
 
-    /// Lets somebody have the instance of a scope, which is started if there is none; or has it wait for room.
+    /// Assigns a client to the instance of its scope, which is started if none runs. Where there is no room, the client waits.
     fn enter(&mut self, entering: Entering) {
-        match self.see_to(&entering) {
+        match self.ensure_instance(&entering) {
             Err(NotEntered::Full) => self.instances.wait(entering),
-            seen_to => {
+            ensured => {
                 let Entering {
                     server,
                     user,
@@ -201,7 +202,7 @@ impl Supervisor {
                     let assigned = instances.assign(&server, scope.key(), user, ended);
                     assigned.ok_or(NotEntered::Gone)
                 };
-                let instance = seen_to.and_then(assign);
+                let instance = ensured.and_then(assign);
                 self.publish();
                 // A caller that left has its assignment until its client ends.
                 let _ = entered.send(instance);
@@ -209,8 +210,8 @@ impl Supervisor {
         }
     }
 
-    /// Starts the instance of a scope if there is none.
-    fn see_to(&mut self, entering: &Entering) -> Result<(), NotEntered> {
+    /// Starts the instance of the scope if none runs.
+    fn ensure_instance(&mut self, entering: &Entering) -> Result<(), NotEntered> {
         let Entering {
             server,
             ended,
@@ -223,7 +224,7 @@ impl Supervisor {
         let base = self.running.get(server).ok_or(NotEntered::Gone)?;
         let key = scope.key();
         if !self.instances.has(server, &key) {
-            let start = Start {
+            let parts = WorkerParts {
                 stderr: base.upstream.stderr().clone(),
                 subscriptions: Subscriptions::default(),
                 followed: base.upstream.0.followed.clone(),
@@ -237,13 +238,13 @@ impl Supervisor {
             let giving_way = self.instances.make_room(server, scope)?;
             self.let_go(giving_way);
             tracing::debug!(%server, ?key, "an instance of the server is added");
-            let running = self.launch(&entry, start);
+            let running = self.launch(&entry, parts);
             self.instances.add(server, key, running);
         }
         Ok(())
     }
 
-    /// Stops the instances that have no user any more, and lets in who waited for room.
+    /// Stops the instances that have no client any more, and tries again for the clients that wait for room.
     fn settle(&mut self) {
         let unused = self.instances.take_unused();
         self.let_go(unused);
@@ -253,6 +254,7 @@ impl Supervisor {
         self.publish();
     }
 
+    /// Has these instances stopped with the next publication.
     fn let_go(&mut self, instances: impl IntoIterator<Item = RunningWorker>) {
         self.leaving.retain(|task| !task.is_finished());
         for running in instances {
@@ -262,6 +264,7 @@ impl Supervisor {
         }
     }
 
+    /// Starts, stops and replaces workers so that those run which the settings want now.
     async fn reconcile(&mut self) {
         let settings = self.settings.borrow_and_update().clone();
         let wanted = wanted(&settings);
@@ -302,6 +305,7 @@ impl Supervisor {
         self.publish();
     }
 
+    /// Has the worker of a server, and its instances, stopped with the next publication.
     fn stop(&mut self, name: ServerName) {
         let instances = self.instances.end_all_of(&name);
         self.let_go(instances);
@@ -315,6 +319,7 @@ impl Supervisor {
         }
     }
 
+    /// Starts the worker of a server. It takes over what outlives workers: the log, the subscriptions, and how often it was called.
     fn start(&mut self, settings: &Settings, name: &ServerName) {
         let Some(entry) = settings.servers.get(name) else {
             return;
@@ -323,7 +328,7 @@ impl Supervisor {
         let before = self.ending.iter().position(|(ended, _)| ended == name);
         let before = before.map(|at| self.ending.swap_remove(at).1);
         let (subscriptions, followed) = self.context.subscriptions.of(name);
-        let start = Start {
+        let parts = WorkerParts {
             stderr: match &before {
                 Some(before) => before.stderr.clone(),
                 None => StderrLog::new(&self.context.connect.data_dir, name),
@@ -336,7 +341,7 @@ impl Supervisor {
             habits: Arc::new(self.habits_of(entry)),
             usage: Usage::after(self.histories.entry(name.clone()).or_default().clone()),
         };
-        let running = self.launch(entry, start);
+        let running = self.launch(entry, parts);
         self.running.insert(name.clone(), running);
     }
 
@@ -350,9 +355,9 @@ impl Supervisor {
         Habits::new(habits, is_stateless)
     }
 
-    fn launch(&self, entry: &Arc<ServerEntry>, start: Start) -> RunningWorker {
+    fn launch(&self, entry: &Arc<ServerEntry>, parts: WorkerParts) -> RunningWorker {
         let (commands, inbox) = mpsc::channel(COMMANDS);
-        let started_as = match &start.scope {
+        let started_as = match &parts.scope {
             Some(scope) => scope.entry(entry),
             None => entry.clone(),
         };
@@ -369,23 +374,23 @@ impl Supervisor {
             commands,
             status: watch::Sender::default(),
             live: ArcSwapOption::empty(),
-            usage: start.usage,
+            usage: parts.usage,
             slots: Arc::default(),
-            subscriptions: start.subscriptions,
-            followed: start.followed,
-            stderr: start.stderr,
+            subscriptions: parts.subscriptions,
+            followed: parts.followed,
+            stderr: parts.stderr,
             scope: entry.session_scope,
-            shakes_hands: match &start.scope {
+            shakes_hands: match &parts.scope {
                 Some(InstanceScope::Client(sole)) => sole.shakes_hands,
                 Some(InstanceScope::Legacy) => true,
-                Some(InstanceScope::Unable) => start.habits.has_both_eras() == Some(true),
+                Some(InstanceScope::Unable) => parts.habits.has_both_eras() == Some(true),
                 Some(InstanceScope::Workspace(_)) | None => false,
             },
-            habits: start.habits,
+            habits: parts.habits,
             refusals: LogThrottle::default(),
             log_subscriptions: self.context.log_subscriptions.clone(),
-            instance_scope: start.scope,
-            base: start.base,
+            instance_scope: parts.scope,
+            base: parts.base,
             is_restarting: AtomicBool::new(false),
         });
         let worker = Worker {
@@ -404,7 +409,7 @@ impl Supervisor {
         let (is_forgotten, log) = (forgotten.clone(), shared.stderr.clone());
         let task = tokio::spawn(async move {
             // Two connections that stand for one server never run side by side.
-            if let Some(before) = start.before {
+            if let Some(before) = parts.before {
                 let _ = before.await;
             }
             worker.run().await;
@@ -428,7 +433,8 @@ impl Supervisor {
         }
     }
 
-    /// Publishes what runs, and stops what does not any more: a call that finds its server stopped finds what stands in its place.
+    /// Publishes what runs, and only then stops what was taken out: a call that finds its server stopped finds the replacement in the
+    /// directory.
     fn publish(&mut self) {
         let servers = self.running.iter();
         let servers = servers.map(|(name, running)| (name.clone(), running.upstream.clone()));
