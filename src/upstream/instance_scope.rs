@@ -1,5 +1,5 @@
-//! The clients that use an instance of a server, and what follows for its connection: the capabilities that we declare to the server,
-//! its roots, and its working directory.
+//! For which clients an instance of a server runs, and what that decides of its connection: the declared capabilities, the roots, and
+//! the working directory.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -27,7 +27,7 @@ pub trait ReachableClient: Send + Sync {
     fn tell(&self, notice: &Notification);
 }
 
-/// The way to such a client.
+/// A reachable client.
 pub type ClientReach = Arc<dyn ReachableClient>;
 
 /// For whom an instance runs.
@@ -61,14 +61,14 @@ pub struct SoleClient {
 /// The key of one server's instances.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::upstream) enum InstanceKey {
-    /// Of those to whom the server lists something of their own.
+    /// Of clients to whom the server may list something else than to all others.
     Own(OwnKey),
-    /// Of a workspace: its URIs, sorted.
-    At(Vec<String>),
+    /// Of the clients with these roots: their URIs, sorted.
+    Workspace(Vec<String>),
 }
 
 impl InstanceKey {
-    /// Whether it stays without clients: it is for all of a kind.
+    /// Whether it is for all clients of a kind, so that it runs on when none of them is left.
     pub(in crate::upstream) fn is_for_many(&self) -> bool {
         matches!(self, Self::Own(OwnKey::Unable | OwnKey::Legacy))
     }
@@ -82,18 +82,18 @@ impl InstanceScope {
                 let mut uris: Vec<_> = roots.iter().map(|root| root.uri.clone()).collect();
                 uris.sort_unstable();
                 uris.dedup();
-                InstanceKey::At(uris)
+                InstanceKey::Workspace(uris)
             }
             Self::Unable => InstanceKey::Own(OwnKey::Unable),
             Self::Legacy => InstanceKey::Own(OwnKey::Legacy),
         }
     }
 
-    /// Who sees what the server lists here; `None` where that is what it lists to everybody.
+    /// Which clients see the lists of this instance; `None` where these see the lists of the shared connection.
     pub(in crate::upstream) fn own_key(&self) -> Option<OwnKey> {
         match self.key() {
             InstanceKey::Own(key) => Some(key),
-            InstanceKey::At(_) => None,
+            InstanceKey::Workspace(_) => None,
         }
     }
 
@@ -122,17 +122,17 @@ impl InstanceScope {
         })
     }
 
-    /// The roots that we name for it; `None` where those of the settings count.
+    /// The roots that the server is given here; `None` where it gets those of its entry.
     pub(in crate::upstream) fn roots(&self) -> Option<Vec<Root>> {
         match self {
-            // The client names its own.
+            // The client answers with its own.
             _ if self.has_own_roots() => Some(Vec::new()),
             Self::Workspace(roots) => Some(roots.to_vec()),
             Self::Client(_) | Self::Unable | Self::Legacy => None,
         }
     }
 
-    /// Whether one client has it to itself that says what its roots are.
+    /// Whether it runs for one client alone, which declares roots.
     pub(in crate::upstream) fn has_own_roots(&self) -> bool {
         let sole = self.sole_client();
         sole.is_some_and(|sole| has_roots(&sole.capabilities))

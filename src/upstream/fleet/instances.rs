@@ -30,17 +30,17 @@ use crate::{
     },
 };
 
-/// The most instances of one server. With as many awake nobody's machine has memory left.
+/// Limit: instances of one server. Each may be a process, and so many leave no machine any memory.
 const MAX_INSTANCES: usize = 256;
 
-/// Limit: those of them that clients of one subject have to themselves. Each may be a process.
-const OF_A_SUBJECT: usize = 8;
+/// Limit: instances of one server that run for sole clients of one subject. Each may be a process.
+const MAX_OF_SUBJECT: usize = 8;
 
-/// A client that has entered an instance or called there so lately is about to call.
+/// An instance that was entered or called this recently gives no room: its client is about to call.
 const ABOUT_TO_CALL: Duration = Duration::from_secs(5);
 
-/// Limit: calls that wait for one, at one server.
-const WAITING: usize = 256;
+/// Limit: calls that wait for an instance of one server.
+const MAX_WAITING: usize = 256;
 
 /// A worker that runs, as the supervisor holds it.
 pub(super) struct RunningWorker {
@@ -71,11 +71,17 @@ struct OfServer {
     assignments: HashMap<InstanceUser, InstanceKey>,
 }
 
+impl OfServer {
+    fn into_workers(self) -> impl Iterator<Item = RunningWorker> {
+        self.running.into_values().map(|instance| instance.running)
+    }
+}
+
 struct Instance {
     running: RunningWorker,
     /// The clients that have used it and have not ended. A session that moved on stays one: its calls here may still run.
     clients: HashSet<ClientKey>,
-    /// When the latest of them did.
+    /// When a client was last assigned to it.
     entered: Instant,
 }
 
@@ -84,12 +90,12 @@ impl Instance {
         &self.running.upstream
     }
 
-    /// Whether it has lost all its users, and nothing of theirs is in flight.
+    /// Whether it is to be stopped: all its clients have ended, and so have their calls.
     fn is_over(&self, key: &InstanceKey) -> bool {
         !key.is_for_many() && self.clients.is_empty() && self.upstream().in_flight() == 0
     }
 
-    /// How long it has been of no use, if another may take its place: it sleeps, or its client may be gone and has no call.
+    /// How long it has been unused, if another instance may take its place: it sleeps, or its client may be gone, and no call is in flight.
     fn gives_way(&self, now: Instant) -> Option<Duration> {
         let upstream = self.upstream();
         let is_asleep = || upstream.status().state == State::Asleep;
@@ -119,7 +125,7 @@ impl Instances {
         }
     }
 
-    /// Sees to room for the instance of this scope. What has to be stopped for that, if anything.
+    /// Makes room for the instance of this scope. Gives the instance that has to be stopped for that, if any.
     pub(in crate::upstream) fn make_room(
         &mut self,
         server: &ServerName,
@@ -136,7 +142,7 @@ impl Instances {
             .values()
             .filter(|instance| of_subject(instance))
             .count();
-        let is_full_for_subject = own >= OF_A_SUBJECT;
+        let is_full_for_subject = own >= MAX_OF_SUBJECT;
         if !is_full_for_subject && running.len() < MAX_INSTANCES {
             return Ok(None);
         }
@@ -159,10 +165,10 @@ impl Instances {
         Ok(of_server.running.remove(&key).map(|i| i.running))
     }
 
-    /// Has somebody wait who found no room.
+    /// Has a client wait that found no room.
     pub(in crate::upstream) fn wait(&mut self, entering: Entering) {
         let same = |other: &&Entering| other.server == entering.server;
-        if self.waiting.iter().filter(same).count() < WAITING {
+        if self.waiting.iter().filter(same).count() < MAX_WAITING {
             self.waiting.push_back(entering);
         } else {
             // A caller that left needs no answer.
@@ -170,14 +176,14 @@ impl Instances {
         }
     }
 
-    /// All who wait and have not left; they are to be let in, or to wait again.
+    /// Takes out the clients that still wait; each is to be let in, or to wait again.
     pub(in crate::upstream) fn take_waiting(&mut self) -> VecDeque<Entering> {
         self.waiting
             .retain(|entering| !entering.entered.is_closed());
         std::mem::take(&mut self.waiting)
     }
 
-    /// Whether anything is to be looked at again in a while: somebody waits for room, or an instance for the end of its calls.
+    /// Whether the supervisor has to look again in a while: a client waits for room, or an instance for the end of its last calls.
     pub(in crate::upstream) fn is_unsettled(&self) -> bool {
         let mut all = self.by_server.values().flat_map(|of| &of.running);
         let is_left = |(key, instance): (&InstanceKey, &Instance)| {
@@ -237,12 +243,12 @@ impl Instances {
         Some(upstream)
     }
 
-    /// The client has to say anew which workspace it is in.
+    /// The client's roots have changed: it has to enter its workspaces anew.
     pub(in crate::upstream) fn moved(&mut self, client: &ClientKey) {
         for of_server in self.by_server.values_mut() {
-            of_server
-                .assignments
-                .retain(|user, key| user.client != *client || !matches!(key, InstanceKey::At(_)));
+            of_server.assignments.retain(|user, key| {
+                user.client != *client || !matches!(key, InstanceKey::Workspace(_))
+            });
         }
     }
 
@@ -271,23 +277,22 @@ impl Instances {
         unused
     }
 
-    /// The server is no longer what it was; its instances are to be stopped.
+    /// Takes out all instances of a server that was changed or removed; they are to be stopped.
     pub(in crate::upstream) fn end_all_of(&mut self, server: &ServerName) -> Vec<RunningWorker> {
         let ended = self.by_server.remove(server);
-        let instances = ended.into_iter().flat_map(|of| of.running.into_values());
-        instances.map(|instance| instance.running).collect()
+        ended.into_iter().flat_map(OfServer::into_workers).collect()
     }
 
-    /// So are those of every server.
+    /// Takes out the instances of all servers; they are to be stopped.
     pub(in crate::upstream) fn end_all(&mut self) -> Vec<RunningWorker> {
-        let servers: Vec<ServerName> = self.by_server.keys().cloned().collect();
-        servers
-            .iter()
-            .flat_map(|server| self.end_all_of(server))
+        let ended = std::mem::take(&mut self.by_server);
+        ended
+            .into_values()
+            .flat_map(OfServer::into_workers)
             .collect()
     }
 
-    /// As other rooms see them.
+    /// The instances as the directory publishes them.
     pub(in crate::upstream) fn published(&self) -> QuickMap<ServerName, PublishedInstances> {
         let shown = |of_server: &OfServer| {
             let upstream =
