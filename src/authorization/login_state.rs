@@ -266,11 +266,6 @@ impl LoginState {
         self.status.subscribe()
     }
 
-    /// Whether the server takes no request before a person has logged in.
-    pub(super) fn is_needed(&self) -> bool {
-        matches!(*self.status.borrow(), LoginStatus::Needed(_))
-    }
-
     /// The server's challenge when it refused a request last.
     pub(super) fn challenge(&self) -> Option<String> {
         self.memory.lock().challenge.clone()

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    BearerChallenge, LoginError, LoginProgress, LoginStarted, LoginStatus, LoginTrouble,
+    BearerChallenge, LoginError, LoginProgress, LoginStarted, LoginStatus,
     access_token::now,
     login_state::LoginState,
     login_status::LoginEvent,
@@ -53,11 +53,6 @@ impl ServerLogin {
         self.state.status()
     }
 
-    /// Whether the server takes no request before a person has logged in.
-    pub fn is_needed(&self) -> bool {
-        self.state.is_needed()
-    }
-
     /// Whether somebody has logged in.
     pub fn is_logged_in(&self) -> bool {
         self.state.is_logged_in()
@@ -66,11 +61,6 @@ impl ServerLogin {
     /// Whether a token is there.
     pub fn is_there(&self) -> bool {
         self.state.token().is_some()
-    }
-
-    /// Why the server takes no request although nobody has ended the login, if it is so.
-    pub fn trouble(&self) -> Option<LoginTrouble> {
-        self.state.trouble()
     }
 
     /// The server took a connection: whatever it wanted before, it does not want now.

@@ -77,12 +77,15 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) stop: CancellationToken,
 }
 
+/// Gets the connection, or the reason why there is none.
+pub(in crate::upstream) type ConnectionWaiter = oneshot::Sender<Result<Arc<Live>, ConnectError>>;
+
 /// A request to the worker.
 pub(in crate::upstream) enum Command {
     /// Connect if need be; the answer comes when it is connected or the attempt failed.
-    Wake(oneshot::Sender<Result<Arc<Live>, ConnectError>>),
+    Wake(ConnectionWaiter),
     /// Connect anew, even if it is connected.
-    Restart(oneshot::Sender<Result<Arc<Live>, ConnectError>>),
+    Restart(ConnectionWaiter),
     /// Calls found this connection dead.
     Suspect(u64),
     /// A call found the lists of this connection out of date; the answer comes when they have been read again.
@@ -370,7 +373,7 @@ impl Upstream {
 
     /// Whether the server takes no request before a person has logged in.
     pub fn is_login_needed(&self) -> bool {
-        self.0.login.as_ref().is_some_and(|login| login.is_needed())
+        self.0.is_login_needed()
     }
 
     /// Whether somebody has logged in to the server.
@@ -383,16 +386,15 @@ impl Upstream {
 
     /// The scopes that calls were refused for want of.
     pub fn missing_scopes(&self) -> Vec<String> {
-        let status = self.0.login.as_ref().map(|login| login.status());
-        match status.map(|status| status.borrow().clone()) {
-            Some(LoginStatus::MoreScopes(scopes)) => scopes,
+        match self.0.login_status() {
+            LoginStatus::MoreScopes(scopes) => scopes,
             _ => Vec::new(),
         }
     }
 
     /// Why the server takes no request although nobody has ended its login, if it is so.
     pub fn login_trouble(&self) -> Option<LoginTrouble> {
-        self.0.login.as_ref().and_then(|login| login.trouble())
+        self.0.login_trouble()
     }
 
     /// How long a call may go without a sign, and how many may be in flight.
@@ -415,6 +417,25 @@ impl UpstreamShared {
             self.live.compare_and_swap(&None::<Arc<Live>>, live);
         }
         is_unused
+    }
+
+    /// Whether a person has to log in to the server; fine where it has no login.
+    pub(in crate::upstream) fn login_status(&self) -> LoginStatus {
+        let login = self.login.as_ref();
+        login.map_or(LoginStatus::Fine, |login| login.status().borrow().clone())
+    }
+
+    /// Whether the server takes no request before a person has logged in.
+    pub(in crate::upstream) fn is_login_needed(&self) -> bool {
+        matches!(self.login_status(), LoginStatus::Needed(_))
+    }
+
+    /// Why the server takes no request although nobody has ended its login, if it is so.
+    pub(in crate::upstream) fn login_trouble(&self) -> Option<LoginTrouble> {
+        match self.login_status() {
+            LoginStatus::Stuck(trouble) => Some(trouble),
+            _ => None,
+        }
     }
 
     /// What must not show when the server repeats it: the secrets of its entry, and of its login.

@@ -28,7 +28,7 @@ impl Worker {
         self.life.attempt_began = Some(Instant::now());
         self.life.log_began = self.shared.stderr.position();
         self.life.paused_until = None;
-        self.life.had_no_login = self.is_login_needed();
+        self.life.had_no_login = self.shared.is_login_needed();
         let (shared, context) = (self.shared.clone(), self.context.clone());
         let urgent = self.life.urgent.clone();
         let (known, remembered) = (self.is_known(), self.remembered());
@@ -81,7 +81,9 @@ impl Worker {
         };
         match outcome {
             Ok(live) => self.attempt_succeeded(&live).await,
-            Err(error) if self.is_login_needed() => self.put_off_until_login(Some(error)).await,
+            Err(error) if self.shared.is_login_needed() => {
+                self.put_off_until_login(Some(error)).await;
+            }
             Err(error) => self.attempt_failed(error).await,
         }
     }
@@ -93,10 +95,7 @@ impl Worker {
             login.accepted();
         }
         self.event(StateEvent::Opened).await;
-        for waiter in self.life.waiters.drain(..) {
-            // A caller that left needs no answer.
-            let _ = waiter.send(Ok(live.clone()));
-        }
+        self.answer_waiters(&Ok(live.clone()));
         // Unless it was found only now to be one that asks: those who wait for it have their calls here.
         if self.is_for_its_lists_only() && self.shared.usage.in_flight() == 0 {
             self.event(StateEvent::Unused).await;
@@ -121,9 +120,7 @@ impl Worker {
         if !self.is_of_other_era() {
             self.log_failure(&error);
         }
-        for waiter in self.life.waiters.drain(..) {
-            let _ = waiter.send(Err(error.clone()));
-        }
+        self.answer_waiters(&Err(error));
     }
 
     /// Puts the next attempt off where the server asks for that.

@@ -1,8 +1,8 @@
 //! What a worker does when its server wants a login, and when a person has logged in.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::Worker;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     authorization::LoginStatus,
     failure::NextStep,
     upstream::{
-        calls::handle::{Live, UpstreamShared},
+        calls::handle::UpstreamShared,
         connect_error::ConnectError,
         state::{State, StateEvent},
     },
@@ -26,25 +26,11 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 impl Worker {
-    /// Whether the server takes no request before a person has logged in.
-    pub(super) fn is_login_needed(&self) -> bool {
-        let login = self.shared.login.as_ref();
-        login.is_some_and(|login| login.is_needed())
-    }
-
-    fn is_login_stuck(&self) -> bool {
-        let login = self.shared.login.as_ref();
-        login.is_some_and(|login| login.trouble().is_some())
-    }
-
     /// What callers get while a person has to log in.
     pub(super) fn wants_login(&self) -> ConnectError {
-        let reason = match self.shared.login.as_ref().map(|login| login.status()) {
-            Some(status) => match &*status.borrow() {
-                LoginStatus::Needed(reason) => reason.clone(),
-                _ => OUTSIDE.to_owned(),
-            },
-            None => OUTSIDE.to_owned(),
+        let reason = match self.shared.login_status() {
+            LoginStatus::Needed(reason) => reason,
+            _ => OUTSIDE.to_owned(),
         };
         ConnectError {
             outside: OUTSIDE.into(),
@@ -52,23 +38,9 @@ impl Worker {
         }
     }
 
-    /// Answers a request for a connection at once where every attempt needs a login first; otherwise gives it back.
-    pub(super) fn refuse_until_login(
-        &self,
-        answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>,
-    ) -> Option<oneshot::Sender<Result<Arc<Live>, ConnectError>>> {
-        if !matches!(self.life.state, State::Authenticating { .. }) {
-            return Some(answer);
-        }
-        // The caller may be gone.
-        let _ = answer.send(Err(self.wants_login()));
-        None
-    }
-
     /// Why an attempt failed. Where login refused for now, that is why, whatever the server says.
     pub(super) fn with_login_trouble(&self, error: ConnectError) -> ConnectError {
-        let login = self.shared.login.as_ref();
-        let Some(trouble) = login.and_then(|login| login.trouble()) else {
+        let Some(trouble) = self.shared.login_trouble() else {
             return error;
         };
         ConnectError {
@@ -92,15 +64,12 @@ impl Worker {
         self.record("login needed", step);
         self.set_status(|status| status.last_error = Some(error.clone()));
         self.event(StateEvent::LoginNeeded).await;
-        for waiter in self.life.waiters.drain(..) {
-            // A caller that left needs no answer.
-            let _ = waiter.send(Err(error.clone()));
-        }
+        self.answer_waiters(&Err(error));
     }
 
     /// The server takes no more requests, or takes them again.
     pub(super) async fn login_changed(&mut self) {
-        match (self.is_login_needed(), self.life.state) {
+        match (self.shared.is_login_needed(), self.life.state) {
             (true, State::Ready { .. }) => {
                 // No new calls; those that were refused have their answers on the way.
                 self.shared.live.store(None);
@@ -121,7 +90,7 @@ impl Worker {
                 self.event(StateEvent::LoggedIn).await;
             }
             // A login that did not work for a while does so again.
-            (false, State::Waiting { .. }) if !self.is_login_stuck() => {
+            (false, State::Waiting { .. }) if self.shared.login_trouble().is_none() => {
                 self.event(StateEvent::Wanted).await;
             }
             // An attempt reports its own outcome, and a sleeping server needs none.

@@ -44,7 +44,7 @@ use crate::{
         ConnectContext, ConnectError, LogSubscriptions, State,
         calls::{
             followed::AllSubscriptions,
-            handle::{Command, Live, UpstreamShared},
+            handle::{Command, ConnectionWaiter, Live, UpstreamShared},
         },
         connect::{
             Open,
@@ -93,7 +93,7 @@ pub(in crate::upstream) struct Life {
     state: State,
     open: Option<Connected>,
     attempt: Option<BoxFuture<'static, Result<Open, ConnectError>>>,
-    waiters: Vec<oneshot::Sender<Result<Arc<Live>, ConnectError>>>,
+    waiters: Vec<ConnectionWaiter>,
     /// Notified when a call waits for the attempt, which then starts without waiting for its turn.
     urgent: Arc<Notify>,
     /// The listing that runs.
@@ -340,19 +340,19 @@ impl Worker {
 
     async fn command(&mut self, command: Command) {
         match command {
-            Command::Wake(answer) => match &self.life.open {
+            Command::Wake(waiter) => match &self.life.open {
                 // The caller is gone if this fails.
-                Some(connected) => drop(answer.send(Ok(connected.live.clone()))),
-                None => self.wake(answer).await,
+                Some(connected) => drop(waiter.send(Ok(connected.live.clone()))),
+                None => self.wake(waiter).await,
             },
-            Command::Restart(answer) => {
+            Command::Restart(waiter) => {
                 // An attempt that hangs is given up; those who wait for it wait for the new one.
                 self.life.attempt = None;
                 self.shared.is_restarting.store(true, Ordering::Relaxed);
                 self.disconnect().await;
                 self.life.in_doubt = true;
                 self.life.ping_habit = PingHabit::Unknown;
-                self.add_waiter(answer);
+                self.add_waiter(waiter);
                 self.event(StateEvent::Restarted).await;
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
@@ -406,20 +406,30 @@ impl Worker {
         }
     }
 
-    async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
-        let Some(answer) = self.refuse_until_login(answer) else {
+    async fn wake(&mut self, waiter: ConnectionWaiter) {
+        if matches!(self.life.state, State::Authenticating { .. }) {
+            // No attempt works before a person has logged in. The caller may be gone.
+            let _ = waiter.send(Err(self.wants_login()));
             return;
-        };
-        self.add_waiter(answer);
+        }
+        self.add_waiter(waiter);
         self.event(StateEvent::Wanted).await;
     }
 
     /// Somebody waits for the attempt that runs, or is about to.
-    fn add_waiter(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
+    fn add_waiter(&mut self, waiter: ConnectionWaiter) {
         // Callers that left, while an attempt takes its time, are forgotten.
         self.life.waiters.retain(|waiter| !waiter.is_closed());
-        self.life.waiters.push(answer);
+        self.life.waiters.push(waiter);
         self.life.urgent.notify_one();
+    }
+
+    /// Gives the outcome of an attempt to all who wait for it.
+    fn answer_waiters(&mut self, outcome: &Result<Arc<Live>, ConnectError>) {
+        for waiter in self.life.waiters.drain(..) {
+            // A caller that left needs no answer.
+            let _ = waiter.send(outcome.clone());
+        }
     }
 }
 
