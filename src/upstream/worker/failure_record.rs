@@ -1,15 +1,10 @@
-//! Publishes how the server is, and writes it to the activity log: of many failed attempts in a row only some.
+//! Publishes the server's status, and writes its changes to the log and to the activity log: of many failed attempts in a row only some.
 
-use std::sync::Arc;
-
-use super::{State, Worker};
+use super::Worker;
 use crate::{
     activity::ServerStep,
-    catalog::ServerCatalog,
-    config::{IdleTimeout, SessionScope, Transport, duration},
-    gate,
-    upstream::{calls::handle::Status, connect_error::ConnectError, instance_scope::InstanceScope},
-    wire::Revision,
+    config::duration,
+    upstream::{calls::handle::Status, connect_error::ConnectError},
 };
 
 impl Worker {
@@ -17,13 +12,13 @@ impl Worker {
         self.shared.status.send_modify(set);
     }
 
-    /// Records how the server is.
+    /// Writes a change of the server's status to the activity log.
     pub(super) fn record(&self, action: &'static str, step: ServerStep) {
         let activity = &self.context.connect.activity;
         activity.note_server(action, self.entry.name.as_str(), step);
     }
 
-    /// That an attempt came to an end, and when it began.
+    /// The record of an attempt that has just ended, with how long it took.
     pub(super) fn attempt_ended(
         &mut self,
         error: Option<String>,
@@ -38,7 +33,7 @@ impl Worker {
         }
     }
 
-    /// Records failed attempts that no record says yet, before something else is recorded.
+    /// Records the failed attempts that are only counted so far. Called before something else is recorded.
     pub(super) fn record_unrecorded(&mut self) {
         let status = self.shared.status.borrow().clone();
         let times = status.unrecorded_failures;
@@ -53,9 +48,11 @@ impl Worker {
         }
     }
 
-    /// The first failures in a row are logged and recorded each, later ones about once an hour; the record says how many they are.
+    /// Logs and records a failed attempt: each of the first in a row, then about one an hour. The record says how many it stands for.
     pub(super) fn log_failure(&mut self, error: &ConnectError) {
+        /// Failures in a row that are logged each.
         const EACH: u32 = 6;
+        /// Of the later ones one in so many is logged. They are about a minute apart.
         const ONE_OF: u32 = 60;
 
         let (server, reason) = (self.entry.name.clone(), &error.reason);
@@ -80,70 +77,5 @@ impl Worker {
             self.set_status(|status| status.unrecorded_failures += 1);
             tracing::debug!(%server, %reason, stderr, attempt, retry_in, "server failed to start");
         }
-    }
-}
-
-// What a worker knows of its server without asking it: by its entry, and by what was listed before. It changes nothing.
-
-impl Worker {
-    /// Whether this is an instance of the server that some clients have to themselves.
-    pub(super) fn is_instance(&self) -> bool {
-        self.shared.instance_scope.is_some()
-    }
-
-    /// Whether this is the connection of clients that shake hands to a server that needs no handshake.
-    pub(super) fn is_of_other_era(&self) -> bool {
-        matches!(self.shared.instance_scope, Some(InstanceScope::Legacy))
-    }
-
-    /// Whether the server waits for approval: nothing of it is executed then. This worker is replaced when that changes.
-    pub(super) fn is_held(&self) -> bool {
-        !gate::standing(&self.entry).is_usable()
-    }
-
-    /// Whether no call ever comes here, so that the connection ends once its lists are read: the server waits for approval, or it is a
-    /// process and each client has one of its own. A remote server stays connected for what it announces.
-    pub(super) fn is_for_its_lists_only(&self) -> bool {
-        let is_divided = self.shared.scope == SessionScope::Client
-            || (self.shared.is_divided() && !self.shared.habits.is_stateless());
-        let is_never_called = is_divided && !self.is_instance();
-        self.is_held() || (is_never_called && !self.is_remote())
-    }
-
-    /// Its last known lists, from this configuration of it.
-    pub(super) fn known(&self) -> Option<Arc<ServerCatalog>> {
-        let snapshot = self.context.catalog.glance();
-        let known = snapshot.servers.get(&self.entry.name);
-        known
-            .filter(|known| *known.entry == *self.entry.fingerprint)
-            .cloned()
-    }
-
-    /// Whether there are such.
-    pub(super) fn is_known(&self) -> bool {
-        self.known().is_some()
-    }
-
-    /// The revision of the last connection under this configuration; `None` if it may not hold any more.
-    pub(super) fn remembered(&self) -> Option<Revision> {
-        if self.shared.shakes_hands {
-            return Some(Revision::NEWEST_LEGACY);
-        }
-        if self.life.in_doubt || !matches!(self.life.state, State::Connecting { failures: 0 }) {
-            return None;
-        }
-        Some(self.known()?.listing.revision)
-    }
-
-    pub(super) fn is_remote(&self) -> bool {
-        matches!(self.entry.transport, Transport::Remote(_))
-    }
-
-    pub(super) fn never_idle(&self) -> bool {
-        matches!(self.policy(), IdleTimeout::Never)
-    }
-
-    pub(super) fn policy(&self) -> IdleTimeout {
-        self.current_entry().idle_timeout
     }
 }

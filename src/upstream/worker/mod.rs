@@ -10,6 +10,7 @@ mod log_level;
 mod login;
 mod news;
 mod schedule;
+mod server_facts;
 mod subscriptions;
 mod turns;
 mod upkeep;
@@ -37,7 +38,7 @@ use crate::{
     activity::ServerStep,
     authorization::LoginStatus,
     catalog::Catalog,
-    config::{ServerEntry, Settings, Start, duration},
+    config::{ServerEntry, Settings, duration},
     link::{NEWS_CAPACITY, News},
     process::{Exit, Process},
     upstream::{
@@ -51,7 +52,7 @@ use crate::{
             life_signs::{PingHabit, SignOfLife},
             lists::ReadLists,
         },
-        state::{Action, Need, Retries, StateEvent},
+        state::{Action, Need, StateEvent},
     },
     wire::LogLevel,
 };
@@ -253,46 +254,6 @@ impl Worker {
             // Also of servers that announce changes: some never do.
             poll: settings.tool_discovery_interval,
         }
-    }
-
-    /// Whether the server should be connected even if nobody calls.
-    fn need(&self) -> Need {
-        // Nobody needs one of the other era before the server is known to have it.
-        let is_spare = self.is_of_other_era() && self.shared.habits.has_both_eras() != Some(true);
-        let stays = self.stays() || (self.is_remote() && self.never_idle() && !is_spare);
-        let is_unknown = !self.is_instance() && !self.is_known();
-        if (stays && !self.is_for_its_lists_only()) || self.is_listened_to() || is_unknown {
-            Need::Permanent
-        } else {
-            Need::OnDemand
-        }
-    }
-
-    /// Whether there is an end to attempts that fail.
-    fn retries(&self) -> Retries {
-        if self.is_held() || self.is_of_other_era() {
-            Retries::None
-        } else if self.is_remote() {
-            Retries::Unlimited
-        } else {
-            Retries::Limited
-        }
-    }
-
-    /// Whether it is to be connected for as long as it is wanted at all.
-    fn stays(&self) -> bool {
-        self.entry.start == Start::Eager && !self.is_for_its_lists_only()
-    }
-
-    /// The entry as the settings have it now. They may change while we are connected.
-    fn current_entry(&self) -> Arc<ServerEntry> {
-        let settings = self.shared.settings.borrow();
-        let current = settings.servers.get(&self.entry.name);
-        current.unwrap_or(&self.entry).clone()
-    }
-
-    fn settings(&self) -> Arc<Settings> {
-        self.shared.settings.borrow().clone()
     }
 
     /// How long nobody has called it, in words.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Rapid `list_changed` notifications become one listing.
+/// How long to wait after a `list_changed` notification, so that several in a row become one listing.
 const COALESCE: Duration = Duration::from_millis(250);
 
 /// The longest pause between listings of a server that says all the time that its lists changed.
@@ -14,18 +14,18 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The longest pause after a listing that took next to no time: what is announced then is known within a second, however often.
 const CHEAP_PAUSE: Duration = Duration::from_millis(700);
 
-/// The pause grows up to so many times what a listing takes, so that listings take this part of the time.
-const SHARE: u32 = 20;
+/// The pause grows up to so many times what a listing takes, so that listings take a twentieth of the time.
+const COST_FACTOR: u32 = 20;
 
-/// How long a call waits at most for the listing that it needs to begin. Up to there listings that calls wait for take half of the
-/// time.
+/// The longest pause before a listing that a call waits for. Up to this it is as long as the last listing took, so that such listings
+/// take at most half of the time.
 const LONGEST_REST: Duration = Duration::from_secs(5);
 
-/// A change that is announced so soon after a listing follows it at once, and in the long run the pause grows; while it is longer, so is
-/// this.
-const AT_ONCE: Duration = Duration::from_secs(2);
+/// A change that is announced this soon after a listing counts as a follow-up, and many of them in a row make the pause grow. Never less
+/// than four times the pause.
+const FOLLOW_UP: Duration = Duration::from_secs(2);
 
-/// So many listings may follow each other without a longer pause: people and programs change several things in a row.
+/// So many follow-ups in a row do not make the pause longer: people and programs change several things in a row.
 const FREE_FOLLOW_UPS: u32 = 4;
 
 /// How often things are done. Made anew from the settings each time, so that an edit counts at once.
@@ -70,7 +70,7 @@ pub(super) struct Schedule {
     urgency: Urgency,
     /// From the end of a listing to the next one that the server asks for.
     pause: Duration,
-    /// How many listings in a row followed the one before them at once.
+    /// How many changes in a row were announced soon after the listing before them.
     follow_ups: u32,
     /// When a listing on request ended last.
     relisted: Option<Instant>,
@@ -78,11 +78,11 @@ pub(super) struct Schedule {
     began: Option<Instant>,
     /// How long the last one took.
     cost: Duration,
-    /// The oldest announcement that no listing covers which has begun.
+    /// The oldest announcement since the last listing began.
     announced: Option<Instant>,
-    /// The oldest that the listing covers which runs.
+    /// The oldest announcement before the listing that runs.
     being_read: Option<Instant>,
-    /// The same of those that came over this connection.
+    /// The same two moments, of announcements that came over this connection alone.
     announced_here: Option<Instant>,
     being_read_here: Option<Instant>,
     /// When the newest listing that has ended began.
@@ -114,15 +114,15 @@ impl Schedule {
         }
     }
 
-    /// The server says that a list changed. Whether it is the first to say so since the last listing began.
+    /// The server announced over this connection that a list changed. Gives whether no listing was requested yet.
     pub(super) fn list_soon(&mut self, now: Instant) -> bool {
         self.announced_here.get_or_insert(now);
         self.announced.get_or_insert(now);
         if self.relist_at.is_some() {
             return false;
         }
-        let close = AT_ONCE.max(self.pause * 4);
-        let follows = self.began.is_some() || self.relisted.is_some_and(|at| now < at + close);
+        let window = FOLLOW_UP.max(self.pause * 4);
+        let follows = self.began.is_some() || self.relisted.is_some_and(|at| now < at + window);
         self.follow_ups = if follows {
             self.follow_ups.saturating_add(1)
         } else {
@@ -138,11 +138,11 @@ impl Schedule {
         true
     }
 
-    /// The server said over another connection that a list changed. Whether what was read here may be from before that.
+    /// The server announced over another connection that a list changed. Gives whether the lists were read here before that.
     pub(super) fn list_as_elsewhere(&mut self, announced: Instant, now: Instant) -> bool {
         let is_older = self.began.unwrap_or(self.read) < announced;
         if is_older {
-            // That connection has seen to the pause.
+            // The other connection has already waited for the pause.
             self.announced.get_or_insert(now);
             let at = now + COALESCE;
             self.relist_at = Some(self.relist_at.map_or(at, |known| known.min(at)));
@@ -150,19 +150,20 @@ impl Schedule {
         is_older
     }
 
-    /// When the change was announced over this connection that the listing covers which runs.
+    /// The oldest announcement over this connection that the listing which runs will have read.
     pub(super) fn being_read_here(&self) -> Option<Instant> {
         self.being_read_here
     }
 
-    /// All that is known may be wrong, and somebody waits to know.
+    /// The lists may be wrong, and somebody waits for them.
     pub(super) fn list_now(&mut self, now: Instant) {
         self.announced.get_or_insert(now);
         self.relist_at = Some(now);
         self.urgency = Urgency::AtOnce;
     }
 
-    /// A call waits until what was announced has been read. Whether the listing that runs does that; else the next one will, and soon.
+    /// A call waits until all announced changes have been read. Gives whether the listing that runs reads them; else the next one is
+    /// brought forward.
     pub(super) fn list_for_call(&mut self, now: Instant) -> bool {
         if self.began.is_some() && self.announced.is_none() {
             return true;
@@ -176,13 +177,13 @@ impl Schedule {
         false
     }
 
-    /// Since when an announced change has not been read.
+    /// The oldest announcement of a change that has not been read yet.
     pub(super) fn unread(&self) -> Option<Instant> {
         self.being_read.or(self.announced)
     }
 
     fn longest_pause(&self) -> Duration {
-        (self.cost * SHARE).clamp(CHEAP_PAUSE, LONGEST_PAUSE)
+        (self.cost * COST_FACTOR).clamp(CHEAP_PAUSE, LONGEST_PAUSE)
     }
 
     /// From the end of a listing to the next one that a call waits for: as long as the listing took.
@@ -190,7 +191,7 @@ impl Schedule {
         self.cost.min(LONGEST_REST)
     }
 
-    /// The server may be gone: ask at once.
+    /// The server may be gone: a sign of life is due at once.
     pub(super) fn ping_now(&mut self, now: Instant, cadence: Cadence) {
         self.pinged = now.checked_sub(cadence.ping).unwrap_or(now);
     }
@@ -257,9 +258,7 @@ impl Schedule {
     }
 }
 
-// Pauses that differ a little from each other.
-
-/// At most a quarter more, so that servers which failed together do not come back together.
+/// The pause and up to a quarter more at random, so that servers which failed together are not tried again at the same moment.
 pub(super) fn jittered(pause: Duration) -> Duration {
     let percent = RandomState::new().hash_one(0_u8) % 26;
     pause + pause * u32::try_from(percent).unwrap_or(0) / 100
@@ -442,11 +441,6 @@ mod tests {
         schedule.ping_now(start, CADENCE);
         assert_eq!(schedule.take(start, CADENCE), Some(Due::Ping));
     }
-}
-
-#[cfg(test)]
-mod jitter_tests {
-    use super::*;
 
     #[test]
     fn pauses_are_longer_at_random_but_not_by_much() {

@@ -107,7 +107,7 @@ impl Worker {
             || self.is_listened_to()
             || !self.life.answering.is_empty()
             || !(self.is_for_its_lists_only()
-                || usage.is_idle(&self.policy(), connected.since, now))
+                || usage.is_idle(&self.idle_timeout(), connected.since, now))
         {
             return;
         }
