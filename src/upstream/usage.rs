@@ -12,11 +12,18 @@ use std::{
 use crate::{config::IdleTimeout, runtime::sync::Guarded};
 
 /// More calls an hour than this make a server hot.
-const HOT: usize = REMEMBERED - 1;
+const HOT: usize = 20;
+
 /// Fewer calls an hour than this make it cold.
 const WARM: usize = 5;
 
-/// Calls of one upstream. Outlives its connections.
+/// The window in which calls are counted.
+const WINDOW: Duration = Duration::from_hours(1);
+
+/// So many of the last calls are remembered: enough to tell a hot server.
+const REMEMBERED: usize = HOT + 1;
+
+/// The calls of one upstream. Outlives its connections.
 #[derive(Default)]
 pub(in crate::upstream) struct Usage {
     in_flight: AtomicUsize,
@@ -27,7 +34,7 @@ pub(in crate::upstream) struct Usage {
 }
 
 impl Usage {
-    /// That of a server which was called so before.
+    /// The usage of an upstream whose server has this history.
     pub(in crate::upstream) fn after(history: Arc<CallHistory>) -> Self {
         Self {
             history,
@@ -43,7 +50,7 @@ impl Usage {
         self.history.note(now);
     }
 
-    /// Notes its end.
+    /// Notes the end of a call.
     pub(in crate::upstream) fn end(&self, now: Instant) {
         *self.last_end.lock() = Some(now);
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
@@ -92,7 +99,7 @@ impl Usage {
     }
 }
 
-/// The idle time of a server that is called so often; `None` is for ever.
+/// How long a server that is called this often may be unused; `None` is for ever.
 fn timeout(policy: &IdleTimeout, called: Frequency) -> Option<Duration> {
     let minutes = |n: u64| Duration::from_secs(60 * n);
     match policy {
@@ -110,38 +117,29 @@ fn timeout(policy: &IdleTimeout, called: Frequency) -> Option<Duration> {
     }
 }
 
-// How often one server is called, which decides how long it stays without calls. Outlives connections and workers. Pure: time is an
-// argument.
-
-/// The window in which calls are counted.
-const WINDOW: Duration = Duration::from_hours(1);
-
-/// Calls of which the moment is remembered. Busier servers are all alike.
-pub(super) const REMEMBERED: usize = 21;
-
-/// The calls of one server, over all its connections.
+/// The calls of one server, over all its connections and workers.
 #[derive(Debug, Default)]
 pub(in crate::upstream) struct CallHistory(Guarded<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {
     total: u64,
-    /// When the last of them began, oldest first.
+    /// When the last [`REMEMBERED`] of them began, oldest first.
     recent: VecDeque<Instant>,
 }
 
 /// How often a server is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::upstream) struct Frequency {
-    /// Calls in the last hour; of more than [`REMEMBERED`] only so many.
-    pub(in crate::upstream) last_hour: usize,
+#[derive(Clone, Copy)]
+struct Frequency {
+    /// Calls in the last hour, [`REMEMBERED`] at most.
+    last_hour: usize,
     /// Calls in all.
-    pub(in crate::upstream) total: u64,
+    total: u64,
 }
 
 impl CallHistory {
     /// Counts a call.
-    pub(in crate::upstream) fn note(&self, now: Instant) {
+    fn note(&self, now: Instant) {
         let mut calls = self.0.lock();
         calls.total = calls.total.saturating_add(1);
         if calls.recent.len() >= REMEMBERED {
@@ -151,7 +149,7 @@ impl CallHistory {
     }
 
     /// How often it was called, as seen at `now`.
-    pub(in crate::upstream) fn frequency(&self, now: Instant) -> Frequency {
+    fn frequency(&self, now: Instant) -> Frequency {
         let calls = self.0.lock();
         let recent = calls.recent.iter();
         let last_hour = recent
@@ -279,18 +277,10 @@ mod tests {
         assert!(!usage.is_idle(&usual, start + secs(30), start + secs(329)));
         assert!(usage.is_idle(&usual, start + secs(30), start + secs(330)));
     }
-}
-
-#[cfg(test)]
-mod call_history_tests {
-    use super::*;
-
-    fn minutes(n: u64) -> Duration {
-        Duration::from_secs(60 * n)
-    }
 
     #[test]
     fn calls_count_for_an_hour() {
+        let minutes = |n: u64| secs(60 * n);
         let (history, start) = (CallHistory::default(), Instant::now());
         for n in 0..30 {
             history.note(start + minutes(n));
