@@ -16,10 +16,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::{
     era::ProbeError,
-    handshake::{OpenError, Opened, declared},
+    handshake::{OpenError, Opened},
     listening::ChangeSubscription,
     lists::{ListError, ReadLists},
-    stdio::StartParts,
 };
 use crate::{
     activity::Activity,
@@ -33,7 +32,7 @@ use crate::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
         connect_error::ConnectError,
     },
-    wire::Revision,
+    wire::{Raw, Revision},
 };
 
 /// What every connection of this daemon is made with.
@@ -66,29 +65,41 @@ pub(in crate::upstream) struct Open {
     pub(in crate::upstream) meanwhile: EarlyNews,
 }
 
+/// One attempt to connect: to which server, and what it takes.
+struct ConnectAttempt<'a> {
+    entry: &'a ServerEntry,
+    settings: &'a Settings,
+    context: &'a ConnectContext,
+    shared: &'a UpstreamShared,
+    remembered: Option<Revision>,
+    /// The capabilities that a handshake declares.
+    declared: Raw,
+    /// What a program writes to its standard output instead of messages.
+    noise: Noise,
+}
+
 /// Connects. Dropping the future undoes everything, the child included. `remembered` is what the server spoke when it was last
 /// met under this configuration: it saves the question, and is not relied upon.
 pub(in crate::upstream) async fn connect(
     entry: &ServerEntry,
     settings: &Settings,
-    connect_context: &ConnectContext,
+    context: &ConnectContext,
     shared: &UpstreamShared,
     remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
-    let noise = &Noise::new(&entry.name, entry.secrets.clone());
-    let log_began = shared.stderr.position();
-    let connecting = open(
+    let attempt = ConnectAttempt {
         entry,
         settings,
-        connect_context,
+        context,
         shared,
         remembered,
-        deadline,
-        noise,
-    );
-    connecting.await.map_err(|error| {
-        let error = match noise.first() {
+        declared: handshake::declared(shared.instance_scope.as_ref(), entry),
+        noise: Noise::new(&entry.name, entry.secrets.clone()),
+    };
+    let log_began = shared.stderr.position();
+    open(&attempt, deadline).await.map_err(|error| {
+        let error = match attempt.noise.first() {
             Some(line) => error.after_writing(line),
             None => error,
         };
@@ -97,38 +108,16 @@ pub(in crate::upstream) async fn connect(
     })
 }
 
-/// Connects, and leaves in `noise` what the server says instead of messages.
-async fn open(
-    entry: &ServerEntry,
-    settings: &Settings,
-    connect_context: &ConnectContext,
-    shared: &UpstreamShared,
-    remembered: Option<Revision>,
-    deadline: Duration,
-    noise: &Noise,
-) -> Result<Open, ConnectError> {
-    let scope = shared.instance_scope.as_ref();
-    let declared = &declared(scope, entry);
+/// Connects within the deadline, and reads the lists.
+async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, ConnectError> {
+    let (entry, shared) = (attempt.entry, attempt.shared);
     let opening = async {
         match &entry.transport {
             Transport::Stdio(stdio) => {
-                let beginning = StartParts {
-                    settings,
-                    connect_context,
-                    stderr: &shared.stderr,
-                    declared,
-                    numbers: &shared.numbers,
-                    noise,
-                };
-                let starting = stdio::start(entry, stdio, beginning, remembered);
-                let (ready, process) = Box::pin(starting).await?;
+                let (ready, process) = Box::pin(stdio::start(attempt, stdio)).await?;
                 Ok((ready, Some(process)))
             }
-            Transport::Remote(remote) => {
-                let instance = connect_context.ledger.instance();
-                let reaching = http::reach(entry, remote, declared, remembered, shared, instance);
-                Ok((Box::pin(reaching).await?, None))
-            }
+            Transport::Remote(remote) => Ok((Box::pin(http::reach(attempt, remote)).await?, None)),
         }
     };
     let Ok(opened) = tokio::time::timeout(deadline, opening).await else {
@@ -145,12 +134,12 @@ async fn open(
         });
     };
     let (ready, process) = opened?;
-    let Ready {
+    let Ready { connection, opened } = ready;
+    let Connection {
         link,
         mut news,
         tasks,
-        opened,
-    } = ready;
+    } = connection;
     let listening = listening(&link, &opened).await;
     let mut meanwhile = EarlyNews::default();
     let reading = Box::pin(lists::read(
@@ -195,23 +184,9 @@ async fn listening(link: &Link, opened: &Opened) -> Option<ChangeSubscription> {
 }
 
 /// A connection that is open and not listed yet.
-pub(in crate::upstream) struct Ready {
-    pub(in crate::upstream) link: Link,
-    pub(in crate::upstream) news: mpsc::Receiver<News>,
-    pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
-    pub(in crate::upstream) opened: Opened,
-}
-
-impl Ready {
-    fn new(connection: Connection, opened: Opened) -> Self {
-        let Connection { link, news, tasks } = connection;
-        Self {
-            link,
-            news,
-            tasks,
-            opened,
-        }
-    }
+struct Ready {
+    connection: Connection,
+    opened: Opened,
 }
 
 /// Where to look first.

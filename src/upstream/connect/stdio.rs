@@ -1,29 +1,19 @@
-//! Starts a server as a child process and opens the connection to it, with a handshake unless it wants none. `start_*` run the program,
-//! again where it ended over the question; `open_*` talk to one that runs.
+//! Starts a server as a child process and opens the connection to it, with a handshake unless it wants none. `start_*` run the program;
+//! `open_*` talk to one that runs. A program that ends over a handshake or a probe that it does not know is started again for the other.
 
 use std::{sync::OnceLock, time::Duration};
 
 use super::{
-    ConnectContext, ConnectError, Ready,
+    ConnectAttempt, ConnectError, Ready,
     era::{Era, ProbeError, probe},
     handshake::{self, OpenError, Opened},
 };
 use crate::{
-    config::{ProtocolEra, ServerEntry, Settings, Stdio},
-    link::{self, Connection, Link, Noise},
-    process::{self, BaseEnvironment, Grace, Launch, Process, SpawnError, StderrLog},
-    wire::{Raw, RequestNumbers, Revision},
+    config::{ProtocolEra, ServerEntry, Stdio},
+    link::{self, Connection, Link},
+    process::{self, BaseEnvironment, Grace, Launch, Process, SpawnError},
+    wire::Revision,
 };
-
-/// What a start takes besides the entry.
-pub(in crate::upstream) struct StartParts<'a> {
-    pub(in crate::upstream) settings: &'a Settings,
-    pub(in crate::upstream) connect_context: &'a ConnectContext,
-    pub(in crate::upstream) stderr: &'a StderrLog,
-    pub(in crate::upstream) declared: &'a Raw,
-    pub(in crate::upstream) numbers: &'a RequestNumbers,
-    pub(in crate::upstream) noise: &'a Noise,
-}
 
 /// How long a server that refused the handshake may take to say what it wants instead.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,23 +21,23 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the end of a process is waited for when its connection has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Starts it and opens the connection. `remembered` is what this server spoke when it was last met under this configuration.
-pub(in crate::upstream) async fn start(
-    entry: &ServerEntry,
+/// Starts the program and opens the connection.
+pub(super) async fn start(
+    attempt: &ConnectAttempt<'_>,
     stdio: &Stdio,
-    parts: StartParts<'_>,
-    remembered: Option<Revision>,
 ) -> Result<(Ready, Process), ConnectError> {
-    let login_path = parts.connect_context.login_path.get().await;
+    let entry = attempt.entry;
+    let login_path = attempt.context.login_path.get().await;
+    let environment = &attempt.settings.environment;
     let program = Program {
+        attempt,
         launch: Launch::of(entry, stdio),
-        environment: BaseEnvironment::new(&parts.settings.environment, login_path.as_deref()),
-        parts,
+        environment: BaseEnvironment::new(environment, login_path.as_deref()),
     };
     let started = match entry.protocol_era {
         ProtocolEra::Legacy => program.start_with_handshake().await,
         ProtocolEra::Modern => program.start_with_probe(Otherwise::Refuse).await,
-        ProtocolEra::Auto if remembered.is_none_or(Revision::has_handshake) => {
+        ProtocolEra::Auto if attempt.remembered.is_none_or(Revision::has_handshake) => {
             program.start_with_either().await
         }
         ProtocolEra::Auto => match program.start_with_probe(Otherwise::ShakeHands).await {
@@ -61,9 +51,9 @@ pub(in crate::upstream) async fn start(
     started.map_err(|failed| failed.into_connect_error(entry))
 }
 
-/// What it takes to start the server, once or again.
+/// A program that is started, once or again.
 struct Program<'a> {
-    parts: StartParts<'a>,
+    attempt: &'a ConnectAttempt<'a>,
     launch: Launch,
     environment: BaseEnvironment,
 }
@@ -109,12 +99,12 @@ impl Failed {
 
 impl Program<'_> {
     fn spawn(&self) -> Result<(Connection, Process), ConnectError> {
-        let parts = &self.parts;
+        let shared = self.attempt.shared;
         let (process, input, output) = process::spawn(
             &self.launch,
             &self.environment,
-            &parts.connect_context.ledger,
-            parts.stderr,
+            &self.attempt.context.ledger,
+            &shared.stderr,
         )
         .map_err(|error| {
             if let SpawnError::NotFound { path, .. } = &error {
@@ -128,8 +118,8 @@ impl Program<'_> {
         })?;
         let exited = process.exited();
         let ended = async move { exited.await.to_string() };
-        let noise = parts.noise.clone();
-        let made = link::stdio::connect(input, output, ended, parts.numbers.clone(), noise);
+        let noise = self.attempt.noise.clone();
+        let made = link::stdio::connect(input, output, ended, shared.numbers.clone(), noise);
         Ok((made.by(Link::Stdio), process))
     }
 
@@ -140,7 +130,7 @@ impl Program<'_> {
     {
         let (connection, process) = self.spawn().map_err(Failed::Starting)?;
         let failed = match open(connection.link.clone()).await {
-            Ok(opened) => return Ok((Ready::new(connection, opened), process)),
+            Ok(opened) => return Ok((Ready { connection, opened }, process)),
             Err(failed) => failed,
         };
         drop(connection);
@@ -185,7 +175,7 @@ impl Program<'_> {
     }
 
     async fn open_by_handshake(&self, link: &Link) -> Result<Opened, Failed> {
-        let shaken = handshake::shake_hands(link, self.parts.declared).await;
+        let shaken = handshake::shake_hands(link, &self.attempt.declared).await;
         shaken.map_err(Failed::Opening)
     }
 
