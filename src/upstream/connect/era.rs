@@ -1,10 +1,10 @@
 //! Finds out whether a server is opened with a handshake: asks it to describe itself, which those with one do not understand
 //! (revision 2026-07-28, versioning, "Backward Compatibility").
 
-use super::own_requests;
+use super::own_requests::{self, ServerError};
 use crate::{
     link::{Link, LinkError},
-    wire::{Outcome, Raw, Revision, RpcError, instance::IS_OURSELVES, method},
+    wire::{Outcome, Raw, Revision, RpcError, method},
 };
 
 /// What a server turned out to be.
@@ -123,12 +123,11 @@ fn described(text: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
 }
 
 fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
-    let code = error.get("code").and_then(|code| code.read::<i64>().ok());
-    let message = error.get("message").and_then(|message| message.string());
-    if message.as_deref() == Some(IS_OURSELVES) {
+    let refusal = ServerError::read(error);
+    if refusal.is_of_ourselves() {
         return Err(ProbeError::Link(LinkError::Ourselves));
     }
-    match code {
+    match refusal.code {
         Some(RpcError::UNSUPPORTED_REVISION) => {
             let supported = error.get("data").and_then(|data| data.get("supported"));
             let versions = supported.and_then(|v| names(&v)).unwrap_or_default();
@@ -137,7 +136,7 @@ fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
         Some(code @ (RpcError::HEADER_MISMATCH | RpcError::MISSING_CAPABILITY)) => {
             Err(ProbeError::Refused {
                 code,
-                message: message.unwrap_or_default(),
+                message: refusal.message.unwrap_or_default(),
             })
         }
         _ => Ok(Verdict::Decided(Era::Legacy)),

@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use super::{era::Description, own_requests};
+use super::{
+    era::Description,
+    own_requests::{self, ServerError},
+};
 use crate::{
     config::{ServerEntry, SessionScope},
     link::{Link, LinkError},
     process::Exit,
     upstream::instance_scope::{InstanceScope, has_roots},
-    wire::{
-        Edit, Outcome, Raw, Revision, RpcError, instance::IS_OURSELVES, method, presentation,
-        splice,
-    },
+    wire::{Edit, Outcome, Raw, Revision, RpcError, method, presentation, splice},
 };
 
 /// A server that is ready for calls.
@@ -148,13 +148,12 @@ pub(in crate::upstream) async fn shake_hands(
 }
 
 fn refused(error: &Raw) -> OpenError {
-    let message = error.get("message").and_then(|message| message.string());
-    if message.as_deref() == Some(IS_OURSELVES) {
+    let error = ServerError::read(error);
+    if error.is_of_ourselves() {
         return OpenError::Link(LinkError::Ourselves);
     }
-    let code = error.get("code").and_then(|code| code.read().ok());
     OpenError::Refused {
-        code: code.unwrap_or(RpcError::INTERNAL),
-        message: message.unwrap_or_default(),
+        code: error.code.unwrap_or(RpcError::INTERNAL),
+        message: error.message.unwrap_or_default(),
     }
 }

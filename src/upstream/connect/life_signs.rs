@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
-use super::own_requests;
+use super::{
+    lists::has_list,
+    own_requests::{self, ServerError},
+};
 use crate::{
     link::{Link, LinkError},
     wire::{Outcome, Raw, Revision, RpcError, method},
@@ -77,8 +80,7 @@ fn sign_of(method: &'static str, answer: Result<Outcome, LinkError>) -> SignOfLi
     match (method, answer) {
         // Who describes itself otherwise than it did has been replaced by a server of another era: it is to be met anew.
         (method::DISCOVER, Ok(Outcome::Error(error))) => {
-            let code = error.get("code").and_then(|code| code.read::<i64>().ok());
-            if code == Some(RpcError::INTERNAL) {
+            if ServerError::read(&error).code == Some(RpcError::INTERNAL) {
                 SignOfLife::Pong
             } else {
                 failed(&"it no longer speaks the revision that it spoke before")
@@ -98,16 +100,15 @@ fn sign_of(method: &'static str, answer: Result<Outcome, LinkError>) -> SignOfLi
     }
 }
 
-/// A list that the server says it has.
+/// The method of a list that the server says it has.
 fn list_of(initialize: &Raw) -> Option<&'static str> {
-    let capabilities = initialize.get("capabilities")?;
     let lists = [
         ("tools", method::TOOLS_LIST),
         ("prompts", method::PROMPTS_LIST),
         ("resources", method::RESOURCES_LIST),
     ];
-    let has = |key: &str| capabilities.get(key).is_some_and(|value| !value.is_null());
-    let (_, method) = lists.into_iter().find(|(key, _)| has(key))?;
+    let mut all = lists.into_iter();
+    let (_, method) = all.find(|(key, _)| has_list(initialize, key))?;
     Some(method)
 }
 

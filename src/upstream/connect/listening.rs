@@ -12,7 +12,10 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::own_requests;
+use super::{
+    lists::has_list,
+    own_requests::{self, ServerError},
+};
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, News},
     runtime::waits::or_never,
@@ -85,7 +88,7 @@ impl ChangeSubscription {
         let listener = Listener {
             link,
             revision,
-            lists: declared(description),
+            lists: list_filters(description),
             topics: BTreeSet::new(),
             inbox,
             first: Some(first),
@@ -127,7 +130,7 @@ impl ChangeSubscription {
 struct Listener {
     link: Link,
     revision: Revision,
-    /// What a filter calls the lists that the server has.
+    /// The members of a filter for the lists that the server has.
     lists: Vec<&'static str>,
     topics: BTreeSet<NewsTopic>,
     inbox: mpsc::Receiver<ListenRequest>,
@@ -337,20 +340,15 @@ fn topics_in(filter: &Raw) -> BTreeSet<NewsTopic> {
     resources.chain(named(TASKS).map(NewsTopic::Task)).collect()
 }
 
-/// The lists that a server declares, as a filter calls them.
-fn declared(description: &Raw) -> Vec<&'static str> {
-    let capabilities = description.get("capabilities");
-    let has = |list: &str| {
-        let declared = capabilities.as_ref().and_then(|all| all.get(list));
-        declared.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
-    };
+/// The members of a filter for the lists that a server has.
+fn list_filters(description: &Raw) -> Vec<&'static str> {
     let lists = [
         ("tools", "toolsListChanged"),
         ("prompts", "promptsListChanged"),
         ("resources", "resourcesListChanged"),
     ];
     let all = lists.into_iter();
-    all.filter(|(list, _)| has(list))
+    all.filter(|(list, _)| has_list(description, list))
         .map(|(_, key)| key)
         .collect()
 }
@@ -380,12 +378,11 @@ fn without_subscription(params: &Raw) -> Raw {
 
 impl ListenError {
     fn of(error: &Raw) -> Self {
-        let code = error.get("code").and_then(|code| code.read::<i64>().ok());
-        if code == Some(RpcError::METHOD_NOT_FOUND) {
-            return Self::Unknown;
+        let error = ServerError::read(error);
+        match error.code {
+            Some(RpcError::METHOD_NOT_FOUND) => Self::Unknown,
+            _ => Self::Refused(error.message.unwrap_or_default()),
         }
-        let message = error.get("message").and_then(|message| message.string());
-        Self::Refused(message.unwrap_or_default())
     }
 
     /// What a client may read: nothing in the server's own words.

@@ -3,7 +3,10 @@
 
 use std::{collections::HashSet, fmt, time::Duration};
 
-use super::{ConnectError, own_requests};
+use super::{
+    ConnectError,
+    own_requests::{self, ServerError},
+};
 use crate::{
     catalog::Listing,
     failure::NextStep,
@@ -45,7 +48,7 @@ enum ListProblem {
     /// The connection failed.
     Link(LinkError),
     /// The server answered with an error.
-    Refused { code: i64, message: String },
+    Refused { code: Option<i64>, message: String },
     /// It lists more than is taken, or without end: this was reached.
     Cut(String),
     /// There was no end.
@@ -146,16 +149,13 @@ pub(in crate::upstream) async fn read(
     initialize: Raw,
     revision: Revision,
 ) -> Result<ReadLists, ListError> {
-    let capabilities = initialize
-        .get("capabilities")
-        .unwrap_or_else(Raw::empty_object);
-    let has = |key| capabilities.get(key).is_some_and(|value| !value.is_null());
+    let has = |capability| has_list(&initialize, capability);
     let reader = ListReader {
         link,
         revision,
         taken: Guarded::new(Taken::default()),
     };
-    // Only a failure of the tools' is one of all: the others go on without it.
+    // Without the tools nothing is listed; each of the other lists may fail alone.
     let others = async {
         Ok::<_, ListError>(tokio::join!(
             reader.list_if(has("prompts"), method::PROMPTS_LIST, "prompts"),
@@ -218,12 +218,11 @@ fn list_in(page: &Raw, key: &str) -> Option<Raw> {
     }
 }
 
-#[derive(serde::Deserialize)]
-struct ErrorView {
-    #[serde(default)]
-    code: i64,
-    #[serde(default)]
-    message: String,
+/// Whether a server declares, in its result of `initialize` or `server/discover`, that it has such a list.
+pub(super) fn has_list(description: &Raw, capability: &str) -> bool {
+    let capabilities = description.get("capabilities");
+    let declared = capabilities.and_then(|all| all.get(capability));
+    declared.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
 }
 
 struct ListReader<'a> {
@@ -281,7 +280,7 @@ impl ListReader<'_> {
                 Ok(page) => page,
                 // Some servers promise resources and have no templates, or the other way round.
                 Err(ListProblem::Refused {
-                    code: RpcError::METHOD_NOT_FOUND,
+                    code: Some(RpcError::METHOD_NOT_FOUND),
                     ..
                 }) => return Ok(items),
                 Err(error) => return Err(error),
@@ -323,12 +322,12 @@ impl ListReader<'_> {
                 _ => Ok(result),
             },
             Outcome::Error(error) => {
-                let unreadable = |_| ErrorView {
-                    code: 0,
-                    message: "an unreadable error".to_owned(),
-                };
-                let ErrorView { code, message } = error.read().unwrap_or_else(unreadable);
-                Err(ListProblem::Refused { code, message })
+                let error = ServerError::read(&error);
+                let unreadable = || "an unreadable error".to_owned();
+                Err(ListProblem::Refused {
+                    code: error.code,
+                    message: error.message.unwrap_or_else(unreadable),
+                })
             }
         }
     }

@@ -4,7 +4,9 @@
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, Maker},
     upstream::calls::known_answer::known_answer,
-    wire::{Edit, Outcome, Raw, Revision, RpcError, meta, presentation, splice},
+    wire::{
+        Edit, Outcome, Raw, Revision, RpcError, instance::IS_OURSELVES, meta, presentation, splice,
+    },
 };
 
 /// mcpproxy's capabilities: questions that can be brought to a client, one or the other, and back; and the extensions that pass through it,
@@ -44,6 +46,26 @@ fn params_of(revision: Revision, members: &[(&str, Raw)], capabilities: Raw) -> 
         edits.push((meta::META, Edit::Within(&of_us)));
     }
     splice(&Raw::empty_object(), &edits).expect("an object")
+}
+
+/// What a server's error says, as far as it can be read.
+pub(super) struct ServerError {
+    pub(super) code: Option<i64>,
+    pub(super) message: Option<String>,
+}
+
+impl ServerError {
+    pub(super) fn read(error: &Raw) -> Self {
+        Self {
+            code: error.get("code").and_then(|code| code.read().ok()),
+            message: error.get("message").and_then(|message| message.string()),
+        }
+    }
+
+    /// Whether the server is this daemon, which refuses its own requests.
+    pub(super) fn is_of_ourselves(&self) -> bool {
+        self.message.as_deref() == Some(IS_OURSELVES)
+    }
 }
 
 /// Asks and waits for the answer. Has no deadline of its own.
