@@ -60,6 +60,9 @@ use crate::text::{names::ServerName, secret::Secrets};
 /// How long a dead child's stderr may stay open (a process that left the group can hold it) before we stop reading it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// How long after its pipes have broken the end of a child may become known.
+const EXIT_NOTICED: Duration = Duration::from_millis(500);
+
 /// How long [`Process::stop`] waits beyond its grace for what was killed to be gone. Only a process stuck in the kernel
 /// needs it.
 const REAPING: Duration = Duration::from_secs(5);
@@ -246,6 +249,11 @@ impl Process {
             let ended = exit.wait_for(Option::is_some).await;
             ended.ok().and_then(|exit| *exit).unwrap_or(Exit::Unknown)
         }
+    }
+
+    /// How the child ended, where its pipes have broken: that is noticed a moment before its end. Nothing if it still runs.
+    pub async fn just_exited(&self) -> Option<Exit> {
+        tokio::time::timeout(EXIT_NOTICED, self.exited()).await.ok()
     }
 
     /// Ends the child with all that it started and returns when nothing of it is left: waits for the child to end by itself, for

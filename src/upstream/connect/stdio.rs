@@ -18,9 +18,6 @@ use crate::{
 /// How long a server that refused the handshake may take to say what it wants instead.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the end of a process is waited for when its connection has ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-
 /// Starts the program and opens the connection.
 pub(super) async fn start(
     attempt: &ConnectAttempt<'_>,
@@ -135,10 +132,8 @@ impl Program<'_> {
         };
         drop(connection);
         let is_over = matches!(&failed, Failed::Opening(error) if error.is_an_end());
-        // The end of a pipe is noticed a moment before that of the process.
         let exit = if is_over {
-            let exited = tokio::time::timeout(LAST_WORDS, process.exited());
-            exited.await.ok()
+            process.just_exited().await
         } else {
             None
         };

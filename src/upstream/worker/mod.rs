@@ -40,7 +40,6 @@ use crate::{
     catalog::Catalog,
     config::{ServerEntry, Settings, duration},
     link::{NEWS_CAPACITY, News},
-    process::{Exit, Process},
     upstream::{
         ConnectContext, ConnectError, LogSubscriptions, State,
         calls::{
@@ -56,9 +55,6 @@ use crate::{
     },
     wire::LogLevel,
 };
-
-/// How long the end of a program is waited for that takes no request any more.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What all workers of one daemon share.
 pub(in crate::upstream) struct WorkerContext {
@@ -359,10 +355,12 @@ impl Worker {
             connected.liveness.suspect();
             connected.schedule.ping_now(Instant::now(), cadence);
         } else {
-            let exited = connected.open.process.as_ref().map(Process::exited);
-            let reason = ended(exited)
-                .await
-                .unwrap_or_else(|| "a request could not be delivered".to_owned());
+            let exit = match &connected.open.process {
+                Some(process) => process.just_exited().await,
+                None => None,
+            };
+            let undelivered = || "a request could not be delivered".to_owned();
+            let reason = exit.map_or_else(undelivered, |exit| exit.to_string());
             self.lost(reason).await;
         }
     }
@@ -392,12 +390,6 @@ impl Worker {
             let _ = waiter.send(outcome.clone());
         }
     }
-}
-
-/// How the program ended, if it did. That is known a moment after its pipes have broken.
-async fn ended(exited: Option<impl Future<Output = Exit>>) -> Option<String> {
-    let exit = tokio::time::timeout(LAST_WORDS, exited?).await.ok()?;
-    Some(exit.to_string())
 }
 
 /// The future's value, and then it is gone; for ever pending if there is none.
