@@ -1,5 +1,5 @@
-//! What callers hear of a request that came to nothing: which server, why, and what may be done. Nothing in it shows a secret of the entry
-//! or of the login.
+//! The failures that callers get for requests to an upstream: which server, why, and what may be done. None shows a secret of the entry or
+//! of the login.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -14,9 +14,12 @@ use crate::{
     wire::RpcError,
 };
 
+/// The hint of a failure after which nobody knows whether the server has processed the request.
+const MAY_HAVE_RUN: &str = "It may have run. Check before you repeat it.";
+
 /// Why a request was not sent, or is known not to have been processed.
 pub enum NotSent {
-    /// From now on its client has another connection.
+    /// Its client has another connection to the server from now on; the request goes there.
     Elsewhere,
     /// The server was stopped or replaced meanwhile.
     Stopped(Failure),
@@ -33,7 +36,7 @@ impl From<Failure> for NotSent {
 }
 
 impl Upstream {
-    /// A request that was not sent, for this reason.
+    /// Why a request was not sent, with the distinction whether the server was stopped or replaced.
     pub(super) fn stopped(&self, why: Failure) -> NotSent {
         if self.is_stopped() {
             NotSent::Stopped(why)
@@ -42,7 +45,7 @@ impl Upstream {
         }
     }
 
-    /// Why a call of it fails that could not be connected.
+    /// The failure of a request to a server that could not be connected.
     pub(super) fn unavailable(&self, error: &ConnectError) -> Failure {
         if self.is_login_needed() {
             return self.login_required();
@@ -58,7 +61,7 @@ impl Upstream {
         Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(name)
     }
 
-    /// What became of it that is not wanted any more as it was.
+    /// What became of a server whose worker was stopped, as the settings say.
     pub(super) fn why_stopped(&self) -> &'static str {
         let settings = self.0.settings.borrow();
         let Some(entry) = settings.servers.get(self.name()) else {
@@ -75,7 +78,8 @@ impl Upstream {
         }
     }
 
-    pub(super) fn login_stuck(&self, trouble: &LoginTrouble) -> Failure {
+    /// The failure of a request while the login does not work, which no person can mend.
+    fn login_stuck(&self, trouble: &LoginTrouble) -> Failure {
         let text = format!(
             "the server {:?} cannot be used for now: {trouble}",
             self.name()
@@ -84,12 +88,14 @@ impl Upstream {
         Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(self.name())
     }
 
-    pub(super) fn login_required(&self) -> Failure {
+    /// The failure of a request while a person has to log in.
+    fn login_required(&self) -> Failure {
         let text = format!("the server {:?} needs a login", self.name());
         let hint = "Nothing ran. Ask the user to log in; continue without it.";
         Failure::new(ErrorCode::LoginRequired, text, hint).of_server(self.name())
     }
 
+    /// The failure of a request that the connection reports so.
     pub(in crate::upstream) fn failure(&self, error: &LinkError) -> Failure {
         let name = self.name();
         if let (LinkError::Status { status: 401, .. }, Some(trouble)) =
@@ -107,25 +113,21 @@ impl Upstream {
                 format!("the server {name:?} cannot be reached"),
                 "Nothing ran. Retry later, or tell the user.".to_owned(),
             ),
-            LinkError::Lost(_) if self.0.stop.is_cancelled() => (
-                ErrorCode::ConnectionLost,
-                format!("the server {name:?} {} during the call", self.why_stopped()),
-                "It may have run. Check before you repeat it.".to_owned(),
-            ),
-            LinkError::Lost(_) if self.0.is_restarting.load(Ordering::Relaxed) => (
-                ErrorCode::ConnectionLost,
-                format!("the server {name:?} was restarted during the call"),
-                "It may have run. Check before you repeat it.".to_owned(),
-            ),
             LinkError::Lost(why) => (
                 ErrorCode::ConnectionLost,
-                format!("the connection to server {name:?} was lost during the call: {why}"),
-                "It may have run. Check before you repeat it.".to_owned(),
+                if self.is_stopped() {
+                    format!("the server {name:?} {} during the call", self.why_stopped())
+                } else if self.0.is_restarting.load(Ordering::Relaxed) {
+                    format!("the server {name:?} was restarted during the call")
+                } else {
+                    format!("the connection to server {name:?} was lost during the call: {why}")
+                },
+                MAY_HAVE_RUN.to_owned(),
             ),
             LinkError::NotHttp | LinkError::Endless(_) => (
                 ErrorCode::BadUpstreamAnswer,
                 format!("the server {name:?} cannot be used: {error}"),
-                "It may have run. Check before you repeat it.".to_owned(),
+                MAY_HAVE_RUN.to_owned(),
             ),
             LinkError::Broken(why) => (
                 ErrorCode::BadUpstreamAnswer,
@@ -199,7 +201,7 @@ impl Upstream {
 fn after_status(status: u16, retry_after: Option<Duration>) -> String {
     match (status, retry_after) {
         (404, _) | (503, Some(_)) => try_again(retry_after),
-        _ => "It may have run. Check before you repeat it.".to_owned(),
+        _ => MAY_HAVE_RUN.to_owned(),
     }
 }
 
@@ -221,10 +223,7 @@ mod tests {
         for status in [301, 308, 400, 409, 422, 500, 502, 504] {
             for wait in [None, wait] {
                 let hint = after_status(status, wait);
-                assert_eq!(
-                    hint, "It may have run. Check before you repeat it.",
-                    "{status}"
-                );
+                assert_eq!(hint, MAY_HAVE_RUN, "{status}");
             }
         }
         assert_eq!(after_status(503, None), after_status(500, None));

@@ -166,20 +166,19 @@ impl Upstream {
             Err(why) => why,
         };
         let name = self.name();
-        let (error, hint) = match why {
+        let (others, hint) = match why {
             NoSlot::Full => (
-                format!(
-                    "the server {name:?} is busy: {bound} of {bound} requests run (max_concurrent_requests), and too many wait"
-                ),
+                "too many wait",
                 "Nothing ran. Try again later, with fewer calls at once.",
             ),
             NoSlot::Late => (
-                format!(
-                    "the server {name:?} is busy: {bound} of {bound} requests run (max_concurrent_requests), and none ended in time"
-                ),
+                "none ended in time",
                 "Nothing ran. Try again later; the user can raise max_concurrent_requests.",
             ),
         };
+        let error = format!(
+            "the server {name:?} is busy: {bound} of {bound} requests run (max_concurrent_requests), and {others}"
+        );
         Err(Failure::new(ErrorCode::Overloaded, error, hint).of_server(name))
     }
 }
