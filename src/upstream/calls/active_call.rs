@@ -5,11 +5,8 @@ use std::{pin::pin, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    call_clock::CallClock,
-    call_guards::{InFlightGuard, QuestionStream},
-    log_subscriptions::LogSubscription,
-    own_answer::OwnAnswer,
-    request_slots::RequestSlot,
+    call_clock::CallClock, client_streams::ListedStream, handle::InFlightGuard,
+    log_subscriptions::LogSubscription, own_answer::OwnAnswer, request_slots::RequestSlot,
 };
 use crate::{
     failure::{ErrorCode, Failure, Result},
@@ -29,7 +26,8 @@ pub struct ActiveCall {
     /// The server has answered.
     pub(in crate::upstream) is_answered: bool,
     pub(in crate::upstream) in_flight: InFlightGuard,
-    pub(in crate::upstream) _questions: Option<QuestionStream>,
+    /// Lists the stream on which questions of the server can reach the client, if the server asks this client alone.
+    pub(in crate::upstream) _stream: Option<ListedStream>,
     pub(in crate::upstream) _log: Option<LogSubscription>,
     pub(super) clock: CallClock,
     pub(super) slot: Option<RequestSlot>,

@@ -1,23 +1,34 @@
 //! For a connection that only one client uses: the streams of its calls in flight. A question that the server asks outside of calls
 //! goes out on one of these streams, if its client reads it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{call_context::ClientSender, runtime::sync::Guarded};
 
-/// The streams of the calls in flight at one upstream.
-#[derive(Default)]
-pub(in crate::upstream) struct ClientStreams(Guarded<BTreeMap<u64, ClientSender>>);
+/// The streams of the calls in flight at one upstream, by the numbers of the calls. Cheap to clone.
+#[derive(Clone, Default)]
+pub(in crate::upstream) struct ClientStreams(Arc<Guarded<BTreeMap<u64, ClientSender>>>);
+
+/// Keeps the stream of a call in the table while the call is in flight.
+pub(in crate::upstream) struct ListedStream {
+    streams: ClientStreams,
+    number: u64,
+}
+
+impl Drop for ListedStream {
+    fn drop(&mut self) {
+        self.streams.0.lock().remove(&self.number);
+    }
+}
 
 impl ClientStreams {
-    /// Notes the stream of a call that begins.
-    pub(in crate::upstream) fn enter(&self, number: u64, stream: ClientSender) {
-        self.0.lock().insert(number, stream);
-    }
-
-    /// The call is over.
-    pub(in crate::upstream) fn leave(&self, number: u64) {
-        self.0.lock().remove(&number);
+    /// Lists the stream of a call that begins.
+    pub(super) fn list(&self, number: u64, stream: &ClientSender) -> ListedStream {
+        self.0.lock().insert(number, stream.clone());
+        ListedStream {
+            streams: self.clone(),
+            number,
+        }
     }
 
     /// The stream of the newest call that can carry a question to the client.

@@ -444,3 +444,23 @@ impl UpstreamShared {
         Secrets::all([&entry.secrets, &of_login.unwrap_or_default()])
     }
 }
+
+/// Counts a call from its first step to its last, so that a server is not put to sleep under it.
+pub(in crate::upstream) struct InFlightGuard(Upstream);
+
+impl InFlightGuard {
+    pub(in crate::upstream) fn begin(upstream: Upstream) -> Self {
+        upstream.0.usage.begin(Instant::now());
+        Self(upstream)
+    }
+
+    pub(super) fn upstream(&self) -> &Upstream {
+        &self.0
+    }
+}
+
+impl Drop for InFlightGuard {
+    fn drop(&mut self) {
+        self.0.0.usage.end(Instant::now());
+    }
+}

@@ -2,7 +2,6 @@
 
 mod active_call;
 mod call_clock;
-mod call_guards;
 mod checks;
 pub(in crate::upstream) mod client_streams;
 pub(in crate::upstream) mod followed;

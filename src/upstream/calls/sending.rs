@@ -11,8 +11,7 @@ use tokio::sync::oneshot;
 use super::{
     ActiveCall, LogSubscription, LogTerm, NotSent, Upstream,
     call_clock::CallClock,
-    call_guards::{InFlightGuard, QuestionStream},
-    handle::{Command, Live},
+    handle::{Command, InFlightGuard, Live},
     own_answer::OwnAnswer,
     request_slots::{NoSlot, RequestSlot},
 };
@@ -62,9 +61,10 @@ impl Upstream {
     pub async fn call(&self, outgoing: &Outgoing<'_>) -> Result<ActiveCall, NotSent> {
         self.check_recipient(outgoing.message.admitted())?;
         let in_flight = InFlightGuard::begin(self.clone());
-        let questions = self
-            .asks_its_client()
-            .then(|| QuestionStream::begin(self, outgoing.number, outgoing.stream));
+        let stream = self.asks_its_client().then(|| {
+            let streams = &self.0.client_streams;
+            streams.list(outgoing.number, outgoing.stream)
+        });
         let mut attempt = Attempt::begin(self, outgoing).await?;
         let mut maker = Maker::Client;
         loop {
@@ -79,7 +79,7 @@ impl Upstream {
                         own_answer: OwnAnswer::default(),
                         is_answered: false,
                         in_flight,
-                        _questions: questions,
+                        _stream: stream,
                         _log: log,
                         clock: attempt.clock,
                         slot: attempt.slot,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    NotSubscribed, Notifier, Subscription, Upstream, call_guards::InFlightGuard,
-    checks::misdirected, topic::NewsTopic,
+    NotSubscribed, Notifier, Subscription, Upstream, checks::misdirected, handle::InFlightGuard,
+    topic::NewsTopic,
 };
 use crate::{access::ClientSeat, config::SessionScope, failure::Failure, gate::Admitted};
 
