@@ -49,7 +49,7 @@ struct Interest {
 
 impl Interest {
     fn subscribe(&mut self, number: u64, at: &Subscriptions) {
-        if !at.is(&self.first)
+        if !at.is_same_as(&self.first)
             && let Ok(subscription) = at.add(self.topic.clone(), self.tell.clone())
         {
             self.others.insert(number, subscription);

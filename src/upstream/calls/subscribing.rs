@@ -1,15 +1,15 @@
-//! Subscribes to news of what was admitted to one upstream.
+//! Subscribes to the updates of an admitted resource or task at one upstream.
 
 use std::time::Duration;
 
 use super::{
-    NotSubscribed, Notifier, Subscription, Upstream, checks::misdirected, handle::InFlightGuard,
-    topic::NewsTopic,
+    NotSubscribed, Notifier, Subscription, Upstream, checks::misdirected, followed::Kinship,
+    handle::InFlightGuard, topic::NewsTopic,
 };
 use crate::{access::ClientSeat, config::SessionScope, failure::Failure, gate::Admitted};
 
-/// How long a subscription waits for the other connections of its caller at most: a server that has agreed on one does on all.
-const OTHERS: Duration = Duration::from_secs(2);
+/// How long a subscription waits at most for the other connections of its caller: a server that has agreed over one agrees over all.
+const OTHERS_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Upstream {
     /// Calls `tell` with all news of the admitted resource or task until the subscription is dropped. An upstream that sleeps is woken,
@@ -19,43 +19,50 @@ impl Upstream {
         admitted: &Admitted,
         tell: Notifier,
     ) -> Result<Subscription, NotSubscribed> {
-        self.check_recipient(admitted)
-            .map_err(NotSubscribed::Failed)?;
+        self.check_recipient(admitted)?;
         let Some(topic) = NewsTopic::of(admitted.target().thing()) else {
-            return Err(NotSubscribed::Failed(misdirected(self.name())));
+            return Err(misdirected(self.name()).into());
         };
         // Until it is in the table it has to be counted elsewhere.
         let _in_flight = InFlightGuard::begin(self.clone());
         let (timeout, _) = self.limits();
         let of_us = |failure: Failure| NotSubscribed::Failed(failure.of_server(self.name()));
-        let live = self.live().await.map_err(NotSubscribed::Failed)?;
+        let live = self.live().await?;
         if live.unread.is_overdue() {
             self.changes_read(live.incarnation, timeout).await;
         }
-        self.check_still_admitted(admitted, &live)
-            .map_err(NotSubscribed::Failed)?;
-        let subscriptions = &self.0.subscriptions;
-        let subscription = subscriptions.add(topic.clone(), tell.clone());
+        self.check_still_admitted(admitted, &live)?;
+        let subscription = self.0.subscriptions.add(topic.clone(), tell.clone());
         let mut subscription = subscription.map_err(of_us)?;
         // The connection may have been lost before it was in the table.
-        self.live().await.map_err(NotSubscribed::Failed)?;
+        self.live().await?;
         let settled = subscription.settled(timeout).await;
-        let seat = admitted.caller().seat();
-        let has_own = |seat: &ClientSeat| seat.needs_own() || self.0.scope == SessionScope::Client;
-        if let Some(seat) = seat.filter(|seat| has_own(seat)) {
-            let followed = &self.0.followed;
-            let following = followed.follow(&seat.client, &topic, tell, subscriptions, OTHERS);
-            if let Some((kinship, is_agreed)) = following.await
-                && (is_agreed || settled.is_ok())
-            {
-                subscription.along = Some(Box::new(kinship));
-                return Ok(subscription);
-            }
+        if let Some((kinship, is_agreed)) = self.follow_elsewhere(admitted, &topic, tell).await
+            && (is_agreed || settled.is_ok())
+        {
+            subscription.along = Some(Box::new(kinship));
+            return Ok(subscription);
         }
         match settled {
             Ok(()) => Ok(subscription),
             Err(NotSubscribed::Failed(failure)) => Err(of_us(failure)),
             Err(refused) => Err(refused),
         }
+    }
+
+    /// Subscribes over the other connections that the caller has to this server. Gives whether one of them agreed; nothing where a caller
+    /// gets all its news over one connection.
+    async fn follow_elsewhere(
+        &self,
+        admitted: &Admitted,
+        topic: &NewsTopic,
+        tell: Notifier,
+    ) -> Option<(Kinship, bool)> {
+        let has_own = |seat: &ClientSeat| seat.needs_own() || self.0.scope == SessionScope::Client;
+        let seat = admitted.caller().seat().filter(|seat| has_own(seat))?;
+        let (followed, first) = (&self.0.followed, &self.0.subscriptions);
+        followed
+            .follow(&seat.client, topic, tell, first, OTHERS_PATIENCE)
+            .await
     }
 }

@@ -1,5 +1,5 @@
-//! The subscriptions to resources and tasks of one upstream, and which of them the server knows of. Counts subscribers and knows no
-//! connection: the worker sends the requests. Outlives connections and workers.
+//! The table of subscriptions to resources and tasks of one upstream: who subscribes, and what the server knows of that. The worker sends
+//! the requests that this table gives it. Outlives connections and workers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,6 +31,12 @@ pub enum NotSubscribed {
     Failed(Failure),
 }
 
+impl From<Failure> for NotSubscribed {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 /// The subscriptions of one upstream. Cheap to clone.
 #[derive(Clone, Default)]
 pub(in crate::upstream) struct Subscriptions(Arc<SharedSubscriptions>);
@@ -38,9 +44,9 @@ pub(in crate::upstream) struct Subscriptions(Arc<SharedSubscriptions>);
 #[derive(Default)]
 struct SharedSubscriptions {
     table: Guarded<Table>,
-    /// For the worker: what is wanted may have changed.
+    /// Notified when the topics with subscribers may have changed. For the worker.
     wanted: Notify,
-    /// For subscribers: the server may have answered.
+    /// Changed when the server may have answered. For subscribers that wait.
     answered: watch::Sender<()>,
 }
 
@@ -67,25 +73,23 @@ enum SubscriptionState {
     Refused(NotSubscribed),
 }
 
-/// The next request to the server.
+/// A request to a server that takes one subscription at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::upstream) enum SubscriptionRequest {
-    /// To this.
     Subscribe(NewsTopic),
-    /// To do so no more.
     Unsubscribe(NewsTopic),
 }
 
-/// What the server said of one topic.
+/// What came of a request for one topic.
 #[derive(Debug)]
 pub(in crate::upstream) enum SubscriptionAnswer {
-    /// It tells of it from now on.
+    /// The server sends updates from now on.
     Agreed,
-    /// It does so no more.
+    /// The server sends updates no more.
     Ended,
-    /// It does not.
+    /// The server refused.
     Refused(NotSubscribed),
-    /// The request came to nothing. An earlier subscription stays.
+    /// The request failed. An earlier subscription stays.
     NotAsked(NotSubscribed),
 }
 
@@ -94,13 +98,13 @@ pub struct Subscription {
     of: Subscriptions,
     topic: NewsTopic,
     number: u64,
-    /// What else ends with it.
+    /// What ends with it: the subscriptions over other connections of its caller.
     pub(in crate::upstream) along: Option<Box<dyn Send + Sync>>,
 }
 
 impl Followers {
-    /// It has no subscriber, and the server knows nothing of it.
-    fn is_of_no_use(&self) -> bool {
+    /// Whether the topic has no subscriber, and the server knows nothing of it.
+    fn is_unused(&self) -> bool {
         self.subscribers.is_empty()
             && matches!(
                 self.state,
@@ -111,7 +115,7 @@ impl Followers {
 
 impl Table {
     fn tidy(&mut self) {
-        self.by_topic.retain(|_, topic| !topic.is_of_no_use());
+        self.by_topic.retain(|_, topic| !topic.is_unused());
     }
 }
 
@@ -120,7 +124,7 @@ impl Drop for Subscription {
         let mut table = self.of.0.table.lock();
         if let Some(followers) = table.by_topic.get_mut(&self.topic) {
             followers.subscribers.remove(&self.number);
-            if followers.is_of_no_use() {
+            if followers.is_unused() {
                 table.by_topic.remove(&self.topic);
             }
         }
@@ -164,8 +168,8 @@ impl Subscriptions {
         })
     }
 
-    /// Whether both are the same.
-    pub(in crate::upstream) fn is(&self, other: &Self) -> bool {
+    /// Whether both are handles to the same table.
+    pub(in crate::upstream) fn is_same_as(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
@@ -180,7 +184,7 @@ impl Subscriptions {
         self.0.wanted.notified().await;
     }
 
-    /// The next request to a server that takes one subscription at a time; it counts as sent.
+    /// Takes the next request to a server that takes one subscription at a time; it counts as sent.
     pub(in crate::upstream) fn next_request(&self) -> Option<SubscriptionRequest> {
         self.0
             .table
@@ -223,8 +227,8 @@ impl Subscriptions {
         self.0.answered.send_replace(());
     }
 
-    /// All topics with subscribers, for a server that takes them in one request; it counts as sent.
-    pub(in crate::upstream) fn wanted(&self) -> BTreeSet<NewsTopic> {
+    /// Takes all topics with subscribers, for a server that takes them in one request; that counts as sent.
+    fn ask_for_all(&self) -> BTreeSet<NewsTopic> {
         let mut table = self.0.table.lock();
         table.by_topic.retain(|_, f| !f.subscribers.is_empty());
         for followers in table.by_topic.values_mut() {
@@ -235,8 +239,8 @@ impl Subscriptions {
         table.by_topic.keys().cloned().collect()
     }
 
-    /// The same, if the server does not know all of them, or knows more.
-    pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<NewsTopic>> {
+    /// The same, if the server does not know all of them, or knows more. Otherwise nothing is to be sent.
+    pub(in crate::upstream) fn ask_for_changed(&self) -> Option<BTreeSet<NewsTopic>> {
         let has_changed = {
             let table = self.0.table.lock();
             table
@@ -248,11 +252,11 @@ impl Subscriptions {
                     _ => false,
                 })
         };
-        has_changed.then(|| self.wanted())
+        has_changed.then(|| self.ask_for_all())
     }
 
     /// There is a new connection, or will be, on which the server knows of no subscription.
-    pub(in crate::upstream) fn forgotten(&self) {
+    pub(in crate::upstream) fn reset(&self) {
         let mut table = self.0.table.lock();
         for followers in table.by_topic.values_mut() {
             followers.state = SubscriptionState::Nothing;
@@ -260,8 +264,8 @@ impl Subscriptions {
         table.tidy();
     }
 
-    /// Tells whom it concerns; to how many that was.
-    pub(in crate::upstream) fn updated(&self, notice: &Notification) -> usize {
+    /// Passes a notification to the subscribers that it concerns. Gives how many these are.
+    pub(in crate::upstream) fn notify(&self, notice: &Notification) -> usize {
         let Some(news) = NewsTopic::of_notice(notice) else {
             return 0;
         };
@@ -396,7 +400,7 @@ mod tests {
         while let Some(request) = table.next_request() {
             done(&table, request);
         }
-        table.forgotten();
+        table.reset();
         drop(a);
         assert_eq!(
             table.next_request(),
@@ -425,7 +429,7 @@ mod tests {
     async fn everything_may_be_told_at_once() {
         let table = Subscriptions::default();
         let (a, b) = (add(&table, "a://1"), add(&table, "b://1"));
-        let uris = table.wanted();
+        let uris = table.ask_for_all();
         let late = add(&table, "c://1");
         agreed(&table, &uris, &["a://1"]);
         assert!(matches!(settled(&a), Some(Ok(()))));
@@ -440,14 +444,18 @@ mod tests {
         drop(add(&table, "a://1"));
         assert_eq!(known(), 0, "never told");
         let left = add(&table, "a://1");
-        let uris = table.wanted();
+        let uris = table.ask_for_all();
         drop(left);
         assert_eq!(known(), 1, "the server is hearing of it");
-        assert_eq!(table.unheard(), None, "one thing at a time");
+        assert_eq!(table.ask_for_changed(), None, "one thing at a time");
         agreed(&table, &uris, &["a://1"]);
-        assert_eq!(table.unheard(), Some(BTreeSet::new()), "it is told at once");
+        assert_eq!(
+            table.ask_for_changed(),
+            Some(BTreeSet::new()),
+            "it is told at once"
+        );
         assert_eq!(known(), 0);
-        let (left, uris) = (add(&table, "a://1"), table.wanted());
+        let (left, uris) = (add(&table, "a://1"), table.ask_for_all());
         drop(left);
         agreed(&table, &uris, &[]);
         assert_eq!(known(), 0, "it did not agree");
@@ -465,7 +473,7 @@ mod tests {
             params: Some(Raw::author(&serde_json::json!({ "taskId": id }))),
         };
         for (id, heard) in [("1", 1), ("1/2", 1), ("1/3", 0)] {
-            assert_eq!(table.updated(&news(id)), heard, "{id}");
+            assert_eq!(table.notify(&news(id)), heard, "{id}");
         }
     }
 
@@ -483,7 +491,7 @@ mod tests {
                 method: "notifications/resources/updated".into(),
                 params: Some(Raw::author(&serde_json::json!({ "uri": updated }))),
             };
-            assert_eq!(table.updated(&notice), expected, "{subscribed} {updated}");
+            assert_eq!(table.notify(&notice), expected, "{subscribed} {updated}");
             assert_eq!(heard.load(Ordering::Relaxed), expected);
         };
         check("a://x", "a://x", 1);

@@ -64,12 +64,12 @@ impl Worker {
                 }
             }
             method::RESOURCE_UPDATED => {
-                let notified = self.shared.subscriptions.updated(&untagged(notice.clone()));
+                let notified = self.shared.subscriptions.notify(&untagged(notice.clone()));
                 tracing::debug!(%server, told = notified, "a resource of the server was updated");
             }
             // On pipes a subscription may bring the last when it has been replaced.
             method::TASK_CHANGED
-                if self.shared.subscriptions.updated(&untagged(notice.clone())) > 0 => {}
+                if self.shared.subscriptions.notify(&untagged(notice.clone())) > 0 => {}
             // Answers to what nobody asks any more.
             method::PROGRESS | method::CANCELLED => (),
             _ if self.tell_client(notice) => (),

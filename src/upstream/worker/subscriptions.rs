@@ -45,7 +45,7 @@ impl Worker {
         if let Some(listening) = &connected.open.listening {
             // What is wanted meanwhile waits until this is done.
             if let Some(topics) = subscriptions
-                .unheard()
+                .ask_for_changed()
                 .filter(|_| self.life.telling.is_empty())
             {
                 let agreeing = listening.listen(topics.clone());
@@ -81,7 +81,7 @@ impl Worker {
     /// The connection that knew of them is gone, or has forgotten them.
     pub(super) fn forget_subscriptions(&mut self) {
         self.life.telling.clear();
-        self.shared.subscriptions.forgotten();
+        self.shared.subscriptions.reset();
     }
 }
 
