@@ -43,10 +43,9 @@ impl Worker {
         }
         let subscriptions = &self.shared.subscriptions;
         if let Some(listening) = &connected.open.listening {
-            // What is wanted meanwhile waits until this is done.
-            if let Some(topics) = subscriptions
-                .ask_for_changed()
-                .filter(|_| self.life.telling.is_empty())
+            // One request at a time: what is wanted meanwhile goes with the next.
+            if self.life.telling.is_empty()
+                && let Some(topics) = subscriptions.ask_for_changed()
             {
                 let agreeing = listening.listen(topics.clone());
                 let telling = agreeing.map(move |agreed| answers_to(&topics, &agreed));

@@ -1,5 +1,7 @@
 //! How changes at a server are heard of: one subscription, opened again when it ends.
 
+use futures_util::future::join_all;
+
 use super::{both, daemon_with};
 use crate::support::{modern::Ending, prelude::*};
 
@@ -149,6 +151,28 @@ async fn updates_of_resources_reach_who_wants_them() {
             .result();
         upstream.wait_for_count("subscriptions/listen", 4).await;
         assert!(upstream.received("resources/subscribe").is_empty());
+    }
+}
+
+/// One request for all goes out at a time; what is wanted meanwhile goes with the next.
+#[tokio::test]
+async fn subscriptions_that_come_at_once_are_all_made() {
+    for upstream in both() {
+        let mut upstream = upstream.tool("a", echo());
+        for n in 0..8 {
+            let definition = format!(r#"{{"uri":"lib://{n}","name":"{n}"}}"#);
+            upstream = upstream.resource(definition, reply(r#"{"contents":[]}"#));
+        }
+        let upstream = upstream.await;
+        let daemon = daemon_with(&upstream).await;
+        let client = &daemon.client_of("up__a").await;
+        let subscribing = (0..8).map(|n| {
+            let params = json!({ "uri": format!("lib://{n}") });
+            client.request("resources/subscribe", params)
+        });
+        for reply in join_all(subscribing).await {
+            reply.result();
+        }
     }
 }
 
