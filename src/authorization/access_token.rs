@@ -46,7 +46,7 @@ impl AccessToken {
 
     /// Whether it is not to be sent any more.
     pub(super) fn has_ended(&self, now: u64) -> bool {
-        self.is_worth_renewing(now)
+        self.is_old_enough(now)
             && self.lifetime.is_some_and(|lifetime| {
                 let margin = MARGIN.min(lifetime / 10);
                 now >= self.received.saturating_add(lifetime - margin)
@@ -55,7 +55,7 @@ impl AccessToken {
 
     /// Whether it is time to renew it.
     pub(super) fn is_due(&self, now: u64) -> bool {
-        self.is_worth_renewing(now)
+        self.is_old_enough(now)
             && self.lifetime.is_some_and(|lifetime| {
                 let jitter = self.received % (JITTER + 1);
                 let due = lifetime.saturating_mul(RENEWED_AT - jitter) / 100;
@@ -63,7 +63,8 @@ impl AccessToken {
             })
     }
 
-    fn is_worth_renewing(&self, now: u64) -> bool {
+    /// Whether its declared life counts yet: see [`YOUNGEST`].
+    fn is_old_enough(&self, now: u64) -> bool {
         now >= self.received.saturating_add(YOUNGEST)
     }
 }

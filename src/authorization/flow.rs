@@ -1,5 +1,5 @@
-//! The beginning and the end of a login: finding the authorization server, being somebody there, the address for the browser, and the
-//! exchange of what the browser brings back for tokens.
+//! The steps of a login: finding the authorization server, registering there, making the address for the browser, and exchanging the code
+//! that the browser brings back for tokens.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,21 +37,21 @@ pub(super) struct PreparedLogin {
     grant: Grant,
     /// Where the browser goes.
     pub(super) url: String,
-    /// What only this login's redirect bears.
+    /// The `state` that the redirect of this login alone carries.
     pub(super) state: String,
     pub(super) redirect_uri: String,
-    /// There unless the browser is sent elsewhere.
+    /// Waits for the browser; absent where it returns to another machine.
     pub(super) listener: Option<CallbackListener>,
 }
 
-/// An authorization server that was found, before we are anybody there.
+/// An authorization server that was found. We have no client there yet.
 pub(super) struct Discovered {
     manager: AuthorizationManager,
     http: Arc<OAuthHttp>,
     metadata: AuthorizationMetadata,
     issuer: String,
     scopes: Vec<String>,
-    /// Nothing says that it is there.
+    /// Nothing names it: its address is the usual one on the server's own host.
     is_guessed: bool,
 }
 
@@ -80,7 +80,7 @@ impl LoginState {
             request = request.with_client_secret(secret.reveal());
         }
         let session = AuthorizationSession::new(found.manager, request).await;
-        let session = session.map_err(|(_, error)| self.failed(&error))?;
+        let session = session.map_err(|(_, error)| self.failed(&error, &[]))?;
         let mut url = session.get_authorization_url().to_owned();
         let state = parameter(&url, "state").unwrap_or_default();
         let resource = parameter(&url, "resource").unwrap_or_default();
@@ -134,7 +134,7 @@ impl LoginState {
         };
         let found = found.map_err(|error| match http.outage() {
             Some(outage) => LoginError::Unreachable(self.error(&outage).to_string()),
-            None => match self.failed(&error) {
+            None => match self.failed(&error, &[]) {
                 LoginError::Failed(why) => LoginError::Failed(with_left_out(why, &http)),
                 other => other,
             },
@@ -174,13 +174,8 @@ impl LoginState {
         )))
     }
 
-    /// What the library says, in words for people.
-    fn failed(&self, error: &AuthError) -> LoginError {
-        self.failed_without(&[], error)
-    }
-
-    /// The same, without these texts.
-    fn failed_without(&self, secrets: &[&str], error: &AuthError) -> LoginError {
+    /// An error of the library in words for people, without these secrets beside those that are known.
+    fn failed(&self, error: &AuthError, secrets: &[&str]) -> LoginError {
         match error {
             AuthError::AuthorizationServerMismatch {
                 expected_issuer,
@@ -202,18 +197,18 @@ impl LoginState {
         redirect_uri: &str,
     ) -> Result<ClientRegistration, LoginError> {
         let scopes: Vec<&str> = found.scopes.iter().map(String::as_str).collect();
-        let registered = found
-            .manager
+        let manager = &mut found.manager;
+        let registered = manager
             .register_client(CLIENT_NAME, redirect_uri, &scopes)
-            .await
-            .map_err(|error| {
-                let refused = match &error {
-                    AuthError::RegistrationFailed(why) => self.error(why),
-                    error => self.failed(error),
-                };
-                let may_register = found.metadata.registration_endpoint.is_some();
-                not_registered(&refused, &found.issuer, found.is_guessed, may_register)
-            })?;
+            .await;
+        let found = &*found;
+        let registered = registered.map_err(|error| {
+            let refused = match &error {
+                AuthError::RegistrationFailed(why) => self.error(why),
+                error => self.failed(error, &[]),
+            };
+            not_registered(found, &refused)
+        })?;
         let client = ClientRegistration {
             issuer: found.issuer.clone(),
             client_id: registered.client_id,
@@ -304,7 +299,7 @@ impl LoginState {
                         let why = not_exchanged(why, is_refused, fault.as_deref());
                         self.error_without(&secrets, &why)
                     }
-                    error => self.failed_without(&secrets, error),
+                    error => self.failed(error, &secrets),
                 });
             }
         };
@@ -324,6 +319,7 @@ fn not_exchanged(why: &str, is_refused: bool, fault: Option<&str>) -> String {
     }
 }
 
+/// The reason why a search failed, with the hint that it was cut short where it was.
 fn with_left_out(why: String, http: &OAuthHttp) -> String {
     match http.left_out() {
         Some(left_out) => format!("{left_out}: {why}"),
@@ -342,16 +338,14 @@ fn issuer(metadata: &AuthorizationMetadata) -> String {
     })
 }
 
-fn not_registered(
-    error: &LoginError,
-    issuer: &str,
-    is_guessed: bool,
-    may_register: bool,
-) -> LoginError {
-    if is_guessed {
+/// Why we could not register with an authorization server.
+fn not_registered(found: &Discovered, error: &LoginError) -> LoginError {
+    if found.is_guessed {
         let what = "it names no authorization server, and none is at the usual addresses; it may need a key in `headers`";
         return LoginError::NoPlace(what.to_owned());
     }
+    let issuer = &found.issuer;
+    let may_register = found.metadata.registration_endpoint.is_some();
     LoginError::NotRegistered(if may_register {
         format!("the authorization server {issuer} refused to register mcpproxy: {error}")
     } else {

@@ -1,4 +1,5 @@
-//! What is known of the login of one server: what is kept on disk, the token in use, and whether a person has to log in.
+//! The state of the login of one server: what is kept of it on disk, the token in use, and whether a person has to log in. All changes go
+//! through one lock order, so that a late renewal changes no other login.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -30,7 +31,7 @@ use crate::{
     text::{Secret, Secrets, ServerName},
 };
 
-/// The login of one server, as far as it is known.
+/// The state of the login of one server.
 pub(super) struct LoginState {
     pub(super) name: ServerName,
     pub(super) terms: Terms,
@@ -41,7 +42,7 @@ pub(super) struct LoginState {
     file: Guarded<PathBuf>,
     memory: Guarded<LoginMemory>,
     status: watch::Sender<LoginStatus>,
-    /// The server has refused the token in use or the one before it, and has not taken any since.
+    /// The server has refused the token in use or the former one, and has taken none since.
     in_doubt: AtomicBool,
 }
 
@@ -59,7 +60,7 @@ struct LoginMemory {
 }
 
 impl LoginMemory {
-    /// Nothing is against the login any more.
+    /// Forgets all that was against the former login.
     fn absolve(&mut self) {
         self.pauses = RenewalPauses::default();
         self.wanted.clear();
@@ -79,7 +80,7 @@ pub(super) enum GrantReplacement {
 /// Limit: scopes to request because calls were refused for want of them.
 const MOST_SCOPES: usize = 64;
 
-/// How many tokens of before are known.
+/// How many former tokens are remembered, to be masked in texts.
 const MOST_FORMER: usize = 4;
 
 impl LoginState {
@@ -108,10 +109,7 @@ impl LoginState {
     pub(super) fn log_out(&self) -> io::Result<()> {
         let file = self.file.lock();
         self.retire();
-        let mut kept = KeptLogin::clone(&self.kept());
-        kept.log_out();
-        let saved = kept.save(&file);
-        self.kept.store(Arc::new(kept));
+        let saved = self.write(&file, KeptLogin::log_out);
         let mut memory = self.memory.lock();
         self.token.store(None);
         memory.absolve();
@@ -141,9 +139,9 @@ impl LoginState {
         self.terms.error(&secrets, text)
     }
 
-    /// What is known of this login that must not show, the tokens of before among it.
+    /// What must not show in texts: the terms' secrets, what is kept, and the former tokens.
     pub(super) fn secrets(&self) -> Secrets {
-        // In this order: a token of before is in one of them at any time.
+        // In this order: a token that is being replaced is in one of them at any time.
         let known = self.kept();
         let former = self.memory.lock().former.clone();
         let all = known.secrets().chain(&former);
@@ -171,32 +169,34 @@ impl LoginState {
 
     /// Changes what is kept. What cannot be written counts all the same, until the daemon ends.
     pub(super) fn keep(&self, change: impl FnOnce(&mut KeptLogin)) {
-        self.write(&self.file.lock(), change);
+        self.keep_in(&self.file.lock(), change);
     }
 
-    /// The same for whoever holds the file. On disk first, so that a crash loses no token that the authorization server has replaced.
-    fn write(&self, file: &Path, change: impl FnOnce(&mut KeptLogin)) {
-        let mut kept = KeptLogin::clone(&self.kept());
-        change(&mut kept);
-        if let Err(error) = kept.save(file) {
+    /// The same for whoever holds the file.
+    fn keep_in(&self, file: &Path, change: impl FnOnce(&mut KeptLogin)) {
+        if let Err(error) = self.write(file, change) {
             tracing::warn!(server = %self.name, file = %file.display(), %error, "the login cannot be saved; it lasts until the daemon stops");
         }
-        self.kept.store(Arc::new(kept));
     }
 
-    /// Takes the tokens of a new login into use, unless it was given up: whatever was against the login before is over.
-    pub(super) fn take(
-        &self,
-        grant: Grant,
-        given_up: &CancellationToken,
-    ) -> Result<(), LoginError> {
+    /// Changes what is kept: on disk first, so that a crash loses no token that the authorization server has replaced.
+    fn write(&self, file: &Path, change: impl FnOnce(&mut KeptLogin)) -> io::Result<()> {
+        let mut kept = KeptLogin::clone(&self.kept());
+        change(&mut kept);
+        let saved = kept.save(file);
+        self.kept.store(Arc::new(kept));
+        saved
+    }
+
+    /// Takes the tokens of a new login into use, unless that was given up. Ends whatever was against the former login.
+    pub(super) fn take(&self, grant: Grant, stop: &CancellationToken) -> Result<(), LoginError> {
         let token = AccessToken::of(&grant).ok_or_else(no_token)?;
         let file = self.file.lock();
-        if given_up.is_cancelled() {
-            return Err(LoginError::Failed("the login was given up".to_owned()));
+        if stop.is_cancelled() {
+            return Err(given_up());
         }
         self.retire();
-        self.write(&file, |kept| kept.grant = Some(grant));
+        self.keep_in(&file, |kept| kept.grant = Some(grant));
         let mut memory = self.memory.lock();
         self.token.store(Some(Arc::new(token)));
         memory.absolve();
@@ -220,7 +220,7 @@ impl LoginState {
             return GrantReplacement::Overtaken;
         }
         self.retire();
-        self.write(&file, |kept| kept.grant = Some(grant));
+        self.keep_in(&file, |kept| kept.grant = Some(grant));
         let mut memory = self.memory.lock();
         memory.pauses.renewed(&token.header, cause);
         self.token.store(Some(Arc::new(token)));
@@ -233,7 +233,7 @@ impl LoginState {
         if !self.is_current(grant) {
             return false;
         }
-        self.write(&file, |kept| {
+        self.keep_in(&file, |kept| {
             kept.end();
             if is_client_unknown {
                 kept.forget_client(&grant.issuer);
@@ -244,7 +244,7 @@ impl LoginState {
         true
     }
 
-    /// A renewal of this grant brought nothing. Nothing if it is no longer the login.
+    /// Notes that a renewal of this grant failed, and gives the pause that follows; nothing if it is no longer the login.
     pub(super) fn renewal_failed(&self, grant: &Grant, why: &str) -> Option<LoginTrouble> {
         let _file = self.file.lock();
         let failed = || self.memory.lock().pauses.failed(why, Instant::now());
@@ -302,7 +302,7 @@ impl LoginState {
         memory.pauses.refused(token, Instant::now())
     }
 
-    /// The server took a request with this token. Costs next to nothing where that was to be expected.
+    /// The server took a request with this token. Called for each request, and costs one load unless a token was refused lately.
     pub(super) fn token_accepted(&self, sent: &HeaderValue) {
         if !self.in_doubt.load(Ordering::Relaxed) {
             return;
@@ -345,6 +345,11 @@ impl LoginState {
             is_new
         });
     }
+}
+
+/// The failure of a login that another login, a log-out or a change of the server has ended.
+pub(super) fn given_up() -> LoginError {
+    LoginError::Failed("the login was given up".to_owned())
 }
 
 /// The failure for an answer that is of no use.
@@ -390,7 +395,7 @@ pub(super) mod tests {
         };
         let (first, second) = (grant("first"), grant("second"));
         let is_overtaken = |renewed: &str| {
-            let replaced = state.replace(&first, grant(renewed), RenewalCause::OfOld);
+            let replaced = state.replace(&first, grant(renewed), RenewalCause::Age);
             let is_refused = matches!(replaced, GrantReplacement::Overtaken);
             is_refused && !state.end(&first, true) && state.renewal_failed(&first, "").is_none()
         };
@@ -408,7 +413,7 @@ pub(super) mod tests {
         assert!(on_disk().is_none() && !state.is_logged_in());
 
         take(&first);
-        let replaced = state.replace(&first, second.clone(), RenewalCause::OfOld);
+        let replaced = state.replace(&first, second.clone(), RenewalCause::Age);
         assert!(matches!(replaced, GrantReplacement::InUse));
         assert!(state.end(&second, false) && !state.is_logged_in());
 

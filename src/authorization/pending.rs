@@ -11,8 +11,11 @@ use tokio::sync::{Mutex, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    LoginError, callback::Callback, callback_listener::CallbackReceiver, flow::PreparedLogin,
-    login_state::LoginState,
+    LoginError,
+    callback::Callback,
+    callback_listener::CallbackReceiver,
+    flow::PreparedLogin,
+    login_state::{LoginState, given_up},
 };
 use crate::runtime::sync::Guarded;
 
@@ -79,7 +82,6 @@ impl PendingLogin {
                 "this login has already been used".to_owned(),
             ));
         };
-        let given_up = || LoginError::Failed("the login was given up".to_owned());
         let this = self.me.upgrade().ok_or_else(given_up)?;
         // The browser may leave: a code can be exchanged once only.
         self.tasks.spawn(async move {
@@ -94,12 +96,24 @@ impl PendingLogin {
         }
     }
 
-    /// The first end counts.
+    /// Ends it with the outcome of its exchange.
     fn end(&self, outcome: Result<(), LoginError>) {
         match &outcome {
             Ok(()) => tracing::info!(server = %self.login.name, "logged in to the server"),
             Err(error) => tracing::warn!(server = %self.login.name, %error, "a login failed"),
         }
+        self.set_outcome(outcome);
+    }
+
+    /// Ends it without an exchange.
+    fn give_up(&self, why: &str) {
+        *self.prepared.lock() = None;
+        self.set_outcome(Err(LoginError::Failed(why.to_owned())));
+        self.stop.cancel();
+    }
+
+    /// The first outcome counts.
+    fn set_outcome(&self, outcome: Result<(), LoginError>) {
         self.outcome.send_if_modified(|ended| {
             let is_first = ended.is_none();
             if is_first {
@@ -107,18 +121,6 @@ impl PendingLogin {
             }
             is_first
         });
-    }
-
-    fn give_up(&self, why: &str) {
-        *self.prepared.lock() = None;
-        self.outcome.send_if_modified(|ended| {
-            let is_first = ended.is_none();
-            if is_first {
-                *ended = Some(Err(LoginError::Failed(why.to_owned())));
-            }
-            is_first
-        });
-        self.stop.cancel();
     }
 }
 
@@ -224,7 +226,7 @@ impl PendingLogins {
         pending.complete(callback).await
     }
 
-    /// How the login is that was begun last; waits for its end, but not longer than `patience`.
+    /// The state of the login that was begun last; waits for its end, but not longer than `patience`.
     pub(super) async fn progress(&self, patience: Duration) -> LoginProgress {
         let pending = self.newest.lock().clone();
         let Some(pending) = pending else {

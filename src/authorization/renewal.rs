@@ -1,5 +1,5 @@
-//! Renewing a token: once for all who find it old, in a task of its own, because a renewal that is torn off in the middle may have used
-//! up the only refresh token.
+//! Renews tokens: once for all requests that find one old, in a task of its own, because a renewal that is broken off may have used up the
+//! only refresh token.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -22,7 +22,7 @@ use super::{
     LoginError, LoginTrouble,
     access_token::{AccessToken, now},
     login_file::{Grant, with_tokens},
-    login_state::{GrantReplacement, LoginState},
+    login_state::{GrantReplacement, LoginState, no_token},
     login_status::LoginEvent,
     oauth_http::OAuthHttp,
     renewal_pauses::RenewalCause,
@@ -116,7 +116,7 @@ impl TokenRenewals {
         let Some(token) = token.filter(|_| self.state.trouble().is_some()) else {
             return;
         };
-        match self.renew(&token, RenewalCause::OfRefused).await {
+        match self.renew(&token, RenewalCause::Refusal).await {
             Renewed::Done => self.state.note(LoginEvent::Works),
             Renewed::Refused => (),
             Renewed::Failed => {
@@ -136,8 +136,8 @@ impl TokenRenewals {
         }
     }
 
-    /// Begins to renew a token if nobody has yet. Only what begins here is remembered: a token of before has nothing to renew, and must
-    /// not hide the renewal of the one in use.
+    /// Begins to renew a token if nobody has yet. Only renewals that begin here are remembered: a former token has nothing to renew, and
+    /// must not hide the renewal of the one in use.
     pub(super) fn begin(
         &self,
         token: &Arc<AccessToken>,
@@ -166,19 +166,19 @@ impl TokenRenewals {
         outcome
     }
 
-    /// What comes of a renewal that need not begin.
+    /// The outcome where no renewal has to begin.
     fn known_outcome(&self, token: &Arc<AccessToken>) -> Option<Renewed> {
         if self.state.pausing().is_some() {
             return Some(Renewed::Failed);
         }
         let current = self.state.token();
         let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, token));
-        // Somebody has done so meanwhile.
+        // It was renewed meanwhile.
         (!is_current).then_some(Renewed::Done)
     }
 }
 
-/// A fault of mcpproxy, which is in the log, counts as a failure too: it has a pause, and the next one may work.
+/// The outcome of a renewal. A panic, which is in the log, counts as a failure: a pause follows, and the next renewal may work.
 async fn outcome_of(state: &LoginState, renewing: impl Future<Output = Renewed>) -> Renewed {
     let renewed = AssertUnwindSafe(renewing).catch_unwind().await;
     renewed.unwrap_or_else(|_| match &state.kept().grant {
@@ -187,13 +187,14 @@ async fn outcome_of(state: &LoginState, renewing: impl Future<Output = Renewed>)
     })
 }
 
+/// Renews the grant that is kept now.
 async fn renew_grant(state: &LoginState, cause: RenewalCause) -> Renewed {
     let Some(grant) = state.kept().grant.clone() else {
         // Somebody logged out meanwhile.
         return Renewed::Done;
     };
     let http = Arc::new(OAuthHttp::new(&state.terms, Some(grant.resource.clone())).await);
-    let renewed = ask(state, &grant, http.clone()).await;
+    let renewed = request_tokens(state, &grant, http.clone()).await;
     let refusal = http.refusal();
     match (renewed, refusal) {
         (Ok(renewed), _) => match state.replace(&grant, renewed, cause) {
@@ -228,6 +229,7 @@ fn failed(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
     note_failure(state, grant, &why.to_string())
 }
 
+/// Notes a renewal that failed; nothing is left to do where its grant is no longer the login.
 fn note_failure(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
     let Some(trouble) = state.renewal_failed(grant, why) else {
         return Renewed::Done;
@@ -236,7 +238,12 @@ fn note_failure(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
     Renewed::Failed
 }
 
-async fn ask(state: &LoginState, grant: &Grant, http: Arc<OAuthHttp>) -> Result<Grant, LoginError> {
+/// Requests new tokens with the refresh token of the grant.
+async fn request_tokens(
+    state: &LoginState,
+    grant: &Grant,
+    http: Arc<OAuthHttp>,
+) -> Result<Grant, LoginError> {
     let error = |error: &dyn std::fmt::Display| state.error(&error.to_string());
     let manager =
         AuthorizationManager::new_with_oauth_http_client(state.terms.url.as_str(), http).await;
@@ -263,7 +270,7 @@ async fn ask(state: &LoginState, grant: &Grant, http: Arc<OAuthHttp>) -> Result<
     let token = manager.refresh_token().await.map_err(|e| error(&e))?;
     let token = serde_json::to_value(&token).map_err(|e| error(&e))?;
     let renewed = with_tokens(grant.clone(), &token, now());
-    renewed.ok_or_else(|| state.error("its answer contains no bearer token"))
+    renewed.ok_or_else(no_token)
 }
 
 #[cfg(test)]
@@ -288,7 +295,7 @@ mod tests {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let renewals = TokenRenewals::new(state, tasks, stop);
         let before = Arc::new(AccessToken::of(&grant("before")).expect("a token"));
-        let renewed = renewals.renew(&before, RenewalCause::OfOld).await;
+        let renewed = renewals.renew(&before, RenewalCause::Age).await;
         assert_eq!(renewed, Renewed::Done);
         assert!(renewals.newest.lock().is_none());
     }

@@ -1,5 +1,5 @@
-//! Whether a token that the server refuses is renewed at once or later: renewals that bring nothing are put further and further apart.
-//! Pure: the caller owns the clock.
+//! When the token of a login may be renewed: at once, or after a pause that grows while renewals fail or bring tokens that the server
+//! refuses. Pure: the caller owns the clock.
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +18,12 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 pub struct LoginTrouble {
     /// Why, in words that hold no secret.
     pub why: String,
-    /// When it is renewed again.
+    /// When it is renewed again by itself.
     pub until: Instant,
 }
 
 impl LoginTrouble {
-    /// How long that is from now.
+    /// How long it is until then.
     pub fn wait(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
@@ -41,19 +41,19 @@ impl std::fmt::Display for LoginTrouble {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RenewalCause {
     /// It has ended, or soon will.
-    OfOld,
+    Age,
     /// The server refused it.
-    OfRefused,
+    Refusal,
 }
 
 /// The cause of a pause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Cause {
-    /// The authorization server did not renew, and did not refuse to.
+enum PauseCause {
+    /// The authorization server neither renewed the token nor refused to.
     #[default]
-    Renewal,
-    /// The server refused what it had renewed.
-    Token,
+    FailedRenewal,
+    /// The server refused a token that had just been renewed.
+    RefusedToken,
 }
 
 /// When the tokens of one login may be renewed.
@@ -61,14 +61,14 @@ enum Cause {
 pub(super) struct RenewalPauses {
     /// Renewals in a row that brought nothing.
     in_vain: u32,
-    cause: Cause,
+    cause: PauseCause,
     trouble: Option<LoginTrouble>,
     /// The token that replaced a refused one, until the server takes it.
     unproved: Option<HeaderValue>,
 }
 
 impl RenewalPauses {
-    /// The pause that is going on.
+    /// The pause at this moment, if there is one.
     pub(super) fn pausing(&self, now: Instant) -> Option<LoginTrouble> {
         self.trouble.clone().filter(|trouble| now < trouble.until)
     }
@@ -80,25 +80,25 @@ impl RenewalPauses {
             // When the pause is over it is renewed after all.
             self.unproved = None;
             let why = "it rejects a newly issued token";
-            return Some(self.prolong(Cause::Token, why.to_owned(), now));
+            return Some(self.prolong(PauseCause::RefusedToken, why.to_owned(), now));
         }
         self.pausing(now)
     }
 
     /// A renewal brought this token.
     pub(super) fn renewed(&mut self, token: &HeaderValue, cause: RenewalCause) {
-        if self.cause == Cause::Renewal {
+        if self.cause == PauseCause::FailedRenewal {
             self.in_vain = 0;
         }
         self.trouble = None;
-        let is_doubted = cause == RenewalCause::OfRefused || self.in_vain > 0;
+        let is_doubted = cause == RenewalCause::Refusal || self.in_vain > 0;
         self.unproved = is_doubted.then(|| token.clone());
     }
 
     /// A renewal failed, for this reason.
     pub(super) fn failed(&mut self, why: &str, now: Instant) -> LoginTrouble {
         let why = format!("its login could not be renewed: {why}");
-        self.prolong(Cause::Renewal, why, now)
+        self.prolong(PauseCause::FailedRenewal, why, now)
     }
 
     /// The server took the token in use. Whether nothing is left in doubt.
@@ -106,13 +106,13 @@ impl RenewalPauses {
         if self.unproved.as_ref() == Some(token) {
             self.unproved = None;
         }
-        if self.cause == Cause::Token && self.pausing(now).is_none() {
+        if self.cause == PauseCause::RefusedToken && self.pausing(now).is_none() {
             *self = Self::default();
         }
-        self.unproved.is_none() && self.cause == Cause::Renewal
+        self.unproved.is_none() && self.cause == PauseCause::FailedRenewal
     }
 
-    fn prolong(&mut self, cause: Cause, why: String, now: Instant) -> LoginTrouble {
+    fn prolong(&mut self, cause: PauseCause, why: String, now: Instant) -> LoginTrouble {
         let pause = FIRST_PAUSE * (1 << self.in_vain.min(8));
         self.in_vain = self.in_vain.saturating_add(1);
         self.cause = cause;
@@ -142,7 +142,7 @@ mod tests {
                 now = trouble.until;
                 assert_eq!(pauses.refused(&token(n), now), None, "{n}");
             }
-            pauses.renewed(&token(n + 1), RenewalCause::OfRefused);
+            pauses.renewed(&token(n + 1), RenewalCause::Refusal);
         }
         assert_eq!(waits, [5, 10, 20, 40, 60, 60]);
         assert!(pauses.accepted(&token(7), now));
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_server_that_takes_some_requests_only_does_not_end_a_pause() {
         let (mut pauses, now) = (RenewalPauses::default(), Instant::now());
-        pauses.renewed(&token(1), RenewalCause::OfRefused);
+        pauses.renewed(&token(1), RenewalCause::Refusal);
         let trouble = pauses.refused(&token(1), now).expect("a pause");
         assert!(!pauses.accepted(&token(1), now));
         assert_eq!(pauses.refused(&token(1), now), Some(trouble));
@@ -169,7 +169,7 @@ mod tests {
         assert!(pauses.accepted(&token(0), now));
         let trouble = pauses.pausing(now).expect("a pause");
         assert!(trouble.to_string().contains("next attempt in"), "{trouble}");
-        pauses.renewed(&token(1), RenewalCause::OfOld);
+        pauses.renewed(&token(1), RenewalCause::Age);
         assert_eq!(pauses.pausing(now), None);
         assert_eq!((pauses.failed("again", now).until - now).as_secs(), 5);
     }

@@ -1,5 +1,5 @@
-//! The login of one server: what requests bear of it, what is done when the server refuses one, and how a person logs in. Shared by all
-//! connections to the server, whichever clients they are for.
+//! The login of one server: the token that requests carry, what follows when the server refuses one, and how a person logs in. Shared by
+//! all connections to the server, whichever clients they are for.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -48,7 +48,7 @@ impl ServerLogin {
         }
     }
 
-    /// Its state, now and later.
+    /// Its status, now and later.
     pub fn status(&self) -> watch::Receiver<LoginStatus> {
         self.state.status()
     }
@@ -58,8 +58,8 @@ impl ServerLogin {
         self.state.is_logged_in()
     }
 
-    /// Whether a token is there.
-    pub fn is_there(&self) -> bool {
+    /// Whether there is a token to send.
+    pub fn has_token(&self) -> bool {
         self.state.token().is_some()
     }
 
@@ -78,7 +78,7 @@ impl ServerLogin {
         self.pending.finish(address).await
     }
 
-    /// How the login is that was begun last; waits for its end, but not longer than `patience`.
+    /// The state of the login that was begun last; waits for its end, but not longer than `patience`.
     pub async fn progress(&self, patience: Duration) -> LoginProgress {
         self.pending.progress(patience).await
     }
@@ -98,7 +98,7 @@ impl ServerLogin {
         })
     }
 
-    /// Whether it is about these terms.
+    /// Whether it depends on exactly these terms.
     pub(super) fn is_of(&self, terms: &Terms) -> bool {
         self.state.terms == *terms
     }
@@ -115,7 +115,7 @@ impl ServerLogin {
         self.state.forget()
     }
 
-    /// The token is not accepted, or there is none.
+    /// The server answered 401: the token is not accepted, or there is none. Gives the header to try again with.
     async fn unauthorized(
         &self,
         challenge: Challenge,
@@ -144,7 +144,7 @@ impl ServerLogin {
             self.renewals.put_off(trouble);
             return None;
         }
-        match self.renewals.renew(&token, RenewalCause::OfRefused).await {
+        match self.renewals.renew(&token, RenewalCause::Refusal).await {
             Renewed::Done => {
                 let token = self.state.token();
                 return token.map(|token| token.header.clone());
@@ -159,7 +159,7 @@ impl ServerLogin {
         None
     }
 
-    /// A permission is missing. The request has failed; others may go on.
+    /// The server answered 403: the token may lack a permission. The request has failed; others may go on.
     fn forbidden(&self, challenge: &Challenge) {
         let header = challenge.www_authenticate.as_deref().unwrap_or_default();
         let read = BearerChallenge::read(header);
@@ -187,14 +187,14 @@ impl Authorization for ServerLogin {
             let (renewals, state) = (self.renewals.clone(), self.state.clone());
             let renewing = async move {
                 // Where that fails, the server says what it makes of the old one.
-                let _ = renewals.renew(&token, RenewalCause::OfOld).await;
+                let _ = renewals.renew(&token, RenewalCause::Age).await;
                 let token = state.token();
                 token.map(|token| token.header.clone())
             };
             return LoginHeader::Later(renewing.boxed());
         }
         if token.is_due(now) {
-            self.renewals.begin(&token, RenewalCause::OfOld);
+            self.renewals.begin(&token, RenewalCause::Age);
         }
         LoginHeader::Now(Some(token.header.clone()))
     }

@@ -18,7 +18,7 @@ impl Management {
     /// Begins a login to a server, and gives up one that is under way.
     pub async fn begin_login(&self, name: &str) -> Result<LoginStarted> {
         let login = self.login_of(name)?;
-        if !login.is_there()
+        if !login.has_token()
             && let Some(upstream) = self.0.upstreams.get(name)
         {
             // The server's refusal names its authorization server. If it cannot be reached, the login reports that.
