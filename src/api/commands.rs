@@ -128,7 +128,7 @@ impl EntryCommand {
             judged: true,
             ..FoundCommand::default()
         };
-        match find_program(&self.command, self.cwd, self.path, base) {
+        match find_program(&self.command, self.cwd.as_deref(), self.path, base) {
             Ok(file) => FoundCommand {
                 found: true,
                 file: Some(file.display().to_string()),

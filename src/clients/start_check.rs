@@ -39,7 +39,7 @@ fn no_program(entry: &Map<String, Value>, base: &BaseEnvironment) -> Option<Stri
     }
     let path = entry.get("env").and_then(|env| env.get("PATH"));
     let path = path.and_then(Value::as_str).map(str::to_owned);
-    let error = find_program(command, folder, path, base).err()?;
+    let error = find_program(command, folder.as_deref(), path, base).err()?;
     Some(match error.comes_with() {
         Some(whole) => format!("{error}; it comes with {whole}"),
         None => error.to_string(),

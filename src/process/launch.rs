@@ -136,24 +136,13 @@ pub fn is_command_line(command: &str) -> bool {
 /// The file that a command of an entry would run, with this folder and this `PATH` of its own. Nothing is started.
 pub fn find_program(
     command: &str,
-    cwd: Option<PathBuf>,
+    cwd: Option<&Path>,
     path: Option<String>,
     base: &BaseEnvironment,
 ) -> Result<PathBuf, SpawnError> {
     let path = path.filter(|path| !path.is_empty());
-    let launch = Launch {
-        server: ServerName::parse(NEW).expect("it is a name"),
-        command: command.to_owned(),
-        args: Vec::new(),
-        env: path
-            .map(|path| ("PATH".to_owned(), Secret::new(path)))
-            .into_iter()
-            .collect(),
-        cwd,
-        secrets: Secrets::default(),
-        isolation: None,
-    };
-    launch.resolve(base)
+    let path = path.map(|path| ("PATH".to_owned(), Secret::new(path)));
+    locate(command, cwd, &base.for_child(path.as_slice()))
 }
 
 /// Limit: programs that are compared with a name that is not found.
@@ -174,9 +163,6 @@ pub fn closest_program(error: &SpawnError) -> Option<String> {
     });
     names.min().map(|(_, name)| name)
 }
-
-/// What a server is called that has no name yet.
-const NEW: &str = "new";
 
 impl SpawnError {
     /// What people know that a program which was not found comes with.
@@ -255,7 +241,8 @@ impl Launch {
         if self.isolation.is_some() {
             return container_runtime(base);
         }
-        self.locate(&base.for_child(&self.env))
+        let environment = base.for_child(&self.env);
+        locate(&self.command, self.cwd.as_deref(), &environment)
     }
 
     /// The command, ready to start in a clean environment with all three streams piped. That of a server in a container is the program
@@ -267,7 +254,7 @@ impl Launch {
         let mut environment = base.for_child(&self.env);
         let program = self.resolve(base)?;
         let mut command = Command::new(&program);
-        command.current_dir(self.folder(&environment));
+        command.current_dir(folder(self.cwd.as_deref(), &environment));
         let runtime = self.isolation.as_ref().map(|_| program);
         if runtime.is_some() {
             for (name, value) in env::vars_os().filter(|(name, _)| container::is_for_engine(name)) {
@@ -303,57 +290,63 @@ impl Launch {
             source,
         }
     }
+}
 
-    fn locate(&self, environment: &BTreeMap<OsString, OsString>) -> Result<PathBuf, SpawnError> {
-        if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
-            return Err(SpawnError::NoFolder { cwd: cwd.clone() });
-        }
-        let path = environment
-            .get(OsStr::new("PATH"))
-            .cloned()
-            .unwrap_or_default();
-        let from = self.folder(environment);
-        which::which_in(&self.command, Some(&path), &from).map_err(|_| self.not_found(path, &from))
+/// The file that a command names, for a child with this folder and this environment.
+fn locate(
+    command: &str,
+    cwd: Option<&Path>,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Result<PathBuf, SpawnError> {
+    if let Some(cwd) = cwd.filter(|cwd| !cwd.is_dir()) {
+        let cwd = cwd.to_owned();
+        return Err(SpawnError::NoFolder { cwd });
     }
+    let path = environment.get(OsStr::new("PATH"));
+    let path = path.cloned().unwrap_or_default();
+    let from = folder(cwd, environment);
+    which::which_in(command, Some(&path), &from).map_err(|_| not_found(command, path, &from))
+}
 
-    fn folder(&self, environment: &BTreeMap<OsString, OsString>) -> PathBuf {
-        let ours = env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
-        if let Some(cwd) = &self.cwd {
-            return ours.join(cwd);
-        }
-        let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
-        let home = home.or_else(env::home_dir);
-        // Users of services may have none.
-        home.filter(|home| home.is_dir()).unwrap_or(ours)
+/// The folder that a child starts in.
+fn folder(cwd: Option<&Path>, environment: &BTreeMap<OsString, OsString>) -> PathBuf {
+    let ours = env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
+    if let Some(cwd) = cwd {
+        return ours.join(cwd);
     }
+    let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
+    let home = home.or_else(env::home_dir);
+    // Users of services may have none.
+    home.filter(|home| home.is_dir()).unwrap_or(ours)
+}
 
-    fn not_found(&self, path: OsString, from: &Path) -> SpawnError {
-        let command = self.command.clone();
-        if let Some((what, step)) = shell_syntax(&command) {
-            return SpawnError::NoShell {
-                command,
-                what,
-                step,
-            };
-        }
-        let file = from.join(&command);
-        let is_name = Path::new(&command).components().count() < 2;
-        if is_name {
-            // A file of this name may stand where programs do and not be one.
-            let folders = env::split_paths(&path).map(|folder| from.join(folder));
-            let mut files = folders.map(|folder| folder.join(&command));
-            return match files.find(|file| file.is_file()) {
-                Some(file) => SpawnError::NotExecutable { file },
-                None => SpawnError::NotFound { command, path },
-            };
-        }
-        if file.is_file() {
-            SpawnError::NotExecutable { file }
-        } else if file.is_dir() {
-            SpawnError::IsFolder { file }
-        } else {
-            SpawnError::NoProgram { file }
-        }
+/// Why no program was found.
+fn not_found(command: &str, path: OsString, from: &Path) -> SpawnError {
+    let file = from.join(command);
+    let is_name = Path::new(command).components().count() < 2;
+    let command = command.to_owned();
+    if let Some((what, step)) = shell_syntax(&command) {
+        return SpawnError::NoShell {
+            command,
+            what,
+            step,
+        };
+    }
+    if is_name {
+        // A file of this name may stand where programs do and not be one.
+        let folders = env::split_paths(&path).map(|folder| from.join(folder));
+        let mut files = folders.map(|folder| folder.join(&command));
+        return match files.find(|file| file.is_file()) {
+            Some(file) => SpawnError::NotExecutable { file },
+            None => SpawnError::NotFound { command, path },
+        };
+    }
+    if file.is_file() {
+        SpawnError::NotExecutable { file }
+    } else if file.is_dir() {
+        SpawnError::IsFolder { file }
+    } else {
+        SpawnError::NoProgram { file }
     }
 }
 
