@@ -7,14 +7,21 @@ mod ps;
 #[cfg(windows)]
 mod windows;
 
-use std::collections::HashMap;
-
 #[cfg(target_os = "linux")]
 use self::linux as platform;
 #[cfg(all(unix, not(target_os = "linux")))]
 use self::ps as platform;
 #[cfg(windows)]
 use self::windows as platform;
+
+// What each platform knows of processes:
+// - `pid_namespace` names the space in which process numbers are unique: this boot of this machine, and in a container the container.
+// - `all` gives every process that we may see, and `find` the process of a number, if there is one.
+// - `values_of` gives the value of a variable in the environment that each of some processes was started with. A process without it is
+//   absent, and so is one whose environment we may not read.
+// - `resident` gives the resident memory of a process in bytes, where the system tells it.
+// - `signal` signals exactly the process that was seen; one that has its number now is left alone.
+pub(super) use self::platform::{all, find, pid_namespace, resident, signal, values_of};
 
 /// A process as it was seen. Number and start time together name one process for as long as the system runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,47 +53,7 @@ impl Signal {
     }
 }
 
-/// Names the space in which process numbers are unique: this boot of this machine, and in a container the container.
-pub(super) fn pid_namespace() -> String {
-    platform::pid_namespace()
-}
-
-/// Every process that we may see.
-pub(super) fn all() -> Vec<Seen> {
-    platform::all()
-}
-
-/// The process of this number, if there is one.
-pub(super) fn find(pid: u32) -> Option<Seen> {
-    platform::find(pid)
-}
-
 /// When the process started, if it exists.
 pub(super) fn start_of(pid: u32) -> Option<String> {
     find(pid).map(|process| process.start)
-}
-
-/// The value of the variable in the environment that each of these processes was started with. A process without it is absent,
-/// and so is one whose environment we may not read.
-pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
-    if processes.is_empty() {
-        return HashMap::new();
-    }
-    platform::values_of(variable, processes)
-}
-
-/// The resident memory of a process, in bytes, where the system gives it.
-#[cfg(target_os = "linux")]
-pub(super) fn resident(pid: u32) -> Option<u64> {
-    platform::resident(pid)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn resident(_: u32) -> Option<u64> {
-    None
-}
-
-/// Signals exactly the process that was seen; one that has its number now is left alone.
-pub(super) fn signal(process: &Seen, signal: Signal) {
-    platform::signal(process, signal);
 }

@@ -12,21 +12,22 @@ use super::{Seen, Signal};
 /// While a process executes another program, for a fraction of these milliseconds, its environment is empty. Some have none for good.
 const WAITS_FOR_EXEC: [u64; 3] = [0, 5, 20];
 
-pub(super) fn pid_namespace() -> String {
+pub(in crate::process) fn pid_namespace() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{} {}", boot.trim(), space.display())
 }
 
-pub(super) fn all() -> Vec<Seen> {
-    pids().filter_map(see).collect()
+pub(in crate::process) fn all() -> Vec<Seen> {
+    pids().filter_map(find).collect()
 }
 
-pub(super) fn find(pid: u32) -> Option<Seen> {
-    see(pid)
+pub(in crate::process) fn find(pid: u32) -> Option<Seen> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse_stat(pid, &stat)
 }
 
-pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
+pub(in crate::process) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
     let mut values = HashMap::new();
     let mut read = |process: &Seen| {
         let environment = fs::read(format!("/proc/{}/environ", process.pid)).ok()?;
@@ -54,7 +55,7 @@ fn value_in(environment: &[u8], variable: &str) -> Option<String> {
 }
 
 /// `VmRSS` of `/proc/PID/status` (`proc_pid_status(5)`).
-pub(super) fn resident(pid: u32) -> Option<u64> {
+pub(in crate::process) fn resident(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status
         .lines()
@@ -63,13 +64,13 @@ pub(super) fn resident(pid: u32) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-pub(super) fn signal(process: &Seen, signal: Signal) {
+pub(in crate::process) fn signal(process: &Seen, signal: Signal) {
     let Some(pid) = Pid::from_raw(process.pid.cast_signed()) else {
         return;
     };
     // A descriptor names the process and not the number, so what is checked after opening it holds when the signal is sent.
     let handle = pidfd_open(pid, PidfdFlags::empty());
-    if see(process.pid).is_none_or(|seen| seen.start != process.start) {
+    if find(process.pid).is_none_or(|seen| seen.start != process.start) {
         return;
     }
     // Fails if the process ended meanwhile, or is not ours to signal.
@@ -88,11 +89,6 @@ fn pids() -> impl Iterator<Item = u32> {
         .filter_map(|entry: io::Result<fs::DirEntry>| {
             entry.ok()?.file_name().to_str()?.parse().ok()
         })
-}
-
-fn see(pid: u32) -> Option<Seen> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    parse_stat(pid, &stat)
 }
 
 /// Reads `/proc/PID/stat` (`proc_pid_stat(5)`). The second field is the program's name in parentheses and may hold anything, so

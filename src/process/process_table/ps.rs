@@ -19,25 +19,28 @@ const WITH_ENVIRONMENT: &str = if cfg!(target_vendor = "apple") {
     "-eww"
 };
 
-pub(super) fn pid_namespace() -> String {
+pub(in crate::process) fn pid_namespace() -> String {
     // A process number with its start time is unique enough over boots.
     String::new()
 }
 
-pub(super) fn all() -> Vec<Seen> {
+pub(in crate::process) fn all() -> Vec<Seen> {
     ps(&["-axo", "pid=,pgid=,stat=,lstart="])
         .lines()
         .filter_map(parse)
         .collect()
 }
 
-pub(super) fn find(pid: u32) -> Option<Seen> {
+pub(in crate::process) fn find(pid: u32) -> Option<Seen> {
     let line = ps(&["-o", "pid=,pgid=,stat=,lstart=", "-p", &pid.to_string()]);
     parse(line.lines().next()?)
 }
 
 /// macOS shows the environment of our own user's processes only, and never that of its own programs (`/bin`, `/usr/bin`).
-pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
+pub(in crate::process) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
+    if processes.is_empty() {
+        return HashMap::new();
+    }
     let wanted: HashSet<u32> = processes.iter().map(|process| process.pid).collect();
     ps(&[WITH_ENVIRONMENT, "-axo", "pid=,command="])
         .lines()
@@ -57,7 +60,11 @@ fn value_in(line: &str, variable: &str) -> Option<(u32, String)> {
     Some((pid, value.to_owned()))
 }
 
-pub(super) fn signal(process: &Seen, signal: Signal) {
+pub(in crate::process) fn resident(_pid: u32) -> Option<u64> {
+    None
+}
+
+pub(in crate::process) fn signal(process: &Seen, signal: Signal) {
     let same = find(process.pid).is_some_and(|seen| seen.start == process.start);
     if let (true, Some(pid)) = (same, Pid::from_raw(process.pid.cast_signed())) {
         // Fails if the process ended meanwhile, or is not ours to signal.

@@ -4,20 +4,24 @@ use std::collections::HashMap;
 
 use super::{Seen, Signal};
 
-pub(super) fn pid_namespace() -> String {
+pub(in crate::process) fn pid_namespace() -> String {
     String::new()
 }
 
-pub(super) fn all() -> Vec<Seen> {
+pub(in crate::process) fn all() -> Vec<Seen> {
     Vec::new()
 }
 
-pub(super) fn find(_pid: u32) -> Option<Seen> {
+pub(in crate::process) fn find(_pid: u32) -> Option<Seen> {
     None
 }
 
-pub(super) fn values_of(_variable: &str, _processes: &[&Seen]) -> HashMap<u32, String> {
+pub(in crate::process) fn values_of(_variable: &str, _processes: &[&Seen]) -> HashMap<u32, String> {
     HashMap::new()
 }
 
-pub(super) fn signal(_process: &Seen, _signal: Signal) {}
+pub(in crate::process) fn resident(_pid: u32) -> Option<u64> {
+    None
+}
+
+pub(in crate::process) fn signal(_process: &Seen, _signal: Signal) {}
