@@ -23,8 +23,7 @@ use crate::{
 impl Worker {
     /// Lists soon, for a call that waits until what the server announced has been read.
     pub(super) fn read_changes_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
-        let open = self.life.open.as_mut();
-        if let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) {
+        if let Some(connected) = self.life.connected(incarnation) {
             // It may have been read while the command was under way; then nobody waits.
             if connected.schedule.unread().is_none() {
                 return;
@@ -41,8 +40,7 @@ impl Worker {
 
     /// Lists at once, for a call that found the lists out of date.
     pub(super) fn list_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
-        let open = self.life.open.as_mut();
-        if let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) {
+        if let Some(connected) = self.life.connected(incarnation) {
             connected.due_for.push(done);
             connected.schedule.list_now(Instant::now());
         }

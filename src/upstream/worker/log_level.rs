@@ -71,8 +71,7 @@ impl Worker {
 
     /// A call over this connection waits until the wanted level is set.
     pub(super) fn set_level_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
-        let open = self.life.open.as_ref();
-        if open.is_some_and(|connected| connected.live.incarnation == incarnation) {
+        if self.life.connected(incarnation).is_some() {
             self.life.level_waiters.push(done);
             self.sync_log_level();
         }

@@ -122,6 +122,14 @@ pub(in crate::upstream) struct Life {
     incarnation: u64,
 }
 
+impl Life {
+    /// The connection of this incarnation, if it is the one in use.
+    fn connected(&mut self, incarnation: u64) -> Option<&mut Connected> {
+        let open = self.open.as_mut();
+        open.filter(|connected| connected.live.incarnation == incarnation)
+    }
+}
+
 /// The connection in use.
 struct Connected {
     open: Open,
@@ -173,6 +181,12 @@ impl Connected {
     /// Calls see what the server has announced that has not been read.
     fn note_unread(&self) {
         self.live.unread.note(self.schedule.unread());
+    }
+
+    /// The lists may be wrong: they are read at once, and calls wait for that.
+    fn list_now(&mut self) {
+        self.schedule.list_now(Instant::now());
+        self.note_unread();
     }
 }
 
@@ -325,10 +339,7 @@ impl Worker {
                 self.read_changes_for(incarnation, done);
             }
             Command::Refresh => match &mut self.life.open {
-                Some(connected) => {
-                    connected.schedule.list_now(Instant::now());
-                    connected.note_unread();
-                }
+                Some(connected) => connected.list_now(),
                 None => self.event(StateEvent::Wanted).await,
             },
             Command::SetLevel(incarnation, done) => self.set_level_for(incarnation, done),
@@ -347,8 +358,7 @@ impl Worker {
     /// for each request, and a refused one means nothing for the others: it gets a request for a sign of life.
     async fn suspect(&mut self, incarnation: u64) {
         let (remote, cadence) = (self.is_remote(), self.cadence());
-        let open = self.life.open.as_mut();
-        let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) else {
+        let Some(connected) = self.life.connected(incarnation) else {
             return;
         };
         if remote {

@@ -23,16 +23,14 @@ impl Worker {
             Some(News::Question(question)) => self.question(question),
             Some(News::Missed) => {
                 if let Some(connected) = &mut self.life.open {
-                    connected.schedule.list_now(Instant::now());
-                    connected.note_unread();
+                    connected.list_now();
                 }
             }
             Some(News::Renewed(initialize)) => {
                 tracing::info!(server = %self.entry.name, "the server's session had expired and was renewed");
                 if let Some(connected) = &mut self.life.open {
                     connected.open.listing.initialize = initialize.detached();
-                    connected.schedule.list_now(Instant::now());
-                    connected.note_unread();
+                    connected.list_now();
                 }
                 self.forget_subscriptions();
                 self.sync_subscriptions();
