@@ -22,16 +22,16 @@ pub struct ConnectError {
     /// How long the server asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
     /// The program ended by itself.
-    pub(in crate::upstream) has_exited: bool,
+    pub(super) has_exited: bool,
 }
 
 impl ConnectError {
     /// What helps where a program uses its standard output for something else.
-    pub(in crate::upstream) const ONLY_MESSAGES: &str =
+    pub(super) const ONLY_MESSAGES: &str =
         "have it write only MCP messages to stdout, or update it";
 
     /// The same without what must not show: a server may repeat in its refusal what it was sent, and say as much as it likes.
-    pub(in crate::upstream) fn without(self, secrets: &Secrets) -> Self {
+    pub(super) fn without(self, secrets: &Secrets) -> Self {
         Self {
             reason: shown(&self.reason, secrets),
             outside: shown(&self.outside, secrets).into(),
@@ -43,7 +43,7 @@ impl ConnectError {
     }
 
     /// The configuration says that the server has no handshake, and the server says something else.
-    pub(in crate::upstream) fn wants_handshake() -> Self {
+    pub(super) fn wants_handshake() -> Self {
         Self::plain(
             "it needs a handshake, but its protocol_era is \"modern\"",
             NextStep::fix("set its `protocol_era` to \"auto\""),
@@ -52,7 +52,7 @@ impl ConnectError {
 
     /// The same for a program that wrote this to its standard output, where only messages of the protocol may stand. It is not why a
     /// program ended.
-    pub(in crate::upstream) fn after_writing(self, line: &str) -> Self {
+    pub(super) fn after_writing(self, line: &str) -> Self {
         let step = if self.has_exited {
             self.step
         } else {
@@ -69,7 +69,7 @@ impl ConnectError {
     }
 
     /// With what the program wrote since this position of its log; one that wrote nothing has no log to read.
-    pub(in crate::upstream) fn with_words(self, log: &StderrLog, since: u64) -> Self {
+    pub(super) fn with_words(self, log: &StderrLog, since: u64) -> Self {
         let wrote = log.last_words(since);
         let has_log = !log.tail(1).is_empty();
         let engine = wrote.as_deref().and_then(engine_is_down);
@@ -98,7 +98,7 @@ impl ConnectError {
         }
     }
 
-    pub(in crate::upstream) fn plain(reason: &str, step: NextStep) -> Self {
+    pub(super) fn plain(reason: &str, step: NextStep) -> Self {
         Self {
             reason: reason.to_owned(),
             outside: reason.into(),
@@ -114,7 +114,7 @@ impl ConnectError {
 const LONGEST: usize = 2 << 10;
 
 /// A text that a server had a part in.
-pub(in crate::upstream) fn shown(text: &str, secrets: &Secrets) -> String {
+pub(super) fn shown(text: &str, secrets: &Secrets) -> String {
     let (known, is_cut) = secrets.redacted_to_show(text, LONGEST);
     let redacted = redact::redacted(&known, TextKind::Prose);
     let kept = beginning(&redacted, LONGEST);

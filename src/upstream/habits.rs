@@ -8,7 +8,7 @@ use crate::{catalog::ServerHabits, runtime::sync::Guarded};
 
 /// Shared by the connection that everybody lists from and all others.
 #[derive(Debug, Default)]
-pub(in crate::upstream) struct Habits {
+pub(super) struct Habits {
     seen: Guarded<Seen>,
     /// When it last announced, on one of its connections, a change of lists that were then found to have changed.
     list_changes: watch::Sender<Option<Instant>>,
@@ -22,7 +22,7 @@ struct Seen {
 }
 
 impl Habits {
-    pub(in crate::upstream) fn new(known: ServerHabits, is_stateless: bool) -> Self {
+    pub(super) fn new(known: ServerHabits, is_stateless: bool) -> Self {
         Self {
             seen: Guarded::new(Seen {
                 known,
@@ -33,44 +33,44 @@ impl Habits {
     }
 
     /// All that is kept of it.
-    pub(in crate::upstream) fn known(&self) -> ServerHabits {
+    pub(super) fn known(&self) -> ServerHabits {
         self.seen.lock().known
     }
 
-    pub(in crate::upstream) fn asks(&self) -> bool {
+    pub(super) fn asks(&self) -> bool {
         self.known().asks
     }
 
     /// It asks; whether that is new.
-    pub(in crate::upstream) fn note_asks(&self) -> bool {
+    pub(super) fn note_asks(&self) -> bool {
         !std::mem::replace(&mut self.seen.lock().known.asks, true)
     }
 
     /// Whether it gives clients that shake hands a session of their era, though it needs no handshake; `None` before that was tried.
-    pub(in crate::upstream) fn has_both_eras(&self) -> Option<bool> {
+    pub(super) fn has_both_eras(&self) -> Option<bool> {
         self.known().has_both_eras
     }
 
-    pub(in crate::upstream) fn note_eras(&self, has_both: Option<bool>) {
+    pub(super) fn note_eras(&self, has_both: Option<bool>) {
         self.seen.lock().known.has_both_eras = has_both;
     }
 
     /// Whether whatever it asks or logs comes with a request, so that nobody needs a connection of their own for that. On a pipe log lines
     /// do not say which request they are of.
-    pub(in crate::upstream) fn is_stateless(&self) -> bool {
+    pub(super) fn is_stateless(&self) -> bool {
         self.seen.lock().is_stateless
     }
 
-    pub(in crate::upstream) fn note_stateless(&self, is_stateless: bool) {
+    pub(super) fn note_stateless(&self, is_stateless: bool) {
         self.seen.lock().is_stateless = is_stateless;
     }
 
     /// Lists of one connection have changed, as the server announced there at this moment.
-    pub(in crate::upstream) fn note_list_change(&self, announced: Instant) {
+    pub(super) fn note_list_change(&self, announced: Instant) {
         self.list_changes.send_replace(Some(announced));
     }
 
-    pub(in crate::upstream) fn list_changes(&self) -> watch::Receiver<Option<Instant>> {
+    pub(super) fn list_changes(&self) -> watch::Receiver<Option<Instant>> {
         self.list_changes.subscribe()
     }
 }

@@ -60,7 +60,7 @@ pub struct SoleClient {
 
 /// The key of one server's instances.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::upstream) enum InstanceKey {
+pub(super) enum InstanceKey {
     /// Of clients to whom the server may list something else than to all others.
     Own(OwnKey),
     /// Of the clients with these roots: their URIs, sorted.
@@ -69,13 +69,13 @@ pub(in crate::upstream) enum InstanceKey {
 
 impl InstanceKey {
     /// Whether it is for all clients of a kind, so that it runs on when none of them is left.
-    pub(in crate::upstream) fn is_for_many(&self) -> bool {
+    pub(super) fn is_for_many(&self) -> bool {
         matches!(self, Self::Own(OwnKey::Unable | OwnKey::Legacy))
     }
 }
 
 impl InstanceScope {
-    pub(in crate::upstream) fn key(&self) -> InstanceKey {
+    pub(super) fn key(&self) -> InstanceKey {
         match self {
             Self::Client(sole) => InstanceKey::Own(OwnKey::User(sole.user.clone())),
             Self::Workspace(roots) => {
@@ -90,7 +90,7 @@ impl InstanceScope {
     }
 
     /// Which clients see the lists of this instance; `None` where these see the lists of the shared connection.
-    pub(in crate::upstream) fn own_key(&self) -> Option<OwnKey> {
+    pub(super) fn own_key(&self) -> Option<OwnKey> {
         match self.key() {
             InstanceKey::Own(key) => Some(key),
             InstanceKey::Workspace(_) => None,
@@ -98,7 +98,7 @@ impl InstanceScope {
     }
 
     /// The client that has it to itself.
-    pub(in crate::upstream) fn sole_client(&self) -> Option<&SoleClient> {
+    pub(super) fn sole_client(&self) -> Option<&SoleClient> {
         match self {
             Self::Client(sole) => Some(sole),
             Self::Workspace(_) | Self::Unable | Self::Legacy => None,
@@ -106,7 +106,7 @@ impl InstanceScope {
     }
 
     /// The entry as this instance is started with it: in the first root, where there is one on this machine.
-    pub(in crate::upstream) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
+    pub(super) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
         let folder = match self {
             Self::Workspace(roots) => roots.first().and_then(|root| folder(&root.uri)),
             Self::Client(_) | Self::Unable | Self::Legacy => None,
@@ -123,7 +123,7 @@ impl InstanceScope {
     }
 
     /// The roots that the server is given here; `None` where it gets those of its entry.
-    pub(in crate::upstream) fn roots(&self) -> Option<Vec<Root>> {
+    pub(super) fn roots(&self) -> Option<Vec<Root>> {
         match self {
             // The client answers with its own.
             _ if self.has_own_roots() => Some(Vec::new()),
@@ -133,13 +133,13 @@ impl InstanceScope {
     }
 
     /// Whether it runs for one client alone, which declares roots.
-    pub(in crate::upstream) fn has_own_roots(&self) -> bool {
+    pub(super) fn has_own_roots(&self) -> bool {
         let sole = self.sole_client();
         sole.is_some_and(|sole| has_roots(&sole.capabilities))
     }
 
     /// Whether nothing shows that its client is still there: it listens to nothing outside of its calls, or has no end that is known.
-    pub(in crate::upstream) fn may_be_gone(&self) -> bool {
+    pub(super) fn may_be_gone(&self) -> bool {
         self.sole_client().is_some_and(|sole| match &sole.reach {
             Some(client) => !client.is_listening(),
             None => matches!(sole.user.client, ClientKey::Named { .. }),
@@ -148,7 +148,7 @@ impl InstanceScope {
 }
 
 /// Whether these capabilities name roots.
-pub(in crate::upstream) fn has_roots(capabilities: &Raw) -> bool {
+pub(super) fn has_roots(capabilities: &Raw) -> bool {
     capabilities
         .get("roots")
         .is_some_and(|roots| roots.is_object())

@@ -37,7 +37,7 @@ pub enum State {
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::upstream) enum StateEvent {
+pub(super) enum StateEvent {
     /// A call, an operator or the settings want it connected.
     Wanted,
     /// Connected and listed.
@@ -60,7 +60,7 @@ pub(in crate::upstream) enum StateEvent {
 
 /// Whether the upstream should be connected even if nobody calls: it stays connected by its settings, or its lists are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::upstream) enum Need {
+pub(super) enum Need {
     /// It should.
     Permanent,
     /// A call will wake it.
@@ -69,7 +69,7 @@ pub(in crate::upstream) enum Need {
 
 /// Whether there is an end to attempts that fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::upstream) enum Retries {
+pub(super) enum Retries {
     /// A remote server comes back by itself, and trying costs next to nothing: it is tried for as long as it is configured, even if
     /// nobody calls.
     Unlimited,
@@ -81,7 +81,7 @@ pub(in crate::upstream) enum Retries {
 
 /// How long the connection lasted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::upstream) enum ConnectionHealth {
+pub(super) enum ConnectionHealth {
     /// At least [`HEALTHY_AFTER`].
     Proved,
     /// Less: a fast exit.
@@ -90,7 +90,7 @@ pub(in crate::upstream) enum ConnectionHealth {
 
 /// What the worker does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::upstream) enum Action {
+pub(super) enum Action {
     /// Start or dial it.
     Connect,
     /// Try again by itself after this time, jitter to be added.
@@ -102,17 +102,17 @@ pub(in crate::upstream) enum Action {
 }
 
 /// A connection that lasted this long has proved healthy.
-pub(in crate::upstream) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
+pub(super) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 
 /// How long a server that wants a login is left alone.
 const LOGIN_PAUSE: Duration = Duration::from_mins(10);
 
 /// Failures in a row after which a program is not started by itself any more.
-pub(in crate::upstream) const GIVE_UP_AFTER: u32 = 5;
+pub(super) const GIVE_UP_AFTER: u32 = 5;
 
 impl State {
     /// Attempts in a row that came to nothing.
-    pub(in crate::upstream) fn failures(self) -> u32 {
+    pub(super) fn failures(self) -> u32 {
         match self {
             Self::Asleep => 0,
             Self::Connecting { failures }
@@ -125,7 +125,7 @@ impl State {
 
     /// The next state, and what to do.
     #[must_use]
-    pub(in crate::upstream) fn on(self, event: StateEvent) -> (Self, Action) {
+    pub(super) fn on(self, event: StateEvent) -> (Self, Action) {
         match (self, event) {
             (_, StateEvent::LoginNeeded) => (
                 Self::Authenticating {

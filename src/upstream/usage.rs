@@ -25,7 +25,7 @@ const REMEMBERED: usize = HOT + 1;
 
 /// The calls of one upstream. Outlives its connections.
 #[derive(Default)]
-pub(in crate::upstream) struct Usage {
+pub(super) struct Usage {
     in_flight: AtomicUsize,
     /// Those of them that wait for their client, not for the server.
     held: AtomicUsize,
@@ -35,7 +35,7 @@ pub(in crate::upstream) struct Usage {
 
 impl Usage {
     /// The usage of an upstream whose server has this history.
-    pub(in crate::upstream) fn after(history: Arc<CallHistory>) -> Self {
+    pub(super) fn after(history: Arc<CallHistory>) -> Self {
         Self {
             history,
             ..Self::default()
@@ -44,46 +44,41 @@ impl Usage {
 
     /// Counts a call that begins. A caller that counts before it looks for a connection either finds none that is being put to sleep,
     /// or is included in [`Usage::in_flight`].
-    pub(in crate::upstream) fn begin(&self, now: Instant) {
+    pub(super) fn begin(&self, now: Instant) {
         self.in_flight.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         self.history.note(now);
     }
 
     /// Notes the end of a call.
-    pub(in crate::upstream) fn end(&self, now: Instant) {
+    pub(super) fn end(&self, now: Instant) {
         *self.last_end.lock() = Some(now);
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// How many calls are in flight.
-    pub(in crate::upstream) fn in_flight(&self) -> usize {
+    pub(super) fn in_flight(&self) -> usize {
         fence(Ordering::SeqCst);
         self.in_flight.load(Ordering::SeqCst)
     }
 
     /// A call begins to wait for its client.
-    pub(in crate::upstream) fn hold(&self) {
+    pub(super) fn hold(&self) {
         self.held.fetch_add(1, Ordering::Relaxed);
     }
 
     /// It waits for the server again, or is over.
-    pub(in crate::upstream) fn resume(&self) {
+    pub(super) fn resume(&self) {
         self.held.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether the server may be waiting for an answer of a client.
-    pub(in crate::upstream) fn has_held(&self) -> bool {
+    pub(super) fn has_held(&self) -> bool {
         self.held.load(Ordering::Relaxed) > 0
     }
 
     /// Whether a connection that is ready since `ready_since` has been idle long enough at `now`.
-    pub(in crate::upstream) fn is_idle(
-        &self,
-        policy: &IdleTimeout,
-        ready_since: Instant,
-        now: Instant,
-    ) -> bool {
+    pub(super) fn is_idle(&self, policy: &IdleTimeout, ready_since: Instant, now: Instant) -> bool {
         if self.in_flight() > 0 {
             return false;
         }
@@ -92,7 +87,7 @@ impl Usage {
     }
 
     /// How long nobody has called over a connection that is ready since `ready_since`, where no call is in flight.
-    pub(in crate::upstream) fn unused_for(&self, ready_since: Instant, now: Instant) -> Duration {
+    pub(super) fn unused_for(&self, ready_since: Instant, now: Instant) -> Duration {
         let last_end = *self.last_end.lock();
         let since = last_end.map_or(ready_since, |end| end.max(ready_since));
         now.saturating_duration_since(since)
@@ -119,7 +114,7 @@ fn timeout(policy: &IdleTimeout, called: Frequency) -> Option<Duration> {
 
 /// The calls of one server, over all its connections and workers.
 #[derive(Debug, Default)]
-pub(in crate::upstream) struct CallHistory(Guarded<Calls>);
+pub(super) struct CallHistory(Guarded<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {

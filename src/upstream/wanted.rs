@@ -10,7 +10,7 @@ use crate::{
 
 /// What a worker is made for. A server with another identity gets another worker.
 #[derive(PartialEq)]
-pub(in crate::upstream) struct Identity {
+pub(super) struct Identity {
     fingerprint: String,
     start: config::Start,
     standing: Standing,
@@ -18,7 +18,7 @@ pub(in crate::upstream) struct Identity {
 }
 
 impl Identity {
-    pub(in crate::upstream) fn of(entry: &ServerEntry) -> Self {
+    pub(super) fn of(entry: &ServerEntry) -> Self {
         Self {
             fingerprint: entry.fingerprint.clone(),
             start: entry.start,
