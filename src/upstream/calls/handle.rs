@@ -1,4 +1,4 @@
-//! What other rooms hold of one upstream: its name and status, the live connection, and the way to its worker.
+//! The handle to one upstream: what its calls and its worker share, and the requests to the worker.
 
 use std::{
     sync::{Arc, OnceLock, atomic::AtomicBool},
@@ -10,13 +10,13 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    LogSubscriptions, client_streams::ClientStreams, followed::Followed,
+    LogSubscriptions, Status, client_streams::ClientStreams, followed::Followed,
     request_slots::RequestSlots, subscriptions::Subscriptions, unread::UnreadChange,
 };
 use crate::{
     authorization::{LoginStatus, LoginTrouble, ServerLogin},
     catalog::ServerCatalog,
-    config::{ProtocolEra, RemoteKind, ServerEntry, SessionScope, Settings, Transport, duration},
+    config::{ServerEntry, SessionScope, Settings},
     failure::{ErrorCode, Failure, Result},
     gate::Gate,
     link::{Authorization, Link},
@@ -24,8 +24,7 @@ use crate::{
     telemetry::log_throttle::LogThrottle,
     text::{Secrets, ServerName},
     upstream::{
-        ClientReach, ConnectError, InstanceScope, State, habits::Habits, state::GIVE_UP_AFTER,
-        usage::Usage, wanted::Identity,
+        ClientReach, ConnectError, InstanceScope, habits::Habits, usage::Usage, wanted::Identity,
     },
     wire::{LogLevel, RequestNumbers, bridge::Sender},
 };
@@ -123,111 +122,6 @@ impl Live {
     }
 }
 
-/// Who shares a connection to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sharing {
-    /// All clients.
-    All,
-    /// Those that cannot answer what it asks and want no log lines; each of the others has its own.
-    Unable,
-    /// Nobody.
-    Nobody,
-    /// Clients with the same roots.
-    Workspace,
-}
-
-/// What is known of connections to a server in the other era than that of the one that all share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OtherEra {
-    /// There are none: all clients are served over the shared one.
-    None,
-    /// Nobody has tried.
-    Untried,
-    /// The server gives them sessions.
-    Open,
-}
-
-/// Where an upstream stands.
-#[derive(Debug, Clone, Default)]
-pub struct Status {
-    /// Its state.
-    pub state: State,
-    /// Whether its worker runs, and has begun to connect it if that is to be.
-    pub(in crate::upstream) begun: bool,
-    /// Whether an attempt has come to an end, well or not.
-    pub settled: bool,
-    /// Why the last attempt failed or the last connection ended; cleared by the next one that is ready.
-    pub last_error: Option<ConnectError>,
-    /// When it is tried again by itself.
-    pub(in crate::upstream) next_attempt: Option<Instant>,
-    /// Failed attempts since the last record of one.
-    pub unrecorded_failures: u32,
-    /// How long it has at most, where it is being started for the first time and may have to download what it runs.
-    pub first_start: Option<Duration>,
-}
-
-impl Status {
-    /// Whether it is not connected because that came to nothing; also while it is tried again.
-    pub fn is_failing(&self) -> bool {
-        matches!(
-            self.state,
-            State::Waiting { .. }
-                | State::Failed { .. }
-                | State::Authenticating { .. }
-                | State::Connecting { failures: 1.. }
-        )
-    }
-
-    /// Whether its first attempt is under way, or is not begun yet where there is one to come.
-    pub fn is_beginning(&self) -> bool {
-        let is_connecting = matches!(self.state, State::Connecting { .. });
-        !self.begun || (is_connecting && !self.settled)
-    }
-
-    /// Whether the last attempt came to nothing and none is under way or to come by itself.
-    pub fn has_failed(&self) -> bool {
-        matches!(self.state, State::Failed { .. })
-    }
-
-    /// In how many whole seconds it is tried again by itself; nothing if it is not.
-    pub fn next_attempt_in(&self) -> Option<Duration> {
-        let wait = self.next_attempt?.saturating_duration_since(Instant::now());
-        let begun = u64::from(wait.subsec_nanos() > 0);
-        Some(Duration::from_secs(wait.as_secs() + begun))
-    }
-
-    /// Why it is not available, in the words of [`ConnectError::whole`] or [`ConnectError::outside`], and when it is tried again.
-    pub fn explained(&self, why: &str) -> String {
-        self.explained_with(why, |wait| format!("again in {}", duration::in_words(wait)))
-    }
-
-    /// The same without a time that passes: it stays as it is until something happens.
-    pub fn explained_whenever(&self, why: &str, transport: &Transport) -> String {
-        self.explained_with(why, |_| match transport {
-            Transport::Stdio(_) => format!("mcpproxy tries up to {GIVE_UP_AFTER} times"),
-            Transport::Remote(_) => "mcpproxy tries again".to_owned(),
-        })
-    }
-
-    fn explained_with(&self, why: &str, waiting: impl FnOnce(Duration) -> String) -> String {
-        let next = match (self.next_attempt_in(), self.state) {
-            (Some(wait), _) => waiting(wait),
-            (None, State::Failed { .. }) => "the next call tries again".to_owned(),
-            (None, State::Connecting { failures: 1.. }) => "trying again".to_owned(),
-            (None, _) => return why.to_owned(),
-        };
-        match self.state.failures() {
-            // A connection that had proved healthy was lost: no attempt has failed yet.
-            0 => format!("{why}; {next}"),
-            1 => format!("{why}; tried once; {next}"),
-            GIVE_UP_AFTER if self.has_failed() => {
-                format!("{why}; gave up after {GIVE_UP_AFTER} tries; {next}")
-            }
-            failures => format!("{why}; tried {failures} times; {next}"),
-        }
-    }
-}
-
 impl Upstream {
     /// The server's name.
     pub fn name(&self) -> &ServerName {
@@ -242,49 +136,6 @@ impl Upstream {
     /// A number for the next request.
     pub fn next_number(&self) -> u64 {
         self.0.numbers.take()
-    }
-
-    /// Who shares a connection to the server, as things stand.
-    pub fn sharing(&self) -> Sharing {
-        match self.0.scope {
-            // Over HTTP without a handshake all that a server asks and logs comes with a request.
-            SessionScope::Auto if self.0.is_divided() && !self.0.habits.is_stateless() => {
-                Sharing::Unable
-            }
-            SessionScope::Auto | SessionScope::Shared => Sharing::All,
-            SessionScope::Client => Sharing::Nobody,
-            SessionScope::Workspace => Sharing::Workspace,
-        }
-    }
-
-    /// The same for clients that shake hands, where these have connections of their era, by [`Upstream::other_era`].
-    pub fn legacy_sharing(&self) -> Sharing {
-        match self.0.scope {
-            SessionScope::Auto if self.0.is_divided() => Sharing::Unable,
-            _ => self.sharing(),
-        }
-    }
-
-    /// What is known of connections for clients that shake hands, where everybody else's has no handshake.
-    pub fn other_era(&self) -> OtherEra {
-        let settings = self.0.settings.borrow();
-        let entry = settings.servers.get(self.name());
-        let may_have = entry.is_some_and(|entry| {
-            entry.protocol_era == ProtocolEra::Auto
-                && entry.session_scope != SessionScope::Workspace
-                && matches!(&entry.transport, Transport::Remote(remote) if remote.kind != RemoteKind::Sse)
-        });
-        match self.0.habits.has_both_eras() {
-            _ if !may_have || !self.0.habits.is_stateless() => OtherEra::None,
-            None => OtherEra::Untried,
-            Some(false) => OtherEra::None,
-            Some(true) => OtherEra::Open,
-        }
-    }
-
-    /// Whether one client has it to itself, so that questions can go to it at any time.
-    pub fn asks_its_client(&self) -> bool {
-        self.0.own_client().is_some()
     }
 
     /// Whether it does not run any more, by this entry or for this client: another may stand in its place.

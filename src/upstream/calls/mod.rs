@@ -15,6 +15,7 @@ mod request_failures;
 pub(in crate::upstream) mod request_slots;
 mod sending;
 mod sharing;
+mod status;
 mod subscribing;
 pub(in crate::upstream) mod subscriptions;
 pub(in crate::upstream) mod topic;
@@ -22,9 +23,11 @@ pub(in crate::upstream) mod unread;
 
 pub use self::{
     active_call::ActiveCall,
-    handle::{OtherEra, Sharing, Status, Upstream},
+    handle::Upstream,
     log_subscriptions::{LogSubscription, LogSubscriptions, LogTerm},
     request_failures::NotSent,
     sending::Outgoing,
+    sharing::{OtherEra, Sharing},
+    status::Status,
     subscriptions::{NotSubscribed, Notifier, Subscription},
 };

@@ -1,10 +1,79 @@
 //! Who shares the connections of an upstream, and when they no longer do: a server that asks its clients gets one for each.
 
-use super::handle::{Command, Live, UpstreamShared};
+use super::handle::{Command, Live, Upstream, UpstreamShared};
 use crate::{
-    config::SessionScope,
+    config::{ProtocolEra, RemoteKind, SessionScope, Transport},
     upstream::instance_scope::{ClientReach, InstanceScope},
 };
+
+/// Who shares a connection to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// All clients.
+    All,
+    /// Those that cannot answer what it asks and want no log lines; each of the others has its own.
+    Unable,
+    /// Nobody.
+    Nobody,
+    /// Clients with the same roots.
+    Workspace,
+}
+
+/// What is known of connections to a server in the other era than that of the one that all share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OtherEra {
+    /// There are none: all clients are served over the shared one.
+    None,
+    /// Nobody has tried.
+    Untried,
+    /// The server gives them sessions.
+    Open,
+}
+
+impl Upstream {
+    /// Who shares a connection to the server, as things stand.
+    pub fn sharing(&self) -> Sharing {
+        match self.0.scope {
+            // Over HTTP without a handshake all that a server asks and logs comes with a request.
+            SessionScope::Auto if self.0.is_divided() && !self.0.habits.is_stateless() => {
+                Sharing::Unable
+            }
+            SessionScope::Auto | SessionScope::Shared => Sharing::All,
+            SessionScope::Client => Sharing::Nobody,
+            SessionScope::Workspace => Sharing::Workspace,
+        }
+    }
+
+    /// The same for clients that shake hands, where these have connections of their era, by [`Upstream::other_era`].
+    pub fn legacy_sharing(&self) -> Sharing {
+        match self.0.scope {
+            SessionScope::Auto if self.0.is_divided() => Sharing::Unable,
+            _ => self.sharing(),
+        }
+    }
+
+    /// What is known of connections for clients that shake hands, where everybody else's has no handshake.
+    pub fn other_era(&self) -> OtherEra {
+        let settings = self.0.settings.borrow();
+        let entry = settings.servers.get(self.name());
+        let may_have = entry.is_some_and(|entry| {
+            entry.protocol_era == ProtocolEra::Auto
+                && entry.session_scope != SessionScope::Workspace
+                && matches!(&entry.transport, Transport::Remote(remote) if remote.kind != RemoteKind::Sse)
+        });
+        match self.0.habits.has_both_eras() {
+            _ if !may_have || !self.0.habits.is_stateless() => OtherEra::None,
+            None => OtherEra::Untried,
+            Some(false) => OtherEra::None,
+            Some(true) => OtherEra::Open,
+        }
+    }
+
+    /// Whether one client has it to itself, so that questions can go to it at any time.
+    pub fn asks_its_client(&self) -> bool {
+        self.0.own_client().is_some()
+    }
+}
 
 impl UpstreamShared {
     /// Whether the clients here are to have connections of their own once that is needed.

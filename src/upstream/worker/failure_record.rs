@@ -4,7 +4,7 @@ use super::Worker;
 use crate::{
     activity::ServerStep,
     config::duration,
-    upstream::{calls::handle::Status, connect_error::ConnectError},
+    upstream::{Status, connect_error::ConnectError},
 };
 
 impl Worker {

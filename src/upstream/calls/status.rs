@@ -1,0 +1,89 @@
+//! The status of an upstream as other rooms see it: its state, why it is not connected, and when it is tried again.
+
+use std::time::{Duration, Instant};
+
+use crate::{
+    config::{Transport, duration},
+    upstream::{ConnectError, State, state::GIVE_UP_AFTER},
+};
+
+/// Where an upstream stands.
+#[derive(Debug, Clone, Default)]
+pub struct Status {
+    /// Its state.
+    pub state: State,
+    /// Whether its worker runs, and has begun to connect it if that is to be.
+    pub(in crate::upstream) begun: bool,
+    /// Whether an attempt has come to an end, well or not.
+    pub settled: bool,
+    /// Why the last attempt failed or the last connection ended; cleared by the next one that is ready.
+    pub last_error: Option<ConnectError>,
+    /// When it is tried again by itself.
+    pub(in crate::upstream) next_attempt: Option<Instant>,
+    /// Failed attempts since the last record of one.
+    pub unrecorded_failures: u32,
+    /// How long it has at most, where it is being started for the first time and may have to download what it runs.
+    pub first_start: Option<Duration>,
+}
+
+impl Status {
+    /// Whether it is not connected because that came to nothing; also while it is tried again.
+    pub fn is_failing(&self) -> bool {
+        matches!(
+            self.state,
+            State::Waiting { .. }
+                | State::Failed { .. }
+                | State::Authenticating { .. }
+                | State::Connecting { failures: 1.. }
+        )
+    }
+
+    /// Whether its first attempt is under way, or is not begun yet where there is one to come.
+    pub fn is_beginning(&self) -> bool {
+        let is_connecting = matches!(self.state, State::Connecting { .. });
+        !self.begun || (is_connecting && !self.settled)
+    }
+
+    /// Whether the last attempt came to nothing and none is under way or to come by itself.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.state, State::Failed { .. })
+    }
+
+    /// In how many whole seconds it is tried again by itself; nothing if it is not.
+    pub fn next_attempt_in(&self) -> Option<Duration> {
+        let wait = self.next_attempt?.saturating_duration_since(Instant::now());
+        let begun = u64::from(wait.subsec_nanos() > 0);
+        Some(Duration::from_secs(wait.as_secs() + begun))
+    }
+
+    /// Why it is not available, in the words of [`ConnectError::whole`] or [`ConnectError::outside`], and when it is tried again.
+    pub fn explained(&self, why: &str) -> String {
+        self.explained_with(why, |wait| format!("again in {}", duration::in_words(wait)))
+    }
+
+    /// The same without a time that passes: it stays as it is until something happens.
+    pub fn explained_whenever(&self, why: &str, transport: &Transport) -> String {
+        self.explained_with(why, |_| match transport {
+            Transport::Stdio(_) => format!("mcpproxy tries up to {GIVE_UP_AFTER} times"),
+            Transport::Remote(_) => "mcpproxy tries again".to_owned(),
+        })
+    }
+
+    fn explained_with(&self, why: &str, waiting: impl FnOnce(Duration) -> String) -> String {
+        let next = match (self.next_attempt_in(), self.state) {
+            (Some(wait), _) => waiting(wait),
+            (None, State::Failed { .. }) => "the next call tries again".to_owned(),
+            (None, State::Connecting { failures: 1.. }) => "trying again".to_owned(),
+            (None, _) => return why.to_owned(),
+        };
+        match self.state.failures() {
+            // A connection that had proved healthy was lost: no attempt has failed yet.
+            0 => format!("{why}; {next}"),
+            1 => format!("{why}; tried once; {next}"),
+            GIVE_UP_AFTER if self.has_failed() => {
+                format!("{why}; gave up after {GIVE_UP_AFTER} tries; {next}")
+            }
+            failures => format!("{why}; tried {failures} times; {next}"),
+        }
+    }
+}
