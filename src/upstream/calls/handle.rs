@@ -187,10 +187,10 @@ impl Upstream {
 
     /// Connects it anew and lists it.
     pub async fn restart(&self) -> Result {
-        let (answer, answered) = oneshot::channel();
-        self.ask(Command::Restart(answer), answered).await.map(drop)
+        self.request_connection(Command::Restart).await.map(drop)
     }
 
+    /// The connection in use; connects if there is none.
     pub(super) async fn live(&self) -> Result<Arc<Live>> {
         match self.0.live.load_full() {
             Some(live) => Ok(live),
@@ -199,22 +199,23 @@ impl Upstream {
         }
     }
 
+    /// The connection that the worker has, or makes.
     pub(super) async fn connected(&self) -> Result<Arc<Live>> {
-        let (answer, answered) = oneshot::channel();
-        self.ask(Command::Wake(answer), answered).await
+        self.request_connection(Command::Wake).await
     }
 
-    async fn ask(
+    async fn request_connection(
         &self,
-        command: Command,
-        answered: oneshot::Receiver<Result<Arc<Live>, ConnectError>>,
+        request: impl FnOnce(ConnectionWaiter) -> Command,
     ) -> Result<Arc<Live>> {
+        let (waiter, answered) = oneshot::channel();
         let gone = || {
             let error = format!("{} {}", self.name(), self.why_stopped());
             let hint = "Nothing ran. Try again.";
             Failure::new(ErrorCode::ServerUnavailable, error, hint).of_server(self.name())
         };
-        self.0.commands.send(command).await.map_err(|_| gone())?;
+        let sent = self.0.commands.send(request(waiter)).await;
+        sent.map_err(|_| gone())?;
         match answered.await {
             Ok(Ok(live)) => Ok(live),
             Ok(Err(error)) => Err(self.unavailable(&error)),
@@ -229,10 +230,8 @@ impl Upstream {
 
     /// Whether somebody has logged in to the server.
     pub fn is_logged_in(&self) -> bool {
-        self.0
-            .login
-            .as_ref()
-            .is_some_and(|login| login.is_logged_in())
+        let login = self.0.login.as_ref();
+        login.is_some_and(|login| login.is_logged_in())
     }
 
     /// The scopes that calls were refused for want of.
