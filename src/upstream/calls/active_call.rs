@@ -68,7 +68,7 @@ impl ActiveCall {
                     self.clock.progress(Instant::now());
                 }
                 Incoming::Question(question) => {
-                    if let Some(outcome) = self.in_flight.upstream().0.own_answer(question) {
+                    if let Some(outcome) = self.in_flight.upstream().0.answer_ourselves(question) {
                         let link = self.link.clone();
                         self.own_answer = OwnAnswer::to(link, question.id.clone(), outcome);
                         continue;

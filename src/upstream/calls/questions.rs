@@ -1,6 +1,5 @@
-//! Questions of an upstream: which of them we answer, and where the others go. What comes outside of calls goes to the
-//! client, if only one client uses the connection. This also holds while a server is listed: some want the roots before they list
-//! anything.
+//! Questions that an upstream asks outside of calls: mcpproxy answers some itself, and the others go to the client if only one uses the
+//! connection. This also holds while a server is listed: some want the roots before they list anything.
 
 use std::{collections::VecDeque, convert::Infallible};
 
@@ -18,11 +17,11 @@ use crate::{
     wire::{Id, Outcome, Request, Revision, RpcError, bridge, capabilities, method},
 };
 
-/// Limit: answers to a server's questions that are on their way at once. Further questions are passed over.
+/// Limit: answers to a server's questions that are on their way at once. Further questions are ignored; while the server is listed they wait.
 pub(in crate::upstream) const ANSWERS: usize = 64;
 
 impl UpstreamShared {
-    /// The roots that we name to the server.
+    /// The roots that we give the server.
     pub(in crate::upstream) fn roots(&self) -> Vec<Root> {
         if let Some(roots) = self.instance_scope.as_ref().and_then(InstanceScope::roots) {
             return roots;
@@ -32,9 +31,9 @@ impl UpstreamShared {
         entry.map(|entry| entry.roots.clone()).unwrap_or_default()
     }
 
-    /// The answer to what is ours to answer: pings, and requests for roots wherever no client has the connection to itself that has
-    /// some. Anything else is for a client, and shows that this server asks.
-    pub(in crate::upstream) fn own_answer(&self, question: &Request) -> Option<Outcome> {
+    /// Answers pings, and requests for roots unless a client with roots has the connection to itself. Nothing for other questions: they are
+    /// for a client, and the server is divided among its clients from then on.
+    pub(in crate::upstream) fn answer_ourselves(&self, question: &Request) -> Option<Outcome> {
         if let Some(answer) = known_answer(question, &self.roots()) {
             return Some(answer);
         }
@@ -66,7 +65,7 @@ impl UpstreamShared {
     }
 }
 
-/// Brings an answer to the server, whenever it comes.
+/// Sends an answer to the server, once there is one.
 pub(in crate::upstream) async fn deliver(
     link: Link,
     id: Id,
@@ -77,7 +76,7 @@ pub(in crate::upstream) async fn deliver(
     }
 }
 
-/// News that come while a server is being listed: questions that can be answered then are; the rest waits for the worker.
+/// News that come while a server is being listed. Questions that can be answered are; the rest waits for the worker.
 #[derive(Default)]
 pub(in crate::upstream) struct EarlyNews {
     pub(in crate::upstream) news: VecDeque<News>,
@@ -85,7 +84,7 @@ pub(in crate::upstream) struct EarlyNews {
 }
 
 impl EarlyNews {
-    /// Attends to it. Never returns; cancel-safe.
+    /// Takes the news and answers questions. Never returns; cancel-safe.
     pub(in crate::upstream) async fn attend(
         &mut self,
         shared: &UpstreamShared,
@@ -103,7 +102,7 @@ impl EarlyNews {
                 Some(News::Question(question))
                     if revision.has_server_requests() && self.answering.len() < ANSWERS =>
                 {
-                    self.question(shared, link, question);
+                    self.answer_question(shared, link, question);
                 }
                 Some(other) => self.news.push_back(other),
                 // The listing takes note of it itself.
@@ -112,8 +111,8 @@ impl EarlyNews {
         }
     }
 
-    fn question(&mut self, shared: &UpstreamShared, link: &Link, question: Request) {
-        let outcome = match shared.own_answer(&question) {
+    fn answer_question(&mut self, shared: &UpstreamShared, link: &Link, question: Request) {
+        let outcome = match shared.answer_ourselves(&question) {
             Some(outcome) => std::future::ready(outcome).boxed(),
             None => match shared.own_client() {
                 Some(client) => client.ask(question.clone(), shared.client_streams.newest()),

@@ -202,7 +202,7 @@ impl Worker {
                 Step::Stop | Step::Command(None) => break,
                 Step::Command(Some(command)) => self.command(command).await,
                 Step::Attempt(result) => self.finish_attempt(*result).await,
-                Step::News(news) => self.news(news).await,
+                Step::News(news) => self.take_news(news).await,
                 Step::Relisted(result) => self.relisted(result).await,
                 Step::Pinged(sign) => self.pinged(sign).await,
                 Step::SubscriptionsChanged => self.sync_subscriptions(),
@@ -332,7 +332,7 @@ impl Worker {
                 // What a client was told may wait behind this.
                 for _ in 0..NEWS_CAPACITY {
                     match news_at_hand(&mut self.life.open) {
-                        Some(news) => self.news(Some(news)).await,
+                        Some(news) => self.take_news(Some(news)).await,
                         None => break,
                     }
                 }

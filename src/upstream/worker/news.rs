@@ -1,4 +1,4 @@
-//! What an upstream says that belongs to no call.
+//! The messages of an upstream that belong to no call: notifications, questions, and the end of the connection.
 
 use std::time::Instant;
 
@@ -15,12 +15,13 @@ use crate::{
 };
 
 impl Worker {
-    pub(super) async fn news(&mut self, news: Option<News>) {
+    /// Takes what came outside of calls; `None` is the end of the connection.
+    pub(super) async fn take_news(&mut self, news: Option<News>) {
         match news {
             None => self.lost("the connection ended".to_owned()).await,
             Some(News::Closed(reason)) => self.lost(reason).await,
-            Some(News::Notification(notice)) => self.notification(&notice),
-            Some(News::Question(question)) => self.question(question),
+            Some(News::Notification(notice)) => self.take_notification(&notice),
+            Some(News::Question(question)) => self.answer_question(question),
             Some(News::Missed) => {
                 if let Some(connected) = &mut self.life.open {
                     connected.list_now();
@@ -40,7 +41,7 @@ impl Worker {
         }
     }
 
-    pub(super) fn notification(&mut self, notice: &Notification) {
+    fn take_notification(&mut self, notice: &Notification) {
         let server = &self.entry.name;
         match &*notice.method {
             method::TOOLS_CHANGED | method::PROMPTS_CHANGED | method::RESOURCES_CHANGED => {
@@ -89,8 +90,8 @@ impl Worker {
         }
     }
 
-    /// Tells the client whose connection this is what comes with no call: log lines from the level on that it wants, and whatever we
-    /// do not know. Whether there is one that is to hear it.
+    /// Passes a notification to the client whose connection this is, if there is one: log lines from the level on that it wants, and whatever
+    /// we do not know. Gives whether the client was to get it.
     fn tell_client(&self, notice: &Notification) -> bool {
         let open = self.life.open.as_ref();
         let Some(client) = open.and_then(|connected| self.shared.client_of(&connected.live)) else {
@@ -108,17 +109,17 @@ impl Worker {
         is_wanted
     }
 
-    /// Questions that came with no call: life signs and roots are answered by us; others go to the client whose connection this is, or
-    /// are refused with the reason. A server that takes its time to accept an answer holds nobody up.
-    pub(super) fn question(&mut self, question: Request) {
+    /// Answers a question that came with no call: pings and requests for roots ourselves; others go to the client whose connection this is,
+    /// or are refused with the reason. A server that takes its time to accept an answer holds nobody up.
+    fn answer_question(&mut self, question: Request) {
         let Some(connected) = &self.life.open else {
             return;
         };
-        let asks_nobody = !connected.open.listing.revision.has_server_requests();
+        let may_ask = connected.open.listing.revision.has_server_requests();
         let known = |outcome| std::future::ready(outcome).boxed();
-        let ours = (!asks_nobody).then(|| self.shared.own_answer(&question));
+        let ours = may_ask.then(|| self.shared.answer_ourselves(&question));
         let outcome = match ours.flatten() {
-            _ if asks_nobody => {
+            _ if !may_ask => {
                 let why = "the server's protocol revision does not allow requests from servers";
                 known(Outcome::Error(RpcError::invalid_request(why).to_raw()))
             }
@@ -141,7 +142,7 @@ impl Worker {
         self.life.answering.push(answering.boxed());
     }
 
-    /// The refusal of a question that is nobody's.
+    /// The refusal of a question that belongs to no client.
     fn unattributed(&self, question: &Request, why: Unattributed) -> Outcome {
         let (method, why) = (&*question.method, why.to_string());
         self.shared.log_refusal(method, &why);
