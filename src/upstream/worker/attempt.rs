@@ -1,4 +1,4 @@
-//! Attempts to connect: begins one, and takes the connection in that comes of it.
+//! Attempts to connect: begins one, and takes over the connection that comes of it.
 
 use std::{
     sync::{Arc, OnceLock, atomic::Ordering},
@@ -24,6 +24,7 @@ use crate::{
 };
 
 impl Worker {
+    /// Begins an attempt to connect. A server that is started for the first time waits for its turn.
     pub(super) fn start_attempt(&mut self) {
         self.life.attempt_began = Some(Instant::now());
         self.life.log_began = self.shared.stderr.position();
@@ -72,6 +73,7 @@ impl Worker {
         self.life.attempt = Some(attempt.boxed());
     }
 
+    /// Takes the outcome of the attempt.
     pub(super) async fn finish_attempt(&mut self, result: Result<Open, ConnectError>) {
         self.life.urgent = Arc::default();
         self.set_status(|status| status.first_start = None);
@@ -94,11 +96,11 @@ impl Worker {
         if let Some(login) = login.filter(|_| self.life.had_no_login) {
             login.accepted();
         }
-        self.event(StateEvent::Opened).await;
+        self.apply(StateEvent::Opened).await;
         self.answer_waiters(&Ok(live.clone()));
-        // Unless it was found only now to be one that asks: those who wait for it have their calls here.
+        // A server that turned out only now to ask its clients still serves the calls that wait for it here.
         if self.is_for_its_lists_only() && self.shared.usage.in_flight() == 0 {
-            self.event(StateEvent::Unused).await;
+            self.apply(StateEvent::Unused).await;
         }
     }
 
@@ -106,7 +108,7 @@ impl Worker {
         let error = self.with_login_trouble(error);
         self.set_status(|status| status.last_error = Some(error.clone()));
         let (need, retries) = (self.need(), self.retries());
-        self.event(StateEvent::NotOpened(need, retries)).await;
+        self.apply(StateEvent::NotOpened(need, retries)).await;
         self.pause_at_least(error.retry_after);
         if self.shared.shakes_hands {
             // A server that had sessions may have given them up: the next call finds it out anew.
@@ -138,7 +140,7 @@ impl Worker {
         }
     }
 
-    /// Takes the connection in: its lists go to the catalog, then calls may use it.
+    /// Takes over a new connection: its lists go to the catalog, then calls may use it.
     async fn take_connection_in(&mut self, mut open: Open) -> Result<Arc<Live>, ConnectError> {
         if self.is_of_other_era() {
             self.note_habits();
@@ -194,7 +196,7 @@ impl Worker {
     }
 }
 
-/// The entry that a connection is made from: with the values that its secrets have now.
+/// The entry with the values that its secrets have now.
 async fn with_secrets_of_now(
     entry: Arc<ServerEntry>,
     context: &ConnectContext,

@@ -1,4 +1,4 @@
-//! Ends a connection: the worker lets it go, or it was lost.
+//! The end of a connection: the worker lets it go, or it was lost.
 
 use super::Worker;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Worker {
-    /// Lets the connection go: no new calls, goodbye, and the whole process group ends.
+    /// Ends the connection: no new calls, goodbye to the server, and the whole process group ends.
     pub(super) async fn disconnect(&mut self) {
         self.shared.live.store(None);
         (self.life.relisting, self.life.pinging) = (None, None);
@@ -51,7 +51,8 @@ impl Worker {
         drop(tasks);
     }
 
-    pub(super) async fn lost(&mut self, reason: String) {
+    /// The connection ended without our doing, for this reason.
+    pub(super) async fn lose_connection(&mut self, reason: String) {
         let Some(connected) = &self.life.open else {
             return;
         };
@@ -86,6 +87,6 @@ impl Worker {
         let error = error.with_words(&self.shared.stderr, self.life.log_began);
         self.set_status(|status| status.last_error = Some(error));
         let (need, retries) = (self.need(), self.retries());
-        self.event(StateEvent::Lost(need, retries, health)).await;
+        self.apply(StateEvent::Lost(need, retries, health)).await;
     }
 }

@@ -46,6 +46,7 @@ impl Worker {
         }
     }
 
+    /// Begins to read the lists again, for all calls that wait for that.
     pub(super) fn start_relisting(&mut self) {
         let Some(connected) = &mut self.life.open else {
             return;
@@ -65,7 +66,8 @@ impl Worker {
         self.life.relisting = Some(reading.boxed());
     }
 
-    pub(super) async fn relisted(&mut self, result: Result<ReadLists, String>) {
+    /// Takes the result of a listing in, and lets the calls go on that waited for it.
+    pub(super) async fn take_lists(&mut self, result: Result<ReadLists, String>) {
         let server = self.entry.name.clone();
         let Some(connected) = &mut self.life.open else {
             return;
@@ -114,7 +116,7 @@ impl Worker {
         }
     }
 
-    /// The listing. Keeps the known list where one could not be read, and notes the error for the operator.
+    /// The listing, with the known list where one could not be read. Notes the error for the operator.
     pub(super) fn keep_known_lists(
         &self,
         lists: ReadLists,
@@ -163,7 +165,7 @@ impl Worker {
         Some(own)
     }
 
-    /// The clients of this instance see what it lists, or what everybody sees.
+    /// Shows the clients of this instance its own lists; `None` shows them those of the shared connection.
     pub(super) fn show_own(&self, listing: Option<OwnListing>) {
         let scope = self.shared.instance_scope.as_ref();
         if let Some(key) = scope.and_then(InstanceScope::own_key) {

@@ -63,7 +63,7 @@ impl Worker {
         };
         self.record("login needed", step);
         self.set_status(|status| status.last_error = Some(error.clone()));
-        self.event(StateEvent::LoginNeeded).await;
+        self.apply(StateEvent::LoginNeeded).await;
         self.answer_waiters(&Err(error));
     }
 
@@ -87,11 +87,11 @@ impl Worker {
                     status.settled = false;
                     status.last_error = None;
                 });
-                self.event(StateEvent::LoggedIn).await;
+                self.apply(StateEvent::LoggedIn).await;
             }
             // A login that did not work for a while does so again.
             (false, State::Waiting { .. }) if self.shared.login_trouble().is_none() => {
-                self.event(StateEvent::Wanted).await;
+                self.apply(StateEvent::Wanted).await;
             }
             // An attempt reports its own outcome, and a sleeping server needs none.
             _ => (),

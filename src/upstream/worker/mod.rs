@@ -1,5 +1,5 @@
-//! One task a server. It owns the process and the connection, decides with [`State`] when to make and when to end them, and hands
-//! what it listed to the catalog. Calls do not pass through it: they take the published connection.
+//! The worker: one task for each server. It owns the process and the connection, decides with [`State`] when to make and when to end them,
+//! and hands the lists that it reads to the catalog. Calls do not pass through it: they take the published connection.
 
 mod attempt;
 mod disconnect;
@@ -60,7 +60,7 @@ use crate::{
 pub(in crate::upstream) struct WorkerContext {
     pub(in crate::upstream) connect: ConnectContext,
     pub(in crate::upstream) catalog: Catalog,
-    /// Of servers that are discovered.
+    /// Turns of servers that are started for the first time.
     pub(in crate::upstream) turns: Turns,
     pub(in crate::upstream) subscriptions: AllSubscriptions,
     pub(in crate::upstream) log_subscriptions: LogSubscriptions,
@@ -75,9 +75,9 @@ pub(in crate::upstream) struct Worker {
     pub(in crate::upstream) shared: Arc<UpstreamShared>,
     pub(in crate::upstream) context: Arc<WorkerContext>,
     pub(in crate::upstream) level_changes: watch::Receiver<()>,
-    /// What other connections to the server found.
+    /// Changed lists that other connections to the server found.
     pub(in crate::upstream) list_changes: watch::Receiver<Option<Instant>>,
-    /// How the login of a remote server is.
+    /// Changes of the login of a remote server.
     pub(in crate::upstream) login_changes: Option<watch::Receiver<LoginStatus>>,
     pub(in crate::upstream) inbox: mpsc::Receiver<Command>,
     pub(in crate::upstream) stop: CancellationToken,
@@ -95,7 +95,7 @@ pub(in crate::upstream) struct Life {
     urgent: Arc<Notify>,
     /// The listing that runs.
     relisting: Option<BoxFuture<'static, Result<ReadLists, String>>>,
-    /// The session of the connection when that began.
+    /// The session of the connection when that listing began.
     relisting_in: u64,
     pinging: Option<BoxFuture<'static, SignOfLife>>,
     /// How the server takes pings, as far as it was seen.
@@ -106,18 +106,18 @@ pub(in crate::upstream) struct Life {
     telling: FuturesUnordered<BoxFuture<'static, SubscriptionAnswers>>,
     /// The request that sets the server's log level.
     levelling: Option<BoxFuture<'static, ()>>,
-    /// The log level that it was sent last.
+    /// The log level that the server was sent last.
     level_set: Option<LogLevel>,
     /// Calls that wait until their level is set.
     level_waiters: Vec<oneshot::Sender<()>>,
     paused_until: Option<Instant>,
-    /// When the attempt began that runs or has just ended.
+    /// When the last attempt began; taken out when its end is recorded.
     attempt_began: Option<Instant>,
-    /// The position of its log then.
+    /// The position of the server's log then.
     log_began: u64,
     /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
-    /// The attempt began although a login was needed.
+    /// The last attempt began although a login was needed.
     had_no_login: bool,
     incarnation: u64,
 }
@@ -194,17 +194,17 @@ impl Worker {
     /// Runs until it is stopped, then lets the connection go and returns when nothing of it is left.
     pub(in crate::upstream) async fn run(mut self) {
         if self.need() == Need::Permanent {
-            self.event(StateEvent::Wanted).await;
+            self.apply(StateEvent::Wanted).await;
         }
         self.set_status(|status| status.begun = true);
         loop {
             match self.next_step().await {
                 Step::Stop | Step::Command(None) => break,
-                Step::Command(Some(command)) => self.command(command).await,
+                Step::Command(Some(command)) => self.carry_out(command).await,
                 Step::Attempt(result) => self.finish_attempt(*result).await,
                 Step::News(news) => self.take_news(news).await,
-                Step::Relisted(result) => self.relisted(result).await,
-                Step::Pinged(sign) => self.pinged(sign).await,
+                Step::Relisted(result) => self.take_lists(result).await,
+                Step::Pinged(sign) => self.take_sign_of_life(sign).await,
                 Step::SubscriptionsChanged => self.sync_subscriptions(),
                 Step::SubscriptionsAnswered(answers) => self.subscriptions_answered(answers),
                 Step::LogLevelSubscribed => self.sync_log_level(),
@@ -277,7 +277,8 @@ impl Worker {
         Some(format!("no call for {}", duration::show(seconds)))
     }
 
-    async fn event(&mut self, event: StateEvent) {
+    /// Applies an event to the state, publishes that, and does what follows from it.
+    async fn apply(&mut self, event: StateEvent) {
         let (state, action) = self.life.state.on(event);
         self.life.state = state;
         let settled = !matches!(state, State::Asleep | State::Connecting { .. });
@@ -309,7 +310,7 @@ impl Worker {
         }
     }
 
-    async fn command(&mut self, command: Command) {
+    async fn carry_out(&mut self, command: Command) {
         match command {
             Command::Wake(waiter) => match &self.life.open {
                 // The caller is gone if this fails.
@@ -324,7 +325,7 @@ impl Worker {
                 self.life.in_doubt = true;
                 self.life.ping_habit = PingHabit::Unknown;
                 self.add_waiter(waiter);
-                self.event(StateEvent::Restarted).await;
+                self.apply(StateEvent::Restarted).await;
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
             Command::Relist(incarnation, done) => self.list_for(incarnation, done),
@@ -340,22 +341,22 @@ impl Worker {
             }
             Command::Refresh => match &mut self.life.open {
                 Some(connected) => connected.list_now(),
-                None => self.event(StateEvent::Wanted).await,
+                None => self.apply(StateEvent::Wanted).await,
             },
             Command::SetLevel(incarnation, done) => self.set_level_for(incarnation, done),
             Command::NoteHabits => self.note_habits(),
         }
     }
 
-    /// Has what was found out about the server kept.
+    /// Has the catalog keep what was found out about the server.
     fn note_habits(&self) {
         let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
         let habits = self.shared.habits.known();
         self.context.catalog.note_habits(name, entry, habits);
     }
 
-    /// A request could not be delivered over this connection. Over a pipe that is the end of it. A remote server has a connection
-    /// for each request, and a refused one means nothing for the others: it gets a request for a sign of life.
+    /// A request could not be delivered over this connection. Over a pipe that is the end of the connection. A remote server has one for each
+    /// request, and a refused one means nothing for the others: it is requested to give a sign of life.
     async fn suspect(&mut self, incarnation: u64) {
         let (remote, cadence) = (self.is_remote(), self.cadence());
         let Some(connected) = self.life.connected(incarnation) else {
@@ -371,7 +372,7 @@ impl Worker {
             };
             let undelivered = || "a request could not be delivered".to_owned();
             let reason = exit.map_or_else(undelivered, |exit| exit.to_string());
-            self.lost(reason).await;
+            self.lose_connection(reason).await;
         }
     }
 
@@ -382,7 +383,7 @@ impl Worker {
             return;
         }
         self.add_waiter(waiter);
-        self.event(StateEvent::Wanted).await;
+        self.apply(StateEvent::Wanted).await;
     }
 
     /// Somebody waits for the attempt that runs, or is about to.
@@ -402,7 +403,7 @@ impl Worker {
     }
 }
 
-/// The future's value, and then it is gone; for ever pending if there is none.
+/// The value of the future, which is then taken out; for ever pending if there is none.
 async fn maybe<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
     match future {
         Some(running) => {
@@ -414,7 +415,7 @@ async fn maybe<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
     }
 }
 
-/// What has come already.
+/// The next news that has come already.
 fn news_at_hand(open: &mut Option<Connected>) -> Option<News> {
     let connected = open.as_mut()?;
     let early = connected.early.pop_front();

@@ -18,8 +18,11 @@ impl Worker {
     /// Takes what came outside of calls; `None` is the end of the connection.
     pub(super) async fn take_news(&mut self, news: Option<News>) {
         match news {
-            None => self.lost("the connection ended".to_owned()).await,
-            Some(News::Closed(reason)) => self.lost(reason).await,
+            None => {
+                self.lose_connection("the connection ended".to_owned())
+                    .await
+            }
+            Some(News::Closed(reason)) => self.lose_connection(reason).await,
             Some(News::Notification(notice)) => self.take_notification(&notice),
             Some(News::Question(question)) => self.answer_question(question),
             Some(News::Missed) => {

@@ -27,6 +27,7 @@ impl Worker {
         }
     }
 
+    /// Requests a sign of life, unless one is not needed or is under way.
     fn look_for_life(&mut self, now: Instant) {
         let (work, interval) = (self.work(), self.cadence().ping);
         let Some(connected) = &mut self.life.open else {
@@ -44,7 +45,8 @@ impl Worker {
         self.life.pinging = Some(asking);
     }
 
-    pub(super) async fn pinged(&mut self, sign: SignOfLife) {
+    /// Takes the outcome of a request for a sign of life.
+    pub(super) async fn take_sign_of_life(&mut self, sign: SignOfLife) {
         let work = self.work();
         match &sign {
             SignOfLife::Pong => self.life.ping_habit = PingHabit::Answers,
@@ -62,7 +64,7 @@ impl Worker {
             .liveness
             .answered(Instant::now(), sign, was_heard, work);
         if let Some(reason) = answered {
-            self.lost(reason).await;
+            self.lose_connection(reason).await;
         }
     }
 
@@ -74,11 +76,12 @@ impl Worker {
         }
     }
 
+    /// Does whatever is due.
     pub(super) async fn tick(&mut self) {
         let now = Instant::now();
         if self.life.paused_until.is_some_and(|until| until <= now) {
             self.life.paused_until = None;
-            self.event(StateEvent::PauseOver).await;
+            self.apply(StateEvent::PauseOver).await;
         }
         let cadence = self.cadence();
         while let Some(connected) = &mut self.life.open {
@@ -98,6 +101,7 @@ impl Worker {
         }
     }
 
+    /// Puts the server to sleep if it has not been used for its idle time.
     async fn check_idle(&mut self, now: Instant) {
         let Some(connected) = &self.life.open else {
             return;
@@ -112,7 +116,7 @@ impl Worker {
             return;
         }
         if self.shared.take_from_calls() {
-            self.event(StateEvent::Unused).await;
+            self.apply(StateEvent::Unused).await;
         }
     }
 }
