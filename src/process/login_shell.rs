@@ -5,7 +5,6 @@ use std::{
     os::unix::ffi::OsStringExt,
     path::Path,
     process::Stdio,
-    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -19,7 +18,7 @@ use tokio::{
 use super::{Grace, group::Group, stop_steps};
 
 /// A shell that has not answered by then (a prompt, a network folder) is given up.
-pub(super) const SHELL_ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+pub(super) const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the shell gets to end by itself: start-up files leave locks behind when the traps that remove them never run.
 const GRACE: Grace = Grace {
@@ -87,62 +86,6 @@ async fn read_between(mut input: impl AsyncRead + Unpin, mark: &[u8]) -> Option<
         }
     }
     None
-}
-
-// The `PATH` of the person's login shell, found once for the whole daemon. A service manager starts us with a bare one, on which
-// no `npx` or `uvx` is found.
-
-/// Nothing yet, or the shell's answer.
-type Answer = Option<Option<OsString>>;
-
-/// Finds the login shell's `PATH` once, on first use. Clones share the answer.
-#[derive(Debug, Clone, Default)]
-pub struct LoginPath {
-    found: Arc<OnceLock<watch::Receiver<Answer>>>,
-}
-
-impl LoginPath {
-    /// One that asks nobody: for a daemon whose own `PATH` is the right one.
-    pub fn without_shell() -> Self {
-        let (answer, answered) = watch::channel(Some(None));
-        drop(answer);
-        Self {
-            found: Arc::new(OnceLock::from(answered)),
-        }
-    }
-
-    /// The `PATH`, or nothing if there is no login shell to ask, or it does not answer. The first call starts the shell, for at most
-    /// 5 s, and others wait for it; a daemon that calls it at its start, beside other things, has the answer when a child needs
-    /// it. The shell runs to its end even when nobody waits for the answer any more: a shell that is killed in the middle of its
-    /// start-up files leaves their locks behind.
-    pub async fn get(&self) -> Option<OsString> {
-        let ask_shell = || {
-            let (answer, answered) = watch::channel(None);
-            tokio::spawn(async move { answer.send_replace(Some(ask().await)) });
-            answered
-        };
-        let mut answered = self.found.get_or_init(ask_shell).clone();
-        // Gone without an answer: the runtime is ending.
-        let answer = answered.wait_for(Option::is_some).await.ok()?;
-        answer.clone().flatten()
-    }
-}
-
-async fn ask() -> Option<OsString> {
-    // A daemon with a terminal was started from a shell and has its PATH already. And an interactive shell would stop at once:
-    // its group is not that terminal's foreground group.
-    if std::fs::File::open("/dev/tty").is_ok() {
-        return None;
-    }
-    let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty())?;
-    let path = path_of(&shell, None, SHELL_ANSWERS_WITHIN).await;
-    if path.is_none() {
-        tracing::warn!(
-            shell = %shell.display(),
-            "the login shell did not print its PATH; mcpproxy uses the daemon's PATH"
-        );
-    }
-    path
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod ledger;
 mod line_cutter;
 mod log_file;
 mod log_line;
+mod login_path;
 #[cfg(unix)]
 mod login_shell;
 mod members;
@@ -49,7 +50,7 @@ pub use self::{
     launch::{Launch, SpawnError, closest_program, find_program, is_command_line},
     ledger::{ChildLedger, LedgerError, own_mark},
     log_line::own_words,
-    login_shell::LoginPath,
+    login_path::LoginPath,
     memory::{memory_of_server, own_memory},
     own_program::{own_program, own_program_on_path},
     stderr_log::{StderrLog, remove_server_logs, server_log_file},

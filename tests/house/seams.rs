@@ -116,7 +116,7 @@ const SPAWNS: &[Exception] = &[
         "ends when nothing waits to be written; the runtime waits for it",
     ),
     (
-        "process/login_shell.rs",
+        "process/login_path.rs",
         1,
         "asks to its end, within 5 s, whoever still waits for the answer",
     ),
