@@ -1,11 +1,11 @@
-//! How many files and connections we may have open at a time: as many as the system lets us, rather than the few that a program
-//! begins with. Children get the number back that we began with: some close every descriptor that there could be, one by one.
+//! The limit of open files and connections: raised to what the system allows. Children get the former limit back: some programs close
+//! every descriptor that there could be, one by one.
 
 /// The most descriptors that the daemon takes. More are of no use, and costly to walk through.
 #[cfg(unix)]
 const MOST: u64 = 65_536;
 
-/// What is counted on where nobody says more.
+/// How many descriptors there are at least, where the system does not say.
 const FEW: usize = 256;
 
 #[cfg(unix)]
@@ -19,7 +19,7 @@ mod unix {
     /// macOS says that there is no limit, and lets programs have so many.
     const ON_MACOS: u64 = 10_240;
 
-    /// What we began with.
+    /// The limit that this process began with.
     static BEFORE: OnceLock<Rlimit> = OnceLock::new();
 
     /// Raises the limit once; later it only says what the limit is.
@@ -64,7 +64,7 @@ mod unix {
     pub(super) fn give_back(_: u32) {}
 }
 
-/// Raises the number to what the system allows, and says what it is.
+/// Raises the limit of open files to what the system allows, and gives the limit.
 pub fn raise_descriptor_limit() -> usize {
     #[cfg(unix)]
     let limit = unix::raise();
@@ -73,7 +73,7 @@ pub fn raise_descriptor_limit() -> usize {
     limit
 }
 
-/// Gives a child that was just started the number that we began with.
+/// Gives a child that was just started the limit that this process began with.
 pub(super) fn give_back(child: u32) {
     #[cfg(unix)]
     unix::give_back(child);

@@ -20,7 +20,7 @@ const ROTATE_AT: u64 = 5 * 1024 * 1024;
 /// How many files are kept that were set aside: `NAME.1` is the newest.
 const KEPT: u32 = 2;
 
-/// Limit: what may wait for the disk, in bytes. Beyond that lines are dropped and counted.
+/// Limit: bytes of lines that wait for the disk. Further lines are dropped and counted.
 const WAITING: usize = 1024 * 1024;
 
 /// A handle to the file; clones are the same file.
@@ -40,10 +40,17 @@ struct LogFileShared {
 struct Queue {
     waiting: Vec<u8>,
     dropped: u64,
-    /// Whether what is on the disk goes before anything else is written.
+    /// Whether the files are to be removed before anything else is written.
     removed: bool,
     /// Invariant: a writer is running exactly while this is set, so there is never more than one.
     writing: bool,
+}
+
+/// One step of the writer.
+enum DiskStep {
+    /// Removes the file and those that were set aside.
+    Remove,
+    Append(Vec<u8>),
 }
 
 impl LogFile {
@@ -95,22 +102,25 @@ impl LogFile {
 impl LogFileShared {
     /// Writes until nothing waits any more.
     fn write_out(&self) {
-        while let Some(batch) = self.next_batch() {
-            if batch.is_empty() {
-                remove_all(&self.path);
-            } else if let Err(error) = append_rotating(&self.path, &batch, ROTATE_AT)
-                && let Some(times) = self.failures.due()
-            {
-                tracing::warn!(path = %self.path.display(), %error, times, "lines of a server's log were lost");
+        while let Some(step) = self.next_step() {
+            match step {
+                DiskStep::Remove => remove_all(&self.path),
+                DiskStep::Append(batch) => {
+                    if let Err(error) = append_rotating(&self.path, &batch, ROTATE_AT)
+                        && let Some(times) = self.failures.due()
+                    {
+                        tracing::warn!(path = %self.path.display(), %error, times, "lines of a server's log were lost");
+                    }
+                }
             }
         }
     }
 
-    /// What is to be written next; an empty one means that the files are to be removed.
-    fn next_batch(&self) -> Option<Vec<u8>> {
+    /// What the writer does next; nothing ends it.
+    fn next_step(&self) -> Option<DiskStep> {
         let mut queue = self.queue.lock();
         if std::mem::take(&mut queue.removed) {
-            return Some(Vec::new());
+            return Some(DiskStep::Remove);
         }
         let mut batch = std::mem::take(&mut queue.waiting);
         let dropped = std::mem::take(&mut queue.dropped);
@@ -119,7 +129,7 @@ impl LogFileShared {
             batch.push(b'\n');
         }
         queue.writing = !batch.is_empty();
-        queue.writing.then_some(batch)
+        queue.writing.then_some(DiskStep::Append(batch))
     }
 }
 

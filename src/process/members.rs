@@ -1,5 +1,5 @@
-//! Which of the running processes are one child's: the members of its group, and bearers of its mark in a group or a session
-//! of their own.
+//! Which of the running processes belong to a child: the members of its group, and those that have its mark in their environment, whatever
+//! their group and session.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::{
     process_table::{self, Seen},
 };
 
-/// Those that live, of this group or with this mark. Blocks for some milliseconds.
+/// The living processes of this group or with this mark. Blocks for some milliseconds.
 pub(super) fn living(group: Option<u32>, mark: Option<&str>) -> Vec<Seen> {
     let running = process_table::all();
     let (mut members, others): (Vec<Seen>, Vec<Seen>) = running
@@ -23,7 +23,7 @@ pub(super) fn living(group: Option<u32>, mark: Option<&str>) -> Vec<Seen> {
     members
 }
 
-/// The running processes of one moment, with the marks that they bear.
+/// The running processes of one moment, with their marks.
 pub(super) struct Running {
     /// Zombies too.
     pub(super) processes: Vec<Seen>,
@@ -39,7 +39,7 @@ impl Running {
         Self { processes, marks }
     }
 
-    /// Whether that process bears this mark.
+    /// Whether that process has this mark in its environment.
     pub(super) fn bears(&self, process: &Seen, mark: &str) -> bool {
         self.marks
             .get(&process.pid)

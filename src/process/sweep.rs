@@ -1,5 +1,5 @@
-//! The sweep: ends what a dead daemon left running. A process is ours only if its number *and* its start time are in the ledger,
-//! if it is in the group of such a process, or if it bears the mark that we put into its environment, whatever its group.
+//! The sweep: ends the processes that a dead daemon left running. A process is ours only if its number *and* its start time are in the
+//! ledger, if it is in the group of such a process, or if the mark that we give our children is in its environment.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ use crate::text::names::ServerName;
 /// `docker run` takes its container along only after a signal.
 const AFTER_TERM: Duration = Duration::from_secs(2);
 
-/// How long the killed are waited for.
+/// How long to wait for killed processes to be gone.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
 /// How long to wait before looking again.
@@ -37,10 +37,12 @@ struct OrphanEntry {
     container: Option<ServerContainer>,
 }
 
-/// What the sweep does with a file.
+/// What a file in the ledger's folder is to the sweep.
 enum Verdict {
     OrphanEntry(OrphanEntry),
+    /// It says nothing that can be used, and may be removed.
     Meaningless,
+    /// It is a living daemon's, or cannot be read.
     NotOurs,
 }
 
@@ -53,7 +55,7 @@ impl ChildLedger {
         end(self.left_behind(ledger::remove))
     }
 
-    /// The entries of daemons that no longer run. What means nothing is for `meaningless`.
+    /// The entries of daemons that no longer run. Gives each meaningless file to `meaningless`.
     fn left_behind(&self, meaningless: impl Fn(&Path)) -> Vec<OrphanEntry> {
         let files = match fs::read_dir(&self.shared.folder) {
             Ok(files) => files,
@@ -93,7 +95,8 @@ impl ChildLedger {
         let Some((announced, started)) = ledger::parse(&text) else {
             return Verdict::Meaningless;
         };
-        if !self.is_near(&announced.daemon) {
+        // After a reboot, or from another container, process numbers mean nothing here.
+        if announced.daemon.numbering != self.shared.daemon.numbering {
             return Verdict::Meaningless;
         }
         if is_alive(&announced.daemon) {
@@ -107,11 +110,6 @@ impl ChildLedger {
             server: announced.server,
             started,
         })
-    }
-
-    /// Whether process numbers of that daemon mean anything here: not after a reboot, nor from another container.
-    fn is_near(&self, daemon: &DaemonRecord) -> bool {
-        daemon.numbering == self.shared.daemon.numbering
     }
 }
 
@@ -135,7 +133,7 @@ pub fn left_behind(data_dir: &Path) -> BTreeSet<ServerName> {
     left.into_iter().map(|entry| entry.server).collect()
 }
 
-/// What seems to mean nothing may be an entry that a daemon writes right now.
+/// The entries of dead daemons in this data folder. Removes no meaningless file: a daemon may be writing it right now.
 fn left_in(data_dir: &Path) -> Vec<OrphanEntry> {
     if !data_dir.join(ledger::FOLDER).is_dir() {
         return Vec::new();
@@ -149,6 +147,7 @@ fn left_in(data_dir: &Path) -> Vec<OrphanEntry> {
     }
 }
 
+/// Ends the processes and containers of these entries, and gives how many there were of each server.
 fn end(left: Vec<OrphanEntry>) -> BTreeMap<ServerName, usize> {
     let mut swept = BTreeMap::new();
     if left.is_empty() {
@@ -217,7 +216,7 @@ fn wait_until_gone(left: &[OrphanEntry], timeout: Duration, each: impl Fn(&Seen)
 }
 
 impl OrphanEntry {
-    /// Says whether there was one.
+    /// Removes the child's container. Gives whether there was one.
     fn remove_container(&self, deadline: Instant) -> Result<bool, String> {
         let Some(container) = &self.container else {
             return Ok(false);
