@@ -66,8 +66,8 @@ impl Upstream {
         Err(failure.of_server(name).of_tool(tool))
     }
 
-    /// Refuses what a client takes for something else: a continuation of a question that this server never asked, or a header that
-    /// differs from the arguments.
+    /// Refuses params that no right server could take: the continuation of a question that this server never asked, and an argument that
+    /// is given twice though a header has to repeat it.
     pub(super) fn check_params(
         &self,
         message: &AdmittedMessage<'_>,
@@ -80,12 +80,10 @@ impl Upstream {
             return Err(NotSent::Wrong(RpcError::invalid_params(why)));
         }
         let tool = message.admitted().tool();
-        let Some(tool) = tool.and_then(|tool| catalog.tool(tool)) else {
+        let tool = tool.and_then(|tool| catalog.tool(tool));
+        let Some(tool) = tool.filter(|tool| !tool.header_params.is_empty()) else {
             return Ok(());
         };
-        if tool.header_params.is_empty() {
-            return Ok(());
-        }
         let arguments = params.and_then(|params| params.get("arguments"));
         match header_params::doubled(&tool.header_params, arguments.as_ref()) {
             None => Ok(()),

@@ -6,8 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::oneshot;
-
 use super::{
     ActiveCall, LogSubscription, LogTerm, NotSent, Upstream,
     call_clock::CallClock,
@@ -146,10 +144,9 @@ impl Upstream {
             let subscriptions = &self.0.log_subscriptions;
             subscriptions.subscribe(server, level, LogTerm::Request)
         });
-        let (done, set) = oneshot::channel();
-        let command = Command::SetLevel(live.incarnation, done);
+        let command = |done| Command::SetLevel(live.incarnation, done);
         // A call whose server does not answer this is sent all the same.
-        self.wait_for_worker(command, set, LEVEL_TIMEOUT).await;
+        self.wait_for_worker(command, LEVEL_TIMEOUT).await;
         subscription
     }
 
