@@ -133,8 +133,7 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
             ),
         });
     };
-    let (ready, process) = opened?;
-    let Ready { connection, opened } = ready;
+    let (Ready { connection, opened }, process) = opened?;
     let Connection {
         link,
         mut news,
@@ -171,14 +170,11 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
 /// A stateless server announces changes on a subscription only. It is opened before the lists are read, so that no change falls between
 /// the two.
 async fn listening(link: &Link, opened: &Opened) -> Option<ChangeSubscription> {
-    let Opened {
-        initialize,
-        revision,
-    } = opened;
+    let revision = opened.revision;
     if !revision.has_listen() {
         return None;
     }
-    let mut listening = ChangeSubscription::start(link.clone(), *revision, initialize);
+    let mut listening = ChangeSubscription::start(link.clone(), revision, &opened.initialize);
     listening.begun().await;
     Some(listening)
 }
@@ -189,7 +185,7 @@ struct Ready {
     opened: Opened,
 }
 
-/// Where to look first.
+/// Where the operator looks first when there is no connection.
 pub(in crate::upstream) fn logs_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
         Transport::Stdio(_) => NextStep::ReadLog,
@@ -205,7 +201,7 @@ pub(in crate::upstream) fn lists_step(entry: &ServerEntry) -> NextStep {
     }
 }
 
-/// What the operator can do about a connection that failed so.
+/// What the operator can do about this failure.
 fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
     match error {
         OpenError::Link(LinkError::Status {
@@ -255,34 +251,28 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
 }
 
 impl ConnectError {
-    /// The handshake came to nothing.
+    /// The handshake failed.
     pub(in crate::upstream) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
         Self {
-            reason: error.to_string(),
             outside: error.outside().into(),
-            step: step(entry, error),
-            wrote: None,
             retry_after: error.retry_after(),
             has_exited: matches!(error, OpenError::Exited(_)),
+            ..Self::plain(&error.to_string(), step(entry, error))
         }
     }
 
-    /// The server is stateless, but not with us.
+    /// The server needs no handshake, and refused its description or has no revision in common with us.
     pub(in crate::upstream) fn of_probe(entry: &ServerEntry, error: &ProbeError) -> Self {
+        let step = match error {
+            ProbeError::Foreign { .. } => NextStep::act("update mcpproxy or the server"),
+            ProbeError::Refused { .. } => logs_step(entry),
+            ProbeError::Link(error) => {
+                return Self::of_handshake(entry, &OpenError::Link(error.clone()));
+            }
+        };
         Self {
-            reason: error.to_string(),
             outside: error.outside().into(),
-            step: match error {
-                ProbeError::Foreign { .. } => NextStep::act("update mcpproxy or the server"),
-                ProbeError::Link(error) => step(entry, &OpenError::Link(error.clone())),
-                ProbeError::Refused { .. } => logs_step(entry),
-            },
-            wrote: None,
-            retry_after: match error {
-                ProbeError::Link(error) => error.retry_after(),
-                ProbeError::Foreign { .. } | ProbeError::Refused { .. } => None,
-            },
-            has_exited: false,
+            ..Self::plain(&error.to_string(), step)
         }
     }
 }
