@@ -1,5 +1,5 @@
-//! The requests of a login: where they may go, and their parts besides rmcp's. An authorization server's refusals, and its registration
-//! of this client, are remembered here, because rmcp gives neither.
+//! The requests of a login: where they may go, and what is sent beside what rmcp sends. Notes of the answers what rmcp does not pass on,
+//! such as refusals.
 
 use std::{io, time::Duration};
 
@@ -22,7 +22,7 @@ const LARGEST: usize = 1 << 20;
 /// How long one request may take.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// What stands as it is in a form and in a query.
+/// Characters that are percent-encoded in a form and in a query.
 pub(super) const FORM: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -90,7 +90,7 @@ impl OAuthHttp {
         self.heard.lock().refusal.clone()
     }
 
-    /// Why the last request had no answer that says anything, if it had none.
+    /// Why the last request had no usable answer, if it had none.
     pub(super) fn fault(&self) -> Option<String> {
         self.heard.lock().fault.clone()
     }
@@ -158,21 +158,33 @@ impl OAuthHttp {
             heard.down = Some(whose);
             io::Error::other(error)
         })?;
-        self.hear(&response);
         self.heard.lock().down = response.status().is_server_error().then_some(whose);
-        self.put_right(&mut response);
+        self.take_answer(&mut response);
         Ok(response)
     }
 
-    /// Makes of an answer what rmcp can do with: not too many authorization servers, and a lifetime of a token that is a whole number.
-    /// One that says nothing is as good as none.
-    fn put_right(&self, response: &mut Response<Vec<u8>>) {
+    /// Notes what rmcp does not pass on of an answer, and makes of the answer what rmcp can do with: not too many authorization servers,
+    /// and a lifetime of a token that is a whole number.
+    fn take_answer(&self, response: &mut Response<Vec<u8>>) {
+        let status = response.status();
+        let mut heard = self.heard.lock();
+        heard.fault = (!status.is_success()).then(|| format!("answered HTTP {}", status.as_u16()));
         let Ok(Value::Object(mut body)) = serde_json::from_slice(response.body()) else {
             return;
         };
+        let error = body.get("error").and_then(Value::as_str);
+        // A server that is overloaded or broken has refused nothing.
+        let is_down = matches!(error, Some("server_error" | "temporarily_unavailable"))
+            || matches!(status.as_u16(), 408 | 425 | 429);
+        let is_refusal = status.is_client_error() && !is_down;
+        let refusal = error.filter(|_| is_refusal);
+        heard.refusal = refusal.map(|code| TokenRefusal(code.to_owned()));
+        if body.contains_key("client_id") {
+            let ends = body.get("client_secret_expires_at");
+            heard.secret_ends = ends.and_then(Value::as_u64).filter(|ends| *ends > 0);
+        }
         let mut is_changed = false;
         if let Some(Value::Array(servers)) = body.get_mut("authorization_servers") {
-            let mut heard = self.heard.lock();
             heard.named_servers = heard.named_servers.max(Some(servers.len()));
             is_changed |= servers.len() > MOST_SERVERS;
             servers.truncate(MOST_SERVERS);
@@ -180,8 +192,7 @@ impl OAuthHttp {
         if body.contains_key("access_token")
             && let Some(written) = body.get("expires_in").filter(|value| !value.is_u64())
         {
-            let read = whole_seconds(written);
-            match read {
+            match whole_seconds(written) {
                 Some(seconds) => body.insert("expires_in".to_owned(), seconds.into()),
                 None => body.shift_remove("expires_in"),
             };
@@ -213,27 +224,6 @@ impl OAuthHttp {
             pairs.retain(|pair| name_of(pair) != "scope");
         }
         pairs.join("&")
-    }
-
-    fn hear(&self, response: &Response<Vec<u8>>) {
-        let status = response.status();
-        self.heard.lock().fault =
-            (!status.is_success()).then(|| format!("answered HTTP {}", status.as_u16()));
-        let Ok(Value::Object(body)) = serde_json::from_slice(response.body()) else {
-            return;
-        };
-        let mut heard = self.heard.lock();
-        let error = body.get("error").and_then(Value::as_str);
-        // A server that is overloaded or broken has refused nothing.
-        let is_down = matches!(error, Some("server_error" | "temporarily_unavailable"))
-            || matches!(status.as_u16(), 408 | 425 | 429);
-        let is_refusal = status.is_client_error() && !is_down;
-        let refusal = error.filter(|_| is_refusal);
-        heard.refusal = refusal.map(|code| TokenRefusal(code.to_owned()));
-        if body.contains_key("client_id") {
-            let ends = body.get("client_secret_expires_at");
-            heard.secret_ends = ends.and_then(Value::as_u64).filter(|ends| *ends > 0);
-        }
     }
 }
 
@@ -327,7 +317,7 @@ mod tests {
             let http = http(&[], None);
             let mut response = Response::new(body.as_bytes().to_vec());
             *response.status_mut() = http::StatusCode::from_u16(status).expect("a status");
-            http.hear(&response);
+            http.take_answer(&mut response);
             let refusal = http.refusal();
             let code = refusal.as_ref().map(TokenRefusal::code);
             assert_eq!(code, expected, "{status} {body}");
@@ -348,7 +338,7 @@ mod tests {
         let check = |body: Value, expected: Value| {
             let http = http(&[], None);
             let mut response = Response::new(body.to_string().into_bytes());
-            http.put_right(&mut response);
+            http.take_answer(&mut response);
             let read: Value = serde_json::from_slice(response.body()).expect("JSON");
             assert_eq!(read, expected);
             http
