@@ -1,4 +1,4 @@
-//! What the authorization server sends the browser back with (RFC 6749, 4.1.2; RFC 9207). Pure.
+//! The parameters with which the authorization server redirects the browser (RFC 6749, 4.1.2; RFC 9207). Pure.
 
 use http::Uri;
 use url::form_urlencoded;
@@ -10,11 +10,11 @@ pub struct Callback {
     pub code: Option<String>,
     /// Which login it belongs to.
     pub state: Option<String>,
-    /// Who says so.
+    /// The authorization server, as it names itself.
     pub issuer: Option<String>,
     /// Why there is no code.
     pub error: Option<String>,
-    /// The same in words.
+    /// The error in the server's words.
     pub error_description: Option<String>,
 }
 

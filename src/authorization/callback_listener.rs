@@ -1,5 +1,5 @@
-//! The port that the browser comes back to: it listens while one login waits, and shows the outcome. It reads a request's first lines
-//! by hand: what is answered is one GET, and the connections that say nothing have to be counted, which a server of a library hides.
+//! The port that the browser comes back to: it listens while one login waits, and shows the outcome. Reads the head of a request by hand:
+//! only one GET is answered, and the connections that send nothing have to be counted, which a server of a library hides.
 
 use std::{collections::VecDeque, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -27,10 +27,10 @@ const ANSWERED: usize = 16;
 
 /// Takes the callback that the browser brings.
 pub(super) trait CallbackReceiver: Send + Sync + 'static {
-    /// Takes it, and gives the outcome.
+    /// Ends the login with it, and gives the outcome.
     fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>>;
 
-    /// Returns when nothing more is expected.
+    /// Returns when the login is over.
     fn over(&self) -> BoxFuture<'_, ()>;
 
     /// The server that one logs in to.
@@ -101,7 +101,7 @@ impl CallbackListener {
     }
 }
 
-/// What counts as a request for us.
+/// The path and the hosts that a request must name.
 struct Place {
     path: String,
     hosts: Vec<String>,
@@ -119,7 +119,7 @@ fn hosts(configured: &str, port: u16) -> Vec<String> {
     all
 }
 
-/// A connection with its request; nothing of one that sends none in time.
+/// A connection with the head of its request; nothing if none comes in time.
 async fn request(mut stream: TcpStream) -> Option<(TcpStream, String)> {
     let head = tokio::time::timeout(HEAD, head(&mut stream)).await;
     Some((stream, head.ok()?.ok()?))
@@ -163,7 +163,7 @@ async fn head(stream: &mut TcpStream) -> io::Result<String> {
     String::from_utf8(head).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// The query of a request for this place.
+/// The query of a request, if it is for this path and host.
 fn query_of<'a>(head: &'a str, place: &Place) -> Option<&'a str> {
     let mut lines = head.lines();
     let mut words = lines.next()?.split(' ');

@@ -1,5 +1,5 @@
-//! A server's login on disk, in a private file of its own: the registrations with authorization servers, and the tokens that they gave.
-//! Every record names the issuer and the resource that it is for; under another address of the server the file does not count.
+//! A server's login on disk, in a private file of its own: the registrations with authorization servers, and the tokens that these issued.
+//! Every record names its issuer and its resource. Under another address of the server the file counts as empty.
 
 use std::{
     io,
@@ -36,12 +36,12 @@ pub(super) struct KeptLogin {
     clients: Vec<ClientRegistration>,
     #[serde(default)]
     pub(super) grant: Option<Grant>,
-    /// What a login that has ended was granted, for the next one.
+    /// The scopes of a login that has ended, to request them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     former_scopes: Vec<String>,
 }
 
-/// What we are to one authorization server, given by it.
+/// The registration of mcpproxy as a client of one authorization server.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ClientRegistration {
     pub(super) issuer: String,
@@ -132,7 +132,7 @@ impl KeptLogin {
         storage::write_atomically(file, &text)
     }
 
-    /// The registration with an authorization server that is still good.
+    /// The registration with an authorization server, unless its secret has ended.
     pub(super) fn client(&self, issuer: &str, now: u64) -> Option<&ClientRegistration> {
         let mut clients = self.clients.iter();
         clients.find(|client| {
@@ -141,7 +141,7 @@ impl KeptLogin {
         })
     }
 
-    /// Whatever of it must not show in texts.
+    /// All secrets in it, which must not show in texts.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let of_clients = self.clients.iter();
         let of_clients = of_clients.filter_map(|client| client.client_secret.as_ref());
@@ -155,7 +155,7 @@ impl KeptLogin {
         self.clients.truncate(MOST_CLIENTS);
     }
 
-    /// Forgets what we are to an authorization server.
+    /// Forgets the registration with an authorization server.
     pub(super) fn forget_client(&mut self, issuer: &str) {
         self.clients.retain(|client| client.issuer != issuer);
     }
@@ -188,7 +188,7 @@ pub(super) fn with_tokens(mut grant: Grant, answer: &Value, received: u64) -> Op
     Some(grant)
 }
 
-/// Where it is kept.
+/// The file of a server's login.
 pub(super) fn file_of(data_dir: &Path, server: &ServerName) -> PathBuf {
     data_dir.join(FOLDER).join(format!("{server}.json"))
 }

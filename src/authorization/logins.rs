@@ -1,4 +1,4 @@
-//! The logins of all servers, one for each server.
+//! The table of logins: one for each server that a person can log in to.
 
 use std::{
     collections::BTreeMap,

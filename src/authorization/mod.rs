@@ -1,6 +1,6 @@
-//! Logging in to remote servers with OAuth 2.1: how a login comes about, what is kept of it on disk, and how its tokens are renewed, by
-//! one task however many clients there are. Protocol and cryptography are rmcp's. Knows neither workers nor commands, and sends tokens
-//! to nobody but the server that they are for and the authorization server that issued them.
+//! Logins to remote servers with OAuth 2.1: how a login comes about, what is kept of it on disk, and how its tokens are renewed, by one
+//! task however many clients there are. Protocol and cryptography are rmcp's. Knows neither workers nor commands, and sends tokens only
+//! to the server that they are for and to the authorization server that issued them.
 
 mod access_token;
 mod bearer_challenge;

@@ -1,4 +1,4 @@
-//! The address that the browser is sent back to: one of this machine, at which a port listens, or another.
+//! The redirect URI: where the authorization server sends the browser back to. On this machine a port listens there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,12 +7,12 @@ use http::Uri;
 use super::callback_listener::CallbackListener;
 use crate::{config::loopback::is_loopback, storage::in_words};
 
-/// Where the browser is sent back to where nothing is configured.
+/// The path of the redirect URI where none is configured.
 const PATH: &str = "/callback";
 
-/// Where the browser is sent back to.
+/// The machine and the address of the redirect URI.
 pub(super) enum Redirect {
-    /// To this machine.
+    /// This machine.
     Here {
         host: String,
         port: Option<u16>,
@@ -20,7 +20,7 @@ pub(super) enum Redirect {
         /// With its `?`. The authorization server appends its own parameters (RFC 6749, 3.1.2).
         query: String,
     },
-    /// To another: a person brings the address from there.
+    /// Another machine: a person pastes the address that the browser ends at.
     Elsewhere(String),
 }
 
@@ -83,19 +83,16 @@ impl Redirect {
         })
     }
 
-    /// The address for the browser.
+    /// The redirect URI, with the port that listens.
     pub(super) fn address(&self, listener: Option<&CallbackListener>) -> String {
-        match (self, listener) {
-            (Self::Elsewhere(address), _) => address.clone(),
-            (
-                Self::Here {
-                    host,
-                    port,
-                    path,
-                    query,
-                },
-                listener,
-            ) => {
+        match self {
+            Self::Elsewhere(address) => address.clone(),
+            Self::Here {
+                host,
+                port,
+                path,
+                query,
+            } => {
                 let bound = listener.map(CallbackListener::port);
                 let port = bound.or(*port).unwrap_or_default();
                 format!("http://{host}:{port}{path}{query}")

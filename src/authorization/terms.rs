@@ -1,4 +1,4 @@
-//! What a login depends on: the address of the server and what is configured for it. Another address or other terms mean another login.
+//! The terms of a login: the address of the server and what its entry configures for it. Other terms mean another login.
 
 use std::{borrow::Cow, path::PathBuf};
 
@@ -10,7 +10,7 @@ use crate::{
     text::{Secrets, TextKind, redact, shortened, visible::is_invisible},
 };
 
-/// Bytes of what a stranger says in an error.
+/// Limit: bytes of an error, which may quote an authorization server.
 const LONGEST: usize = 300;
 
 #[derive(Clone, PartialEq, Eq)]

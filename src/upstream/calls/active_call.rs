@@ -1,4 +1,4 @@
-//! One request in flight at an upstream: its messages in order, its deadlines, its withdrawal.
+//! A request in flight at an upstream: its messages in order, its deadlines, and its cancellation.
 
 use std::{pin::pin, time::Instant};
 
@@ -20,7 +20,7 @@ pub struct ActiveCall {
     pub(in crate::upstream) exchange: Exchange,
     pub(in crate::upstream) revision: Revision,
     pub(in crate::upstream) link: Link,
-    /// Questions of the server that were given out and not answered.
+    /// Questions of the server that the client has not answered.
     pub(in crate::upstream) open: Vec<Request>,
     pub(super) own_answer: OwnAnswer,
     /// The server has answered.
@@ -92,7 +92,7 @@ impl ActiveCall {
         self.in_flight.upstream().0.log_refusal(method, why);
     }
 
-    /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results"), and one that asks what nobody answers is none.
+    /// Refuses a result of an unknown type (revision 2026-07-28, basic, "Results"), and one with a question that no client can answer.
     fn check(&self, result: &Raw) -> Result {
         if !self.revision.has_result_types() {
             return Ok(());
@@ -117,13 +117,13 @@ impl ActiveCall {
         }
     }
 
-    /// Stops the clock, and keeps little of what comes before the answer: nobody reads for a while.
+    /// Stops the clock, and keeps few of the messages before the answer: nobody reads for a while.
     pub fn park(&mut self) {
         self.hold();
         self.exchange.set_parked(true);
     }
 
-    /// From now on somebody reads again.
+    /// Somebody reads again from now on.
     pub fn unpark(&mut self) {
         self.exchange.set_parked(false);
     }
@@ -145,7 +145,7 @@ impl ActiveCall {
         self.in_flight.upstream().name()
     }
 
-    /// The server has withdrawn this question: nobody answers it.
+    /// The question was withdrawn or answered.
     pub fn forget(&mut self, question: &Id) {
         self.open.retain(|open| open.id != *question);
     }

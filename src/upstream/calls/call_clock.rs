@@ -1,5 +1,5 @@
-//! How long one call may take: so long without a sign, which progress begins anew, and so long in all. The wait for a place counts, the
-//! wait for the client's answers does not. Pure: the time is an argument.
+//! The clock of a call: how long the server may be silent, which progress begins anew, and how long the call may take in all. The wait for
+//! a free slot counts, the wait for the client's answers does not. Pure: the time is an argument.
 
 use std::time::{Duration, Instant};
 
@@ -15,18 +15,18 @@ const LEAST: Duration = Duration::from_secs(1);
 /// The clock of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallClock {
-    /// How long it may go without a sign.
+    /// How long the server may send neither progress nor the answer.
     silence: Duration,
-    /// When that is over.
+    /// When that time is over.
     due: Instant,
-    /// When it is over whatever it reports.
+    /// When the call is over, whatever progress it reports.
     end: Instant,
     /// Since when the clock stands still.
     held: Option<Instant>,
 }
 
 impl CallClock {
-    /// That of a call which begins `now` and ends at `end`, but not before its server had the time for one answer.
+    /// The clock of a call that begins `now` and ends at `end`, but not before its server had the time for one answer.
     pub(super) fn new(now: Instant, silence: Duration, end: Instant) -> Self {
         let due = now + silence;
         Self {
@@ -37,12 +37,12 @@ impl CallClock {
         }
     }
 
-    /// When it is over as things stand, unless the clock stands still.
+    /// When the call is over as things stand, unless the clock stands still.
     pub(super) fn deadline(&self) -> Instant {
         self.due.min(self.end)
     }
 
-    /// Until when it is worth being sent: what is sent later is cancelled before its server can have answered.
+    /// Until when it makes sense to send the call: a later one would be cancelled before its server can have answered.
     pub(super) fn latest_start(&self) -> Instant {
         let deadline = self.deadline();
         deadline
@@ -55,14 +55,14 @@ impl CallClock {
         self.due = now + self.silence;
     }
 
-    /// Stops the clock. Whether it ran.
+    /// Stops the clock. Gives whether it ran.
     pub(super) fn hold(&mut self, now: Instant) -> bool {
         let ran = self.held.is_none();
         self.held.get_or_insert(now);
         ran
     }
 
-    /// Lets it go on. Whether it stood.
+    /// Lets the clock go on. Gives whether it stood.
     pub(super) fn resume(&mut self, now: Instant) -> bool {
         let Some(since) = self.held.take() else {
             return false;

@@ -1,5 +1,5 @@
-//! What callers without a session follow. Over HTTP their streams of news are other connections than their calls, so news reaches them
-//! whichever of their own connections to the server it comes over, those included that they are given later.
+//! The topics that callers without a session follow. Over HTTP such a caller may have several connections of its own to a server, and its
+//! stream of news belongs to none of them. So each topic is subscribed to over all of them, those included that are opened later.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::{Notifier, Subscription, subscriptions::Subscriptions, topic::NewsTopic};
 use crate::{link::ClientKey, runtime::sync::Guarded, text::ServerName};
 
-/// The subscriptions of all upstreams, and what is followed of them, by name: one whose entry is edited keeps its own.
+/// The subscriptions and the followed topics of all upstreams, by name: an upstream whose entry is edited keeps them.
 #[derive(Default)]
 pub(in crate::upstream) struct AllSubscriptions(
     Guarded<HashMap<ServerName, (Subscriptions, Followed)>>,
@@ -21,7 +21,7 @@ impl AllSubscriptions {
     }
 }
 
-/// What is followed of one server. Cheap to clone.
+/// The followed topics of one server. Cheap to clone.
 #[derive(Clone, Default)]
 pub(in crate::upstream) struct Followed(Arc<Guarded<Table>>);
 
@@ -31,7 +31,7 @@ struct Table {
     last: u64,
 }
 
-/// The own connections of one caller to the server, and what it follows there.
+/// The own connections of one caller to the server, and the topics that it follows there.
 #[derive(Default)]
 struct Kin {
     connections: HashMap<u64, Subscriptions>,
@@ -41,9 +41,9 @@ struct Kin {
 struct Interest {
     topic: NewsTopic,
     tell: Notifier,
-    /// Where it was subscribed to in the first place.
+    /// The connection over which it was subscribed to first.
     first: Subscriptions,
-    /// By the number of the connection.
+    /// The subscriptions over the other connections, by the numbers of these.
     others: HashMap<u64, Subscription>,
 }
 
@@ -57,7 +57,7 @@ impl Interest {
     }
 }
 
-/// A caller's place in the table, as long as it has a connection of its own, or follows something.
+/// An entry of the table: a connection of a caller, or a topic that it follows. Removed when this is dropped.
 pub(in crate::upstream) struct Kinship {
     of: Followed,
     caller: Arc<str>,
@@ -78,15 +78,15 @@ impl Drop for Kinship {
         if kin.connections.is_empty() && kin.interests.is_empty() {
             table.by_caller.remove(&self.caller);
         }
-        // Which is nobody's affair who waits for the table.
+        // Not under the lock: ending subscriptions locks their tables.
         drop(table);
         drop((interest, others));
     }
 }
 
 impl Followed {
-    /// A client has a connection of its own from now on: what its caller follows is subscribed to there. `None` where its streams are
-    /// known to be its own.
+    /// A client has a connection of its own from now on: the topics that its caller follows are subscribed to over it. `None` for clients
+    /// with a session, whose news comes over their own connection.
     pub(in crate::upstream) fn join(
         &self,
         client: &ClientKey,
@@ -100,8 +100,8 @@ impl Followed {
         })
     }
 
-    /// Has a topic followed that was subscribed to at `first`. Returns when the other connections that there are have answered, or
-    /// after this time, and says whether one of them agreed.
+    /// Follows a topic that was subscribed to over the connection `first`: subscribes to it over the caller's other connections. Returns when
+    /// these have answered, or after this time, and gives whether one of them agreed.
     pub(in crate::upstream) async fn follow(
         &self,
         client: &ClientKey,

@@ -1,4 +1,4 @@
-//! The answers that we give to a server ourselves, whichever client is connected: to pings, and to requests for known roots. Pure.
+//! The answers that mcpproxy gives to a server itself, whichever client is connected: to pings, and to requests for known roots. Pure.
 
 use crate::{
     config::Root,

@@ -1,4 +1,4 @@
-//! An answer of ours to a question of the server, on its way. It is not lost with the wait for it.
+//! An answer of mcpproxy to a question of the server, while it is sent. It is sent to its end also when the wait for that is given up.
 
 use futures_util::{FutureExt, future::BoxFuture};
 
@@ -7,12 +7,12 @@ use crate::{
     wire::{Id, Outcome},
 };
 
-/// At most one is on its way: a server that takes its time to accept it is not read from meanwhile.
+/// The answer on its way, if there is one: at most one, because a server that takes its time to accept it is not read from meanwhile.
 #[derive(Default)]
 pub(in crate::upstream) struct OwnAnswer(Option<BoxFuture<'static, Result<(), LinkError>>>);
 
 impl OwnAnswer {
-    /// Of this question. It is sent with [`Self::sent`].
+    /// The answer to this question. It is sent with [`Self::sent`].
     pub(super) fn to(link: Link, question: Id, outcome: Outcome) -> Self {
         Self(Some(
             async move { link.answer(&question, &outcome).await }.boxed(),
@@ -29,7 +29,7 @@ impl OwnAnswer {
         sent
     }
 
-    /// Has it sent when nobody waits for it any more.
+    /// Has the rest sent in the background, because nobody waits any more.
     pub(super) fn send_soon(&mut self, link: &Link) {
         if let Some(sending) = self.0.take() {
             link.finish_soon(sending);

@@ -1,8 +1,8 @@
-//! What clients follow at a server besides its lists, and which news is about it.
+//! The topics that clients can subscribe to at a server besides its lists, and which notifications are about them.
 
 use crate::wire::{Notification, Thing, method};
 
-/// Something that is followed, of which there is news.
+/// A topic of news.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::upstream) enum NewsTopic {
     /// The updates of the resource with this URI.
@@ -31,7 +31,7 @@ impl NewsTopic {
         }
     }
 
-    /// Whether who follows this hears of that. An update may be of a part of the resource ("Resource Updated Notification").
+    /// Whether subscribers of this topic get this news. An update may be of a part of the resource ("Resource Updated Notification").
     pub(super) fn covers(&self, news: &Self) -> bool {
         match (self, news) {
             (Self::Resource(resource), Self::Resource(uri)) => is_within(uri, resource),

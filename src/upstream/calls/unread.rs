@@ -1,19 +1,19 @@
-//! Since when an announced list change has not been read. The server's worker writes it, and each call reads it: one load while there is
-//! nothing.
+//! The oldest announced list change that has not been read. The worker writes it, and each call reads it, which costs one atomic load while
+//! there is none.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
-/// A change that was announced so long ago is read before anything is sent. Calls are held to a definition within a second of the
-/// notification, so this is less, by what a listing may take.
+/// A change that was announced this long ago is read before a call is sent. Calls are checked against a changed definition within a second
+/// of its notification, so this is less by what a listing may take.
 const OVERDUE: Duration = Duration::from_millis(750);
 
 /// The oldest announcement that no listing covers which has ended.
 pub(in crate::upstream) struct UnreadChange {
     origin: Instant,
-    /// Microseconds from the origin, and one more; 0 while there is none.
+    /// Microseconds from the origin, plus one; 0 while there is none.
     since: AtomicU64,
 }
 
