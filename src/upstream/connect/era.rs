@@ -1,5 +1,5 @@
-//! Finds out whether a server is opened with a handshake: asks it to describe itself, which those with one do not understand
-//! (revision 2026-07-28, versioning, "Backward Compatibility").
+//! Finds out whether a server is opened with a handshake: sends `server/discover`, which servers with a handshake do not know (revision
+//! 2026-07-28, versioning, "Backward Compatibility").
 
 use super::own_requests::{self, ServerError};
 use crate::{
@@ -25,7 +25,7 @@ pub(in crate::upstream) struct Description {
     pub(in crate::upstream) revision: Revision,
 }
 
-/// Why it could not be found out.
+/// Why the era of a server could not be found out.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(in crate::upstream) enum ProbeError {
     /// The connection failed.
@@ -40,7 +40,7 @@ pub(in crate::upstream) enum ProbeError {
         /// What it speaks.
         theirs: String,
     },
-    /// The server is stateless and does not want to say.
+    /// The server is stateless, and refused the request.
     #[error("it refused server/discover: {message} ({code})")]
     Refused {
         /// The error's code.
@@ -50,7 +50,7 @@ pub(in crate::upstream) enum ProbeError {
     },
 }
 
-/// Asks. Has no deadline of its own; may be dropped at any time, and a late answer goes nowhere.
+/// Finds out the era. Has no deadline of its own; may be dropped at any time, and a late answer is dropped.
 pub(in crate::upstream) async fn probe(link: &Link) -> Result<Era, ProbeError> {
     let Some(mut revision) = Revision::without_handshake().last() else {
         return Ok(Era::Legacy);

@@ -55,7 +55,7 @@ pub(in crate::upstream) enum OpenError {
 }
 
 impl OpenError {
-    /// Whether the connection is over.
+    /// Whether the connection has ended.
     pub(in crate::upstream) fn is_an_end(&self) -> bool {
         match self {
             Self::Exited(_) | Self::Link(LinkError::Lost(_) | LinkError::NotHttp) => true,
@@ -64,7 +64,7 @@ impl OpenError {
         }
     }
 
-    /// Whether the server may want no handshake.
+    /// Whether the server refused the handshake, perhaps because it needs none.
     pub(in crate::upstream) fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Unusable)
     }

@@ -1,5 +1,5 @@
-//! Requests a sign of life of a connected server. Servers with a handshake get a ping, or a request for a page of a list where they do not
-//! know pings; those without one get `server/discover`. What silence means is the worker's to decide.
+//! Requests a sign of life from a connected server. Servers with a handshake get a ping, or a list request if they do not know pings; those
+//! without a handshake get `server/discover`. The worker decides what silence means.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     wire::{Outcome, Raw, Revision, RpcError, method},
 };
 
-/// What came of it.
+/// The outcome of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::upstream) enum SignOfLife {
     /// It answered.
@@ -39,7 +39,7 @@ pub(in crate::upstream) enum PingHabit {
     Ignores,
 }
 
-/// Asks. Each question has this deadline.
+/// Requests a sign of life. Each request has this deadline.
 pub(in crate::upstream) fn ask(
     link: &Link,
     initialize: &Raw,
@@ -73,7 +73,7 @@ pub(in crate::upstream) fn ask(
     .boxed()
 }
 
-/// What an answer says. To a ping and to a list, an error is a sign of life, too.
+/// The sign of life that an answer is. An error of the server is one, too, except to `server/discover`.
 fn sign_of(method: &'static str, answer: Result<Outcome, LinkError>) -> SignOfLife {
     let failed =
         |why: &dyn std::fmt::Display| SignOfLife::Failed(format!("{method} failed: {why}"));

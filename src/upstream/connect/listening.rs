@@ -1,6 +1,5 @@
-//! Hears of changes at a stateless server: one `subscriptions/listen` at a time, opened again when it
-//! ends (revision 2026-07-28, patterns, "Subscriptions"). What comes on it goes into the queue of the link; what it means is not known
-//! here.
+//! Subscribes to the changes at a stateless server: one `subscriptions/listen` at a time, opened again when it ends (revision 2026-07-28,
+//! patterns, "Subscriptions"). Its notifications go into the queue of the link, for the worker.
 
 use std::{
     collections::BTreeSet,
@@ -39,22 +38,24 @@ const MAX_RETRY: Duration = Duration::from_mins(1);
 /// minute: waiting for longer than it lasted, we would miss more than we hear.
 const PROVED: Duration = Duration::from_secs(10);
 
-/// What a filter calls resources, and tasks (tasks extension, "Task Status Notifications").
+/// The member of a filter for resources.
 const RESOURCES: &str = "resourceSubscriptions";
+
+/// The member of a filter for tasks (tasks extension, "Task Status Notifications").
 const TASKS: &str = "taskIds";
 
 /// Requests that wait while one is carried out. The worker sends one at a time.
 const REQUESTS: usize = 16;
 
-/// A subscription as somebody else sees it. Dropping it ends the subscription.
+/// The handle to the subscription. Dropping it ends the subscription.
 pub(in crate::upstream) struct ChangeSubscription {
     requests: mpsc::Sender<ListenRequest>,
-    /// Says when the first attempt has come to an end.
+    /// Resolves when the first attempt to subscribe has ended.
     begun: Option<oneshot::Receiver<()>>,
     _task: AbortOnDropHandle<()>,
 }
 
-/// What to hear of besides lists, and where to say what of it the server agrees to.
+/// The topics to subscribe to besides lists, and who gets those that the server agrees to.
 struct ListenRequest {
     topics: BTreeSet<NewsTopic>,
     done: oneshot::Sender<Result<BTreeSet<NewsTopic>, ListenError>>,
@@ -63,7 +64,7 @@ struct ListenRequest {
 /// Why a server does not announce changes.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(in crate::upstream) enum ListenError {
-    /// It does not know how to.
+    /// It does not know the request.
     #[error("the server has no subscriptions")]
     Unknown,
     /// It answered with an error.
@@ -81,7 +82,7 @@ pub(in crate::upstream) enum ListenError {
 }
 
 impl ChangeSubscription {
-    /// Begins to hear of changes of the lists of a server that says this of itself.
+    /// Subscribes to changes of the lists that this description declares.
     pub(in crate::upstream) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
         let (requests, inbox) = mpsc::channel(REQUESTS);
         let (first, begun) = oneshot::channel();
@@ -126,7 +127,7 @@ impl ChangeSubscription {
     }
 }
 
-/// The task.
+/// The task that keeps the subscription.
 struct Listener {
     link: Link,
     revision: Revision,
@@ -134,7 +135,7 @@ struct Listener {
     lists: Vec<&'static str>,
     topics: BTreeSet<NewsTopic>,
     inbox: mpsc::Receiver<ListenRequest>,
-    /// For who waits for the first attempt.
+    /// Notifies the one who waits for the first attempt.
     first: Option<oneshot::Sender<()>>,
 }
 
@@ -157,7 +158,7 @@ impl Listener {
     async fn run(mut self) {
         let mut subscription = None;
         let (mut retry, mut pause) = (Some(Instant::now()), RETRY);
-        // Whether something was listed without one, so that a change of it may have been missed.
+        // Whether lists were read while there was no subscription, so that changes may have been missed.
         let mut missing = false;
         loop {
             match self.next_step(&mut subscription, retry).await {
@@ -248,8 +249,8 @@ impl Listener {
         Ok(accepted)
     }
 
-    /// Tasks end, and a server may refuse a whole subscription for one that it knows no more. Leaves out those that the current one
-    /// does not have, and then all; whether there were any.
+    /// Tasks end, and a server may refuse a whole subscription for one that it knows no more. Leaves out the tasks that the current
+    /// subscription does not have, and the next time all. Gives whether there were any.
     fn leave_tasks_out(&mut self, current: Option<&Subscription>) -> bool {
         let before = self.topics.len();
         let is_task = |topic: &NewsTopic| matches!(topic, NewsTopic::Task(_));
@@ -261,7 +262,7 @@ impl Listener {
         self.topics.len() < before
     }
 
-    /// What to hear of; `None` if nothing is wanted.
+    /// The filter of the subscription; `None` if nothing is to be subscribed to.
     fn filter(&self) -> Option<Raw> {
         let mut filter = serde_json::Map::new();
         for key in &self.lists {
@@ -315,14 +316,14 @@ impl Listener {
         self.first.take().is_none_or(|first| first.send(()).is_ok())
     }
 
-    /// Says that something may have been missed, if so.
+    /// Reports that changes may have been missed, if so.
     fn catch_up(&self, missing: &mut bool) {
         if std::mem::take(missing) {
             self.link.news().post(News::Missed);
         }
     }
 
-    /// Hands a notification on as if it had come of itself.
+    /// Hands a notification on as if it had come without a subscription.
     fn hand_on(&self, notice: Notification) {
         self.link.news().post(News::Notification(untagged(notice)));
     }
@@ -358,7 +359,7 @@ fn is_end(notice: &Notification) -> bool {
     &*notice.method == method::CANCELLED
 }
 
-/// A notification as if it had come of itself.
+/// A notification without the id of its subscription.
 pub(in crate::upstream) fn untagged(notice: Notification) -> Notification {
     let params = notice.params.as_ref().map(without_subscription);
     Notification { params, ..notice }

@@ -1,5 +1,5 @@
-//! Reads the lists of a connected server, page by page to the end, so that every definition stays as it came. What
-//! cannot be called over this link is left out.
+//! Reads the lists of a connected server, page by page to the end. Every definition is kept as it came; tools that cannot be called over
+//! this link are left out.
 
 use std::{collections::HashSet, fmt, time::Duration};
 
@@ -51,11 +51,11 @@ enum ListProblem {
     Refused { code: Option<i64>, message: String },
     /// It lists more than is taken, or without end: this was reached.
     Cut(String),
-    /// There was no end.
+    /// The list had no end in time.
     Slow,
     /// The server answered with a result type that this revision does not have.
     Unusable(String),
-    /// What should be the list, under this key, is something else.
+    /// The value under this key is no list.
     NoList(&'static str),
 }
 
@@ -107,7 +107,7 @@ impl ListError {
 }
 
 impl ReadLists {
-    /// The lists, where those that could not be read are as they were `known` before, and why that is so.
+    /// The lists, with those `known` before in place of those that could not be read; and why these could not be read.
     pub(in crate::upstream) fn or_known(
         mut self,
         known: Option<&Listing>,
@@ -240,7 +240,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// Counts a page. How many of its definitions may be taken, and what is reached where that is the end.
+    /// Counts a page. Gives how many of its definitions may be taken, and the limit that is reached, if one is.
     fn count(&mut self, items: usize, bytes: usize) -> (usize, Option<String>) {
         self.bytes += bytes;
         if self.bytes > MAX_BYTES {

@@ -1,4 +1,4 @@
-//! Makes a connection to one server: starts or dials it, opens the connection as it wants that, reads its lists.
+//! Makes a connection to one server: starts or dials it, opens the connection with or without a handshake, and reads its lists.
 
 mod era;
 pub(in crate::upstream) mod handshake;
@@ -43,7 +43,7 @@ pub struct ConnectContext {
     pub ledger: ChildLedger,
     /// The search path of the user's login shell.
     pub login_path: LoginPath,
-    /// Where it is recorded how servers are.
+    /// Where changes of the servers' status are recorded.
     pub activity: Activity,
     /// The logins of remote servers.
     pub logins: Logins,

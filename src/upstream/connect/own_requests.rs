@@ -1,5 +1,5 @@
-//! Requests of our own, made for no client: what they say of us where every request has to, and how their answer is
-//! read.
+//! Requests that mcpproxy makes for no client: their params, which name mcpproxy where the revision requires that, and the wait for the
+//! answer.
 
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, Maker},
@@ -9,11 +9,11 @@ use crate::{
     },
 };
 
-/// mcpproxy's capabilities: questions that can be brought to a client, one or the other, and back; and the extensions that pass through it,
-/// so that servers list what they have for clients with these.
+/// The capabilities of mcpproxy: the questions that some client may answer, and the extensions that it passes through, so that servers list
+/// what they have for clients with these.
 const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}"#;
 
-/// These capabilities.
+/// The capabilities that mcpproxy declares.
 pub(in crate::upstream) fn capabilities() -> Raw {
     Raw::parse_str(CAPABILITIES).expect("a constant that is JSON")
 }
@@ -23,7 +23,7 @@ pub(in crate::upstream) fn params(revision: Revision, members: &[(&str, Raw)]) -
     params_of(revision, members, capabilities())
 }
 
-/// The same of a request that only clients make which know tasks.
+/// The same for a request about tasks, which only clients make that declare the extension for these.
 pub(super) fn params_about_tasks(revision: Revision, members: &[(&str, Raw)]) -> Raw {
     let known = Edit::Set(Raw::empty_object());
     let tasks = [(presentation::TASKS_EXTENSION, known)];
@@ -68,7 +68,7 @@ impl ServerError {
     }
 }
 
-/// Asks and waits for the answer. Has no deadline of its own.
+/// Sends a request and waits for the answer. Has no deadline of its own.
 pub(in crate::upstream) async fn ask(
     link: &Link,
     method: &str,
@@ -77,8 +77,7 @@ pub(in crate::upstream) async fn ask(
     answer(link, open(link, method, params).await?).await
 }
 
-/// The same for a question that the server may not understand: giving it up is not mentioned to it, and an answer that comes
-/// later goes nowhere.
+/// The same for a request that the server may not know: if it is given up, the server gets no cancellation, and a late answer is dropped.
 pub(in crate::upstream) async fn try_to_ask(
     link: &Link,
     method: &str,

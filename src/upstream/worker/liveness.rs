@@ -1,16 +1,16 @@
-//! Whether a connected server still lives: when to request a sign of life, and what follows where none comes. Pure: the worker requests
-//! it, and the time is an argument.
+//! Whether a connected server still lives: decides when a sign of life is requested, and when a server that gives none counts as dead.
+//! Pure: the worker sends the requests, and the time is an argument.
 
 use std::time::{Duration, Instant};
 
 use crate::upstream::connect::life_signs::SignOfLife;
 
-/// What is known of a connection's life.
+/// The signs of life of one connection.
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// When the last message came, as of the last look.
+    /// When the last sign of life came, as of the last look.
     heard: Instant,
-    /// A call found the connection dead: earlier messages prove nothing.
+    /// Whether a call could not be delivered: earlier messages prove nothing then.
     is_suspected: bool,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum ServerWork {
 }
 
 impl Liveness {
-    /// That of a connection made now.
+    /// The signs of a connection made now.
     pub(super) fn new(now: Instant) -> Self {
         Self {
             heard: now,
@@ -37,12 +37,12 @@ impl Liveness {
         }
     }
 
-    /// It may be dead.
+    /// A call could not be delivered: the server may be dead.
     pub(super) fn suspect(&mut self) {
         self.is_suspected = true;
     }
 
-    /// Whether to request one: only where no message came since the last look.
+    /// Whether to request a sign of life. `was_heard` is whether any message came since the last look.
     pub(super) fn must_ask(&mut self, now: Instant, was_heard: bool, work: ServerWork) -> bool {
         if was_heard {
             self.heard = now;
@@ -53,7 +53,7 @@ impl Liveness {
         !was_heard && work != ServerWork::Asks
     }
 
-    /// Takes the sign of life. `was_heard` is whether any message came meanwhile. Gives the reason if the connection is dead.
+    /// Takes the outcome of a request. `was_heard` is whether any message came meanwhile. Gives the reason if the connection is dead.
     pub(super) fn answered(
         &mut self,
         now: Instant,

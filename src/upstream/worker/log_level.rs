@@ -1,4 +1,4 @@
-//! Sets the log level of a legacy server. To a modern one each request says it.
+//! Sets the log level of a legacy server with `logging/setLevel`. For a modern server each request carries the level.
 
 use std::sync::Arc;
 
@@ -13,8 +13,7 @@ use crate::{
 };
 
 impl Worker {
-    /// Sets the server's level where it is another, one level after the other. Calls that wait for that go on when there is nothing
-    /// left to set.
+    /// Sets the server's level if another one is wanted, with one request at a time. Calls that wait go on when nothing is left to set.
     pub(super) fn sync_log_level(&mut self) {
         if self.is_held() || self.life.levelling.is_some() {
             return;
@@ -49,13 +48,13 @@ impl Worker {
         life.levelling = Some(telling.boxed());
     }
 
-    /// What is wanted of the server by these sessions, and by requests.
+    /// The levels that these sessions want, and that requests want.
     pub(super) fn wanted_levels(&self, uses: impl Fn(&str) -> bool) -> WantedLevels {
         let subscriptions = &self.context.log_subscriptions;
         subscriptions.wanted(&self.entry.name, uses)
     }
 
-    /// The client whose connection this is may come to want log lines between its calls.
+    /// Notes whether the client whose connection this is wants log lines between its calls by now.
     fn note_level_of_owner(&self) {
         let Some(connected) = &self.life.open else {
             return;

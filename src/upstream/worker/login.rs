@@ -1,4 +1,4 @@
-//! What a worker does when its server wants a login, and when a person has logged in.
+//! What a worker does when its server requires a login, and when a person has logged in.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ use crate::{
     },
 };
 
-/// What a client may read. It says nothing that a model could do by itself.
+/// The reason that clients get. It names no step: a model can do none.
 const OUTSIDE: &str = "it needs a login";
 
 /// How long calls in flight may take to end when the server takes no more.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether they have.
+/// How often to look whether they have ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 impl Worker {
-    /// What callers get while a person has to log in.
+    /// The error that callers get while a person has to log in.
     pub(super) fn wants_login(&self) -> ConnectError {
         let reason = match self.shared.login_status() {
             LoginStatus::Needed(reason) => reason,
@@ -38,7 +38,7 @@ impl Worker {
         }
     }
 
-    /// Why an attempt failed. Where login refused for now, that is why, whatever the server says.
+    /// The error of a failed attempt. While the login does not work, that is the reason, whatever the server says.
     pub(super) fn with_login_trouble(&self, error: ConnectError) -> ConnectError {
         let Some(trouble) = self.shared.login_trouble() else {
             return error;
@@ -49,7 +49,7 @@ impl Worker {
         }
     }
 
-    /// An attempt ended with the server asking for a login: it is not tried again before there is one.
+    /// The server requires a login: no attempt is made before there is one, but for a rare look whether that is still so.
     pub(super) async fn put_off_until_login(&mut self, failed: Option<ConnectError>) {
         let mut error = self.wants_login();
         if let Some(failed) = failed {
@@ -67,7 +67,7 @@ impl Worker {
         self.answer_waiters(&Err(error));
     }
 
-    /// The server takes no more requests, or takes them again.
+    /// The status of the login has changed: the server takes no more requests, or takes them again.
     pub(super) async fn login_changed(&mut self) {
         match (self.shared.is_login_needed(), self.life.state) {
             (true, State::Ready { .. }) => {

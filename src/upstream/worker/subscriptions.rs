@@ -1,4 +1,4 @@
-//! Tells the server which resources and tasks are subscribed to, on each new connection and whenever that changes.
+//! Sends the server the subscriptions to resources and tasks, on each new connection and whenever they change.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -18,17 +18,17 @@ use crate::{
     wire::{Outcome, Raw, RpcError, method},
 };
 
-/// How long a server may take to answer one of these.
+/// How long a server may take to answer a request for a subscription.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// Requests of these in flight at once.
+/// Limit: requests for subscriptions that are in flight at once.
 const AT_ONCE: usize = 16;
 
 /// What the server answered, by topic.
 pub(super) type SubscriptionAnswers = Vec<(NewsTopic, SubscriptionAnswer)>;
 
 impl Worker {
-    /// Whether something is subscribed to, so that the server must be connected.
+    /// Whether a client has a subscription, so that the server must be connected.
     pub(super) fn is_listened_to(&self) -> bool {
         !self.is_held() && !self.shared.subscriptions.is_empty()
     }
@@ -77,7 +77,7 @@ impl Worker {
         self.sync_subscriptions();
     }
 
-    /// The connection that knew of them is gone, or has forgotten them.
+    /// The server knows of no subscription any more: its connection is gone, or its session was renewed.
     pub(super) fn forget_subscriptions(&mut self) {
         self.life.telling.clear();
         self.shared.subscriptions.reset();
@@ -112,7 +112,7 @@ async fn ask(link: &Link, request: SubscriptionRequest) -> (NewsTopic, Subscript
     }
 }
 
-/// What an answer to one request for all of these topics says of each.
+/// The answer for each of these topics, which were all in one request.
 fn answers_to(
     topics: &BTreeSet<NewsTopic>,
     agreed: &Result<BTreeSet<NewsTopic>, ListenError>,

@@ -1,27 +1,29 @@
-//! Turns of processes of servers whose lists nobody knows, so that a first start does not launch all of them at once, and a machine not
-//! more than it can.
+//! Turns in which servers are started whose lists are not known yet, so that the first start of a daemon does not launch all programs at
+//! once.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How many begin together.
+/// How many programs start together.
 const BEGINNING: usize = 4;
 
-/// After this time one that has not connected lets the next one begin.
+/// After this time a program that has not connected lets the next one start.
 const BEGINS: Duration = Duration::from_secs(3);
 
-/// How many may be connecting for each core, and beyond that: where all are slow, each is slow because of the others.
+/// So many programs may be connecting for each core, and for one core more. With more of them each is slow because of the others.
 const CONNECTING: usize = 2;
 
-/// How long one counts as connecting. One that hangs is not waited for any longer.
+/// How long a program counts as connecting. One that hangs is not waited for any longer.
 const CONNECTS: Duration = Duration::from_mins(1);
 
+/// The free turns.
 pub(in crate::upstream) struct Turns {
     beginning: Arc<Semaphore>,
     connecting: Arc<Semaphore>,
 }
 
+/// A turn that is taken.
 pub(super) struct Turn {
     beginning: OwnedSemaphorePermit,
     connecting: OwnedSemaphorePermit,
@@ -55,7 +57,7 @@ impl Turns {
 }
 
 impl Turn {
-    /// Does it, and gives the turn up when it is done or takes long.
+    /// Does the work of this turn. The next program may start when it is done, or takes long.
     pub(super) async fn spend<T>(self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         for (permit, time) in [

@@ -1,4 +1,4 @@
-//! What falls due: listing again, signs of life, and sleep.
+//! Does what falls due for a connected server: reads its lists again, requests signs of life, and puts it to sleep.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,14 @@ use crate::upstream::{
     state::StateEvent,
 };
 
-/// How long a server may take to give a sign of life: twice the pause between two requests, within these bounds.
+/// How long a server may take to give a sign of life is twice the pause between two requests, at least so long.
 const SHORTEST_PING: Duration = Duration::from_secs(2);
+
+/// At most so long.
 const LONGEST_PING: Duration = Duration::from_secs(15);
 
 impl Worker {
-    /// What the server is doing. Over HTTP a question that waits keeps nothing else from it.
+    /// What the server is doing. Over HTTP a question that waits for its answer does not keep the server from other work.
     fn work(&self) -> ServerWork {
         let usage = &self.shared.usage;
         let asks = usage.has_held() || !self.life.answering.is_empty();
@@ -68,7 +70,7 @@ impl Worker {
         }
     }
 
-    /// The connection ended while the server was pinged for the first time: it may be one that ends at what it does not know.
+    /// The connection ended during the first ping: the server may be one that exits on requests that it does not know.
     pub(super) fn blame_ping(&mut self) {
         let life = &mut self.life;
         if life.pinging.is_some() && life.ping_habit == PingHabit::Unknown {
