@@ -201,48 +201,48 @@ pub(in crate::upstream) fn lists_step(entry: &ServerEntry) -> NextStep {
     }
 }
 
-/// What the operator can do about this failure.
-fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
+/// What the operator can do about a connection that failed with this error.
+fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
     match error {
-        OpenError::Link(LinkError::Status {
+        LinkError::Status {
             status: 401 | 403, ..
-        }) => NextStep::fix("correct or add the credentials in its `headers`"),
-        OpenError::Link(LinkError::Status {
+        } => NextStep::fix("correct or add the credentials in its `headers`"),
+        LinkError::Status {
             status: 404 | 405, ..
-        }) => match entry.transport.kind() {
+        } => match entry.transport.kind() {
             TransportKind::Auto => NextStep::fix_key(
                 "url",
                 "check the path of its `url`: most end in /mcp or /sse",
             ),
             _ => NextStep::FindType,
         },
-        OpenError::Link(LinkError::Status { status: 500.., .. }) => {
+        LinkError::Status { status: 500.., .. } => {
             NextStep::act("read the log on its host, or tell its operator")
         }
-        OpenError::Link(LinkError::Lost(_)) if matches!(entry.transport, Transport::Remote(_)) => {
+        LinkError::Lost(_) if matches!(entry.transport, Transport::Remote(_)) => {
             NextStep::fix_key("url", "read that server's log, or correct its `url`")
         }
-        OpenError::Link(LinkError::Broken(_)) => NextStep::fix(
+        LinkError::Broken(_) => NextStep::fix(
             "check the path of its `url` (most end in /mcp or /sse), or read that server's log",
         ),
-        OpenError::Link(LinkError::Endless(_)) => NextStep::act(ConnectError::ONLY_MESSAGES),
-        OpenError::Link(LinkError::Ourselves) => NextStep::Remove,
-        OpenError::Link(LinkError::Status { status: 429, .. }) => NextStep::Wait,
-        OpenError::Link(LinkError::Status {
+        LinkError::Endless(_) => NextStep::act(ConnectError::ONLY_MESSAGES),
+        LinkError::Ourselves => NextStep::Remove,
+        LinkError::Status { status: 429, .. } => NextStep::Wait,
+        LinkError::Status {
             status: 300..=399, ..
-        }) => NextStep::fix_key(
+        } => NextStep::fix_key(
             "url",
             "write the address that it redirects to into its `url`",
         ),
-        OpenError::Link(LinkError::Tls(mistake)) => NextStep::fix(mistake.step()),
-        OpenError::Link(LinkError::NoHost(_)) => NextStep::fix_key(
+        LinkError::Tls(mistake) => NextStep::fix(mistake.step()),
+        LinkError::NoHost(_) => NextStep::fix_key(
             "url",
             "correct the host in its `url`, or check your network",
         ),
-        OpenError::Link(LinkError::NoProxy(_)) => NextStep::act(
+        LinkError::NoProxy(_) => NextStep::act(
             "correct that variable where the daemon runs, or name the server's host in NO_PROXY; then restart the daemon",
         ),
-        OpenError::Link(LinkError::NotHttp) => NextStep::fix_key(
+        LinkError::NotHttp => NextStep::fix_key(
             "url",
             "correct the port in its `url`, or write https:// if it speaks TLS",
         ),
@@ -253,11 +253,15 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
 impl ConnectError {
     /// The handshake failed.
     pub(in crate::upstream) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
+        let step = match error {
+            OpenError::Link(error) => step(entry, error),
+            _ => logs_step(entry),
+        };
         Self {
             outside: error.outside().into(),
             retry_after: error.retry_after(),
             has_exited: matches!(error, OpenError::Exited(_)),
-            ..Self::plain(&error.to_string(), step(entry, error))
+            ..Self::plain(&error.to_string(), step)
         }
     }
 

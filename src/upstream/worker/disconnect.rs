@@ -2,7 +2,6 @@
 
 use super::Worker;
 use crate::{
-    activity::ServerStep,
     config::Transport,
     failure::NextStep,
     process::Grace,
@@ -65,11 +64,7 @@ impl Worker {
         let secrets = self.shared.secrets_of(&self.entry);
         let reason = connect_error::shown(&reason, &secrets);
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
-        let step = ServerStep {
-            error: Some(reason.clone()),
-            ..ServerStep::default()
-        };
-        self.record("lost", step);
+        self.record_error("lost", &reason);
         let (outside, step) = match self.entry.transport {
             Transport::Stdio(_) => (reason.clone(), NextStep::ReadLog),
             // The reason may hold the server's own words.

@@ -18,6 +18,15 @@ impl Worker {
         activity.note_server(action, self.entry.name.as_str(), step);
     }
 
+    /// The same for a change that this error made.
+    pub(super) fn record_error(&self, action: &'static str, error: &str) {
+        let step = ServerStep {
+            error: Some(error.to_owned()),
+            ..ServerStep::default()
+        };
+        self.record(action, step);
+    }
+
     /// The record of an attempt that has just ended, with how long it took.
     pub(super) fn attempt_ended(
         &mut self,

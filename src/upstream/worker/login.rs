@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use tokio::sync::watch;
-
 use super::Worker;
 use crate::{
-    activity::ServerStep,
     authorization::LoginStatus,
     failure::NextStep,
     upstream::{
@@ -57,11 +54,7 @@ impl Worker {
         }
         let (server, reason) = (&self.entry.name, &error.reason);
         tracing::warn!(%server, %reason, "server needs a login");
-        let step = ServerStep {
-            error: Some(reason.clone()),
-            ..ServerStep::default()
-        };
-        self.record("login needed", step);
+        self.record_error("login needed", reason);
         self.set_status(|status| status.last_error = Some(error.clone()));
         self.apply(StateEvent::LoginNeeded).await;
         self.answer_waiters(&Err(error));
@@ -96,17 +89,6 @@ impl Worker {
             // An attempt reports its own outcome, and a sleeping server needs none.
             _ => (),
         }
-    }
-}
-
-/// The next change; for ever pending where there is nothing to change.
-pub(super) async fn changed(login: &mut Option<watch::Receiver<LoginStatus>>) {
-    let has_changed = match login {
-        Some(login) => login.changed().await.is_ok(),
-        None => false,
-    };
-    if !has_changed {
-        std::future::pending::<()>().await;
     }
 }
 

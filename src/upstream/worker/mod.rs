@@ -40,6 +40,7 @@ use crate::{
     catalog::Catalog,
     config::{ServerEntry, Settings, duration},
     link::{NEWS_CAPACITY, News},
+    runtime::waits::or_never,
     upstream::{
         ConnectContext, ConnectError, LogSubscriptions, State,
         calls::{
@@ -226,6 +227,7 @@ impl Worker {
     /// keep its own listing, or its end, from happening.
     async fn next_step(&mut self) -> Step {
         let wake_at = self.wake_at();
+        let login_change = self.login_changes.as_mut().map(watch::Receiver::changed);
         let life = &mut self.life;
         tokio::select! {
             () = self.stop.cancelled() => Step::Stop,
@@ -241,7 +243,7 @@ impl Worker {
             Ok(()) = self.list_changes.changed() => Step::ListsChanged,
             () = maybe(&mut life.levelling) => Step::LogLevelSubscribed,
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
-            () = login::changed(&mut self.login_changes) => Step::LoginChanged,
+            Ok(()) = or_never(login_change) => Step::LoginChanged,
             () = tokio::time::sleep_until(wake_at.into()) => Step::Tick,
         }
     }
