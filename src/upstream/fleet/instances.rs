@@ -48,7 +48,6 @@ pub(super) struct RunningWorker {
     /// Held so that what the caller of its sole client follows stays subscribed to here, too.
     pub(super) _joined: Option<Kinship>,
     pub(super) entry: Arc<ServerEntry>,
-    pub(super) stop: CancellationToken,
     /// Set when the server was taken out of the configuration: its log is removed once the worker has ended.
     pub(super) forgotten: Arc<AtomicBool>,
     pub(super) task: JoinHandle<()>,

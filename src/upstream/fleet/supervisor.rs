@@ -41,7 +41,7 @@ use crate::{
         habits::Habits,
         usage::{CallHistory, Usage},
         wanted::{Identity, WorkerChange, known, plan, wanted},
-        worker::{Life, Turns, Worker, WorkerContext},
+        worker::{Turns, Worker, WorkerContext},
     },
     wire::RequestNumbers,
 };
@@ -59,8 +59,8 @@ pub struct Supervisor {
     running: BTreeMap<ServerName, RunningWorker>,
     /// Workers that run beside these, each for some clients only.
     instances: Instances,
-    /// Workers that are stopping.
-    ending: Vec<(ServerName, Ending)>,
+    /// Workers that are stopping, unless a new one has been started for their server: that one waits for them.
+    ending: BTreeMap<ServerName, Ending>,
     /// Instances that are stopping. Only the shutdown waits for them.
     leaving: Vec<JoinHandle<()>>,
     /// Workers to stop as soon as the published directory no longer has them.
@@ -115,7 +115,7 @@ impl Supervisor {
             orders,
             running: BTreeMap::new(),
             instances: Instances::default(),
-            ending: Vec::new(),
+            ending: BTreeMap::new(),
             leaving: Vec::new(),
             stops: Vec::new(),
             histories: BTreeMap::new(),
@@ -160,13 +160,13 @@ impl Supervisor {
         self.let_go(ended);
         self.publish();
         for running in self.running.values() {
-            running.stop.cancel();
+            running.upstream.0.stop.cancel();
         }
         for running in std::mem::take(&mut self.running).into_values() {
             // A worker that panicked has dropped its process, which killed it.
             let _ = running.task.await;
         }
-        for (_, ending) in self.ending {
+        for ending in self.ending.into_values() {
             let _ = ending.task.await;
         }
         for task in self.leaving {
@@ -259,7 +259,7 @@ impl Supervisor {
         self.leaving.retain(|task| !task.is_finished());
         for running in instances {
             tracing::debug!(server = %running.upstream.name(), "an instance of the server stopped");
-            self.stops.push(running.stop);
+            self.stops.push(running.upstream.0.stop.clone());
             self.leaving.push(running.task);
         }
     }
@@ -301,7 +301,7 @@ impl Supervisor {
             }
         }
         self.histories.retain(|name, _| known.contains(name));
-        self.ending.retain(|(_, ending)| !ending.task.is_finished());
+        self.ending.retain(|_, ending| !ending.task.is_finished());
         self.publish();
     }
 
@@ -310,12 +310,13 @@ impl Supervisor {
         let instances = self.instances.end_all_of(&name);
         self.let_go(instances);
         if let Some(running) = self.running.remove(&name) {
-            self.stops.push(running.stop);
+            let shared = &running.upstream.0;
+            self.stops.push(shared.stop.clone());
             let ending = Ending {
-                stderr: running.upstream.stderr().clone(),
+                stderr: shared.stderr.clone(),
                 task: running.task,
             };
-            self.ending.push((name, ending));
+            self.ending.insert(name, ending);
         }
     }
 
@@ -324,9 +325,7 @@ impl Supervisor {
         let Some(entry) = settings.servers.get(name) else {
             return;
         };
-        // At most one: starting takes it out.
-        let before = self.ending.iter().position(|(ended, _)| ended == name);
-        let before = before.map(|at| self.ending.swap_remove(at).1);
+        let before = self.ending.remove(name);
         let (subscriptions, followed) = self.context.subscriptions.of(name);
         let parts = WorkerParts {
             stderr: match &before {
@@ -361,9 +360,8 @@ impl Supervisor {
             Some(scope) => scope.entry(entry),
             None => entry.clone(),
         };
-        let stop = CancellationToken::new();
         let shared = Arc::new(UpstreamShared {
-            stop: stop.clone(),
+            stop: CancellationToken::new(),
             client_streams: ClientStreams::default(),
             numbers: RequestNumbers::default(),
             login: self.context.connect.logins.of(entry),
@@ -393,18 +391,7 @@ impl Supervisor {
             base: parts.base,
             is_restarting: AtomicBool::new(false),
         });
-        let worker = Worker {
-            entry: started_as,
-            settings: self.settings.clone(),
-            shared: shared.clone(),
-            context: self.context.clone(),
-            level_changes: self.context.log_subscriptions.changes(),
-            list_changes: shared.habits.list_changes(),
-            login_changes: shared.login.as_ref().map(|login| login.status()),
-            inbox,
-            stop: stop.clone(),
-            life: Life::default(),
-        };
+        let worker = Worker::new(started_as, shared.clone(), self.context.clone(), inbox);
         let forgotten = Arc::new(AtomicBool::new(false));
         let (is_forgotten, log) = (forgotten.clone(), shared.stderr.clone());
         let task = tokio::spawn(async move {
@@ -427,7 +414,6 @@ impl Supervisor {
             upstream: Upstream(shared),
             _joined: joined,
             entry: entry.clone(),
-            stop,
             forgotten,
             task,
         }

@@ -69,25 +69,25 @@ pub(in crate::upstream) struct WorkerContext {
     pub(in crate::upstream) hurry: CancellationToken,
 }
 
+/// The worker of one server, or of an instance of it.
 pub(in crate::upstream) struct Worker {
     /// The entry that it was made for. What may change without a new connection is read from the settings.
-    pub(in crate::upstream) entry: Arc<ServerEntry>,
-    pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
-    pub(in crate::upstream) shared: Arc<UpstreamShared>,
-    pub(in crate::upstream) context: Arc<WorkerContext>,
-    pub(in crate::upstream) level_changes: watch::Receiver<()>,
+    entry: Arc<ServerEntry>,
+    settings: watch::Receiver<Arc<Settings>>,
+    shared: Arc<UpstreamShared>,
+    context: Arc<WorkerContext>,
+    level_changes: watch::Receiver<()>,
     /// Changed lists that other connections to the server found.
-    pub(in crate::upstream) list_changes: watch::Receiver<Option<Instant>>,
+    list_changes: watch::Receiver<Option<Instant>>,
     /// Changes of the login of a remote server.
-    pub(in crate::upstream) login_changes: Option<watch::Receiver<LoginStatus>>,
-    pub(in crate::upstream) inbox: mpsc::Receiver<Command>,
-    pub(in crate::upstream) stop: CancellationToken,
-    pub(in crate::upstream) life: Life,
+    login_changes: Option<watch::Receiver<LoginStatus>>,
+    inbox: mpsc::Receiver<Command>,
+    life: Life,
 }
 
 /// What changes as the worker lives.
 #[derive(Default)]
-pub(in crate::upstream) struct Life {
+struct Life {
     state: State,
     open: Option<Connected>,
     attempt: Option<BoxFuture<'static, Result<Open, ConnectError>>>,
@@ -192,6 +192,25 @@ impl Connected {
 }
 
 impl Worker {
+    pub(in crate::upstream) fn new(
+        entry: Arc<ServerEntry>,
+        shared: Arc<UpstreamShared>,
+        context: Arc<WorkerContext>,
+        inbox: mpsc::Receiver<Command>,
+    ) -> Self {
+        Self {
+            entry,
+            settings: shared.settings.clone(),
+            level_changes: context.log_subscriptions.changes(),
+            list_changes: shared.habits.list_changes(),
+            login_changes: shared.login.as_ref().map(|login| login.status()),
+            shared,
+            context,
+            inbox,
+            life: Life::default(),
+        }
+    }
+
     /// Runs until it is stopped, then lets the connection go and returns when nothing of it is left.
     pub(in crate::upstream) async fn run(mut self) {
         if self.need() == Need::Permanent {
@@ -230,7 +249,7 @@ impl Worker {
         let login_change = self.login_changes.as_mut().map(watch::Receiver::changed);
         let life = &mut self.life;
         tokio::select! {
-            () = self.stop.cancelled() => Step::Stop,
+            () = self.shared.stop.cancelled() => Step::Stop,
             command = self.inbox.recv() => Step::Command(command),
             result = maybe(&mut life.attempt) => Step::Attempt(Box::new(result)),
             news = next_news(&mut life.open) => Step::News(news),
