@@ -28,7 +28,7 @@ const ANSWERED: usize = 16;
 /// Takes the callback that the browser brings.
 pub(super) trait CallbackReceiver: Send + Sync + 'static {
     /// Ends the login with it, and gives the outcome.
-    fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>>;
+    fn take(self: Arc<Self>, callback: Callback) -> BoxFuture<'static, Result<(), LoginError>>;
 
     /// Returns when the login is over.
     fn over(&self) -> BoxFuture<'_, ()>;
@@ -133,7 +133,7 @@ async fn answer(
 ) {
     let (status, text) = match query_of(&head, &place) {
         None => ("404 Not Found", "Nothing here.".to_owned()),
-        Some(query) => match login.take(Callback::of_query(query)).await {
+        Some(query) => match login.clone().take(Callback::of_query(query)).await {
             Ok(()) => (
                 "200 OK",
                 format!(
@@ -237,8 +237,8 @@ mod tests {
     struct Waiting(tokio::sync::Notify);
 
     impl CallbackReceiver for Waiting {
-        fn take(&self, _: Callback) -> BoxFuture<'_, Result<(), LoginError>> {
-            Box::pin(async {
+        fn take(self: Arc<Self>, _: Callback) -> BoxFuture<'static, Result<(), LoginError>> {
+            Box::pin(async move {
                 self.0.notify_one();
                 Ok(())
             })

@@ -1,9 +1,6 @@
-//! A login that waits for its person: begun once, ended once, by the browser or by a pasted address, or by the clock.
+//! A login that waits for a person: begun once, and ended once, by the browser, by a pasted address, or when its time is over.
 
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde::{Deserialize, Serialize};
@@ -60,19 +57,18 @@ type Outcome = Option<Result<(), LoginError>>;
 pub(super) struct PendingLogin {
     login: Arc<LoginState>,
     state: String,
-    /// Taken by the first answer that is meant for it.
+    /// Taken by the first callback of this login.
     prepared: Guarded<Option<PreparedLogin>>,
     outcome: watch::Sender<Outcome>,
     stop: CancellationToken,
     /// Nothing listens for the browser any more.
     closed: CancellationToken,
     tasks: TaskTracker,
-    me: Weak<Self>,
 }
 
 impl PendingLogin {
-    /// Ends it with what the browser or a person brought, and says what came of it. What is not meant for it leaves it as it is.
-    pub(super) async fn complete(&self, callback: Callback) -> Result<(), LoginError> {
+    /// Ends it with what the browser or a person brought, and gives the outcome. A callback of another login changes nothing.
+    async fn complete(self: Arc<Self>, callback: Callback) -> Result<(), LoginError> {
         if callback.state.as_deref() != Some(self.state.as_str()) {
             let why = "no login of this server waits for this address";
             return Err(LoginError::Failed(why.to_owned()));
@@ -82,7 +78,7 @@ impl PendingLogin {
                 "this login has already been used".to_owned(),
             ));
         };
-        let this = self.me.upgrade().ok_or_else(given_up)?;
+        let this = self.clone();
         // The browser may leave: a code can be exchanged once only.
         self.tasks.spawn(async move {
             let exchanged = this.login.exchange(prepared, callback).await;
@@ -125,7 +121,7 @@ impl PendingLogin {
 }
 
 impl CallbackReceiver for PendingLogin {
-    fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>> {
+    fn take(self: Arc<Self>, callback: Callback) -> BoxFuture<'static, Result<(), LoginError>> {
         self.complete(callback).boxed()
     }
 
@@ -145,7 +141,7 @@ impl CallbackReceiver for PendingLogin {
     }
 }
 
-/// The login of one server that waits for its person, if one does.
+/// The logins of one server that wait for a person: the newest, if there is one.
 pub(super) struct PendingLogins {
     login: Arc<LoginState>,
     newest: Guarded<Option<Arc<PendingLogin>>>,
@@ -185,7 +181,7 @@ impl PendingLogins {
             listens: listener.is_some(),
             expires_in: CALLBACK_TIMEOUT.as_secs(),
         };
-        let pending = Arc::new_cyclic(|me| PendingLogin {
+        let pending = Arc::new(PendingLogin {
             login: self.login.clone(),
             state: prepared.state.clone(),
             prepared: Guarded::new(Some(prepared)),
@@ -193,7 +189,6 @@ impl PendingLogins {
             stop: self.stop.child_token(),
             closed: CancellationToken::new(),
             tasks: self.tasks.clone(),
-            me: me.clone(),
         });
         *self.newest.lock() = Some(pending.clone());
         let closed = pending.closed.clone().drop_guard();

@@ -187,27 +187,24 @@ impl Supervisor {
 
     /// Assigns a client to the instance of its scope, which is started if none runs. Where there is no room, the client waits.
     fn enter(&mut self, entering: Entering) {
-        match self.ensure_instance(&entering) {
-            Err(NotEntered::Full) => self.instances.wait(entering),
-            ensured => {
-                let Entering {
-                    server,
-                    user,
-                    ended,
-                    scope,
-                    entered,
-                } = entering;
-                let assign = |()| {
-                    let instances = &mut self.instances;
-                    let assigned = instances.assign(&server, scope.key(), user, ended);
-                    assigned.ok_or(NotEntered::Gone)
-                };
-                let instance = ensured.and_then(assign);
-                self.publish();
-                // A caller that left has its assignment until its client ends.
-                let _ = entered.send(instance);
-            }
+        let ensured = self.ensure_instance(&entering);
+        if ensured == Err(NotEntered::Full) {
+            return self.instances.wait(entering);
         }
+        let Entering {
+            server,
+            user,
+            ended,
+            scope,
+            entered,
+        } = entering;
+        let instance = ensured.and_then(|()| {
+            let assigned = self.instances.assign(&server, scope.key(), user, ended);
+            assigned.ok_or(NotEntered::Gone)
+        });
+        self.publish();
+        // A caller that left has its assignment until its client ends.
+        let _ = entered.send(instance);
     }
 
     /// Starts the instance of the scope if none runs.
@@ -224,13 +221,14 @@ impl Supervisor {
         let base = self.running.get(server).ok_or(NotEntered::Gone)?;
         let key = scope.key();
         if !self.instances.has(server, &key) {
+            let shared = &base.upstream.0;
             let parts = WorkerParts {
-                stderr: base.upstream.stderr().clone(),
+                stderr: shared.stderr.clone(),
                 subscriptions: Subscriptions::default(),
-                followed: base.upstream.0.followed.clone(),
+                followed: shared.followed.clone(),
                 before: None,
-                base: Some(base.upstream.0.commands.clone()),
-                habits: base.upstream.0.habits.clone(),
+                base: Some(shared.commands.clone()),
+                habits: shared.habits.clone(),
                 scope: Some(scope.clone()),
                 usage: Usage::default(),
             };
