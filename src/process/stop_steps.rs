@@ -1,4 +1,4 @@
-//! How a child ends with all that it started: by itself, by one signal after another, or killed. Decides the steps; `Group` carries them out.
+//! The steps by which a child ends with all that it started: by itself, then by SIGTERM, then by SIGKILL. `Group` carries them out.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::{sync::watch, time::timeout};
 
 use super::{Exit, Grace, group::Group, process_table::Signal};
 
-/// How long the killed are waited for. They are as good as gone: only a system call that cannot be interrupted holds them.
+/// How long to wait for killed processes to be gone. Only a system call that cannot be interrupted delays that.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
 /// Follows the group from its start to the time when nothing of it is left.
@@ -41,7 +41,7 @@ pub(super) async fn ask(group: &mut Group, grace: Grace) {
     group.signal(Signal::Terminate).await;
     let all_gone = async {
         group.leader_exit().await;
-        group.nobody_living().await;
+        group.wait_until_gone(None).await;
     };
     // The remaining ones are killed next.
     let _ = timeout(grace.after_term, all_gone).await;
@@ -51,7 +51,8 @@ pub(super) async fn ask(group: &mut Group, grace: Grace) {
 pub(super) async fn kill(group: &mut Group) -> Exit {
     group.signal(Signal::Kill).await;
     let exit = group.leader_exit().await;
-    if timeout(AFTER_KILL, group.kill_all()).await.is_err() {
+    let killing = group.wait_until_gone(Some(Signal::Kill));
+    if timeout(AFTER_KILL, killing).await.is_err() {
         tracing::warn!(group = group.pid(), "killed process stuck in the kernel");
     }
     group.reap().await;

@@ -1,5 +1,5 @@
-//! A process group on unix: its leader is our child, every signal goes to all of its members, and to the processes that left the
-//! group and still bear the child's mark.
+//! A process group on unix. Its leader is our child. Every signal goes to all of its members, and to the processes that left the group and
+//! still have the child's mark in their environment.
 
 use std::{io, time::Duration};
 
@@ -21,8 +21,8 @@ use super::{
 /// How long to wait before looking again whether members are left, at first and at most.
 const LOOK_AGAIN: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
 
-/// What the pipes to a child hold, where the system lets a program choose. Messages are often larger than its 64 KiB, and each time that a
-/// pipe is full its two ends take turns. Ordinary users may have 64 MiB of pipes in all.
+/// The size of the pipes to a child, where the system lets a program choose. Messages are often larger than the usual 64 KiB, and a full pipe
+/// makes its two ends take turns. Ordinary users may have 64 MiB of pipes in all.
 #[cfg(target_os = "linux")]
 const PIPE_SIZE: usize = 256 << 10;
 
@@ -44,11 +44,11 @@ fn widen_pipes(_: &Child) {}
 pub(super) struct Group {
     leader: Child,
     id: Pid,
-    /// What all that the leader starts bears in its environment, if that is to end with it.
+    /// The mark in the environment of all that the leader starts, if that is to end with it.
     mark: Option<String>,
-    /// Members outside of the group that were seen so far.
+    /// The members outside of the group that were seen so far.
     strays: Vec<Seen>,
-    /// Children ended. Listened to from before the start, so that no end is missed.
+    /// Signals that a child has ended. Received from before the start on, so that no end is missed.
     ends: SignalStream,
     exit: watch::Sender<Option<Exit>>,
     /// Invariant: signals go to the group only before the leader is reaped. Until then its zombie keeps the number of the group
@@ -106,6 +106,7 @@ impl Group {
         }
     }
 
+    /// How the leader ended, if it has. Does not reap it.
     fn look(&mut self) -> Option<Exit> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(self.id), options) {
@@ -164,24 +165,18 @@ impl Group {
         !self.living().await.is_empty()
     }
 
-    /// Resolves when no member is left. Has no deadline: the caller sets one.
-    pub(super) async fn nobody_living(&mut self) {
-        let (mut pause, longest) = LOOK_AGAIN;
-        while self.has_living().await {
-            tokio::time::sleep(pause).await;
-            pause = longest.min(pause * 2);
-        }
-    }
-
-    /// Kills every member that is seen until none is left: one may have started another meanwhile. Has no deadline.
-    pub(super) async fn kill_all(&mut self) {
+    /// Resolves when no member is left. Until then sends `signal`, if there is one, to each member that is seen: one may have started
+    /// another meanwhile. Has no deadline: the caller sets one.
+    pub(super) async fn wait_until_gone(&mut self, signal: Option<Signal>) {
         let (mut pause, longest) = LOOK_AGAIN;
         loop {
             let members = self.living().await;
             if members.is_empty() {
                 return;
             }
-            signal_each(members, Signal::Kill).await;
+            if let Some(signal) = signal {
+                signal_each(members, signal).await;
+            }
             tokio::time::sleep(pause).await;
             pause = longest.min(pause * 2);
         }

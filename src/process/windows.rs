@@ -80,9 +80,5 @@ impl Group {
 
     /// Resolves at once, for the same reason.
     #[expect(clippy::unused_async, reason = "the same shape as on unix")]
-    pub(super) async fn nobody_living(&mut self) {}
-
-    /// Resolves at once, for the same reason.
-    #[expect(clippy::unused_async, reason = "the same shape as on unix")]
-    pub(super) async fn kill_all(&mut self) {}
+    pub(super) async fn wait_until_gone(&mut self, _signal: Option<Signal>) {}
 }
