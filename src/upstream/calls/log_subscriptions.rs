@@ -1,5 +1,5 @@
-//! From which level on clients want log lines of the upstreams: legacy ones for as long as their session lasts, others for each
-//! request. All who share a connection share its level: the least severe of theirs is set.
+//! The log levels that clients want of the upstreams: legacy clients for as long as their session lasts, others for each request. Clients
+//! that share a connection share its level: the least severe of theirs is set.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -83,7 +83,7 @@ impl Drop for LogSubscription {
 }
 
 impl LogSubscriptions {
-    /// A client wants lines of this server, or of all, from `level` on.
+    /// Subscribes a client to lines of this server, or of all, from `level` on.
     pub fn subscribe(
         &self,
         server: Option<ServerName>,
@@ -108,7 +108,7 @@ impl LogSubscriptions {
         }
     }
 
-    /// What is wanted of a server over a connection that these sessions use.
+    /// The levels that are wanted of a server over a connection that these sessions use.
     pub(in crate::upstream) fn wanted(
         &self,
         server: &ServerName,

@@ -1,4 +1,4 @@
-//! The places for requests at a server whose entry bounds them (`max_concurrent_requests`), and the queue before them. Clients take
+//! The slots for requests in flight at a server whose entry bounds them (`max_concurrent_requests`), and the queue for them. Clients take
 //! turns, so that one with a thousand requests does not keep the others from theirs. Knows nothing of servers.
 
 use std::{
@@ -14,28 +14,30 @@ use tokio::{
 
 use crate::{link::ClientKey, runtime::sync::Guarded};
 
-/// Limit: requests that wait for a place, of all clients and of one. One more is refused.
+/// Limit: requests of all clients that wait for a slot. One more is refused.
 const WAITING: usize = 4_096;
+
+/// Limit: requests of one client that wait for a slot.
 const WAITING_OF_ONE: usize = 512;
 
-/// How long the place of a request that was given up stays taken: its server may not have heard of that yet, or not heed it.
+/// How long the slot of a cancelled request stays taken: its server may not have read the cancellation yet, or may ignore it.
 const GIVEN_UP: Duration = Duration::from_secs(1);
 
-/// The places at one connection.
+/// The slots of one upstream.
 pub(in crate::upstream) struct RequestSlots {
-    /// The common queue. It has at most one request of each client, so that clients take turns.
+    /// The common queue. It has at most one request of each client at a time, so that clients take turns.
     places: Arc<Semaphore>,
     state: Guarded<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// How many places there should be, by the latest request.
+    /// How many slots there should be, as the latest request found in the settings.
     bound: usize,
-    /// How many there are: more than the bound until requests end, where an edit has lowered it.
+    /// How many slots there are: more than the bound, where an edit has lowered it, until requests end.
     permits: usize,
     waiting: usize,
-    /// The requests of each client, in the order in which they came.
+    /// The waiting requests of each client, in the order in which they came.
     lines: HashMap<ClientKey, Line>,
 }
 
@@ -45,18 +47,18 @@ struct Line {
     waiting: usize,
 }
 
-/// The right to have a request in flight. Given on when it is dropped, or [`GIVEN_UP`] later where its server still works on the request.
+/// The right to have a request in flight. Free again when this is dropped, or [`GIVEN_UP`] later if the server still works on the request.
 pub(in crate::upstream) struct RequestSlot {
     place: Option<Place>,
     is_server_busy: bool,
 }
 
-/// Why there is no place.
+/// Why a request gets no slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoSlot {
     /// Too many wait already.
     Full,
-    /// None was free in time.
+    /// No slot was free in time.
     Late,
 }
 
@@ -70,7 +72,7 @@ impl Default for RequestSlots {
 }
 
 impl RequestSlots {
-    /// Waits for its turn, until `latest` at most. Cancel-safe: who leaves has no turn.
+    /// Waits for a slot, until `latest` at most. Cancel-safe: a request that leaves loses its place in the queue, and takes no slot.
     pub(super) async fn take(
         self: &Arc<Self>,
         bound: usize,
@@ -145,7 +147,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A place that is taken.
+/// The permit of a slot. Taken out for good where there are more than the bound.
 struct Place {
     permit: Option<OwnedSemaphorePermit>,
     slots: Arc<RequestSlots>,
@@ -164,7 +166,7 @@ impl Drop for Place {
 }
 
 impl RequestSlot {
-    /// Says whether the server has the request and has not answered it.
+    /// Notes whether the server has the request and has not answered it.
     pub(super) fn set_server_busy(&mut self, is_busy: bool) {
         self.is_server_busy = is_busy;
     }

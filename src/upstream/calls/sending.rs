@@ -1,4 +1,4 @@
-//! Sends what was admitted to one upstream: requests and notifications.
+//! Sends admitted requests and notifications to one upstream.
 
 use std::{
     pin::pin,
@@ -34,28 +34,28 @@ const LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Outgoing<'a> {
     /// Its number, from [`Upstream::next_number`]; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
     pub number: u64,
-    /// What is sent, but for what differs between the eras.
+    /// The admitted message. Its params are written anew for a server of the other era.
     pub message: &'a AdmittedMessage<'a>,
-    /// What the client is.
+    /// What the client can answer and wants, and the revision that it speaks.
     pub sender: Sender<'a>,
-    /// The client that it is sent for.
+    /// The client for which it is sent.
     pub client: ClientKey,
     /// Makes the way to that client outside of its calls, if there is one.
     pub reach: &'a (dyn Fn() -> Option<ClientReach> + Sync),
-    /// The client named the log lines that it wants.
+    /// Whether the client has named a level of log lines that it wants.
     pub wants_lines: bool,
     /// The way back to the client.
     pub stream: &'a ClientSender,
-    /// When it is given up, however much progress it reports; but not before the server had the time for one answer.
+    /// When it is given up, whatever progress it reports; but not before the server had the time for one answer.
     pub deadline: Instant,
-    /// Hears when it is sent.
+    /// Records when it is sent.
     pub course: &'a CallCourse,
 }
 
 impl Upstream {
-    /// Sends a request. An upstream that sleeps is woken first; the wait is part of the call.
+    /// Sends a request. An upstream that sleeps is woken first.
     ///
-    /// A request that certainly was not delivered is sent once more over a new connection.
+    /// A request that certainly was not processed is sent once more, over a new connection if need be.
     pub async fn call(&self, outgoing: &Outgoing<'_>) -> Result<ActiveCall, NotSent> {
         self.check_recipient(outgoing.message.admitted())?;
         let in_flight = InFlightGuard::begin(self.clone());
@@ -92,7 +92,7 @@ impl Upstream {
         }
     }
 
-    /// Has a call's client use this connection. False where a client would lose log lines by that: the server is divided then.
+    /// Notes that the call's client uses this connection. False where a client would lose log lines by that: the server is divided then.
     fn enter(&self, live: &Live, call: &Outgoing<'_>) -> bool {
         let divides = self.0.is_divisible();
         let wants_lines =
@@ -118,7 +118,7 @@ impl Upstream {
         true
     }
 
-    /// Sends a notification to a server that is awake; a sleeping one has nothing to be notified of.
+    /// Sends a notification to a server that is connected. For others there is nothing to notify.
     pub async fn notify(&self, message: &AdmittedMessage<'_>) -> Result {
         self.check_recipient(message.admitted())?;
         match self.0.live.load_full() {
@@ -150,7 +150,7 @@ impl Upstream {
         subscription
     }
 
-    /// Waits for a place among as many requests as the settings allow. That is part of the call's time.
+    /// Waits for one of the slots that the settings allow. That is part of the call's time.
     async fn slot(
         &self,
         bound: usize,
@@ -180,12 +180,12 @@ impl Upstream {
     }
 }
 
-/// A request until it is sent: the connection that it is for, and what is left of its time. What only few wait for is boxed: each would be
-/// as large.
+/// A request until it is sent: the connection that it goes to, and what is left of its time. Waits that only few calls need are boxed, so
+/// that the future of every call stays small.
 struct Attempt<'a, 'b> {
     upstream: &'a Upstream,
     outgoing: &'a Outgoing<'b>,
-    /// How long the server may go without a sign.
+    /// How long the server may be silent.
     timeout: Duration,
     live: Arc<Live>,
     clock: CallClock,
@@ -193,7 +193,7 @@ struct Attempt<'a, 'b> {
 }
 
 impl<'a, 'b> Attempt<'a, 'b> {
-    /// Waits for the connection, and for a place if the settings bound the requests.
+    /// Waits for the connection, and for a slot if the settings bound the requests in flight.
     async fn begin(upstream: &'a Upstream, outgoing: &'a Outgoing<'b>) -> Result<Self, NotSent> {
         let (timeout, bound) = upstream.limits();
         let live = upstream.live().await;
@@ -203,7 +203,7 @@ impl<'a, 'b> Attempt<'a, 'b> {
             outgoing,
             timeout,
             live,
-            // Waking has a time of its own; from here on the call's runs.
+            // Connecting has a deadline of its own; the call's time begins here.
             clock: CallClock::new(Instant::now(), timeout, outgoing.deadline),
             slot: None,
         };
@@ -215,11 +215,11 @@ impl<'a, 'b> Attempt<'a, 'b> {
         Ok(attempt)
     }
 
-    /// Waits until the server may get it, and checks last of all whether it is still admitted.
+    /// Waits until the request may be sent, and then checks once more that it is admitted.
     async fn ready(&mut self) -> Result<Option<LogSubscription>, NotSent> {
         let (upstream, outgoing) = (self.upstream, self.outgoing);
         let admitted = outgoing.message.admitted();
-        // Its client may know already what this connection is about to take in.
+        // The client may have called by a definition that this connection is about to read.
         let is_ahead =
             self.live.unread.is_any() && upstream.check_definition(admitted, &self.live).is_err();
         if self.live.unread.is_overdue() || is_ahead {
@@ -234,13 +234,13 @@ impl<'a, 'b> Attempt<'a, 'b> {
             Some(level) => Box::pin(upstream.log_from(level, &outgoing.sender, &self.live)).await,
             None => None,
         };
-        // Whatever has to be waited for stands before this.
+        // Invariant: nothing is waited for between these checks and the sending.
         upstream.check_still_admitted(admitted, &self.live)?;
         upstream.check_params(outgoing.message, &outgoing.sender, &self.live)?;
         Ok(log)
     }
 
-    /// Sends it, with the revision that it is written in.
+    /// Sends the request, and gives the revision in which it was written.
     async fn send(&mut self, maker: Maker) -> Result<Result<(Exchange, Revision), LinkError>> {
         let outgoing = self.outgoing;
         let message = outgoing.message;
@@ -257,7 +257,7 @@ impl<'a, 'b> Attempt<'a, 'b> {
             let (link, params) = (&self.live.link, params.as_ref());
             // Pinned where it begins: whatever takes it by value would keep it once more.
             let sending = pin!(link.call(number, method, params, mirrored, maker));
-            // Over HTTP nothing may come back before the answer, and that may never come.
+            // Over HTTP even the head of the response may never come.
             tokio::time::timeout_at(self.clock.deadline().into(), sending).await
         };
         let Ok(sent) = sent else {
@@ -273,18 +273,18 @@ impl<'a, 'b> Attempt<'a, 'b> {
         }
     }
 
-    /// Makes ready to send it once more, if this error shows that nothing was processed; fails with it otherwise.
+    /// Prepares to send the request once more, if this error shows that it was not processed; fails with the error otherwise.
     async fn recover(&mut self, error: &LinkError) -> Result<(), NotSent> {
         let upstream = self.upstream;
         if error.is_undelivered() {
-            // The worker is gone only while shutting down; then the next line says so.
+            // The worker is gone only while shutting down; then connecting fails with that.
             let suspect = Command::Suspect(self.live.incarnation);
             let _ = upstream.0.commands.send(suspect).await;
             self.outgoing.course.enter(CallStage::Waiting);
-            // The worker knows; what is published may still be what has just failed.
+            // From the worker: the published connection may still be the one that has just failed.
             return self.connect_again(upstream.connected()).await;
         }
-        // What the server wants in headers stands in its definitions, and who has forgotten a session may be another version.
+        // Definitions say which headers a server wants, and a server that has forgotten its session may run another version.
         if matches!(
             error,
             LinkError::HeaderMismatch(_) | LinkError::SessionRenewed
@@ -298,7 +298,8 @@ impl<'a, 'b> Attempt<'a, 'b> {
         Err(upstream.failure(error).into())
     }
 
-    /// The connection after a wait, in which it may have been lost. Connecting anew is no part of the call's time.
+    /// Takes the connection that there is after a wait, in which the former one may have been lost. Connecting does not count as the call's
+    /// time.
     async fn connect_again(
         &mut self,
         connecting: impl Future<Output = Result<Arc<Live>>>,

@@ -23,7 +23,7 @@ impl Upstream {
         let Some(topic) = NewsTopic::of(admitted.target().thing()) else {
             return Err(misdirected(self.name()).into());
         };
-        // Until it is in the table it has to be counted elsewhere.
+        // Keeps the server awake until the subscription is in the table, which does so from then on.
         let _in_flight = InFlightGuard::begin(self.clone());
         let (timeout, _) = self.limits();
         let of_us = |failure: Failure| NotSubscribed::Failed(failure.of_server(self.name()));
