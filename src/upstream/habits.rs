@@ -1,4 +1,4 @@
-//! What a server was seen to do, as all connections to it know it: whether it asks its clients, and in which eras it is opened.
+//! What a server was seen to do over any of its connections: whether it asks its clients, and in which eras it can be opened.
 
 use std::time::Instant;
 
@@ -6,18 +6,18 @@ use tokio::sync::watch;
 
 use crate::{catalog::ServerHabits, runtime::sync::Guarded};
 
-/// Shared by the connection that everybody lists from and all others.
+/// The habits of one server. Shared by all connections to it.
 #[derive(Debug, Default)]
 pub(super) struct Habits {
     seen: Guarded<Seen>,
-    /// When it last announced, on one of its connections, a change of lists that were then found to have changed.
+    /// When the server last announced, over one of its connections, a change of lists that had really changed.
     list_changes: watch::Sender<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
 struct Seen {
     known: ServerHabits,
-    /// The connection that everybody lists from has no handshake, and a stream for each request.
+    /// Whether the shared connection has no handshake, and a stream for each request.
     is_stateless: bool,
 }
 
@@ -32,7 +32,7 @@ impl Habits {
         }
     }
 
-    /// All that is kept of it.
+    /// The habits that the catalog keeps.
     pub(super) fn known(&self) -> ServerHabits {
         self.seen.lock().known
     }
@@ -41,12 +41,12 @@ impl Habits {
         self.known().asks
     }
 
-    /// It asks; whether that is new.
+    /// The server has asked. Gives whether that is new.
     pub(super) fn note_asks(&self) -> bool {
         !std::mem::replace(&mut self.seen.lock().known.asks, true)
     }
 
-    /// Whether it gives clients that shake hands a session of their era, though it needs no handshake; `None` before that was tried.
+    /// Whether the server opens sessions for clients that shake hands, though it needs no handshake; `None` before that was tried.
     pub(super) fn has_both_eras(&self) -> Option<bool> {
         self.known().has_both_eras
     }
@@ -55,8 +55,8 @@ impl Habits {
         self.seen.lock().known.has_both_eras = has_both;
     }
 
-    /// Whether whatever it asks or logs comes with a request, so that nobody needs a connection of their own for that. On a pipe log lines
-    /// do not say which request they are of.
+    /// Whether all that the server asks or logs comes with a request, so that no client needs a connection of its own for that. Over a pipe log
+    /// lines do not say which request they belong to.
     pub(super) fn is_stateless(&self) -> bool {
         self.seen.lock().is_stateless
     }
@@ -65,7 +65,7 @@ impl Habits {
         self.seen.lock().is_stateless = is_stateless;
     }
 
-    /// Lists of one connection have changed, as the server announced there at this moment.
+    /// Lists have changed, as the server announced over one connection at this moment.
     pub(super) fn note_list_change(&self, announced: Instant) {
         self.list_changes.send_replace(Some(announced));
     }

@@ -29,16 +29,17 @@ use crate::{
     wire::{LogLevel, RequestNumbers, bridge::Sender},
 };
 
-/// Limit: requests to a worker that wait. It answers them as fast as it connects.
+/// Limit: requests to a worker that wait in its queue. It takes them as fast as they come.
 pub(in crate::upstream) const COMMANDS: usize = 1024;
 
 /// One upstream. Cheap to clone.
 #[derive(Clone)]
 pub struct Upstream(pub(in crate::upstream) Arc<UpstreamShared>);
 
+/// What the calls of one upstream and its worker share.
 pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) name: ServerName,
-    /// The entry that it runs by.
+    /// The identity of the entry that it runs by.
     pub(in crate::upstream) made_for: Identity,
     pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
     /// Checks a call once more right before it is sent.
@@ -49,30 +50,30 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) usage: Usage,
     pub(in crate::upstream) slots: Arc<RequestSlots>,
     pub(in crate::upstream) subscriptions: Subscriptions,
-    /// What clients follow over whatever connection they have to this server.
+    /// The topics that callers without a session follow, over all their connections to this server.
     pub(in crate::upstream) followed: Followed,
     pub(in crate::upstream) stderr: StderrLog,
     pub(in crate::upstream) client_streams: ClientStreams,
     pub(in crate::upstream) numbers: RequestNumbers,
     /// The login of a remote server, which all its connections share.
     pub(in crate::upstream) login: Option<Arc<ServerLogin>>,
-    /// Who shares a connection to this server.
+    /// Which clients share a connection to this server, as its entry says.
     pub(in crate::upstream) scope: SessionScope,
-    /// What the server was seen to do, on whatever connection.
+    /// What the server was seen to do, over any connection.
     pub(in crate::upstream) habits: Arc<Habits>,
-    /// Questions of the server that were refused.
+    /// Bounds the log lines about refused questions of the server.
     pub(in crate::upstream) refusals: LogThrottle,
-    /// What clients want to hear of its log.
+    /// The log levels that clients want.
     pub(in crate::upstream) log_subscriptions: LogSubscriptions,
     /// Whether this instance is opened with a handshake, though the server needs none.
     pub(in crate::upstream) shakes_hands: bool,
-    /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
+    /// For whom this instance runs; absent in the upstream that everybody can use, whose lists are those of the server.
     pub(in crate::upstream) instance_scope: Option<InstanceScope>,
-    /// The way from an instance to that one.
+    /// The worker of that upstream, for an instance.
     pub(in crate::upstream) base: Option<mpsc::Sender<Command>>,
     /// Whether its connection was ended to be opened again, and no other is open yet.
     pub(in crate::upstream) is_restarting: AtomicBool,
-    /// Cancelled when the server is not wanted any more as it is: its entry changed or went, or the daemon ends.
+    /// Cancelled when this upstream is to stop: its entry was changed or removed, its clients are gone, or the daemon ends.
     pub(in crate::upstream) stop: CancellationToken,
 }
 
@@ -87,15 +88,15 @@ pub(in crate::upstream) enum Command {
     Restart(ConnectionWaiter),
     /// Calls found this connection dead.
     Suspect(u64),
-    /// A call found the lists of this connection out of date; the answer comes when they have been read again.
+    /// A call found the lists of this connection out of date. Answers when they have been read again.
     Relist(u64, oneshot::Sender<()>),
     /// Answers when the lists of this connection are read, if a change of them was announced that long ago.
     ReadChanges(u64, oneshot::Sender<()>),
-    /// An instance of the server lists something else than what is known.
+    /// Connect if need be, and read the lists: an instance lists something else than what is known, or somebody wants them soon.
     Refresh,
-    /// Something was found out about the server that later starts should know.
+    /// Have the catalog keep what was found out about the server, for later starts.
     NoteHabits,
-    /// A call over this connection wants more log lines than the server's level lets through; answers when the level is set.
+    /// A call over this connection wants more log lines than the server's level lets through. Answers when the level is set.
     SetLevel(u64, oneshot::Sender<()>),
 }
 
@@ -103,7 +104,7 @@ pub(in crate::upstream) enum Command {
 pub(in crate::upstream) struct Live {
     pub(in crate::upstream) incarnation: u64,
     pub(in crate::upstream) link: Link,
-    /// The way to the client that was the first to call here, if there is one outside of its calls.
+    /// The first client that called over this connection, if it can be reached outside of its calls.
     pub(in crate::upstream) owner: OnceLock<ClientReach>,
     pub(in crate::upstream) catalog: ArcSwap<ServerCatalog>,
     /// The log level that was set at the server, if any.
@@ -128,7 +129,7 @@ impl Upstream {
         &self.0.name
     }
 
-    /// Whether it runs by this entry: one that was changed otherwise is only about to be replaced.
+    /// Whether it runs by this entry. One that does not is about to be replaced.
     pub fn runs_by(&self, entry: &ServerEntry) -> bool {
         self.0.made_for == Identity::of(entry)
     }
@@ -138,12 +139,12 @@ impl Upstream {
         self.0.numbers.take()
     }
 
-    /// Whether it does not run any more, by this entry or for this client: another may stand in its place.
+    /// Whether it was stopped: another upstream may run in its place.
     pub fn is_stopped(&self) -> bool {
         self.0.stop.is_cancelled()
     }
 
-    /// Where it stands.
+    /// Its status now.
     pub fn status(&self) -> Status {
         self.0.status.borrow().clone()
     }
@@ -170,7 +171,7 @@ impl Upstream {
         self.live().await.map(drop)
     }
 
-    /// Why nothing is known of it, if its last attempt to connect failed.
+    /// The failure of requests to it, if its last attempt to connect failed.
     pub fn absence(&self) -> Option<Failure> {
         let status = self.status();
         let error = status.last_error.as_ref();
@@ -179,7 +180,7 @@ impl Upstream {
             .map(|error| self.unavailable(error))
     }
 
-    /// Has it connected and listed, without waiting for that.
+    /// Has it connected and its lists read, without waiting for that.
     pub fn connect_soon(&self) {
         // If its queue is full, it is about to be connected.
         let _ = self.0.commands.try_send(Command::Refresh);
@@ -247,7 +248,7 @@ impl Upstream {
         self.0.login_trouble()
     }
 
-    /// How long a call may go without a sign, and how many may be in flight.
+    /// How long a server may be silent during a call, and how many calls may be in flight.
     pub(in crate::upstream) fn limits(&self) -> (Duration, Option<usize>) {
         let settings = self.0.settings.borrow();
         match settings.servers.get(self.name()) {
@@ -258,7 +259,7 @@ impl Upstream {
 }
 
 impl UpstreamShared {
-    /// Has calls that come from now on wait for the worker; not while one is in flight.
+    /// Takes the connection away from new calls, which wait for the worker then. Changes nothing, and gives false, while a call is in flight.
     pub(in crate::upstream) fn take_from_calls(&self) -> bool {
         // A call that took the connection before this line has been counted before that.
         let live = self.live.swap(None);

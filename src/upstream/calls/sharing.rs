@@ -1,4 +1,4 @@
-//! Who shares the connections of an upstream, and when they no longer do: a server that asks its clients gets one for each.
+//! Which clients share a connection to an upstream. A server that asks its clients is divided: each client gets a connection of its own.
 
 use super::handle::{Command, Live, Upstream, UpstreamShared};
 use crate::{
@@ -6,12 +6,12 @@ use crate::{
     upstream::instance_scope::{ClientReach, InstanceScope},
 };
 
-/// Who shares a connection to a server.
+/// Which clients share a connection to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
     /// All clients.
     All,
-    /// Those that cannot answer what it asks and want no log lines; each of the others has its own.
+    /// Those that cannot answer its questions and want no log lines; each of the others has its own.
     Unable,
     /// Nobody.
     Nobody,
@@ -19,19 +19,19 @@ pub enum Sharing {
     Workspace,
 }
 
-/// What is known of connections to a server in the other era than that of the one that all share.
+/// What is known of connections to a server in the other era than the one that all clients share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OtherEra {
     /// There are none: all clients are served over the shared one.
     None,
-    /// Nobody has tried.
+    /// Nobody has tried whether there can be one.
     Untried,
-    /// The server gives them sessions.
+    /// The server opens sessions for clients that shake hands.
     Open,
 }
 
 impl Upstream {
-    /// Who shares a connection to the server, as things stand.
+    /// Which clients share a connection to the server, as far as is known now.
     pub fn sharing(&self) -> Sharing {
         match self.0.scope {
             // Over HTTP without a handshake all that a server asks and logs comes with a request.
@@ -44,7 +44,7 @@ impl Upstream {
         }
     }
 
-    /// The same for clients that shake hands, where these have connections of their era, by [`Upstream::other_era`].
+    /// The same for clients that shake hands, where these have connections in their era (see [`Upstream::other_era`]).
     pub fn legacy_sharing(&self) -> Sharing {
         match self.0.scope {
             SessionScope::Auto if self.0.is_divided() => Sharing::Unable,
@@ -52,7 +52,7 @@ impl Upstream {
         }
     }
 
-    /// What is known of connections for clients that shake hands, where everybody else's has no handshake.
+    /// What is known of connections with a handshake, where the shared one has none.
     pub fn other_era(&self) -> OtherEra {
         let settings = self.0.settings.borrow();
         let entry = settings.servers.get(self.name());
@@ -69,14 +69,14 @@ impl Upstream {
         }
     }
 
-    /// Whether one client has it to itself, so that questions can go to it at any time.
+    /// Whether it runs for one client alone, which its questions can reach at any time.
     pub fn asks_its_client(&self) -> bool {
         self.0.own_client().is_some()
     }
 }
 
 impl UpstreamShared {
-    /// Whether the clients here are to have connections of their own once that is needed.
+    /// Whether the clients of this upstream get connections of their own once the server asks them.
     pub(in crate::upstream) fn is_divisible(&self) -> bool {
         let is_shared = match self.instance_scope {
             None => !self.habits.is_stateless(),
@@ -86,7 +86,7 @@ impl UpstreamShared {
         self.scope == SessionScope::Auto && is_shared
     }
 
-    /// The server has shown, by this method, that it has to be divided among its clients.
+    /// Divides the server among its clients, because it has sent a message of this method.
     pub(in crate::upstream) fn divide(&self, method: &str) {
         if self.is_divisible() && self.habits.note_asks() {
             tracing::info!(server = %self.name, method, "server gets a connection per client from now on");
@@ -105,7 +105,7 @@ impl UpstreamShared {
         self.instance_scope.as_ref()?.sole_client()?.reach.as_ref()
     }
 
-    /// The same, or the one that owns the connection by now.
+    /// The same, or else the only client that has called over this connection so far.
     pub(in crate::upstream) fn client_of<'a>(&'a self, live: &'a Live) -> Option<&'a ClientReach> {
         let owner = || {
             live.owner

@@ -17,7 +17,7 @@ use crate::{
     upstream::{InstanceScope, LogSubscriptions, State, Upstream},
 };
 
-/// Requests to the supervisor that wait. It answers them at once.
+/// Limit: requests to the supervisor that wait in its queue. It answers each at once.
 const ORDERS: usize = 256;
 
 /// The upstreams. Cheap to clone.
@@ -29,7 +29,7 @@ pub struct Upstreams {
     have_begun: Arc<SetOnce<()>>,
 }
 
-/// What is published.
+/// The published table.
 #[derive(Default)]
 pub(in crate::upstream) struct Directory {
     pub(in crate::upstream) servers: QuickMap<ServerName, Upstream>,
@@ -41,14 +41,14 @@ pub(in crate::upstream) struct Directory {
 pub(in crate::upstream) struct PublishedInstances {
     pub(in crate::upstream) all: Vec<Upstream>,
     pub(in crate::upstream) by_user: HashMap<InstanceUser, Upstream>,
-    /// That of all clients that cannot answer.
+    /// The instance of all clients that cannot answer questions.
     pub(in crate::upstream) unable: Option<Upstream>,
-    /// That of all clients that shake hands, where the server needs no handshake.
+    /// The instance of all clients that shake hands, where the server needs no handshake.
     pub(in crate::upstream) legacy: Option<Upstream>,
 }
 
 impl Default for Upstreams {
-    /// None, for ever.
+    /// An empty directory without a supervisor.
     fn default() -> Self {
         let (none, _) = Self::new(LogSubscriptions::default());
         none.begin();
@@ -70,9 +70,9 @@ impl Upstreams {
         (upstreams, inbox)
     }
 
-    /// From now on all that the settings want are published.
+    /// All servers that the settings want are published from now on.
     pub(in crate::upstream) fn begin(&self) {
-        // Once.
+        // Called once.
         let _ = self.have_begun.set(());
     }
 
@@ -81,7 +81,7 @@ impl Upstreams {
         self.have_begun.initialized()
     }
 
-    /// Waits for that.
+    /// Waits until [`Self::have_begun`].
     pub async fn begun(&self) {
         self.have_begun.wait().await;
     }
@@ -103,12 +103,12 @@ impl Upstreams {
         self.published.load().servers.get(name).cloned()
     }
 
-    /// What clients want to hear of their logs.
+    /// The log levels that clients want.
     pub fn log_subscriptions(&self) -> &LogSubscriptions {
         &self.log_subscriptions
     }
 
-    /// All that run, instances left out.
+    /// All upstreams that run, without instances.
     pub fn all(&self) -> Vec<Upstream> {
         self.published.load().servers.values().cloned().collect()
     }
@@ -201,7 +201,7 @@ impl Upstreams {
         }
     }
 
-    /// The client's roots are others now: from here on it enters the workspaces that it uses anew.
+    /// The client's roots have changed: it has to enter its workspaces anew.
     pub async fn moved(&self, client: ClientKey) {
         let (done, moved) = oneshot::channel();
         // The supervisor is gone only while shutting down.

@@ -1,4 +1,4 @@
-//! The set of upstreams: which of them run, and which instance of a server belongs to whom.
+//! The set of upstreams: which workers run, and which instance of a server each client uses.
 
 mod directory;
 mod instances;

@@ -15,22 +15,22 @@ use crate::{
 pub(in crate::upstream) enum Order {
     /// An instance is wanted.
     Enter(Box<Entering>),
-    /// The client's roots are others now: its next requests will name the workspace that they go to.
+    /// The client's roots have changed: its next requests will name their workspace.
     Move(ClientKey, oneshot::Sender<()>),
 }
 
-/// Somebody who wants the instance of a scope.
+/// A client that wants the instance of a scope.
 pub(in crate::upstream) struct Entering {
     pub(in crate::upstream) server: ServerName,
-    /// The client whose requests go there from now on; none where they do by what the client can do.
+    /// The client whose requests go there from now on; none where the instance is for all clients of a kind.
     pub(in crate::upstream) user: Option<InstanceUser>,
-    /// The client's end.
+    /// Cancelled when the client has ended.
     pub(in crate::upstream) ended: Option<CancellationToken>,
     pub(in crate::upstream) scope: InstanceScope,
     pub(in crate::upstream) entered: oneshot::Sender<Result<Upstream, NotEntered>>,
 }
 
-/// Why there is no instance.
+/// Why a client gets no instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::upstream) enum NotEntered {
     /// The server does not run any more, or the client is gone.
