@@ -1,7 +1,7 @@
-//! Containers of servers: the program that runs them, how they are named, and their removal. The arguments of `docker run` are
-//! `config::Isolation`'s.
+//! Containers of servers: the programs that run them, their names and labels, and their removal. The arguments of `docker run` come from
+//! `config::Isolation`.
 //!
-//! A container is no child of the daemon, so neither the process group nor the mark in the environment finds it. It bears the mark as a label.
+//! A container is no child of the daemon, so neither its process group nor the mark in an environment finds it. It has the mark as a label.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -14,7 +14,7 @@ use std::{
 
 use crate::{config::Named, text::names::ServerName};
 
-/// The programs that can run a container, the first one found on `PATH` counts.
+/// The programs that can run a container. The first one that is found on the `PATH` is used.
 pub(super) const RUNTIMES: [&str; 2] = ["docker", "podman"];
 
 /// The label of our containers; its value is the child's mark.
@@ -38,7 +38,7 @@ const POLL: Duration = Duration::from_millis(5);
 /// Variables that say which engine the programs speak to. Servers themselves do not inherit them.
 const ENGINE_FAMILIES: [&str; 2] = ["DOCKER_", "CONTAINER_"];
 
-/// How the container with this mark is called.
+/// The name and the label of the container with this mark.
 pub(super) fn named(server: &ServerName, mark: &str) -> Named {
     Named {
         name: format!("mcpproxy-{server}-{mark}"),
@@ -54,7 +54,7 @@ pub(super) fn is_for_engine(name: &OsStr) -> bool {
         .any(|family| name.starts_with(family))
 }
 
-/// Containers with one mark, which are one at most.
+/// The container with one mark, if there is one.
 pub(super) struct ServerContainer {
     runtime: PathBuf,
     mark: String,
@@ -63,7 +63,7 @@ pub(super) struct ServerContainer {
 }
 
 impl ServerContainer {
-    /// One that was started with this environment.
+    /// The container of a program that this daemon started with this environment.
     pub(super) fn started(
         runtime: &Path,
         mark: &str,
@@ -75,7 +75,7 @@ impl ServerContainer {
         }
     }
 
-    /// One that a dead daemon started.
+    /// The container of a program that a dead daemon started.
     pub(super) fn left(runtime: &Path, mark: &str) -> Self {
         Self {
             runtime: runtime.to_owned(),

@@ -1,5 +1,5 @@
-//! The environment that children start with: an own safe list, the login shell's `PATH`, and the settings' variables. Nothing
-//! of it is read at call time: a change of the settings builds a new one.
+//! The environment that children start with: the variables of the daemon that are safe to inherit, the login shell's `PATH`, and the
+//! variables of the settings. Built anew from the settings for each start.
 
 use std::{
     collections::BTreeMap,
@@ -11,8 +11,8 @@ use std::{
 
 use crate::{config::Environment, text::secret::Secret};
 
-/// Ours or our service manager's, never inherited, whatever the settings: they hold our keys, or would let a child speak to the
-/// service manager in our name.
+/// Variables that no child inherits, whatever the settings say: they hold the daemon's keys, or would let a child speak to the service
+/// manager in its name.
 const OURS: &[&str] = &[
     "NOTIFY_SOCKET",
     "LISTEN_FDS",
@@ -20,10 +20,10 @@ const OURS: &[&str] = &[
     "LISTEN_FDNAMES",
 ];
 
-/// The same, by the beginning of the name.
+/// The same, by the beginnings of their names.
 const OUR_FAMILIES: &[&str] = &["MCPPROXY_", "WATCHDOG_"];
 
-/// Folders of programs below the home folder, of tools that people start servers with.
+/// Folders of programs below the home folder, by tools with which people install servers.
 const IN_HOME: &[&str] = &[
     ".local/bin",
     ".cargo/bin",
@@ -109,7 +109,7 @@ impl BaseEnvironment {
         all.remove(OsStr::new("PATH")).unwrap_or_default()
     }
 
-    /// Variables of the settings that containers get too. What is about folders of this machine means nothing in them.
+    /// The variables of the settings that containers get too. Those that name folders of this machine mean nothing in a container.
     pub(super) fn set_for_containers(&self) -> impl Iterator<Item = &str> {
         let names = self.set.iter().map(|(name, _)| name.as_str());
         names.filter(|name| !is_path(OsStr::new(name)) && *name != "HOME")

@@ -1,11 +1,11 @@
-//! Which line of what a program wrote before its end says most of the cause. Programs give only words. Pure.
+//! Finds the line that says most about the cause in what a program wrote before its end. Programs give nothing but words. Pure.
 
 use crate::text::cut::shortened;
 
-/// Limit: lines that are looked at. A stack of calls is often longer than what matters.
+/// Limit: lines that are searched, from the end. Stack traces are often longer than the rest.
 const LOOKED_AT: usize = 60;
 
-/// Limit: bytes of the line.
+/// Limit: bytes of the line that is shown.
 const LONGEST: usize = 200;
 
 /// Words of a line that names a mistake.
@@ -33,7 +33,7 @@ const MISTAKES: [&str; 21] = [
     "unauthorized",
 ];
 
-/// The last line that names a mistake and belongs to no stack of calls, else the last that says anything.
+/// The last line that names a mistake and is not part of a stack trace, or else the last line that is not empty.
 pub(super) fn telling<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Option<String> {
     let lines = lines.rev().take(LOOKED_AT).map(visible);
     let lines: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).collect();

@@ -1,4 +1,4 @@
-//! What to start: a program with arguments, an environment and a folder. Never a shell line.
+//! The launch of a child: a program with arguments, an environment and a folder, never a shell line; and why a program is not found.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,7 +39,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// What this entry has started.
+    /// The launch that an entry describes.
     pub fn of(entry: &ServerEntry, stdio: &config::Stdio) -> Self {
         let env = stdio.env.iter();
         Self {
@@ -128,7 +128,7 @@ pub enum SpawnError {
     },
 }
 
-/// Whether a command is what a shell would take apart: several words, and no program of that name. We take nothing apart.
+/// Whether a command is a whole command line, which only a shell would split: it has several words, and is no file.
 pub fn is_command_line(command: &str) -> bool {
     command.trim().contains(char::is_whitespace) && !Path::new(command).exists()
 }
@@ -145,7 +145,7 @@ pub fn find_program(
     locate(command, cwd, &base.for_child(path.as_slice()))
 }
 
-/// Limit: programs that are compared with a name that is not found.
+/// Limit: programs whose names are compared with one that is not found.
 const COMPARED: usize = 20_000;
 
 /// The program on the `PATH` that may have been meant by a name that is not there: it differs in a fifth of its letters at most.
@@ -165,7 +165,7 @@ pub fn closest_program(error: &SpawnError) -> Option<String> {
 }
 
 impl SpawnError {
-    /// What people know that a program which was not found comes with.
+    /// The product that a program comes with which was not found.
     pub fn comes_with(&self) -> Option<&'static str> {
         let Self::NotFound { command, .. } = self else {
             return None;
@@ -226,7 +226,7 @@ impl SpawnError {
     }
 }
 
-/// Programs that people know under another name.
+/// Programs that come with a product of another name.
 const PARTS_OF: [(&str, &str); 5] = [
     ("uvx", "uv"),
     ("npx", "Node.js"),
@@ -350,7 +350,7 @@ fn not_found(command: &str, path: OsString, from: &Path) -> SpawnError {
     }
 }
 
-/// What of a command only a shell would understand, and what to write in its place.
+/// The part of a command that only a shell would understand, and what to write instead.
 fn shell_syntax(command: &str) -> Option<(&'static str, &'static str)> {
     let is_quoted = |sign: char| {
         let inside = command
@@ -368,7 +368,7 @@ fn shell_syntax(command: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The variables that a command is started with, if they were all set by us.
+/// The variables of a command whose environment was cleared first.
 pub(super) fn environment_of(command: &Command) -> Vec<(OsString, OsString)> {
     let set = command.as_std().get_envs();
     set.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))

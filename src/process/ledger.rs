@@ -1,7 +1,7 @@
-//! The ledger: which children are ours, on disk, so that the next daemon finds those that a killed one left behind.
+//! The ledger: the children of a daemon, on disk, so that the next daemon finds those that a killed one left behind.
 //!
-//! One file a child, named after the mark in the child's environment. Two lines: before the start whose it will be, after the
-//! start what it is. Lines are only ever appended, so a daemon killed at any point leaves a file that can be read.
+//! Each child has a file, named after the mark in its environment. One line is written before the start, with the server and the daemon, and
+//! one after it, with the process. Lines are only ever appended, so a daemon killed at any point leaves a file that can be read.
 
 use std::{
     fs::{self, File},
@@ -22,7 +22,7 @@ use crate::{storage, text::names::ServerName, wire::instance::InstanceId};
 /// The variable that every child carries. Its value is the name of the child's file in the ledger.
 pub(super) const MARK: &str = "MCPPROXY_CHILD";
 
-/// The mark that this process bears: nothing unless a daemon started it, or what started it.
+/// The mark in the environment of this process: there if a daemon started it, directly or through another program.
 pub fn own_mark() -> Option<HeaderValue> {
     HeaderValue::try_from(std::env::var(MARK).ok()?).ok()
 }
@@ -39,7 +39,7 @@ pub struct ChildLedger {
 #[derive(Debug)]
 pub(super) struct LedgerShared {
     pub(super) folder: PathBuf,
-    /// Its text begins the name of every file of this daemon's.
+    /// The id of the daemon's run, with which the names of its files begin.
     pub(super) run: InstanceId,
     pub(super) daemon: DaemonRecord,
     next: AtomicU64,
@@ -48,7 +48,7 @@ pub(super) struct LedgerShared {
 /// Which daemon wrote an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DaemonRecord {
-    /// Where its process number is valid.
+    /// The space of process numbers in which `pid` is valid.
     pub(super) numbering: String,
     pub(super) pid: u32,
     pub(super) start: Option<String>,
@@ -73,7 +73,7 @@ pub(super) struct Started {
     pub(super) start: Option<String>,
 }
 
-/// The ledger's folder cannot be used.
+/// Why the ledger's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to open the ledger of child processes in {folder:?}")]
 pub struct LedgerError {
@@ -154,7 +154,7 @@ impl Entry {
         &self.name
     }
 
-    /// Adds what has started. The child leads its group.
+    /// Adds the process that was started. It leads its group.
     pub(super) fn record(&mut self, pid: u32) {
         let started = Started {
             pid,
@@ -167,7 +167,7 @@ impl Entry {
         self.file = None;
     }
 
-    /// The child's group is gone, or the child never started.
+    /// Removes the entry: the child's group is gone, or the child never started.
     pub(super) fn clear(self) {
         remove(&self.path);
     }

@@ -1,11 +1,10 @@
-//! The lines of a server's log: each of its own behind the moment at which it was read, and ours between them, which have none before
-//! them. Pure.
+//! The lines of a server's log. Those of the server begin with the moment at which they were read; those of mcpproxy between them do not. Pure.
 
 use std::time::SystemTime;
 
 use crate::text::moment;
 
-/// How the line begins and ends that begins a run.
+/// The beginning and the end of the line that marks the start of a run.
 const BEGINNING: &str = "--- started ";
 const END: &str = " ---";
 
@@ -25,12 +24,12 @@ pub(super) fn stamp(lines: &mut [String], read: SystemTime) {
     }
 }
 
-/// What stands in a log between the lines that a server wrote, because the disk was too slow for some.
+/// The line that stands for lines which are missing in a log, because the disk was too slow.
 pub(super) fn gap_notice(dropped: u64) -> String {
     format!("… {dropped} lines are missing: the disk was too slow")
 }
 
-/// What a server wrote in a line of its log; nothing where the line is ours. Logs of former versions have no moments.
+/// The text that the server wrote in a line of its log; nothing if the line is mcpproxy's. Logs of former versions have no moments.
 pub fn own_words(line: &str) -> Option<&str> {
     if let Some((read, words)) = line.split_at_checked(STAMP)
         && read.ends_with("Z ")

@@ -1,4 +1,4 @@
-//! How much memory own processes use. Only Linux gives it cheaply.
+//! The memory that the daemon and its children use. Only Linux gives it cheaply.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ use super::{
     process_table,
 };
 
-/// What of this process is in memory, in bytes.
+/// The resident memory of this process, in bytes.
 pub fn own_memory() -> Option<u64> {
     process_table::resident(std::process::id())
 }

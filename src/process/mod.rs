@@ -58,17 +58,16 @@ pub use self::{
 };
 use crate::text::{names::ServerName, secret::Secrets};
 
-/// How long a dead child's stderr may stay open (a process that left the group can hold it) before we stop reading it.
+/// How long the stderr of a dead child is read on: a process that left the group may hold it open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How long after its pipes have broken the end of a child may become known.
 const EXIT_NOTICED: Duration = Duration::from_millis(500);
 
-/// How long [`Process::stop`] waits beyond its grace for what was killed to be gone. Only a process stuck in the kernel
-/// needs it.
+/// How long [`Process::stop`] waits beyond its grace until the killed processes are gone. Only one that is stuck in the kernel needs it.
 const REAPING: Duration = Duration::from_secs(5);
 
-/// The code of `docker run` and `podman run` where the engine itself failed.
+/// The exit code of `docker run` and `podman run` if the engine itself failed.
 const NO_CONTAINER: i32 = 125;
 
 /// How a child ended.
@@ -199,8 +198,8 @@ pub fn spawn(
     Ok((process, stdin, stdout))
 }
 
-/// Removes the container behind a program that has ended. Says whether nothing is left: if something is, the ledger keeps its entry, and
-/// the next daemon tries again.
+/// Removes the container of a program that has ended. Gives whether nothing is left; otherwise the ledger keeps its entry, and the next
+/// daemon tries again.
 async fn remove(container: Option<ServerContainer>, exit: Exit, server: &ServerName) -> bool {
     let Some(container) = container else {
         return true;
@@ -220,7 +219,7 @@ async fn remove(container: Option<ServerContainer>, exit: Exit, server: &ServerN
     }
 }
 
-/// Reads stderr to its end, or a little beyond the end of the group: a process that left the group may hold it open for ever.
+/// Reads stderr to its end, or until a moment after the end of the group: a process that left the group may hold it open for ever.
 async fn read_errors(
     log: &StderrLog,
     errors: ChildStderr,

@@ -1,4 +1,4 @@
-//! Where our own program is.
+//! The path of the mcpproxy program itself.
 
 use std::{env, fs, io, path::PathBuf};
 

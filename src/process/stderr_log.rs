@@ -1,5 +1,5 @@
-//! What a server prints on stderr: the last lines in memory, all of it in a rotated file. For the operator only; nothing here
-//! may be put into an error that a client reads.
+//! The log of what a server prints on stderr: the last lines in memory, all lines in a rotated file. For the operator only: nothing of it may
+//! be put into an error that a client reads.
 
 use std::{
     borrow::Cow,
@@ -26,11 +26,13 @@ use crate::{
     },
 };
 
-/// Limit: the lines kept in memory; their bytes, because 500 of the longest kind would be 8 MB a server.
+/// Limit: lines kept in memory.
 const LINES: usize = 500;
+
+/// Limit: bytes of these lines. 500 of the longest would be 8 MB a server.
 const BYTES: usize = 512 * 1024;
 
-/// What is read at once. Each child has a buffer of that size.
+/// The size of the read buffer that each child has.
 const CHUNK: usize = 16 * 1024;
 
 /// The stderr of one server, over all restarts of its child. Clones are the same log.
@@ -85,7 +87,7 @@ impl StderrLog {
         self.last.lock().count
     }
 
-    /// Of what came since that position the line that says most of a failure.
+    /// The line since that position that says most about a failure.
     pub fn last_words(&self, since: u64) -> Option<String> {
         let last = self.last.lock();
         let new = usize::try_from(last.count.saturating_sub(since)).unwrap_or(usize::MAX);
