@@ -19,8 +19,8 @@ impl Worker {
     pub(super) async fn take_news(&mut self, news: Option<News>) {
         match news {
             None => {
-                self.lose_connection("the connection ended".to_owned())
-                    .await
+                let reason = "the connection ended".to_owned();
+                self.lose_connection(reason).await;
             }
             Some(News::Closed(reason)) => self.lose_connection(reason).await,
             Some(News::Notification(notice)) => self.take_notification(&notice),
