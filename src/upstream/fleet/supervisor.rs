@@ -187,8 +187,8 @@ impl Supervisor {
 
     /// Assigns a client to the instance of its scope, which is started if none runs. Where there is no room, the client waits.
     fn enter(&mut self, entering: Entering) {
-        let ensured = self.ensure_instance(&entering);
-        if ensured == Err(NotEntered::Full) {
+        let started = self.ensure_instance(&entering);
+        if started == Err(NotEntered::Full) {
             return self.instances.wait(entering);
         }
         let Entering {
@@ -198,7 +198,7 @@ impl Supervisor {
             scope,
             entered,
         } = entering;
-        let instance = ensured.and_then(|()| {
+        let instance = started.and_then(|()| {
             let assigned = self.instances.assign(&server, scope.key(), user, ended);
             assigned.ok_or(NotEntered::Gone)
         });
