@@ -25,13 +25,14 @@ const GIVEN_UP: Duration = Duration::from_secs(1);
 
 /// The slots of one upstream.
 pub(in crate::upstream) struct RequestSlots {
-    /// The common queue. It has at most one request of each client at a time, so that clients take turns.
-    places: Arc<Semaphore>,
-    state: Guarded<State>,
+    /// The free slots, and the common queue for them. It has at most one request of each client at a time, so that clients take turns.
+    free: Arc<Semaphore>,
+    queue: Guarded<Queue>,
 }
 
+/// How many slots there are, and the requests that wait for one.
 #[derive(Default)]
-struct State {
+struct Queue {
     /// How many slots there should be, as the latest request found in the settings.
     bound: usize,
     /// How many slots there are: more than the bound, where an edit has lowered it, until requests end.
@@ -41,15 +42,17 @@ struct State {
     lines: HashMap<ClientKey, Line>,
 }
 
+/// The waiting requests of one client.
 #[derive(Default)]
 struct Line {
+    /// Held by the one of them that waits in the common queue.
     first: Arc<Mutex<()>>,
     waiting: usize,
 }
 
 /// The right to have a request in flight. Free again when this is dropped, or [`GIVEN_UP`] later if the server still works on the request.
 pub(in crate::upstream) struct RequestSlot {
-    place: Option<Place>,
+    permit: Option<SlotPermit>,
     is_server_busy: bool,
 }
 
@@ -65,8 +68,8 @@ pub(super) enum NoSlot {
 impl Default for RequestSlots {
     fn default() -> Self {
         Self {
-            places: Arc::new(Semaphore::new(0)),
-            state: Guarded::default(),
+            free: Arc::new(Semaphore::new(0)),
+            queue: Guarded::default(),
         }
     }
 }
@@ -82,7 +85,7 @@ impl RequestSlots {
         let waiting = self.enter(bound, client)?;
         let turn = async {
             let _first = waiting.line.lock().await;
-            self.places.clone().acquire_owned().await
+            self.free.clone().acquire_owned().await
         };
         let latest = tokio::time::Instant::from_std(latest);
         // The semaphore is never closed.
@@ -90,7 +93,7 @@ impl RequestSlots {
             return Err(NoSlot::Late);
         };
         let slot = RequestSlot {
-            place: Some(Place {
+            permit: Some(SlotPermit {
                 permit: Some(permit),
                 slots: self.clone(),
             }),
@@ -104,20 +107,20 @@ impl RequestSlots {
     }
 
     fn enter<'a>(&'a self, bound: usize, client: &'a ClientKey) -> Result<Waiting<'a>, NoSlot> {
-        let mut state = self.state.lock();
-        state.bound = bound;
-        if bound > state.permits {
-            self.places.add_permits(bound - state.permits);
-            state.permits = bound;
+        let mut queue = self.queue.lock();
+        queue.bound = bound;
+        if bound > queue.permits {
+            self.free.add_permits(bound - queue.permits);
+            queue.permits = bound;
         } else {
-            state.permits -= self.places.forget_permits(state.permits - bound);
+            queue.permits -= self.free.forget_permits(queue.permits - bound);
         }
-        let own = state.lines.get(client).map_or(0, |line| line.waiting);
-        if state.waiting >= WAITING || own >= WAITING_OF_ONE {
+        let own = queue.lines.get(client).map_or(0, |line| line.waiting);
+        if queue.waiting >= WAITING || own >= WAITING_OF_ONE {
             return Err(NoSlot::Full);
         }
-        state.waiting += 1;
-        let line = state.lines.entry(client.clone()).or_default();
+        queue.waiting += 1;
+        let line = queue.lines.entry(client.clone()).or_default();
         line.waiting += 1;
         Ok(Waiting {
             line: line.first.clone(),
@@ -136,31 +139,31 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut state = self.slots.state.lock();
-        state.waiting -= 1;
-        if let Some(line) = state.lines.get_mut(self.client) {
+        let mut queue = self.slots.queue.lock();
+        queue.waiting -= 1;
+        if let Some(line) = queue.lines.get_mut(self.client) {
             line.waiting -= 1;
             if line.waiting == 0 {
-                state.lines.remove(self.client);
+                queue.lines.remove(self.client);
             }
         }
     }
 }
 
 /// The permit of a slot. Taken out for good where there are more than the bound.
-struct Place {
+struct SlotPermit {
     permit: Option<OwnedSemaphorePermit>,
     slots: Arc<RequestSlots>,
 }
 
-impl Drop for Place {
+impl Drop for SlotPermit {
     fn drop(&mut self) {
-        let mut state = self.slots.state.lock();
-        if state.permits > state.bound
+        let mut queue = self.slots.queue.lock();
+        if queue.permits > queue.bound
             && let Some(permit) = self.permit.take()
         {
             permit.forget();
-            state.permits -= 1;
+            queue.permits -= 1;
         }
     }
 }
@@ -174,14 +177,14 @@ impl RequestSlot {
 
 impl Drop for RequestSlot {
     fn drop(&mut self) {
-        let place = self.place.take();
-        // As many wait like this as there are places.
+        let permit = self.permit.take();
+        // At most as many wait like this as there are slots.
         if self.is_server_busy
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             runtime.spawn(async move {
                 tokio::time::sleep(GIVEN_UP).await;
-                drop(place);
+                drop(permit);
             });
         }
     }
