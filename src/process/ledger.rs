@@ -1,7 +1,7 @@
 //! The ledger: the children of a daemon, on disk, so that the next daemon finds those that a killed one left behind.
 //!
-//! Each child has a file, named after the mark in its environment. One line is written before the start, with the server and the daemon, and
-//! one after it, with the process. Lines are only ever appended, so a daemon killed at any point leaves a file that can be read.
+//! Each child has a file, named after the mark in its environment. One line is written before the start, with the server and the daemon,
+//! and one after it, with the process. Lines are only ever appended, so a daemon killed at any point leaves a file that can be read.
 
 use std::{
     fs::{self, File},

@@ -1,4 +1,5 @@
-//! The lines of a server's log. Those of the server begin with the moment at which they were read; those of mcpproxy between them do not. Pure.
+//! The lines of a server's log. Those of the server begin with the moment at which they were read; those of mcpproxy between them do not.
+//! Pure.
 
 use std::time::SystemTime;
 

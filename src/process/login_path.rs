@@ -1,5 +1,5 @@
-//! The `PATH` of the person's login shell, found once for the whole daemon: a service manager starts the daemon with a bare one, on which no
-//! `npx` or `uvx` is found.
+//! The `PATH` of the person's login shell, found once for the whole daemon: a service manager starts the daemon with a bare one, on which
+//! no `npx` or `uvx` is found.
 
 use std::{
     ffi::OsString,

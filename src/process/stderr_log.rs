@@ -1,5 +1,5 @@
-//! The log of what a server prints on stderr: the last lines in memory, all lines in a rotated file. For the operator only: nothing of it may
-//! be put into an error that a client reads.
+//! The log of what a server prints on stderr: the last lines in memory, all lines in a rotated file. For the operator only: nothing of it
+//! may be put into an error that a client reads.
 
 use std::{
     borrow::Cow,

@@ -21,8 +21,8 @@ use super::{
 /// How long to wait before looking again whether members are left, at first and at most.
 const LOOK_AGAIN: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
 
-/// The size of the pipes to a child, where the system lets a program choose. Messages are often larger than the usual 64 KiB, and a full pipe
-/// makes its two ends take turns. Ordinary users may have 64 MiB of pipes in all.
+/// The size of the pipes to a child, where the system lets a program choose. Messages are often larger than the usual 64 KiB, and a full
+/// pipe makes its two ends take turns. Ordinary users may have 64 MiB of pipes in all.
 #[cfg(target_os = "linux")]
 const PIPE_SIZE: usize = 256 << 10;
 

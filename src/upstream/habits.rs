@@ -55,8 +55,8 @@ impl Habits {
         self.seen.lock().known.has_both_eras = has_both;
     }
 
-    /// Whether all that the server asks or logs comes with a request, so that no client needs a connection of its own for that. Over a pipe log
-    /// lines do not say which request they belong to.
+    /// Whether all that the server asks or logs comes with a request, so that no client needs a connection of its own for that. Over a pipe
+    /// log lines do not say which request they belong to.
     pub(super) fn is_stateless(&self) -> bool {
         self.seen.lock().is_stateless
     }

@@ -100,8 +100,8 @@ impl Followed {
         })
     }
 
-    /// Follows a topic that was subscribed to over the connection `first`: subscribes to it over the caller's other connections. Returns when
-    /// these have answered, or after this time, and gives whether one of them agreed.
+    /// Follows a topic that was subscribed to over the connection `first`: subscribes to it over the caller's other connections. Returns
+    /// when these have answered, or after this time, and gives whether one of them agreed.
     pub(in crate::upstream) async fn follow(
         &self,
         client: &ClientKey,

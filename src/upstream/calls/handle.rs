@@ -259,7 +259,8 @@ impl Upstream {
 }
 
 impl UpstreamShared {
-    /// Takes the connection away from new calls, which wait for the worker then. Changes nothing, and gives false, while a call is in flight.
+    /// Takes the connection away from new calls, which wait for the worker then. Changes nothing, and gives false, while a call is in
+    /// flight.
     pub(in crate::upstream) fn take_from_calls(&self) -> bool {
         // A call that took the connection before this line has been counted before that.
         let live = self.live.swap(None);

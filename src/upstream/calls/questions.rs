@@ -17,7 +17,8 @@ use crate::{
     wire::{Id, Outcome, Request, Revision, RpcError, bridge, capabilities, method},
 };
 
-/// Limit: answers to a server's questions that are on their way at once. Further questions are ignored; while the server is listed they wait.
+/// Limit: answers to a server's questions that are on their way at once. Further questions are ignored; while the server is listed they
+/// wait.
 pub(in crate::upstream) const ANSWERS: usize = 64;
 
 impl UpstreamShared {

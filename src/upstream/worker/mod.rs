@@ -376,8 +376,8 @@ impl Worker {
         self.context.catalog.note_habits(name, entry, habits);
     }
 
-    /// A request could not be delivered over this connection. Over a pipe that is the end of the connection. A remote server has one for each
-    /// request, and a refused one means nothing for the others: it is requested to give a sign of life.
+    /// A request could not be delivered over this connection. Over a pipe that is the end of the connection. A remote server has one for
+    /// each request, and a refused one means nothing for the others: it is requested to give a sign of life.
     async fn suspect(&mut self, incarnation: u64) {
         let (remote, cadence) = (self.is_remote(), self.cadence());
         let Some(connected) = self.life.connected(incarnation) else {

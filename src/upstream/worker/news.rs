@@ -93,8 +93,8 @@ impl Worker {
         }
     }
 
-    /// Passes a notification to the client whose connection this is, if there is one: log lines from the level on that it wants, and whatever
-    /// we do not know. Gives whether the client was to get it.
+    /// Passes a notification to the client whose connection this is, if there is one: log lines from the level on that it wants, and
+    /// whatever we do not know. Gives whether the client was to get it.
     fn tell_client(&self, notice: &Notification) -> bool {
         let open = self.life.open.as_ref();
         let Some(client) = open.and_then(|connected| self.shared.client_of(&connected.live)) else {
