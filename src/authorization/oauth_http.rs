@@ -29,6 +29,7 @@ pub(super) const FORM: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
+/// The HTTP client of one login or renewal, for rmcp.
 pub(super) struct OAuthHttp {
     fetching: Fetching,
     server: Uri,

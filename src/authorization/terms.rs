@@ -13,6 +13,7 @@ use crate::{
 /// Limit: bytes of an error, which may quote an authorization server.
 const LONGEST: usize = 300;
 
+/// The terms of one server's login.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Terms {
     /// The server's address without user, query and fragment.

@@ -224,7 +224,7 @@ impl OrphanEntry {
         container.remove(container::LATE, deadline)
     }
 
-    /// Those of the running processes that are certainly this child's.
+    /// The running processes that certainly belong to this child.
     fn processes<'a>(&self, running: &'a Running) -> Vec<&'a Seen> {
         // As long as its leader exists, even as a zombie, the group is the one that the daemon made. Afterwards its number can be a
         // stranger's, and only the mark proves it.

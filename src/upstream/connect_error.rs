@@ -1,4 +1,4 @@
-//! Why a server is not connected.
+//! The reason why a server is not connected, for the operator and for clients.
 
 use std::time::Duration;
 
@@ -26,11 +26,11 @@ pub struct ConnectError {
 }
 
 impl ConnectError {
-    /// What helps where a program uses its standard output for something else.
+    /// The step for a program that writes other things than messages to its standard output.
     pub(super) const ONLY_MESSAGES: &str =
         "have it write only MCP messages to stdout, or update it";
 
-    /// The same without what must not show: a server may repeat in its refusal what it was sent, and say as much as it likes.
+    /// The same without secrets, and cut: a server may repeat in its error what it was sent, and write as much as it likes.
     pub(super) fn without(self, secrets: &Secrets) -> Self {
         Self {
             reason: shown(&self.reason, secrets),
@@ -50,8 +50,8 @@ impl ConnectError {
         )
     }
 
-    /// The same for a program that wrote this to its standard output, where only messages of the protocol may stand. It is not why a
-    /// program ended.
+    /// The same for a program that wrote this line to its standard output, where only messages may stand. That is never the reason why a
+    /// program has ended.
     pub(super) fn after_writing(self, line: &str) -> Self {
         let step = if self.has_exited {
             self.step
@@ -113,7 +113,7 @@ impl ConnectError {
 /// Limit: bytes of a server's own reason for its failure that are shown and logged.
 const LONGEST: usize = 2 << 10;
 
-/// A text that a server had a part in.
+/// A text that may quote a server, without secrets and cut.
 pub(super) fn shown(text: &str, secrets: &Secrets) -> String {
     let (known, is_cut) = secrets.redacted_to_show(text, LONGEST);
     let redacted = redact::redacted(&known, TextKind::Prose);

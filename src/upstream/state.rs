@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Where an upstream stands.
+/// The state of an upstream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum State {
     /// Not connected; the next call, or an operator, connects it.

@@ -27,7 +27,7 @@ const REMEMBERED: usize = HOT + 1;
 #[derive(Default)]
 pub(super) struct Usage {
     in_flight: AtomicUsize,
-    /// Those of them that wait for their client, not for the server.
+    /// Calls in flight that wait for their client, not for the server.
     held: AtomicUsize,
     last_end: Guarded<Option<Instant>>,
     history: Arc<CallHistory>,

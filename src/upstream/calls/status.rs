@@ -7,27 +7,27 @@ use crate::{
     upstream::{ConnectError, State, state::GIVE_UP_AFTER},
 };
 
-/// Where an upstream stands.
+/// The status of an upstream.
 #[derive(Debug, Clone, Default)]
 pub struct Status {
     /// Its state.
     pub state: State,
-    /// Whether its worker runs, and has begun to connect it if that is to be.
+    /// Whether its worker runs, and has begun to connect if it has to.
     pub(in crate::upstream) begun: bool,
-    /// Whether an attempt has come to an end, well or not.
+    /// Whether an attempt to connect has ended, with or without success.
     pub settled: bool,
     /// Why the last attempt failed or the last connection ended; cleared by the next one that is ready.
     pub last_error: Option<ConnectError>,
     /// When it is tried again by itself.
     pub(in crate::upstream) next_attempt: Option<Instant>,
-    /// Failed attempts since the last record of one.
+    /// Failed attempts since the last one that was recorded.
     pub unrecorded_failures: u32,
-    /// How long it has at most, where it is being started for the first time and may have to download what it runs.
+    /// The deadline of the attempt, if the server is being started for the first time and may have to download its program.
     pub first_start: Option<Duration>,
 }
 
 impl Status {
-    /// Whether it is not connected because that came to nothing; also while it is tried again.
+    /// Whether it is not connected because an attempt failed; also while it is tried again.
     pub fn is_failing(&self) -> bool {
         matches!(
             self.state,
@@ -38,18 +38,18 @@ impl Status {
         )
     }
 
-    /// Whether its first attempt is under way, or is not begun yet where there is one to come.
+    /// Whether its first attempt is under way or about to begin.
     pub fn is_beginning(&self) -> bool {
         let is_connecting = matches!(self.state, State::Connecting { .. });
         !self.begun || (is_connecting && !self.settled)
     }
 
-    /// Whether the last attempt came to nothing and none is under way or to come by itself.
+    /// Whether the last attempt failed, and no other is under way or planned.
     pub fn has_failed(&self) -> bool {
         matches!(self.state, State::Failed { .. })
     }
 
-    /// In how many whole seconds it is tried again by itself; nothing if it is not.
+    /// The time until it is tried again by itself, in whole seconds; nothing if it is not.
     pub fn next_attempt_in(&self) -> Option<Duration> {
         let wait = self.next_attempt?.saturating_duration_since(Instant::now());
         let begun = u64::from(wait.subsec_nanos() > 0);
@@ -61,7 +61,7 @@ impl Status {
         self.explained_with(why, |wait| format!("again in {}", duration::in_words(wait)))
     }
 
-    /// The same without a time that passes: it stays as it is until something happens.
+    /// The same without a time: a text that stays right until something happens.
     pub fn explained_whenever(&self, why: &str, transport: &Transport) -> String {
         self.explained_with(why, |_| match transport {
             Transport::Stdio(_) => format!("mcpproxy tries up to {GIVE_UP_AFTER} times"),

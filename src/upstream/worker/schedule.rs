@@ -93,7 +93,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// That of a connection made now.
+    /// The schedule of a connection made now.
     pub(super) fn new(now: Instant) -> Self {
         Self {
             relist_at: None,

@@ -18,7 +18,7 @@ use crate::{
 impl Worker {
     /// Whether the server should be connected even if nobody calls.
     pub(super) fn need(&self) -> Need {
-        // Nobody needs one of the other era before the server is known to have it.
+        // A connection of the other era is of no use before the server is known to have both.
         let is_spare = self.is_of_other_era() && self.shared.habits.has_both_eras() != Some(true);
         let stays = self.stays()
             || (self.is_remote() && self.idle_timeout() == IdleTimeout::Never && !is_spare);
@@ -86,7 +86,7 @@ impl Worker {
         self.is_held() || (is_never_called && !self.is_remote())
     }
 
-    /// Its last known lists, from this configuration of it.
+    /// The last known lists of the server, as read with this configuration.
     pub(super) fn known(&self) -> Option<Arc<ServerCatalog>> {
         let snapshot = self.context.catalog.glance();
         let known = snapshot.servers.get(&self.entry.name);
