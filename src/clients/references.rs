@@ -47,13 +47,27 @@ pub(super) fn carried(
         needs,
         out: OurText::default(),
     };
-    match spelling {
-        Spelling::Nothing => work.out.push_literal(text),
-        Spelling::Braces => work.braces(text)?,
-        Spelling::Dollar => work.dollars(text),
-        Spelling::DoubleBraces => work.double_braces(text),
-        Spelling::Ours | Spelling::Shell | Spelling::Editor => work.dollar_braces(text)?,
+    let opening = match spelling {
+        Spelling::Nothing => return Ok(OurText::literal(text)),
+        Spelling::Ours | Spelling::Shell | Spelling::Editor => "${",
+        Spelling::Dollar => "$",
+        Spelling::Braces => "{",
+        Spelling::DoubleBraces => "${{",
+    };
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(opening) {
+        let escaped = before.strip_suffix('$').filter(|_| work.is_ours());
+        work.out.push_literal(escaped.unwrap_or(before));
+        let read = match escaped {
+            Some(_) => None,
+            None => work.reference(after)?,
+        };
+        rest = read.unwrap_or_else(|| {
+            work.out.push_literal(opening);
+            after
+        });
     }
+    work.out.push_literal(rest);
     Ok(work.out)
 }
 
@@ -66,52 +80,61 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn dollar_braces(&mut self, text: &str) -> Result<(), String> {
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once("${") {
-            if let Some(before) = before.strip_suffix('$').filter(|_| self.is_ours()) {
-                self.out.push_literal(before);
-                self.out.push_literal("${");
-                rest = after;
-                continue;
+    /// Reads a reference behind its opening. What follows it; nothing where there is none, and the opening stands for itself.
+    fn reference<'t>(&mut self, text: &'t str) -> Result<Option<&'t str>, String> {
+        let braced = |inside: &'t str| inside.split_once('}');
+        match self.spelling {
+            Spelling::Nothing => Ok(None),
+            Spelling::Ours | Spelling::Shell | Spelling::Editor => {
+                let Some((inside, after)) = braced(text) else {
+                    return Ok(None);
+                };
+                if self.spelling == Spelling::Editor {
+                    self.editors(inside)?;
+                } else {
+                    self.ours(inside);
+                }
+                Ok(Some(after))
             }
-            self.out.push_literal(before);
-            let Some((inside, after)) = after.split_once('}') else {
-                self.out.push_literal("${");
-                rest = after;
-                continue;
-            };
-            if self.spelling == Spelling::Editor {
-                self.editors(inside)?;
-            } else {
-                self.ours(inside);
+            Spelling::Dollar => {
+                if let Some((inside, after)) = text.strip_prefix('{').and_then(braced) {
+                    self.ours(inside);
+                    return Ok(Some(after));
+                }
+                let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                let (name, after) = text.split_at(end.unwrap_or(text.len()));
+                let is_variable = self.out.push_variable(name, None, self.needs);
+                Ok(is_variable.then_some(after))
             }
-            rest = after;
+            Spelling::Braces => {
+                let Some((kind, name)) = text.split_once(':') else {
+                    return Ok(None);
+                };
+                if !["env", "file"].contains(&kind) {
+                    return Ok(None);
+                }
+                let Some((name, after)) = braced(name) else {
+                    return Err("it has a \"{env:\" or \"{file:\" without its \"}\"".to_owned());
+                };
+                if kind == "file" {
+                    self.content_of(name);
+                } else if !self.out.push_variable(name, None, self.needs) {
+                    return Ok(None);
+                }
+                Ok(Some(after))
+            }
+            Spelling::DoubleBraces => {
+                let named = text.split_once("}}").and_then(|(inside, after)| {
+                    Some((inside.trim().strip_prefix("secrets.")?, after))
+                });
+                let Some((name, after)) = named else {
+                    return Ok(None);
+                };
+                let need = NeededValue::secret(secret_name(name), None);
+                self.out.push_secret(need, self.needs);
+                Ok(Some(after))
+            }
         }
-        self.out.push_literal(rest);
-        Ok(())
-    }
-
-    /// `${{ secrets.X }}`: a secret that the client keeps.
-    fn double_braces(&mut self, text: &str) {
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once("${{") {
-            self.out.push_literal(before);
-            let inside = after.split_once("}}");
-            let name = inside.and_then(|(inside, after)| {
-                let named = inside.trim().strip_prefix("secrets.")?;
-                Some((named, after))
-            });
-            let Some((name, after)) = name else {
-                self.out.push_literal("${{");
-                rest = after;
-                continue;
-            };
-            let need = NeededValue::secret(secret_name(name), None);
-            self.out.push_secret(need, self.needs);
-            rest = after;
-        }
-        self.out.push_literal(rest);
     }
 
     fn is_ours(&self) -> bool {
@@ -204,54 +227,6 @@ impl Reading<'_> {
             ..NeededValue::secret(secret_name(&stem.to_string_lossy()), None)
         };
         self.out.push_secret(need, self.needs);
-    }
-
-    /// `{env:X}` and `{file:X}`.
-    fn braces(&mut self, text: &str) -> Result<(), String> {
-        let mut rest = text;
-        while let Some(at) = ["{env:", "{file:"]
-            .iter()
-            .filter_map(|begin| rest.find(begin))
-            .min()
-        {
-            let (before, after) = rest.split_at(at);
-            self.out.push_literal(before);
-            let Some((inside, after)) = after.split_once('}') else {
-                return Err("it has a \"{env:\" or \"{file:\" without its \"}\"".to_owned());
-            };
-            match inside.split_once(':') {
-                Some(("{file", path)) => self.content_of(path),
-                Some((_, name)) if self.out.push_variable(name, None, self.needs) => (),
-                _ => {
-                    self.out.push_literal(inside);
-                    self.out.push_literal("}");
-                }
-            }
-            rest = after;
-        }
-        self.out.push_literal(rest);
-        Ok(())
-    }
-
-    /// `$X` and `${X}`.
-    fn dollars(&mut self, text: &str) {
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once('$') {
-            self.out.push_literal(before);
-            if let Some((inside, after)) = after.strip_prefix('{').and_then(|i| i.split_once('}')) {
-                self.ours(inside);
-                rest = after;
-                continue;
-            }
-            let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            let (name, after) = after.split_at(end.unwrap_or(after.len()));
-            if !self.out.push_variable(name, None, self.needs) {
-                self.out.push_literal("$");
-                self.out.push_literal(name);
-            }
-            rest = after;
-        }
-        self.out.push_literal(rest);
     }
 }
 
