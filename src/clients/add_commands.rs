@@ -3,151 +3,156 @@
 
 use std::slice;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     fault::FileFault,
-    line_words::{is_assignment, pair, words_of_whole},
+    line_words::words_of_whole,
     our_text::is_variable,
-    servers::is_address,
+    servers::{is_address, is_entry},
 };
 use crate::config;
 
-/// A server of a line: its name, where it says one, and its entry.
-pub(super) struct LineServer {
-    pub(super) name: Option<String>,
-    pub(super) entry: Value,
-}
-
-/// A command of a client that adds a server, with all its options: the word behind an unknown one may be its value or not.
-struct AddCommand {
-    /// Its words before `add`.
-    begin: [&'static str; 2],
-    /// Options without a value.
-    flags: &'static str,
-    /// Options with one.
-    valued: &'static str,
-}
-
-const ADD_COMMANDS: [AddCommand; 8] = [
-    AddCommand {
-        begin: ["claude", "mcp"],
-        flags: "--client-secret --xaa",
-        valued: "-s --scope -t --transport -e --env -H --header --client-id --callback-port",
-    },
-    AddCommand {
-        begin: ["codex", "mcp"],
-        flags: "",
-        valued: "--env --url --bearer-token-env-var --oauth-client-id --oauth-resource \
-                 -c --config --enable --disable",
-    },
-    AddCommand {
-        begin: ["gemini", "mcp"],
-        flags: "--trust --no-trust -d --debug",
-        valued: "-s --scope -t --transport --type -e --env -H --header --timeout --description \
-                 --include-tools --exclude-tools",
-    },
-    AddCommand {
-        begin: ["qwen", "mcp"],
-        flags: "--trust --no-trust -d --debug",
-        valued: "-s --scope -t --transport -e --env -H --header --timeout --description \
-                 --include-tools --exclude-tools --oauth-client-id --oauth-client-secret \
-                 --oauth-redirect-uri --oauth-scopes --oauth-authorization-url --oauth-token-url",
-    },
-    AddCommand {
-        begin: ["copilot", "mcp"],
-        flags: "--json",
-        valued: "-t --transport --type --url -e --env -H --header --tools --timeout --config-dir",
-    },
-    AddCommand {
-        begin: ["amp", "mcp"],
-        flags: "--workspace",
-        valued: "--transport --env --header",
-    },
-    AddCommand {
-        begin: ["droid", "mcp"],
-        flags: "--no-oauth",
-        valued: "--type --env --header",
-    },
-    AddCommand {
-        begin: ["mcpproxy", "upstream"],
-        flags: "--disabled --quarantined --check -q --quiet -v --verbose",
-        valued: "--url --type --transport -e --env -H --header --cwd --secrets \
-                 -o --output --config --data-dir",
-    },
+/// The programs with such a command, beside ours.
+const PROGRAMS: [&str; 7] = [
+    "claude", "codex", "gemini", "qwen", "copilot", "amp", "droid",
 ];
 
-/// The server that is added by these words; nothing where they are no such command.
-pub(super) fn added(words: &[String]) -> Option<Result<LineServer, FileFault>> {
-    let [first, second, verb, words @ ..] = words else {
+/// What an option says of the server. A key inside a map of the entry is written with a dot: `oauth.client_id`.
+#[derive(Clone, Copy)]
+enum Meaning {
+    /// It has no value, and does this to the entry.
+    Flag(fn(&mut Value)),
+    /// It has a value, which is for the client alone, or is found out when the server is reached.
+    Ignored,
+    /// Its value is that of this key.
+    Text(&'static str),
+    /// Its value has commas between the items of this list, and adds to those before it.
+    List(&'static str),
+    /// `KEY=VALUE`, once or several times.
+    Variables,
+    /// `NAME: VALUE`, once or several times.
+    Headers,
+    /// The variable with the token that is sent.
+    TokenVariable,
+    /// The port of this machine at which a login ends.
+    CallbackPort,
+}
+
+use Meaning::{CallbackPort, Flag, Headers, Ignored, List, Text, TokenVariable, Variables};
+
+/// The meaning of an option; nothing where it is unknown, so that the word behind it may be its value or not.
+fn meaning(program: &str, option: &str) -> Option<Meaning> {
+    Some(match option {
+        "-e" | "--env" => Variables,
+        "-H" | "--header" => Headers,
+        "--url" => Text("url"),
+        "--cwd" if program == "mcpproxy" => Text("cwd"),
+        "--disabled" => Flag(|entry| entry["enabled"] = false.into()),
+        "--quarantined" => Flag(|entry| entry["quarantined"] = true.into()),
+        "--tools" | "--include-tools" => List("enabled_tools"),
+        "--exclude-tools" => List("disabled_tools"),
+        "--client-id" | "--oauth-client-id" => Text("oauth.client_id"),
+        // Its client prompts for it.
+        "--client-secret" => {
+            Flag(|entry| entry["oauth"]["client_secret"] = "<CLIENT_SECRET>".into())
+        }
+        "--oauth-client-secret" => Text("oauth.client_secret"),
+        "--callback-port" => CallbackPort,
+        "--oauth-redirect-uri" => Text("oauth.redirect_uri"),
+        "--oauth-scopes" => List("oauth.scopes"),
+        // The rest of a login is found out when the server is reached.
+        _ if option.starts_with("--oauth-") => Ignored,
+        "--bearer-token-env-var" => TokenVariable,
+        "--json" if program == "copilot" => Flag(|_| ()),
+        "--check" | "--debug" | "--no-oauth" | "--no-trust" | "--quiet" | "--trust"
+        | "--verbose" | "--workspace" | "--xaa" | "-d" | "-q" | "-v" => Flag(|_| ()),
+        "--config" | "--config-dir" | "--data-dir" | "--description" | "--disable" | "--enable"
+        | "--output" | "--scope" | "--secrets" | "--timeout" | "--transport" | "--type" | "-c"
+        | "-o" | "-s" | "-t" => Ignored,
+        _ => return None,
+    })
+}
+
+/// The entry of the server that these words add, with its name in it; nothing where they are no such command.
+pub(super) fn added(words: &[String]) -> Option<Result<Value, FileFault>> {
+    let [program, noun, verb, words @ ..] = words else {
         return None;
     };
-    let mut commands = ADD_COMMANDS.iter();
-    let command = commands.find(|command| command.begin == [first, second])?;
+    let is_such = match program.as_str() {
+        "mcpproxy" => noun == "upstream",
+        program => noun == "mcp" && PROGRAMS.contains(&program),
+    };
+    if !is_such {
+        return None;
+    }
+    let command = AddCommand {
+        program,
+        words: words.iter(),
+        options: json!({}),
+    };
     match verb.as_str() {
-        "add" => Some(command.added(words)),
-        "add-json" => Some(command.added_as_json(words)),
+        "add" => Some(command.add()),
+        "add-json" => Some(command.add_json()),
         _ => None,
     }
 }
 
-impl AddCommand {
+const UNFINISHED: &str = "the command ends before the server's command or URL";
+
+const STRAY: &str = "a word follows the server's URL; remove it, or quote it with the word before";
+
+/// Such a command while its words are read.
+struct AddCommand<'a> {
+    program: &'a str,
+    /// The words that were not read yet.
+    words: slice::Iter<'a, String>,
+    /// What its options say: keys of the entry.
+    options: Value,
+}
+
+impl<'a> AddCommand<'a> {
     /// What stands behind `add`: options and a name, then an address with more options, or the words of a command, which are all its own.
-    fn added(&self, words: &[String]) -> Result<LineServer, FileFault> {
-        let mut options = AddOptions::default();
+    fn add(mut self) -> Result<Value, FileFault> {
         let mut name = None;
-        let mut words = words.iter();
         let target = loop {
-            let Some(word) = words.next() else {
-                break None;
-            };
-            if word == "--" {
-                name = name.or_else(|| words.next().cloned());
-                break words.next();
-            }
-            if word.starts_with('-') {
-                self.read(word, &mut words, &mut options)?;
-            } else if name.is_none() {
-                name = Some(word.clone());
-            } else {
-                break Some(word);
+            match self.words.next() {
+                None => break None,
+                Some(word) if word == "--" => {
+                    name = name.or_else(|| self.words.next());
+                    break self.words.next();
+                }
+                Some(word) if word.starts_with('-') => self.option(word)?,
+                Some(word) if name.is_none() => name = Some(word),
+                target => break target,
             }
         };
-        let mut entry = Map::new();
-        match (options.0.shift_remove("url"), target) {
-            (Some(url), None) => {
-                entry.insert("url".to_owned(), url);
-            }
+        let has_url = self.options.get("url").is_some();
+        let mut entry = match target {
+            None if has_url => json!({}),
+            None => return Err(FileFault::new(UNFINISHED)),
+            Some(_) if has_url => return Err(FileFault::new(STRAY)),
             // Behind a command in one string, as Droid takes it, stand options, too.
-            (None, Some(whole)) if is_address(whole) || words_of_whole(whole).is_some() => {
-                let key = if is_address(whole) { "url" } else { "command" };
-                entry.insert(key.to_owned(), json!(whole));
-                while let Some(word) = words.next() {
-                    self.read(word, &mut words, &mut options)?;
+            Some(whole) if is_address(whole) || words_of_whole(whole).is_some() => {
+                while let Some(word) = self.words.next() {
+                    self.option(word)?;
                 }
+                let key = if is_address(whole) { "url" } else { "command" };
+                json!({ key: whole })
             }
-            (None, Some(program)) => {
-                entry.insert("command".to_owned(), json!(program));
-                entry.insert("args".to_owned(), json!(words.as_slice()));
-            }
-            (Some(_), Some(_)) => return Err(FileFault::new(STRAY)),
-            (None, None) => return Err(FileFault::new(UNFINISHED)),
-        }
-        entry.extend(options.0);
-        Ok(LineServer {
-            name: Some(name.ok_or_else(|| FileFault::new(UNFINISHED))?),
-            entry: Value::Object(entry),
-        })
+            Some(program) => json!({ "command": program, "args": self.words.as_slice() }),
+        };
+        let name = name.ok_or_else(|| FileFault::new(UNFINISHED))?;
+        self.put_into(&mut entry);
+        Ok(named(entry, Some(name)))
     }
 
     /// What stands behind `add-json`: options, a name and the entry.
-    fn added_as_json(&self, words: &[String]) -> Result<LineServer, FileFault> {
-        let mut options = AddOptions::default();
+    fn add_json(mut self) -> Result<Value, FileFault> {
         let mut plain = Vec::new();
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
+        while let Some(word) = self.words.next() {
             if word.starts_with('-') {
-                self.read(word, &mut words, &mut options)?;
+                self.option(word)?;
             } else {
                 plain.push(word);
             }
@@ -156,62 +161,112 @@ impl AddCommand {
             return Err(FileFault::new(UNFINISHED));
         };
         let mut entry = config::json_of(json)?;
-        let Value::Object(members) = &mut entry else {
+        if !entry.is_object() {
             return Err(FileFault::new("the server's JSON is not an object"));
+        }
+        self.put_into(&mut entry);
+        Ok(named(entry, Some(name)))
+    }
+
+    /// Adds what the options say to an entry.
+    fn put_into(self, entry: &mut Value) {
+        let Value::Object(options) = self.options else {
+            return;
         };
-        for (key, value) in options.0 {
-            match (members.entry(key).or_insert(Value::Null), value) {
+        for (key, value) in options {
+            match (&mut entry[&key], value) {
                 (Value::Object(inside), Value::Object(more)) => inside.extend(more),
                 (slot, value) => *slot = value,
             }
         }
-        let name = Some(name.clone());
-        Ok(LineServer { name, entry })
     }
 
     /// Reads an option with its value, which may be the next word, and with more of them where it has several.
-    fn read<'a>(
-        &self,
-        word: &'a str,
-        next: &mut slice::Iter<'a, String>,
-        options: &mut AddOptions,
-    ) -> Result<(), FileFault> {
+    fn option(&mut self, word: &'a str) -> Result<(), FileFault> {
         if !word.starts_with('-') {
             return Err(FileFault::new(STRAY));
         }
         let (option, joined) = parted(word);
-        let is_in = |list: &str| list.split(' ').any(|known| known == option);
-        if is_in(self.flags) {
+        let unknown = || {
+            FileFault::new(format!(
+                "unknown option `{option}`; remove it unless the server needs it"
+            ))
+        };
+        let meaning = meaning(self.program, option).ok_or_else(unknown)?;
+        if let Flag(put) = meaning {
             // `--trust=false` is as good as none.
             if joined != Some("false") {
-                options.switch(option);
+                put(&mut self.options);
             }
             return Ok(());
         }
-        if !is_in(self.valued) {
-            return Err(FileFault::new(format!(
-                "unknown option `{option}`; remove it unless the server needs it"
-            )));
-        }
-        let value = joined.or_else(|| next.next().map(String::as_str));
+        let value = joined.or_else(|| self.words.next().map(String::as_str));
         let value = value.ok_or_else(|| FileFault::new(format!("`{option}` has no value")))?;
-        options.put(option, value)?;
-        let is_one_more: fn(&str) -> bool = match option {
-            "-e" | "--env" => is_assignment,
-            "-H" | "--header" => is_header,
+        self.take(option, meaning, value)?;
+        let is_one_more: fn(&str) -> bool = match meaning {
+            Variables => is_assignment,
+            Headers => is_header,
             _ => |_| false,
         };
-        while let Some(value) = next.as_slice().first().filter(|word| is_one_more(word)) {
-            next.next();
-            options.put(option, value)?;
+        while let Some(value) = self.words.as_slice().first()
+            && is_one_more(value)
+        {
+            self.words.next();
+            self.take(option, meaning, value)?;
         }
         Ok(())
     }
+
+    fn take(&mut self, option: &str, meaning: Meaning, value: &str) -> Result<(), FileFault> {
+        let needs = |what: &str| FileFault::new(format!("`{option}` needs {what}"));
+        match meaning {
+            Text(key) => *self.slot(key) = value.into(),
+            // `*` are all, as without the option.
+            List(key) if value != "*" => {
+                let items = value.split(',').map(|item| Value::from(item.trim()));
+                match self.slot(key) {
+                    Value::Array(list) => list.extend(items),
+                    slot => *slot = items.collect(),
+                }
+            }
+            Variables => {
+                let (name, value) = pair(value, &['=']).ok_or_else(|| needs("KEY=VALUE"))?;
+                self.options["env"][name] = value;
+            }
+            Headers => {
+                let pair = pair(value, &[':', '=']);
+                let (name, value) = pair.ok_or_else(|| needs("\"NAME: VALUE\""))?;
+                self.options["headers"][name] = value;
+            }
+            TokenVariable if is_variable(value) => {
+                let token = format!("Bearer ${{{value}}}");
+                *self.slot("headers.Authorization") = token.into();
+            }
+            TokenVariable => return Err(needs("the name of a variable")),
+            CallbackPort => {
+                let port: u16 = value.parse().map_err(|_| needs("a port"))?;
+                let address = format!("http://localhost:{port}/callback");
+                *self.slot("oauth.redirect_uri") = address.into();
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+
+    /// Where the value of a key stands; null where there is none yet.
+    fn slot(&mut self, key: &str) -> &mut Value {
+        let keys = key.split('.');
+        keys.fold(&mut self.options, |value, key| &mut value[key])
+    }
 }
 
-const UNFINISHED: &str = "the command ends before the server's command or URL";
-
-const STRAY: &str = "a word follows the server's URL; remove it, or quote it with the word before";
+/// An entry with this name in it.
+pub(super) fn named(mut entry: Value, name: Option<&str>) -> Value {
+    if let Some(name) = name.filter(|_| is_entry(&entry)) {
+        entry["name"] = name.into();
+    }
+    entry
+}
 
 /// An option and the value that is joined to it: `--env=A=1`, `-eA=1`.
 fn parted(word: &str) -> (&str, Option<&str>) {
@@ -227,97 +282,31 @@ fn parted(word: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// Whether it gives a variable its value: `KEY=value`.
+pub(super) fn is_assignment(word: &str) -> bool {
+    word.split_once('=')
+        .is_some_and(|(name, _)| is_variable(name))
+}
+
 fn is_header(word: &str) -> bool {
     word.contains(':') && !word.starts_with('-') && !is_address(word)
 }
 
-/// What the options of an `add` say of the server: keys of its entry.
-#[derive(Default)]
-struct AddOptions(Map<String, Value>);
-
-impl AddOptions {
-    /// Takes a known option without a value.
-    fn switch(&mut self, option: &str) {
-        match option {
-            // Its client asks for it.
-            "--client-secret" => self.put_inside("oauth", "client_secret", "<CLIENT_SECRET>"),
-            "--disabled" => self.put_key("enabled", false),
-            "--quarantined" => self.put_key("quarantined", true),
-            _ => (),
-        }
-    }
-
-    /// Takes a known option with its value.
-    fn put(&mut self, option: &str, value: &str) -> Result<(), FileFault> {
-        let needs = |what: &str| FileFault::new(format!("`{option}` needs {what}"));
-        match option {
-            "-e" | "--env" => {
-                let pair = pair(value, &['=']);
-                let (key, value) = pair.ok_or_else(|| needs("KEY=VALUE"))?;
-                self.put_inside("env", &key, value);
-            }
-            "-H" | "--header" => {
-                let pair = pair(value, &[':', '=']);
-                let (name, value) = pair.ok_or_else(|| needs("\"NAME: VALUE\""))?;
-                self.put_inside("headers", &name, value);
-            }
-            "--bearer-token-env-var" if is_variable(value) => {
-                let token = format!("Bearer ${{{value}}}");
-                self.put_inside("headers", "Authorization", token);
-            }
-            "--bearer-token-env-var" => return Err(needs("the name of a variable")),
-            "--client-id" | "--oauth-client-id" => self.put_inside("oauth", "client_id", value),
-            "--oauth-client-secret" => self.put_inside("oauth", "client_secret", value),
-            "--oauth-redirect-uri" => self.put_inside("oauth", "redirect_uri", value),
-            "--oauth-scopes" => self.put_inside("oauth", "scopes", list(value)),
-            "--callback-port" => {
-                let port: u16 = value.parse().map_err(|_| needs("a port"))?;
-                let address = format!("http://localhost:{port}/callback");
-                self.put_inside("oauth", "redirect_uri", address);
-            }
-            "--url" => self.put_key("url", value),
-            "--cwd" => self.put_key("cwd", value),
-            "--tools" if value == "*" => (),
-            "--tools" | "--include-tools" => self.put_tools("enabled_tools", value),
-            "--exclude-tools" => self.put_tools("disabled_tools", value),
-            // The others are for their client alone, or are found out when the server is reached.
-            _ => (),
-        }
-        Ok(())
-    }
-
-    fn put_key(&mut self, key: &str, value: impl Into<Value>) {
-        self.0.insert(key.to_owned(), value.into());
-    }
-
-    /// Tools beside those of the same option before it.
-    fn put_tools(&mut self, key: &str, names: &str) {
-        let tools = self.0.entry(key).or_insert_with(|| json!([]));
-        if let Some(tools) = tools.as_array_mut() {
-            tools.extend(list(names).into_iter().map(Value::from));
-        }
-    }
-
-    fn put_inside(&mut self, key: &str, inner: &str, value: impl Into<Value>) {
-        let members = self.0.entry(key).or_insert_with(|| json!({}));
-        if let Some(members) = members.as_object_mut() {
-            members.insert(inner.to_owned(), value.into());
-        }
-    }
-}
-
-fn list(value: &str) -> Vec<&str> {
-    value.split(',').map(str::trim).collect()
+/// A key and its value, with the first of these letters between them.
+pub(super) fn pair(word: &str, between: &[char]) -> Option<(String, Value)> {
+    let (key, value) = word.split_once(between)?;
+    let key = key.trim();
+    (!key.is_empty()).then(|| (key.to_owned(), value.trim().into()))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{LineServer, added};
+    use super::{added, is_assignment};
     use crate::clients::{fault::FileFault, line_words::words_of};
 
-    fn server_of(line: &str) -> Result<LineServer, FileFault> {
+    fn server_of(line: &str) -> Result<Value, FileFault> {
         let words = words_of(line).expect("words");
         added(&words).expect("a command that adds")
     }
@@ -325,8 +314,9 @@ mod tests {
     #[track_caller]
     fn check(line: &str, name: &str, entry: &Value) {
         let found = server_of(line).unwrap_or_else(|fault| panic!("{line}: {fault}"));
-        assert_eq!(found.name.as_deref(), Some(name), "{line}");
-        assert_eq!(&found.entry, entry, "{line}");
+        let mut expected = entry.clone();
+        expected["name"] = json!(name);
+        assert_eq!(found, expected, "{line}");
     }
 
     #[test]
@@ -485,9 +475,21 @@ mod tests {
             ("claude mcp add -- x", "the command ends before"),
             ("claude mcp add", "the command ends before"),
         ] {
-            let fault = server_of(line).err().expect(line).to_string();
+            let fault = server_of(line).expect_err(line).to_string();
             assert!(fault.contains(expected), "{line}: {fault}");
             assert!(!fault.contains("s3cret"), "{line}: {fault}");
+        }
+    }
+
+    #[test]
+    fn a_variable_is_named_as_in_a_shell() {
+        for (word, expected) in [
+            ("_X1=a=b", true),
+            ("1X=a", false),
+            ("=a", false),
+            ("X", false),
+        ] {
+            assert_eq!(is_assignment(word), expected, "{word}");
         }
     }
 }

@@ -4,7 +4,7 @@ use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{add_commands::LineServer, fault::FileFault};
+use super::{add_commands::named, fault::FileFault};
 use crate::config;
 
 /// How their addresses end: of Cursor and VS Code, of Cursor and LM Studio, of Visual Studio, LM Studio and Kiro.
@@ -16,8 +16,8 @@ const PLACES: [&str; 5] = [
     "/launch/mcp/add",
 ];
 
-/// The server of a link, or the fault of one that should have it; nothing where the text is no such link.
-pub(super) fn link(text: &str) -> Option<Result<LineServer, FileFault>> {
+/// The entry of a link, with its name in it, or the fault of one that should have it; nothing where the text is no such link.
+pub(super) fn link(text: &str) -> Option<Result<Value, FileFault>> {
     let (scheme, _) = text.split_once(':')?;
     let is_scheme = scheme
         .chars()
@@ -34,7 +34,7 @@ pub(super) fn link(text: &str) -> Option<Result<LineServer, FileFault>> {
     server_at(place, query)
 }
 
-fn server_at(place: &str, query: &str) -> Option<Result<LineServer, FileFault>> {
+fn server_at(place: &str, query: &str) -> Option<Result<Value, FileFault>> {
     let found = if place == "goose://extension" || place.ends_with("/goose/extension") {
         extension(query)
     } else if PLACES.iter().any(|end| place.ends_with(end)) {
@@ -46,18 +46,17 @@ fn server_at(place: &str, query: &str) -> Option<Result<LineServer, FileFault>> 
 }
 
 /// `name=…&config=…&inputs=…`, or the entry alone, which has its name in it.
-fn installed(query: &str) -> Option<LineServer> {
+fn installed(query: &str) -> Option<Value> {
     let mut entry = json_in(value(query, "config").as_deref().unwrap_or(query))?;
     let inputs = value(query, "inputs").and_then(|inputs| json_in(&inputs));
     if let (Some(inputs), Some(members)) = (inputs, entry.as_object_mut()) {
         members.insert("inputs".to_owned(), inputs);
     }
-    let name = value(query, "name");
-    Some(LineServer { name, entry })
+    Some(named(entry, value(query, "name").as_deref()))
 }
 
 /// Goose's: `cmd=npx&arg=-y&arg=x&env=KEY%3DWhat`, where a variable has a description in place of a value; or `url=…`.
-fn extension(query: &str) -> Option<LineServer> {
+fn extension(query: &str) -> Option<Value> {
     let mut entry = match value(query, "cmd") {
         Some(command) => {
             let args: Vec<String> = values(query, "arg").collect();
@@ -76,7 +75,7 @@ fn extension(query: &str) -> Option<LineServer> {
         entry["env"] = env.into();
     }
     let name = value(query, "id").or_else(|| value(query, "name"));
-    Some(LineServer { name, entry })
+    Some(named(entry, name.as_deref()))
 }
 
 /// JSON as it is, percent-encoded, or either in Base64 of any alphabet.
@@ -118,16 +117,15 @@ mod tests {
     use super::link;
 
     #[track_caller]
-    fn check(text: &str, name: Option<&str>, entry: &Value) {
+    fn check(text: &str, entry: &Value) {
         let found = link(text).unwrap_or_else(|| panic!("{text}"));
         let found = found.unwrap_or_else(|fault| panic!("{text}: {fault}"));
-        assert_eq!(found.name.as_deref(), name, "{text}");
-        assert_eq!(&found.entry, entry, "{text}");
+        assert_eq!(&found, entry, "{text}");
     }
 
     #[test]
     fn links_that_install_hold_their_entry() {
-        let entry = json!({ "command": "npx" });
+        let named = json!({ "name": "x", "command": "npx" });
         for link in [
             "cursor://anysphere.cursor-deeplink/mcp/install?name=x&config=eyJjb21tYW5kIjoibnB4In0=",
             "https://cursor.com/install-mcp?name=x&config=eyJjb21tYW5kIjoibnB4In0%3D",
@@ -137,26 +135,21 @@ mod tests {
             "https://lmstudio.ai/install-mcp?name=x&config=eyJjb21tYW5kIjoibnB4In0=",
             "https://insiders.vscode.dev/redirect/mcp/install?name=x&config=%7B%22command%22%3A%22npx%22%7D&quality=insiders",
             "https://kiro.dev/launch/mcp/add?name=x&config=%7B%22command%22%3A%22npx%22%7D",
-        ] {
-            check(link, Some("x"), &entry);
-        }
-        let named = json!({ "name": "x", "command": "npx" });
-        for link in [
             "vscode:mcp/install?%7B%22name%22%3A%22x%22%2C%22command%22%3A%22npx%22%7D",
             "https://vscode.dev/redirect?url=vscode:mcp/install?%7B%22name%22%3A%22x%22%2C%22command%22%3A%22npx%22%7D",
             "https://insiders.vscode.dev/redirect?url=vscode%3Amcp%2Finstall%3F%257B%2522name%2522%253A%2522x%2522%252C%2522command%2522%253A%2522npx%2522%257D",
             "https://vs-open.link/mcp-install?%7B%22name%22%3A%22x%22%2C%22command%22%3A%22npx%22%7D",
         ] {
-            check(link, None, &named);
+            check(link, &named);
         }
-        let asks = json!({ "command": "npx", "inputs": [{ "id": "key" }] });
+        let asks = json!({ "name": "x", "command": "npx", "inputs": [{ "id": "key" }] });
         let link = "https://vscode.dev/redirect/mcp/install?name=x&inputs=%5B%7B%22id%22%3A%22key%22%7D%5D&config=%7B%22command%22%3A%22npx%22%7D";
-        check(link, Some("x"), &asks);
-        let goose = json!({ "command": "npx", "args": ["-y", "@a/b"], "env": { "KEY": "<KEY>", "B": "<B>" } });
+        check(link, &asks);
+        let goose = json!({ "name": "x", "command": "npx", "args": ["-y", "@a/b"], "env": { "KEY": "<KEY>", "B": "<B>" } });
         let link = "goose://extension?cmd=npx&arg=-y&arg=%40a%2Fb&id=x&name=X%20Y&env=KEY%3DThe%20key&env=B";
-        check(link, Some("x"), &goose);
+        check(link, &goose);
         let link = "goose://extension?url=https%3A%2F%2Fh%2Fmcp&type=streamable_http&name=x";
-        check(link, Some("x"), &json!({ "url": "https://h/mcp" }));
+        check(link, &json!({ "name": "x", "url": "https://h/mcp" }));
     }
 
     #[test]

@@ -1,6 +1,4 @@
-//! The words of a command line, as a shell parts them, and the pairs among them. Pure: nothing is run.
-
-use serde_json::Value;
+//! The words of a command line, as a shell parts them. Pure: nothing is run.
 
 use super::{fault::FileFault, our_text::is_variable};
 
@@ -143,24 +141,9 @@ pub(super) fn words_of_whole(command: &str) -> Option<Vec<String>> {
     (words.len() > 1).then_some(words)
 }
 
-/// Whether it gives a variable its value: `KEY=value`.
-pub(super) fn is_assignment(word: &str) -> bool {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && !name.starts_with(char::is_numeric) && name.chars().all(is_name)
-    })
-}
-
-/// A key and its value, with the first of these letters between them.
-pub(super) fn pair(word: &str, between: &[char]) -> Option<(String, Value)> {
-    let (key, value) = word.split_once(between)?;
-    let key = key.trim();
-    (!key.is_empty()).then(|| (key.to_owned(), value.trim().into()))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_assignment, words_in_shell, words_of};
+    use super::{words_in_shell, words_of};
 
     #[test]
     fn a_line_is_parted_as_by_a_shell() {
@@ -214,18 +197,6 @@ mod tests {
             let fault = fault.map(|fault| fault.to_string());
             let is_said = |only: &str| fault.as_ref().is_some_and(|why| why.contains(only));
             assert!(only.map_or(fault.is_none(), is_said), "{text}: {fault:?}");
-        }
-    }
-
-    #[test]
-    fn a_variable_is_named_as_in_a_shell() {
-        for (word, expected) in [
-            ("_X1=a=b", true),
-            ("1X=a", false),
-            ("=a", false),
-            ("X", false),
-        ] {
-            assert_eq!(is_assignment(word), expected, "{word}");
         }
     }
 }

@@ -80,8 +80,7 @@ fn root_of(text: &str) -> Result<Value, FileFault> {
 }
 
 fn line(text: &str) -> Option<Result<Value, FileFault>> {
-    let found = server_of(text)?;
-    Some(found.and_then(|found| with_list(found.entry, found.name)))
+    Some(server_of(text)?.and_then(with_list))
 }
 
 fn address(text: &str) -> Option<Result<Value, FileFault>> {
@@ -92,7 +91,7 @@ fn address(text: &str) -> Option<Result<Value, FileFault>> {
         let why = "the URL is the page of a project; paste what its README gives";
         return Some(Err(FileFault::new(why)));
     }
-    Some(Ok(listed("", json!({ "url": text }))))
+    Some(Ok(listed(json!({ "url": text }))))
 }
 
 fn toml(text: &str) -> Option<Result<Value, FileFault>> {
@@ -107,12 +106,11 @@ fn json(text: &str) -> Option<Result<Value, FileFault>> {
         Err(_) if !text.starts_with(['{', '[']) => return None,
         value => value,
     };
-    let value = value.map_err(FileFault::from);
-    Some(value.and_then(|value| with_list(value, None)))
+    Some(value.map_err(FileFault::from).and_then(with_list))
 }
 
-/// A file of a client: what is one, a list, or an entry of this name.
-fn with_list(value: Value, name: Option<String>) -> Result<Value, FileFault> {
+/// A file of a client: what is one, a list, or an entry.
+fn with_list(value: Value) -> Result<Value, FileFault> {
     let Value::Object(members) = &value else {
         return Err(FileFault::new("the text has no MCP server"));
     };
@@ -120,9 +118,7 @@ fn with_list(value: Value, name: Option<String>) -> Result<Value, FileFault> {
         return Ok(value);
     }
     if is_entry(&value) {
-        let own = members.get("name").and_then(Value::as_str);
-        let name = name.or_else(|| own.map(str::to_owned));
-        return Ok(listed(&name.unwrap_or_default(), value));
+        return Ok(listed(value));
     }
     if !members.is_empty() && members.values().all(is_entry) {
         return Ok(json!({ "mcpServers": members }));
@@ -133,7 +129,9 @@ fn with_list(value: Value, name: Option<String>) -> Result<Value, FileFault> {
 }
 
 /// The file with an entry, and with what that asks for, which VS Code has beside the list.
-fn listed(name: &str, mut entry: Value) -> Value {
+fn listed(mut entry: Value) -> Value {
+    let name = entry.get("name").and_then(Value::as_str);
+    let name = name.unwrap_or_default().to_owned();
     let members = entry.as_object_mut();
     let inputs = members.and_then(|members| members.shift_remove("inputs"));
     json!({ "mcpServers": { name: entry }, "inputs": inputs })

@@ -1,13 +1,13 @@
 //! One line that a page of a server gives: the command that starts it, the command that adds it to a client, or a link that installs it.
 //! Pure: nothing is run, by no shell.
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::{
-    add_commands::{LineServer, added},
+    add_commands::{added, is_assignment, pair},
     fault::FileFault,
     install_links::link,
-    line_words::{is_assignment, pair, words_in_shell, words_of},
+    line_words::{words_in_shell, words_of},
 };
 use crate::config;
 
@@ -26,22 +26,22 @@ const INSTALLING: [&str; 5] = ["install", "i", "add", "pull", "clone"];
 /// Editors that take a server as JSON: `code --add-mcp '{"name": …}'`.
 const EDITORS: [&str; 4] = ["code", "code-insiders", "codium", "cursor"];
 
-/// The server of a line, or the fault of a command that should have one; nothing where the line is none of these.
-pub(super) fn server_of(text: &str) -> Option<Result<LineServer, FileFault>> {
+/// The entry of a line, with its name in it where the line has one, or the fault of a command that should have an entry; nothing where the
+/// line is none of these.
+pub(super) fn server_of(text: &str) -> Option<Result<Value, FileFault>> {
     link(text).or_else(|| {
         let (mut words, fault) = words_in_shell(text)?;
         if words.first().is_some_and(|word| word == "$") {
             words.remove(0);
         }
-        let server = added(&words).or_else(|| {
-            let server = added_to_editor(&words).or_else(|| command(&words));
-            server.map(Ok)
-        })?;
-        Some(fault.map_or(server, Err))
+        let entry = added(&words)
+            .or_else(|| added_to_editor(&words).map(Ok))
+            .or_else(|| command(&words).map(Ok))?;
+        Some(fault.map_or(entry, Err))
     })
 }
 
-fn added_to_editor(words: &[String]) -> Option<LineServer> {
+fn added_to_editor(words: &[String]) -> Option<Value> {
     let (program, options) = words.split_first()?;
     if !EDITORS.contains(&program.as_str()) {
         return None;
@@ -49,12 +49,11 @@ fn added_to_editor(words: &[String]) -> Option<LineServer> {
     let mut options = options.iter().map(String::as_str);
     let joined = options.find_map(|option| option.strip_prefix("--add-mcp"))?;
     let json = joined.strip_prefix('=').or_else(|| options.next())?;
-    let entry = config::json_of(json).ok()?;
-    Some(LineServer { name: None, entry })
+    config::json_of(json).ok()
 }
 
 /// `KEY=value npx -y …`.
-fn command(words: &[String]) -> Option<LineServer> {
+fn command(words: &[String]) -> Option<Value> {
     let n = words.iter().take_while(|word| is_assignment(word)).count();
     let (variables, line) = words.split_at_checked(n)?;
     let (program, args) = line.split_first()?;
@@ -70,7 +69,7 @@ fn command(words: &[String]) -> Option<LineServer> {
     if !env.is_empty() {
         entry["env"] = env.into();
     }
-    Some(LineServer { name: None, entry })
+    Some(entry)
 }
 
 /// Whether a line installs a program and starts none.
@@ -96,27 +95,26 @@ mod tests {
     use super::server_of;
 
     #[track_caller]
-    fn check(text: &str, name: Option<&str>, entry: &Value) {
+    fn check(text: &str, entry: &Value) {
         let found = server_of(text).unwrap_or_else(|| panic!("{text}"));
         let found = found.unwrap_or_else(|fault| panic!("{text}: {fault}"));
-        assert_eq!(found.name.as_deref(), name, "{text}");
-        assert_eq!(&found.entry, entry, "{text}");
+        assert_eq!(&found, entry, "{text}");
     }
 
     #[test]
     fn a_command_is_read_as_a_shell_would() {
         let expected = json!({ "command": "npx", "args": ["-y", "a b", "c"] });
-        check("npx -y 'a b' c", None, &expected);
-        check("$ npx -y \"a b\" \\\n  c", None, &expected);
+        check("npx -y 'a b' c", &expected);
+        check("$ npx -y \"a b\" \\\n  c", &expected);
         let env = json!({ "command": "uvx", "args": ["x"], "env": { "TOKEN": "<TOKEN>" } });
-        check("TOKEN='<TOKEN>' uvx x", None, &env);
+        check("TOKEN='<TOKEN>' uvx x", &env);
         let path = json!({ "command": "/opt/x", "args": [] });
-        check("/opt/x", None, &path);
+        check("/opt/x", &path);
         let own = json!({ "command": "${HOME}/x", "args": ["${HOME}/a"], "env": { "K": "${K}" } });
-        check("K=$K ~/x $HOME/a", None, &own);
+        check("K=$K ~/x $HOME/a", &own);
         assert!(server_of("npx x && npx y").is_some_and(|it| it.is_err()));
         let mode = json!({ "command": "npx", "args": ["-y", "x", "--mode", "add"] });
-        check("npx -y x --mode add", None, &mode);
+        check("npx -y x --mode add", &mode);
         for prose in [
             "add the server",
             "npx 'open",
@@ -131,15 +129,15 @@ mod tests {
 
     #[test]
     fn commands_that_add_to_a_client_are_read_or_have_a_fault() {
-        let started = json!({ "command": "npx", "args": [] });
-        check("$ claude mcp add x -- npx # once", Some("x"), &started);
+        let started = json!({ "name": "x", "command": "npx", "args": [] });
+        check("$ claude mcp add x -- npx # once", &started);
         let named = json!({ "name": "x", "command": "npx" });
         for line in [
             r#"code --add-mcp '{"name":"x","command":"npx"}'"#,
             r#"code --profile p --add-mcp '{"name":"x","command":"npx"}'"#,
             r#"cursor "--add-mcp={\"name\":\"x\",\"command\":\"npx\"}""#,
         ] {
-            check(line, None, &named);
+            check(line, &named);
         }
         assert!(server_of("claude mcp add --new ID x -- npx").is_some_and(|it| it.is_err()));
         for other in ["claude mcp list", "code x.json", "code --add-mcp"] {
