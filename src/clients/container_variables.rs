@@ -1,78 +1,87 @@
-//! Secrets in the arguments of a command that starts a container: all users of the machine can read those, unlike its variables. Pure.
+//! Variables that the arguments of a command give to a container. All users of the machine can read a secret there, unlike one in the
+//! variables of the command. Pure.
 
 use std::iter::once;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{entry_name::image_at, our_text::is_variable};
 use crate::text::redact::{self, TextKind};
 
-/// An argument that gives a container a secret.
-struct GivenSecret {
+/// A variable that an argument gives to a container.
+struct GivenVariable<'a> {
+    /// The place of the argument.
     at: usize,
-    /// What is left of the argument.
-    bare: String,
-    name: String,
-    value: String,
+    /// What stands before the name in the argument: `-e`, `--env=`, or nothing where the option is an argument of its own.
+    option: &'static str,
+    name: &'a str,
+    /// Its value; nothing where the container gets that of the command's own variable.
+    value: Option<&'a str>,
 }
 
-/// Makes each of them a variable of the command, which passes it on by its name: `-e TOKEN=x` becomes `-e TOKEN`.
-pub(super) fn set_apart(entry: &mut Map<String, Value>) {
-    let mut env = match entry.get("env") {
-        None => Map::new(),
-        Some(Value::Object(env)) => env.clone(),
-        Some(_) => return,
-    };
-    let mut given = given(entry);
-    given.retain(|secret| !env.contains_key(&secret.name));
-    let Some(Value::Array(args)) = entry.get_mut("args").filter(|_| !given.is_empty()) else {
-        return;
-    };
-    for secret in given {
-        if let Some(arg) = args.get_mut(secret.at) {
-            *arg = secret.bare.into();
-            env.insert(secret.name, secret.value.into());
-        }
-    }
-    entry.insert("env".to_owned(), env.into());
-}
-
-/// Behind the image they would be of the program in the container.
-fn given(entry: &Map<String, Value>) -> Vec<GivenSecret> {
+/// Of an entry, which may start no container. Behind the image stand arguments of the program in it.
+fn given(entry: &Map<String, Value>) -> Vec<GivenVariable<'_>> {
     let command = entry.get("command").and_then(Value::as_str);
-    let command = command.unwrap_or_default();
+    let passes_on = |option: &str| redact::passes_on(command.unwrap_or_default(), option);
     let args = entry.get("args").and_then(Value::as_array);
-    let args = args.filter(|_| redact::passes_on(command, "-e"));
-    let args = args.into_iter().flatten();
+    let args = args.filter(|_| passes_on("-e")).into_iter().flatten();
     let words: Vec<&str> = args.map(|arg| arg.as_str().unwrap_or_default()).collect();
-    let options = words.iter().take(image_at(&words).unwrap_or_default());
+    let options = words.iter().take(image_at(&words).unwrap_or(words.len()));
     let before = once(&"").chain(&words);
     let given = options.zip(before).enumerate();
-    let given = given.filter_map(|(at, (word, before))| {
-        let joined = || {
-            ["--env=", "-e"]
-                .into_iter()
-                .find(|option| word.starts_with(option))
-        };
-        let option = if redact::passes_on(command, before) {
+    let given = given.filter_map(|(at, (&word, before))| {
+        let mut joined = ["--env=", "-e"].into_iter();
+        let option = if passes_on(before) {
             ""
         } else {
-            joined()?
+            joined.find(|option| word.starts_with(option))?
         };
-        let (name, value) = word.strip_prefix(option)?.split_once('=')?;
-        is_secret(name, value).then(|| GivenSecret {
+        let variable = word.strip_prefix(option)?;
+        let pair = variable.split_once('=');
+        let name = pair.map_or(variable, |(name, _)| name);
+        is_variable(name).then_some(GivenVariable {
             at,
-            bare: format!("{option}{name}"),
-            name: name.to_owned(),
-            value: value.to_owned(),
+            option,
+            name,
+            value: pair.map(|(_, value)| value),
         })
     });
     given.collect()
 }
 
+/// Makes each secret among them a variable of the command, which passes it on by its name: `-e TOKEN=x` becomes `-e TOKEN`.
+pub(super) fn set_apart(entry: &mut Map<String, Value>) {
+    let before = entry.clone();
+    let env = before.get("env");
+    if env.is_some_and(|env| !env.is_object()) {
+        return;
+    }
+    for given in given(&before) {
+        let (option, name) = (given.option, given.name);
+        let value = given.value.filter(|value| is_secret(name, value));
+        let value = value.filter(|_| env.is_none_or(|env| env.get(name).is_none()));
+        if let Some(value) = value {
+            entry["args"][given.at] = format!("{option}{name}").into();
+            entry.entry("env").or_insert_with(|| json!({}))[name] = value.into();
+        }
+    }
+}
+
+/// The secrets among them that the command has to pass on by their names, and does not have.
+pub(super) fn lacking(entry: &Map<String, Value>) -> Vec<String> {
+    let env = entry.get("env").and_then(Value::as_object);
+    let is_lacking = |given: &GivenVariable<'_>| {
+        given.value.is_none()
+            && redact::is_bare_name(given.name)
+            && env.is_none_or(|env| !env.contains_key(given.name))
+    };
+    let lacking = given(entry).into_iter().filter(is_lacking);
+    lacking.map(|given| given.name.to_owned()).collect()
+}
+
 fn is_secret(name: &str, value: &str) -> bool {
     let looks_so = || redact::redacted_value(name, value, TextKind::Prose) != value;
-    is_variable(name) && !value.is_empty() && (redact::is_bare_name(name) || looks_so())
+    !value.is_empty() && (redact::is_bare_name(name) || looks_so())
 }
 
 #[cfg(test)]

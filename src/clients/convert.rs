@@ -6,15 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, ClientServer, NeededValue,
-    container_variables::set_apart,
+    container_variables::{lacking, set_apart},
     conversion::{Conversion, as_text},
     literal_secrets::{LiteralSecret, literals},
-    our_text::{OurText, is_variable},
+    our_text::OurText,
     references::{Meanings, Spelling},
     servers::{URLS, is_address},
     table::{EntryTransport, Unit},
 };
-use crate::{config, text::redact};
+use crate::config;
 
 /// An entry of ours that was made from one of a client. It may hold secrets.
 #[derive(Clone, PartialEq)]
@@ -291,22 +291,7 @@ impl Conversion<'_> {
 
     /// Secrets that a container gets by their names alone, as `docker run -e TOKEN` passes them on: here only `env` can have them.
     fn passed_by_name(&mut self) -> Result<(), String> {
-        let (command, args) = (self.entry.get("command"), self.entry.get("args"));
-        let command = command.and_then(Value::as_str).unwrap_or_default();
-        let args = args.and_then(Value::as_array).into_iter().flatten();
-        let args = args.filter_map(Value::as_str);
-        let passed = args.clone().zip(args.clone().skip(1));
-        let passed = passed.filter(|(option, _)| redact::passes_on(command, option));
-        let joined = args.filter(|_| redact::passes_on(command, "-e"));
-        let joined = joined.filter_map(redact::joined_name);
-        let env = self.entry.get("env").and_then(Value::as_object);
-        let is_lacking = |name: &&str| {
-            let is_named = redact::is_bare_name(name) && is_variable(name);
-            is_named && env.is_none_or(|env| !env.contains_key(*name))
-        };
-        let names = passed.map(|(_, name)| name).chain(joined);
-        let names: Vec<String> = names.filter(is_lacking).map(str::to_owned).collect();
-        for name in names {
+        for name in lacking(&self.entry) {
             let secret = self.secret(&name, "passed on by `-e`".to_owned(), "args")?;
             let env = self.entry.entry("env").or_insert_with(|| json!({}));
             if let Some(env) = env.as_object_mut() {
