@@ -9,6 +9,7 @@ use super::{
     container_variables::set_apart,
     conversion::as_text,
     convert::{self, Carried},
+    entry_name::name_of,
     placeholders::placeholders,
 };
 use crate::{
@@ -142,7 +143,7 @@ impl Planning<'_> {
             return Ok(());
         }
         let own_ending = (row.file != "-").then(|| format!("-{}", client.id()));
-        let (name, renamed) = self.name(own_ending, server, &carried.entry);
+        let (name, renamed) = self.name(own_ending, server);
         if let Some(fault) = config::entry_fault(&name, &carried.entry, self.us) {
             return Err(fault.text);
         }
@@ -203,7 +204,6 @@ impl Planning<'_> {
         &self,
         own_ending: Option<String>,
         server: &ClientServer,
-        entry: &Map<String, Value>,
     ) -> (ServerName, Option<String>) {
         let (wanted, why) = match ServerName::parse(&server.name) {
             Ok(name) => (name, None),
@@ -212,7 +212,7 @@ impl Planning<'_> {
                 let own = if is_said {
                     server.name.clone()
                 } else {
-                    fallback(entry)
+                    name_of(server)
                 };
                 (ServerName::made_of(&own, ""), Some(error.to_string()))
             }
@@ -251,22 +251,6 @@ fn shown(server: &ClientServer) -> String {
     }
     line
 }
-
-/// What a server without a usable name is called after: its program or its host.
-pub(super) fn fallback(entry: &Map<String, Value>) -> String {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str);
-    let word = match (text("command"), text("url")) {
-        (Some(command), _) => command.rsplit('/').next(),
-        (_, Some(url)) => url
-            .split("//")
-            .nth(1)
-            .and_then(|rest| rest.split(['/', ':']).next()),
-        _ => None,
-    };
-    word.unwrap_or("server").to_owned()
-}
-
-// Which entries start the same thing. Pure.
 
 /// What an entry of ours starts or reaches, and with which values.
 #[derive(Clone, PartialEq, Eq)]
