@@ -6,7 +6,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{references::Spelling, rows::CLIENTS, table::ClientSpec};
+use super::{
+    references::Spelling,
+    rows::CLIENTS,
+    table::{ClientSpec, Folder},
+};
 use crate::text::names;
 
 /// A program that keeps MCP servers in a file.
@@ -76,6 +80,15 @@ impl Client {
         }
         let close = names::closest(&word, known.iter().copied())?;
         Some(format!("did you mean {close}?"))
+    }
+
+    /// How the path of a file that is its ends. What a variable names may be called anything.
+    pub(super) fn endings(self) -> impl Iterator<Item = &'static str> {
+        let files = self.0.files.iter();
+        let files = files.filter(|(folder, _)| !matches!(folder, Folder::Variable(..)));
+        let files = files.map(|(_, file)| *file);
+        let others = [self.0.project_files, self.0.endings].into_iter().flatten();
+        files.chain(others.copied())
     }
 
     /// Whose a file is by what stands in it.

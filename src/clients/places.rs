@@ -156,10 +156,15 @@ fn named_by(variable: &str) -> Option<PathBuf> {
 
 /// Whose file it is by how its path ends, and for which project, where it lies like a file of one.
 fn by_ending(path: &Path) -> ClientFile {
-    let is_its = |client: &Client| client.0.endings.iter().any(|end| path.ends_with(end));
-    let client = Client::all().find(is_its);
-    let mut in_projects = Client::all().flat_map(|client| client.0.project_files);
-    let in_project = in_projects.find(|file| path.ends_with(file));
+    // The longest counts: `.warp/.mcp.json` also ends as a file of Claude Code.
+    let of_client = |client: Client| client.endings().map(move |end| (end, client));
+    let all = Client::all().flat_map(of_client);
+    let fitting = all.filter(|(end, _)| path.ends_with(end));
+    let client = fitting.max_by_key(|(end, _)| end.len());
+    let client = client.map(|(_, client)| client);
+    let in_projects = Client::all().flat_map(|client| client.0.project_files);
+    let in_project = in_projects.filter(|file| path.ends_with(file));
+    let in_project = in_project.max_by_key(|file| file.len());
     let project = in_project.filter(|_| path.is_absolute()).and_then(|file| {
         let depth = Path::new(file).components().count();
         path.ancestors().nth(depth)
@@ -229,6 +234,7 @@ mod tests {
         check("/p/.cursor/mcp.json", Some("cursor"), Some("/p"));
         check("/p/.vscode/mcp.json", Some("vscode"), Some("/p"));
         check("/x/opencode.jsonc", Some("opencode"), Some("/x"));
+        check("/x/.warp/.mcp.json", Some("warp"), Some("/x"));
         check("/x/.magg/config.json", Some("magg"), Some("/x"));
         check(
             "/x/claude_desktop_config.json",

@@ -61,14 +61,13 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
     ClientSpec {
         id: "claude-code",
         title: "Claude Code",
-        words: &[],
         files: &[(
             Folder::Variable("CLAUDE_CONFIG_DIR", Some("")),
             ".claude.json",
         )],
         project_files: &[".mcp.json"],
         sign: Some(".claude"),
-        endings: &[".claude.json", ".mcp.json"],
+        endings: &[".claude.json"],
         has_projects: true,
         spelling: Spelling::Shell,
         timeouts: &IN_MILLISECONDS,
@@ -98,7 +97,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         title: "Cursor",
         files: &[(Folder::Home, ".cursor/mcp.json")],
         project_files: &[".cursor/mcp.json"],
-        endings: &[".cursor/mcp.json"],
         is_its: |root| some_entry_has(root, "mcpServers", &["envFile"]),
         spelling: Spelling::Editor,
         transport: EntryTransport::SaidOrEither,
@@ -120,12 +118,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         ],
         project_files: &[".vscode/mcp.json", ".vscode/settings.json"],
         read_only: &["settings.json"],
-        endings: &[
-            ".vscode/mcp.json",
-            ".vscode/settings.json",
-            "User/mcp.json",
-            "User/settings.json",
-        ],
+        endings: &["User/mcp.json", "User/settings.json"],
         is_its: is_of_vs_code,
         // In `settings.json` below `mcp`, of old under a name with a dot.
         lists: &[
@@ -152,7 +145,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
             (Folder::Home, ".codeium/windsurf/mcp_config.json"),
             (Folder::Home, ".codeium/mcp_config.json"),
         ],
-        endings: &["windsurf/mcp_config.json", ".codeium/mcp_config.json"],
+        endings: &["windsurf/mcp_config.json"],
         is_its: |root| some_entry_has(root, "mcpServers", &["serverUrl", "disabledTools"]),
         spelling: Spelling::Editor,
         transport: EntryTransport::SaidOrEither,
@@ -190,7 +183,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         words: &["gemini"],
         files: &[(Folder::Home, ".gemini/settings.json")],
         project_files: &[".gemini/settings.json"],
-        endings: &[".gemini/settings.json"],
         is_its: |root| {
             let own = &["httpUrl", "includeTools", "excludeTools", "trust"];
             some_entry_has(root, "mcpServers", own)
@@ -210,7 +202,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         title: "Zed",
         files: &[(Folder::Config, "zed/settings.json")],
         project_files: &[".zed/settings.json"],
-        endings: &["zed/settings.json", ".zed/settings.json"],
         is_its: |root| has_only(root, "context_servers"),
         lists: &[&["context_servers"]],
         has_extensions: true,
@@ -248,7 +239,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
             ".opencode/opencode.json",
             ".opencode/opencode.jsonc",
         ],
-        endings: &["opencode.json", "opencode.jsonc"],
         is_its: is_of_open_code,
         // Since version 2 the inner one.
         lists: &[&["mcp"], &["mcp", "servers"]],
@@ -289,7 +279,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
             "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
         )],
         project_files: &[".roo/mcp.json"],
-        endings: &["mcp_settings.json", ".roo/mcp.json"],
+        endings: &["mcp_settings.json"],
         spelling: Spelling::Editor,
         timeouts: &IN_SECONDS,
         entry: Some(EntryShape {
@@ -310,7 +300,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         ],
         project_files: &[".continue/mcpServers/mcp.json"],
         read_only: &["config.yaml"],
-        endings: &[".continue/mcpServers/mcp.json", ".continue/config.yaml"],
         spelling: Spelling::DoubleBraces,
         entry: Some(EntryShape {
             http_type: Some("http"),
@@ -322,14 +311,12 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         id: "lm-studio",
         title: "LM Studio",
         files: &[(Folder::Home, ".lmstudio/mcp.json")],
-        endings: &[".lmstudio/mcp.json"],
         ..CLIENT
     },
     ClientSpec {
         id: "copilot-cli",
         title: "Copilot CLI",
         files: &[(Folder::Home, ".copilot/mcp-config.json")],
-        endings: &[".copilot/mcp-config.json"],
         spelling: Spelling::Shell,
         entry: Some(EntryShape {
             http_type: Some("http"),
@@ -344,7 +331,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         title: "Kiro",
         files: &[(Folder::Home, ".kiro/settings/mcp.json")],
         project_files: &[".kiro/settings/mcp.json"],
-        endings: &[".kiro/settings/mcp.json"],
         spelling: Spelling::Shell,
         transport: EntryTransport::SaidOrEither,
         entry: Some(EntryShape {
@@ -360,7 +346,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         words: &["jetbrains", "intellij", "pycharm", "webstorm"],
         files: &[(Folder::Home, ".junie/mcp/mcp.json")],
         project_files: &[".junie/mcp/mcp.json"],
-        endings: &[".junie/mcp/mcp.json"],
         entry: Some(EntryShape {
             has_http: false,
             ..ENTRY
@@ -372,7 +357,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         title: "Warp",
         files: &[(Folder::Home, ".warp/.mcp.json")],
         project_files: &[".warp/.mcp.json"],
-        endings: &[".warp/.mcp.json"],
         spelling: Spelling::Shell,
         transport: EntryTransport::SaidOrEither,
         ..CLIENT
@@ -382,7 +366,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         title: "Amp",
         files: &[(Folder::Config, "amp/settings.json")],
         project_files: &[".amp/settings.json"],
-        endings: &["amp/settings.json", ".amp/settings.json"],
         is_its: |root| has_only(root, "amp.mcpServers"),
         lists: &[&["amp.mcpServers"]],
         spelling: Spelling::Shell,
@@ -395,7 +378,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         words: &["qwen"],
         files: &[(Folder::Home, ".qwen/settings.json")],
         project_files: &[".qwen/settings.json"],
-        endings: &[".qwen/settings.json"],
         spelling: Spelling::Dollar,
         transport: EntryTransport::SaidOrEither,
         timeouts: &IN_MILLISECONDS,
@@ -410,7 +392,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         id: "mcpproxy-go",
         title: "mcpproxy-go",
         files: &[(Folder::Home, ".mcpproxy/mcp_config.json")],
-        endings: &[".mcpproxy/mcp_config.json"],
         is_its: |root| root.get("mcpServers").is_some_and(Value::is_array),
         spelling: Spelling::Ours,
         entry: None,
@@ -424,7 +405,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
             (Folder::Home, ".magg/config.json"),
         ],
         project_files: &[".magg/config.json"],
-        endings: &[".magg/config.json"],
         is_its: is_of_magg,
         lists: &[&["servers"]],
         splits_command: true,
@@ -437,7 +417,6 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         title: "servers.json",
         files: &[(Folder::Config, "mcp/servers.json")],
         project_files: &["servers.json"],
-        endings: &["servers.json"],
         is_its: |_| true,
         lists: &[&["mcpServers"], &["servers"]],
         spelling: Spelling::Ours,

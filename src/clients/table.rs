@@ -20,7 +20,7 @@ pub(super) struct ClientSpec {
     pub(super) read_only: &'static [&'static str],
     /// A folder below the home folder that shows that it is here.
     pub(super) sign: Option<&'static str>,
-    /// How paths of its files end, wherever they lie.
+    /// How paths of its files end, too, wherever they lie.
     pub(super) endings: &'static [&'static str],
     /// Whether a file whose path says nothing is one of it.
     pub(super) is_its: fn(&Value) -> bool,
