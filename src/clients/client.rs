@@ -7,7 +7,6 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{
-    references::Spelling,
     rows::CLIENTS,
     table::{ClientSpec, Folder},
 };
@@ -47,12 +46,6 @@ impl Client {
     /// Whether it connects to addresses on this machine.
     pub fn speaks_http(self) -> bool {
         self.0.entry.as_ref().is_some_and(|entry| entry.has_http)
-    }
-
-    /// How texts of its entries refer to variables; `is_address` in addresses and headers.
-    pub(super) fn spelling(self, is_address: bool) -> Spelling {
-        let of_address = self.0.address_spelling.filter(|_| is_address);
-        of_address.unwrap_or(self.0.spelling)
     }
 
     /// The one that is meant by a word, whatever its case: its id, its name, or another usual word for it.

@@ -1,20 +1,19 @@
 //! An entry of a client while it is made into one of ours: what of it was not read yet, and what came of the rest.
 
-use std::path::Path;
-
 use serde_json::{Map, Value};
 
 use super::{
     Client, NeededValue,
     our_text::{OurText, is_variable},
-    references::{self, Meanings},
+    references::{self, Meanings, Spelling},
 };
 
 /// An entry on its way.
 pub(super) struct Conversion<'a> {
     pub(super) client: Client,
-    pub(super) project: Option<&'a Path>,
     pub(super) meanings: Meanings<'a>,
+    /// How its texts refer to variables.
+    pub(super) spelling: Spelling,
     /// What of the client's entry was not read yet.
     pub(super) rest: Map<String, Value>,
     pub(super) entry: Map<String, Value>,
@@ -22,15 +21,27 @@ pub(super) struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
+    /// Gives the entry a key. An empty list or map says nothing.
+    pub(super) fn put(&mut self, key: &str, value: impl Into<Value>) {
+        let value = value.into();
+        let is_empty = match &value {
+            Value::Array(values) => values.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            _ => false,
+        };
+        if !is_empty {
+            self.entry.insert(key.to_owned(), value);
+        }
+    }
+
     /// A text with references of ours.
-    pub(super) fn text(&mut self, text: &str, is_address: bool) -> Result<String, String> {
-        self.parts(text, is_address)?.written()
+    pub(super) fn text(&mut self, text: &str) -> Result<String, String> {
+        self.parts(text)?.written()
     }
 
     /// The same before it is written.
-    pub(super) fn parts(&mut self, text: &str, is_address: bool) -> Result<OurText, String> {
-        let spelling = self.client.spelling(is_address);
-        references::carried(text, spelling, &self.meanings, &mut self.needs)
+    pub(super) fn parts(&mut self, text: &str) -> Result<OurText, String> {
+        references::carried(text, self.spelling, &self.meanings, &mut self.needs)
     }
 
     /// A reference to a variable that a key of the entry names, behind `before`. What such a key holds is not repeated: it may be a secret
@@ -59,29 +70,17 @@ impl Conversion<'_> {
         text.written().map(Value::from)
     }
 
-    /// Every text in a value with references of ours.
-    pub(super) fn with_references(
-        &mut self,
-        value: Value,
-        is_address: bool,
-    ) -> Result<Value, String> {
-        Ok(match value {
-            Value::String(text) => Value::from(self.text(&text, is_address)?),
-            Value::Array(values) => {
-                let values = values
-                    .into_iter()
-                    .map(|value| self.with_references(value, is_address));
-                Value::Array(values.collect::<Result<_, _>>()?)
+    /// Gives every text in a value references of ours.
+    pub(super) fn refer(&mut self, value: &mut Value) -> Result<(), String> {
+        match value {
+            Value::String(text) => {
+                *text = self.text(text)?;
+                Ok(())
             }
-            Value::Object(members) => {
-                let mut carried = Map::new();
-                for (key, value) in members {
-                    carried.insert(key, self.with_references(value, is_address)?);
-                }
-                Value::Object(carried)
-            }
-            other => other,
-        })
+            Value::Array(values) => values.iter_mut().try_for_each(|value| self.refer(value)),
+            Value::Object(members) => members.values_mut().try_for_each(|value| self.refer(value)),
+            _ => Ok(()),
+        }
     }
 
     /// Of the keys the first that is there.
@@ -103,11 +102,7 @@ impl Conversion<'_> {
     }
 
     /// A map of texts; numbers and switches are written as texts.
-    pub(super) fn take_texts(
-        &mut self,
-        keys: &[&str],
-        is_address: bool,
-    ) -> Result<Map<String, Value>, String> {
+    pub(super) fn take_texts(&mut self, keys: &[&str]) -> Result<Map<String, Value>, String> {
         let Some(found) = self.take(keys) else {
             return Ok(Map::new());
         };
@@ -120,8 +115,7 @@ impl Conversion<'_> {
         let mut texts = Map::new();
         for (key, value) in found {
             if let Some(text) = as_text(&value) {
-                let text = self.text(&text, is_address)?;
-                texts.insert(key, Value::from(text));
+                texts.insert(key, Value::from(self.text(&text)?));
             }
         }
         Ok(texts)

@@ -11,7 +11,7 @@ use super::{
     literal_secrets::{LiteralSecret, literals},
     our_text::OurText,
     references::{Meanings, Spelling},
-    servers::{URLS, is_address},
+    servers::{URLS, is_address, program},
     table::{EntryTransport, Unit},
 };
 use crate::config;
@@ -76,22 +76,22 @@ pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, 
     };
     let mut work = Conversion {
         client,
-        project: server.project.as_deref(),
         meanings: Meanings {
             project: server.project.as_deref(),
             inputs: &server.inputs,
         },
+        spelling: client.0.spelling,
         rest,
         entry: Map::new(),
         needs: Vec::new(),
     };
-    if client.spelling(false) == Spelling::Ours {
+    if work.spelling == Spelling::Ours {
         work.as_it_is()?;
     } else {
         work.kind()?;
         match work.program()? {
-            Some(program) => work.start(&program)?,
-            None => address(&mut work)?,
+            Some((command, args)) => work.start(&command, &args)?,
+            None => work.reach()?,
         }
         work.switches();
         work.timeouts();
@@ -109,16 +109,19 @@ pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, 
     })
 }
 
-/// A program and its arguments, as they are written.
-struct Program {
-    command: String,
-    args: Vec<Value>,
-}
+/// Our keys for the tools that may be used and those that may not, with the keys of clients.
+const TOOLS: [(&str, &[&str]); 2] = [
+    ("enabled_tools", &["enabled_tools", "includeTools"]),
+    (
+        "disabled_tools",
+        &["disabled_tools", "excludeTools", "disabledTools"],
+    ),
+];
 
 impl Conversion<'_> {
     /// An entry that is written as ours are.
     fn as_it_is(&mut self) -> Result<(), String> {
-        for (key, value) in std::mem::take(&mut self.rest) {
+        for (key, mut value) in std::mem::take(&mut self.rest) {
             if value.is_null() || SILENT.contains(&key.as_str()) && key != "transport" {
                 continue;
             }
@@ -130,14 +133,14 @@ impl Conversion<'_> {
             // As most clients write it, and as add commands have it in JSON.
             if key == "oauth" && value.get("clientId").is_some() {
                 self.rest.insert(key, value);
-                login(self)?;
+                self.login()?;
                 continue;
             }
             if !config::is_entry_key(&key) {
                 self.rest.insert(key, value);
                 continue;
             }
-            let value = self.with_references(value, false)?;
+            self.refer(&mut value)?;
             self.entry.insert(key, value);
         }
         if self.entry.get("enabled") == Some(&Value::Bool(true)) {
@@ -159,104 +162,86 @@ impl Conversion<'_> {
         }
         match kind.as_deref() {
             Some("builtin" | "platform" | "frontend" | "inline_python") => {
-                Err(format!("built into {own}"))
+                return Err(format!("built into {own}"));
             }
             Some("ws" | "websocket") => {
-                Err("it uses WebSocket, which mcpproxy does not speak".to_owned())
+                return Err("it uses WebSocket, which mcpproxy does not speak".to_owned());
             }
-            Some("sse") => {
-                self.entry.insert("type".to_owned(), json!("sse"));
-                Ok(())
-            }
+            Some("sse") => self.put("type", "sse"),
             Some("http" | "streamable-http" | "streamableHttp" | "streamable_http")
                 if self.client.0.transport != EntryTransport::Either =>
             {
-                self.entry.insert("type".to_owned(), json!("http"));
-                Ok(())
+                self.put("type", "http");
             }
-            _ => Ok(()),
+            _ => (),
         }
+        Ok(())
     }
 
-    fn program(&mut self) -> Result<Option<Program>, String> {
-        let args = match self.take(&["args"]) {
-            None => Vec::new(),
-            Some(Value::Array(args)) => args,
-            Some(_) => return Err("its `args` is not a list".to_owned()),
-        };
-        let Some(command) = self.take(&["command", "cmd"]) else {
+    /// A program and its arguments, as they are written; nothing where it has no program.
+    fn program(&mut self) -> Result<Option<(String, Vec<Value>)>, String> {
+        let is_wrong = |args: &Value| !args.is_array() && !args.is_null();
+        if self.rest.get("args").is_some_and(is_wrong) {
+            return Err("its `args` is not a list".to_owned());
+        }
+        let program = program(&self.rest).map(|(command, args)| {
+            let args: Vec<Value> = args.into_iter().cloned().collect();
+            (as_text(command), args)
+        });
+        self.take(&["args"]);
+        let Some(written) = self.take(&["command", "cmd"]) else {
             return Ok(None);
         };
-        let (command, args) = match command {
-            Value::String(command) if self.client.0.splits_command && args.is_empty() => {
-                let mut words = command.split_whitespace().map(str::to_owned);
-                let command = words.next().unwrap_or_default();
-                (command, words.map(Value::from).collect())
-            }
-            Value::String(command) => (command, args),
-            Value::Array(words) => {
-                let mut words = words.into_iter().chain(args);
-                let command = words.next().as_ref().and_then(as_text);
-                (command.unwrap_or_default(), words.collect())
-            }
-            Value::Object(mut inside) => {
-                let args = inside.shift_remove("args");
-                let args = args.and_then(|args| args.as_array().cloned());
-                if let Some(env) = inside.shift_remove("env") {
-                    self.rest.insert("env".to_owned(), env);
-                }
-                let path = inside.get("path").and_then(as_text);
-                (path.unwrap_or_default(), args.unwrap_or_default())
-            }
-            _ => return Err("its `command` is not a string".to_owned()),
-        };
+        if let Some(env) = written.get("env") {
+            self.rest.insert("env".to_owned(), env.clone());
+        }
+        let (command, mut args) = program.unwrap_or_default();
+        let mut command = command.unwrap_or_default();
+        if self.client.0.splits_command && args.is_empty() {
+            let mut words = command.split_whitespace().map(str::to_owned);
+            let first = words.next().unwrap_or_default();
+            args = words.map(Value::from).collect();
+            command = first;
+        }
         if command.trim().is_empty() {
             return Err("its `command` is empty".to_owned());
         }
-        Ok(Some(Program { command, args }))
+        Ok(Some((command, args)))
     }
 
-    fn start(&mut self, program: &Program) -> Result<(), String> {
+    fn start(&mut self, command: &str, args: &[Value]) -> Result<(), String> {
         self.entry.shift_remove("type");
-        let mut args = Vec::new();
+        let project = self.meanings.project;
+        let mut written = Vec::new();
         let mut names_file = false;
-        for arg in &program.args {
+        for arg in args {
             let arg = as_text(arg).ok_or("its `args` contain something other than strings")?;
-            let arg = self.parts(&arg, false)?;
-            names_file |= self
-                .project
+            let arg = self.parts(&arg)?;
+            names_file |= project
                 .zip(arg.plain())
                 .is_some_and(|(project, arg)| is_file_of(project, arg));
-            args.push(arg.written()?);
+            written.push(arg.written()?);
         }
         let cwd = self.take_text(&FOLDERS);
-        let cwd = cwd.map(|cwd| self.parts(&cwd, false)).transpose()?;
-        let cwd = match (cwd, self.project) {
+        let cwd = cwd.map(|cwd| self.parts(&cwd)).transpose()?;
+        let cwd = match (cwd, project) {
             (Some(cwd), Some(project)) => Some(inside(project, &cwd).unwrap_or(cwd)),
             (None, Some(project)) if names_file => {
                 Some(OurText::literal(&project.display().to_string()))
             }
             (cwd, _) => cwd,
         };
-        let command = self.parts(&program.command, false)?;
-        let command = match self.project {
-            Some(project) if command.plain().is_some_and(is_path_inside) => {
-                inside(project, &command).unwrap_or(command)
-            }
-            _ => command,
-        };
-        let command = command.written()?;
-        self.entry.insert("command".to_owned(), json!(command));
-        if !args.is_empty() {
-            self.entry.insert("args".to_owned(), json!(args));
-        }
-        let mut env = self.take_texts(&["env", "envs", "environment"], false)?;
+        let command = self.parts(command)?;
+        let is_inside = command.plain().is_some_and(is_path_inside);
+        let whole = project.filter(|_| is_inside);
+        let whole = whole.and_then(|project| inside(project, &command));
+        self.put("command", whole.unwrap_or(command).written()?);
+        self.put("args", written);
+        let mut env = self.take_texts(&["env", "envs", "environment"])?;
         self.passed_on(&mut env)?;
-        if !env.is_empty() {
-            self.entry.insert("env".to_owned(), Value::Object(env));
-        }
+        self.put("env", env);
         if let Some(cwd) = cwd {
-            self.entry.insert("cwd".to_owned(), json!(cwd.written()?));
+            self.put("cwd", cwd.written()?);
         }
         Ok(())
     }
@@ -305,7 +290,7 @@ impl Conversion<'_> {
         let enabled = self.take(&["enabled"]).and_then(|is| is.as_bool());
         let disabled = self.take(&["disabled"]).and_then(|is| is.as_bool());
         if enabled == Some(false) || disabled == Some(true) {
-            self.entry.insert("enabled".to_owned(), json!(false));
+            self.put("enabled", false);
         }
     }
 
@@ -324,18 +309,106 @@ impl Conversion<'_> {
 
     /// Which of its tools are wanted.
     fn tools(&mut self) {
-        let enabled = self.take(&["enabled_tools", "includeTools"]);
-        let disabled = self.take(&["disabled_tools", "excludeTools", "disabledTools"]);
-        for (key, value) in [("enabled_tools", enabled), ("disabled_tools", disabled)] {
-            let Some(Value::Array(names)) = value else {
+        for (ours, theirs) in TOOLS {
+            let Some(Value::Array(names)) = self.take(theirs) else {
                 continue;
             };
             let literal = |name: &Value| OurText::literal(name.as_str()?).written().ok();
             let literal: Option<Vec<String>> = names.iter().map(literal).collect();
-            if let Some(names) = literal.filter(|names| !names.is_empty()) {
-                self.entry.insert(key.to_owned(), json!(names));
+            self.put(ours, literal.unwrap_or_default());
+        }
+    }
+
+    /// The address of a remote server, the headers and the login.
+    fn reach(&mut self) -> Result<(), String> {
+        self.spelling = self.client.0.address_spelling.unwrap_or(self.spelling);
+        let is_streamable = self.rest.contains_key("httpUrl");
+        let url = self.take_text(&URLS);
+        let url = url.ok_or("it has neither a command nor an address")?;
+        let url = self.text(&url)?;
+        if !is_address(&url) && !url.starts_with("${") {
+            return Err("its address is not an HTTP URL".to_owned());
+        }
+        self.put("url", url);
+        let is_either = self.client.0.transport != EntryTransport::Said;
+        let kind = if is_streamable {
+            Some("http")
+        } else {
+            is_either.then_some("auto")
+        };
+        if let Some(kind) = kind {
+            self.entry.entry("type").or_insert(kind.into());
+        }
+        let mut headers = self.take_texts(&["headers", "http_headers"])?;
+        self.tokens(&mut headers)?;
+        self.put("headers", headers);
+        self.login()
+    }
+
+    /// Tokens and headers that Codex takes from its environment, and a token that stands in its file.
+    fn tokens(&mut self, headers: &mut Map<String, Value>) -> Result<(), String> {
+        const TOKEN: &str = "bearer_token_env_var";
+        const HEADERS: &str = "env_http_headers";
+        if let Some(variable) = self.take_text(&[TOKEN]) {
+            let value = self.variable("Bearer ", &variable, TOKEN)?;
+            headers.entry("Authorization").or_insert(value);
+        }
+        if let Some(token) = self.take_text(&["bearer_token"]) {
+            let value = OurText::literal(&format!("Bearer {token}")).written()?;
+            headers.entry("Authorization").or_insert(json!(value));
+        }
+        if let Some(Value::Object(named)) = self.take(&[HEADERS]) {
+            for (header, variable) in named {
+                if let Some(variable) = variable.as_str() {
+                    let value = self.variable("", variable, HEADERS)?;
+                    headers.insert(header, value);
+                }
             }
         }
+        Ok(())
+    }
+
+    /// A login that is set up by hand. Without an id there is nothing to carry: we register ourselves.
+    fn login(&mut self) -> Result<(), String> {
+        let Some(Value::Object(written)) = self.take(&["oauth", "auth"]) else {
+            return Ok(());
+        };
+        let text = |keys: &[&str]| {
+            let found = keys.iter().find_map(|key| written.get(*key)?.as_str());
+            found.filter(|text| !text.is_empty()).map(Value::from)
+        };
+        let Some(id) = text(&["clientId", "client_id", "CLIENT_ID"]) else {
+            return Ok(());
+        };
+        let port = written.get("callbackPort").and_then(Value::as_u64);
+        let at_port = || port.map(|port| format!("http://localhost:{port}/callback").into());
+        let scopes = ["scopes", "scope"].iter().find_map(|key| written.get(*key));
+        let scopes = scopes.and_then(|scopes| match scopes {
+            Value::Array(_) => Some(scopes.clone()),
+            Value::String(scopes) => Some(scopes.split_whitespace().collect()),
+            _ => None,
+        });
+        let members = [
+            ("client_id", Some(id)),
+            (
+                "client_secret",
+                text(&["clientSecret", "client_secret", "CLIENT_SECRET"]),
+            ),
+            (
+                "redirect_uri",
+                text(&["redirectUri", "redirect_uri"]).or_else(at_port),
+            ),
+            ("scopes", scopes),
+        ];
+        let mut oauth = Map::new();
+        for (key, value) in members {
+            if let Some(mut value) = value {
+                self.refer(&mut value)?;
+                oauth.insert(key.to_owned(), value);
+            }
+        }
+        self.put("oauth", oauth);
+        Ok(())
     }
 }
 
@@ -353,103 +426,6 @@ fn inside(project: &Path, path: &OurText) -> Option<OurText> {
 pub(super) fn is_file_of(project: &Path, arg: &str) -> bool {
     let path = Path::new(arg);
     !arg.is_empty() && !arg.starts_with('-') && path.is_relative() && project.join(path).is_file()
-}
-
-// The part of a client's entry that says where a remote server is and how to log in there.
-
-/// The address, the headers and the login.
-pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
-    let is_streamable = work.rest.contains_key("httpUrl");
-    let Some(url) = work.take_text(&URLS) else {
-        return Err("it has neither a command nor an address".to_owned());
-    };
-    let url = work.text(&url, true)?;
-    if !is_address(&url) && !url.starts_with("${") {
-        return Err("its address is not an HTTP URL".to_owned());
-    }
-    work.entry.insert("url".to_owned(), json!(url));
-    let is_either = work.client.0.transport != EntryTransport::Said;
-    let kind = if is_streamable {
-        Some("http")
-    } else {
-        is_either.then_some("auto")
-    };
-    if let Some(kind) = kind
-        && !work.entry.contains_key("type")
-    {
-        work.entry.insert("type".to_owned(), json!(kind));
-    }
-    let mut headers = work.take_texts(&["headers", "http_headers"], true)?;
-    tokens(work, &mut headers)?;
-    if !headers.is_empty() {
-        work.entry
-            .insert("headers".to_owned(), Value::Object(headers));
-    }
-    login(work)
-}
-
-/// Tokens and headers that Codex takes from its environment, and a token that stands in its file.
-fn tokens(work: &mut Conversion<'_>, headers: &mut Map<String, Value>) -> Result<(), String> {
-    const TOKEN: &str = "bearer_token_env_var";
-    const HEADERS: &str = "env_http_headers";
-    if let Some(variable) = work.take_text(&[TOKEN]) {
-        let value = work.variable("Bearer ", &variable, TOKEN)?;
-        headers.entry("Authorization").or_insert(value);
-    }
-    if let Some(token) = work.take_text(&["bearer_token"]) {
-        let value = OurText::literal(&format!("Bearer {token}")).written()?;
-        headers.entry("Authorization").or_insert(json!(value));
-    }
-    if let Some(Value::Object(named)) = work.take(&[HEADERS]) {
-        for (header, variable) in named {
-            let Some(variable) = variable.as_str() else {
-                continue;
-            };
-            let value = work.variable("", variable, HEADERS)?;
-            headers.insert(header, value);
-        }
-    }
-    Ok(())
-}
-
-/// A login that is set up by hand. Without an id there is nothing to carry: we register ourselves.
-fn login(work: &mut Conversion<'_>) -> Result<(), String> {
-    let Some(Value::Object(written)) = work.take(&["oauth", "auth"]) else {
-        return Ok(());
-    };
-    let text = |keys: &[&str]| {
-        let found = keys.iter().find_map(|key| written.get(*key)?.as_str());
-        found.filter(|text| !text.is_empty()).map(str::to_owned)
-    };
-    let Some(id) = text(&["clientId", "client_id", "CLIENT_ID"]) else {
-        return Ok(());
-    };
-    let mut oauth = Map::new();
-    let mut put = |key: &str, value: Value| oauth.insert(key.to_owned(), value);
-    put("client_id", json!(id));
-    if let Some(secret) = text(&["clientSecret", "client_secret", "CLIENT_SECRET"]) {
-        put("client_secret", json!(secret));
-    }
-    let port = written.get("callbackPort").and_then(Value::as_u64);
-    let at_port = || port.map(|port| format!("http://localhost:{port}/callback"));
-    if let Some(address) = text(&["redirectUri", "redirect_uri"]).or_else(at_port) {
-        put("redirect_uri", json!(address));
-    }
-    match ["scopes", "scope"].iter().find_map(|key| written.get(*key)) {
-        Some(Value::Array(scopes)) => {
-            put("scopes", json!(scopes));
-        }
-        Some(Value::String(scopes)) => {
-            let scopes: Vec<&str> = scopes.split_whitespace().collect();
-            put("scopes", json!(scopes));
-        }
-        _ => (),
-    }
-    for value in oauth.values_mut() {
-        *value = work.with_references(value.take(), true)?;
-    }
-    work.entry.insert("oauth".to_owned(), Value::Object(oauth));
-    Ok(())
 }
 
 #[cfg(test)]

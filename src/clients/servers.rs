@@ -1,4 +1,4 @@
-//! The servers that a file names, as they are written there: each client has its key for them. What an entry means is `convert`'s.
+//! The servers that a file names, as they are written there: each client has its key for them. What an entry means is for `convert` to say.
 
 use std::{
     fmt,
@@ -52,6 +52,25 @@ pub(super) fn is_entry(value: &Value) -> bool {
     keys.any(|key| value.get(key).is_some())
 }
 
+/// The program of an entry and its arguments: they stand in one list, in a map, or under a key each.
+pub(super) fn program(entry: &Map<String, Value>) -> Option<(&Value, Vec<&Value>)> {
+    let mut named = ["command", "cmd"].iter().filter_map(|key| entry.get(*key));
+    let command = named.find(|command| !command.is_null())?;
+    let beside = items(entry.get("args"));
+    Some(match command {
+        Value::Array(words) => {
+            let args = words.iter().skip(1).chain(beside);
+            (words.first()?, args.collect())
+        }
+        Value::Object(inside) => (inside.get("path")?, items(inside.get("args")).collect()),
+        word => (word, beside.collect()),
+    })
+}
+
+fn items(list: Option<&Value>) -> impl Iterator<Item = &Value> {
+    list.and_then(Value::as_array).into_iter().flatten()
+}
+
 /// Whether a text is the address of a remote server.
 pub(super) fn is_address(text: &str) -> bool {
     text.starts_with("https://") || text.starts_with("http://")
@@ -76,30 +95,25 @@ impl ClientServer {
 
     /// The token that stands in it.
     pub(super) fn token(&self) -> Option<&str> {
-        let lists = ["headers", "http_headers"].iter();
-        let mut headers = lists
-            .filter_map(|key| self.entry.get(key)?.as_object())
-            .flatten();
-        let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case("authorization"))?;
-        value.as_str()?.strip_prefix("Bearer ")
+        self.authorization()?.as_str()?.strip_prefix("Bearer ")
     }
 
     /// Whether it shows a token, as far as the file says.
     pub fn shows_token(&self) -> bool {
-        let headers = ["headers", "http_headers"].iter();
-        let mut headers = headers.filter_map(|key| self.entry.get(key)?.as_object());
-        self.text("bearer_token_env_var").is_some()
-            || headers.any(|headers| {
-                let mut names = headers.keys();
-                names.any(|name| name.eq_ignore_ascii_case("authorization"))
-            })
+        self.text("bearer_token_env_var").is_some() || self.authorization().is_some()
+    }
+
+    fn authorization(&self) -> Option<&Value> {
+        let lists = ["headers", "http_headers"].iter();
+        let lists = lists.filter_map(|key| self.entry.get(key)?.as_object());
+        let mut headers = lists.flatten();
+        let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case("authorization"))?;
+        Some(value)
     }
 
     /// Its program, as it is written.
     pub fn command(&self) -> Option<&str> {
-        let named = self.text("command").or_else(|| self.text("cmd"));
-        let inside = || self.entry.get("command")?.get("path")?.as_str();
-        named.or_else(|| self.words().next()).or_else(inside)
+        program(self.entry.as_object()?)?.0.as_str()
     }
 
     /// Its program, where that is given by its whole path and is not there.
@@ -111,22 +125,9 @@ impl ClientServer {
 
     /// The arguments of its program, as they are written.
     pub fn args(&self) -> Vec<&str> {
-        let inside = self
-            .entry
-            .get("command")
-            .and_then(|command| command.get("args"));
-        let args = self.entry.get("args").or(inside);
-        let args = args.and_then(Value::as_array).into_iter().flatten();
-        self.words()
-            .skip(1)
-            .chain(args.filter_map(Value::as_str))
-            .collect()
-    }
-
-    /// A command that is written as a list.
-    fn words(&self) -> impl Iterator<Item = &str> {
-        let words = self.entry.get("command").and_then(Value::as_array);
-        words.into_iter().flatten().filter_map(Value::as_str)
+        let program = self.entry.as_object().and_then(program);
+        let args = program.into_iter().flat_map(|(_, args)| args);
+        args.filter_map(Value::as_str).collect()
     }
 
     fn text(&self, key: &str) -> Option<&str> {
