@@ -9,7 +9,7 @@ use super::{
     client::Client,
     fault::FileFault,
     formats::FileFormat,
-    servers::{self, ClientServer, Scope},
+    servers::{self, ClientServer},
 };
 use crate::storage;
 
@@ -25,8 +25,8 @@ pub struct ClientFile {
     pub path: PathBuf,
     /// What it is written in.
     pub format: FileFormat,
-    /// Whom it is for.
-    pub scope: Scope,
+    /// The folder of the project that it is for; nothing where it is for the person.
+    pub(super) project: Option<PathBuf>,
 }
 
 /// What stands in a file.
@@ -42,21 +42,18 @@ pub struct FoundFile {
 
 impl ClientFile {
     /// What it is written in shows in its ending.
-    pub(super) fn new(client: Option<Client>, scope: Scope, path: PathBuf) -> Self {
+    pub(super) fn new(client: Option<Client>, project: Option<PathBuf>, path: PathBuf) -> Self {
         Self {
             client,
             format: FileFormat::of(&path),
-            scope,
+            project,
             path,
         }
     }
 
-    /// The project that it is for.
+    /// The folder of the project that it is for; nothing where it is for the person.
     pub fn project(&self) -> Option<&Path> {
-        match &self.scope {
-            Scope::User => None,
-            Scope::Project(folder) => Some(folder),
-        }
+        self.project.as_deref()
     }
 
     /// The servers in it; nothing where there is no such file.
@@ -71,7 +68,7 @@ impl ClientFile {
     pub fn servers_in(&self, text: &str) -> Result<FoundFile, FileFault> {
         let root = self.format.read(text)?;
         let client = self.client.unwrap_or_else(|| Client::of_content(&root));
-        let servers = servers::all(client, &root, &self.scope)?;
+        let servers = servers::all(client, &root, self.project())?;
         let mut repeated = self.format.repeated(text)?;
         repeated.retain(|path| servers::is_of_servers(path));
         Ok(FoundFile {

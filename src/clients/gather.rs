@@ -17,7 +17,6 @@ use super::{
     pasted, plan,
     report::{RepeatedKey, UnreadFile},
     secret_names::StoredUnderName,
-    servers::Scope,
     start_check,
     written_files::WRITTEN_FILES,
 };
@@ -118,7 +117,7 @@ pub fn gather_pasted(
         let error = format!("nothing was added: {fault}");
         Failure::new(ErrorCode::InvalidArguments, error, hint)
     })?;
-    let file = ClientFile::new(Some(found.client), Scope::User, PathBuf::from("-"));
+    let file = ClientFile::new(Some(found.client), None, PathBuf::from("-"));
     let mut report = ImportReport::of(Path::new("/"));
     report.servers = planned(files, us, &[(file, found)])?;
     start_check::look(&mut report.servers);

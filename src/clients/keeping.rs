@@ -12,7 +12,6 @@ use super::{
     placeholders::{fill, is_placeholder, placeholders},
     plan::row,
     secret_names::{own_name, value_of},
-    servers::Scope,
 };
 use crate::{
     failure::{ErrorCode, Failure, Result},
@@ -78,7 +77,7 @@ impl FoundServer {
     fn written(name: &ServerName, mut entry: Map<String, Value>) -> Self {
         set_apart(&mut entry);
         let written = ClientServer::written(name.as_str());
-        let file = ClientFile::new(None, Scope::User, PathBuf::new());
+        let file = ClientFile::new(None, None, PathBuf::new());
         let mut server = row(&file, Client::of_content(&Value::Null), &written);
         server.name = Some(name.to_string());
         server.outcome = FoundOutcome::New;

@@ -14,7 +14,7 @@ use super::{
     line_words::words_of_whole,
     pasted_lines::{is_installation, server_of},
     rows::CLIENTS,
-    servers::{self, Scope, is_address, is_entry},
+    servers::{self, is_address, is_entry},
 };
 use crate::config;
 
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
         }
     })?;
     let client = Client::of_content(&root);
-    let mut servers = servers::all(client, &root, &Scope::User)?;
+    let mut servers = servers::all(client, &root, None)?;
     for server in &mut servers {
         part_command(&mut server.entry);
         if server.name.is_empty() {

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{client::Client, file::ClientFile, servers::Scope, table::Folder};
+use super::{client::Client, file::ClientFile, table::Folder};
 
 /// The folders below which files of clients are looked for.
 #[derive(Debug, Clone)]
@@ -62,8 +62,8 @@ impl ClientPlaces {
         all
     }
 
-    /// The files of one client, those of the person before those of the project. The first of a scope is the one that is made where
-    /// none is there.
+    /// The files of one client, those of the person before those of the project. The first of either is the one that is made where none
+    /// is there.
     pub fn files_of(&self, client: Client) -> Vec<ClientFile> {
         let files = client.0.files.iter();
         let user = files.flat_map(|(folder, file)| {
@@ -73,15 +73,12 @@ impl ClientPlaces {
                 file => folder.join(file),
             })
         });
-        let user = user.map(|path| (Scope::User, path));
+        let user = user.map(|path| ClientFile::new(Some(client), None, path));
         let project = client.0.project_files.iter().map(|file| {
-            let scope = Scope::Project(self.project.clone());
-            (scope, self.project.join(file))
+            let folder = Some(self.project.clone());
+            ClientFile::new(Some(client), folder, self.project.join(file))
         });
-        let files = user.chain(project);
-        files
-            .map(|(scope, path)| ClientFile::new(Some(client), scope, path))
-            .collect()
+        user.chain(project).collect()
     }
 
     /// The folder; of those that it may be, the one of this platform first.
@@ -169,8 +166,7 @@ fn by_ending(path: &Path) -> ClientFile {
         let depth = Path::new(file).components().count();
         path.ancestors().nth(depth)
     });
-    let scope = project.map_or(Scope::User, |folder| Scope::Project(folder.to_owned()));
-    ClientFile::new(client, scope, path.to_owned())
+    ClientFile::new(client, project.map(Path::to_owned), path.to_owned())
 }
 
 /// The folder of the repository in which a folder lies, else that folder itself. The home folder is no project.
@@ -184,7 +180,7 @@ fn project_of(folder: &Path, home: &Path) -> PathBuf {
 mod tests {
     use std::{fs, path::Path};
 
-    use super::{Client, ClientPlaces, Scope};
+    use super::{Client, ClientFile, ClientPlaces};
 
     #[test]
     fn every_client_has_its_files_and_none_stands_there_twice() {
@@ -206,7 +202,7 @@ mod tests {
         let mut cursor = cursor
             .iter()
             .filter(|file| file.path.ends_with(".cursor/mcp.json"));
-        assert_eq!(cursor.next().map(|file| &file.scope), Some(&Scope::User));
+        assert_eq!(cursor.next().map(ClientFile::project), Some(None));
         assert!(cursor.next().is_none());
     }
 
@@ -226,9 +222,8 @@ mod tests {
         let places = ClientPlaces::new(Path::new("/home/ada"), Path::new("/work"));
         let check = |path: &str, client: Option<&str>, project: Option<&str>| {
             let named = places.named(Path::new(path));
-            let scope = project.map_or(Scope::User, |project| Scope::Project(project.into()));
-            let expected = (client.and_then(Client::from_word), scope);
-            assert_eq!((named.client, named.scope), expected, "{path}");
+            let expected = (client.and_then(Client::from_word), project.map(Path::new));
+            assert_eq!((named.client, named.project()), expected, "{path}");
         };
         check("/home/ada/.cursor/mcp.json", Some("cursor"), None);
         check("/p/.cursor/mcp.json", Some("cursor"), Some("/p"));

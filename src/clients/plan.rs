@@ -344,11 +344,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Client, ClientFile, FoundFile, FoundOutcome, OurAddress, SecretNames, plan};
-    use crate::clients::{secret_names::StoredUnderName, servers::Scope};
+    use crate::clients::secret_names::StoredUnderName;
 
     fn found(client: &str, root: &Value) -> (ClientFile, FoundFile) {
         let client = Client::from_word(client).expect("a client");
-        let file = ClientFile::new(Some(client), Scope::User, PathBuf::from("/f"));
+        let file = ClientFile::new(Some(client), None, PathBuf::from("/f"));
         let found = file.servers_in(&root.to_string()).expect("a good file");
         (file, found)
     }

@@ -10,15 +10,6 @@ use serde_json::{Map, Value};
 
 use super::{client::Client, fault::FileFault, rows::CLIENTS};
 
-/// Whom a file is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    /// The person.
-    User,
-    /// The project in this folder.
-    Project(PathBuf),
-}
-
 /// A server as a client's file names it. Its entry may hold secrets.
 #[derive(Clone, PartialEq)]
 pub struct ClientServer {
@@ -135,11 +126,11 @@ impl ClientServer {
     }
 }
 
-/// All servers of a file, in its order.
+/// All servers of a file, which may be of a project, in its order.
 pub(super) fn all(
     client: Client,
     root: &Value,
-    scope: &Scope,
+    project: Option<&Path>,
 ) -> Result<Vec<ClientServer>, FileFault> {
     if root.is_null() {
         return Ok(Vec::new());
@@ -147,10 +138,6 @@ pub(super) fn all(
     if !root.is_object() {
         return Err(FileFault::new("its top level is not an object"));
     }
-    let project = match scope {
-        Scope::User => None,
-        Scope::Project(folder) => Some(folder.clone()),
-    };
     let mut servers = Vec::new();
     for path in client.lists_in(root) {
         let Some((key, above)) = path.split_last() else {
@@ -163,16 +150,15 @@ pub(super) fn all(
             .map(|(above, _)| format!("{above}.inputs"));
         let inputs = beside.and_then(|beside| beside.get(inputs.as_deref().unwrap_or("inputs")));
         if let Some(list) = beside.and_then(|beside| beside.get(key)) {
-            servers.extend(of_list(list, inputs, path, project.as_ref())?);
+            servers.extend(of_list(list, inputs, path, project)?);
         }
     }
     if client.0.has_projects {
         let projects = root.get("projects").and_then(Value::as_object);
         for (folder, inside) in projects.into_iter().flatten() {
             if let Some(list) = inside.get("mcpServers") {
-                let folder = PathBuf::from(folder);
-                let path = ["projects", &*folder.to_string_lossy(), "mcpServers"];
-                servers.extend(of_list(list, None, &path, Some(&folder))?);
+                let path = ["projects", folder.as_str(), "mcpServers"];
+                servers.extend(of_list(list, None, &path, Some(Path::new(folder)))?);
             }
         }
     }
@@ -194,13 +180,13 @@ fn of_list(
     list: &Value,
     inputs: Option<&Value>,
     path: &[&str],
-    project: Option<&PathBuf>,
+    project: Option<&Path>,
 ) -> Result<Vec<ClientServer>, FileFault> {
     let inputs = Arc::new(by_id(inputs));
     let keys: Vec<String> = path.iter().map(|&key| key.to_owned()).collect();
     let server = |name: String, entry: &Value| ClientServer {
         name,
-        project: project.cloned(),
+        project: project.map(Path::to_owned),
         list: keys.clone(),
         entry: entry.clone(),
         inputs: Arc::clone(&inputs),
@@ -236,11 +222,11 @@ fn by_id(inputs: Option<&Value>) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::path::Path;
 
     use serde_json::{Value, json};
 
-    use super::{Client, Scope, all};
+    use super::{Client, all};
 
     fn client(word: &str) -> Client {
         Client::from_word(word).expect("a client")
@@ -281,14 +267,14 @@ mod tests {
             ("cursor", json!({ "mcpServers": null, "else": 1 }), ""),
             ("cursor", Value::Null, ""),
         ] {
-            let servers = all(client(word), &root, &Scope::User).expect("a good file");
+            let servers = all(client(word), &root, None).expect("a good file");
             let names: Vec<&str> = servers.iter().map(|server| &*server.name).collect();
             assert_eq!(names.join(" "), expected, "{root}");
         }
-        let project = Scope::Project(PathBuf::from("/p"));
-        let of_project = |root: Value| all(client("cursor"), &root, &project);
+        let project = Some(Path::new("/p"));
+        let of_project = |root: Value| all(client("cursor"), &root, project);
         let servers = of_project(json!({ "mcpServers": { "a": {} } })).expect("a good file");
-        assert_eq!(servers[0].project, Some(PathBuf::from("/p")));
+        assert_eq!(servers[0].project.as_deref(), project);
         assert!(of_project(json!({ "mcpServers": 7 })).is_err());
         assert!(of_project(json!([])).is_err());
     }
@@ -302,7 +288,7 @@ mod tests {
             json!({ "cmd": "npx", "args": ["-y", "x"] }),
         ] {
             let root = json!({ "mcpServers": { "a": entry } });
-            let servers = all(client("cursor"), &root, &Scope::User).expect("a good file");
+            let servers = all(client("cursor"), &root, None).expect("a good file");
             assert_eq!(servers[0].command(), Some("npx"), "{root}");
             assert_eq!(servers[0].args(), ["-y", "x"], "{root}");
         }
