@@ -68,16 +68,11 @@ pub(super) struct PendingRequests {
     wanted: WantedNotices,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pending {
-    /// The params of an `initialize`.
-    opening: Option<Raw>,
-    /// What changes when it succeeds.
-    change: Option<NoticeChange>,
+    kind: Kind,
     /// The line to ask again with when the daemon is lost.
     line: Option<Bytes>,
-    /// It is answered when the client ends it.
-    lasts: bool,
     /// It came with others in one line.
     in_batch: bool,
 }
@@ -152,35 +147,22 @@ impl PendingRequests {
     pub(super) fn note(&mut self, requests: Vec<ClientRequest>, line: &Bytes, turn: LineTurn) {
         let in_batch = line.first() == Some(&b'[');
         for ClientRequest { id, kind } in requests {
-            let repeat = || (turn == LineTurn::First).then(|| Bytes::copy_from_slice(line));
-            let mut pending = match kind {
-                Kind::Opening(params) => Pending {
-                    opening: Some(params),
-                    line: repeat(),
-                    ..Pending::default()
-                },
-                Kind::Notices(change) => Pending {
-                    change: Some(change),
-                    ..Pending::default()
-                },
-                Kind::Repeatable => Pending {
-                    line: repeat(),
-                    ..Pending::default()
-                },
-                Kind::Listening => Pending {
-                    lasts: true,
-                    ..Pending::default()
-                },
-                Kind::Other => Pending::default(),
+            let can_repeat = matches!(kind, Kind::Opening(_) | Kind::Repeatable);
+            let line =
+                (can_repeat && turn == LineTurn::First).then(|| Bytes::copy_from_slice(line));
+            let pending = Pending {
+                kind,
+                line,
+                in_batch,
             };
-            pending.in_batch = in_batch;
             self.pending.insert(id, pending);
         }
     }
 
     /// Whether any is unanswered that has an end of its own.
     pub(super) fn any_open(&self) -> bool {
-        self.pending.values().any(|pending| !pending.lasts)
+        let mut pending = self.pending.values();
+        pending.any(|pending| !matches!(pending.kind, Kind::Listening))
     }
 
     /// The client wants no answer to it any more, and gets none.
@@ -209,13 +191,14 @@ impl PendingRequests {
         if id.as_str().trim_matches('"') == REPLAYED {
             return false;
         }
-        let pending = self.pending.remove(&id).unwrap_or_default();
-        if let Some(params) = pending.opening.filter(|_| succeeded) {
-            self.opened = Some(params);
-            self.wanted.clear();
-        }
-        if let Some(change) = pending.change.filter(|_| succeeded) {
-            self.wanted.apply(change);
+        let pending = self.pending.remove(&id).filter(|_| succeeded);
+        match pending.map(|pending| pending.kind) {
+            Some(Kind::Opening(params)) => {
+                self.opened = Some(params);
+                self.wanted.clear();
+            }
+            Some(Kind::Notices(change)) => self.wanted.apply(change),
+            _ => (),
         }
         true
     }
