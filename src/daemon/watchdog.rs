@@ -1,14 +1,10 @@
 //! The service manager's watchdog: gets a sign of life as long as requests are answered, and not longer.
 
-use std::{io, net::SocketAddr, path::Path, time::Duration};
+use std::{net::SocketAddr, path::Path, time::Duration};
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    time::{Instant, MissedTickBehavior, interval_at, timeout},
-};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
-use crate::daemon_client::DaemonClient;
+use crate::{daemon_client::DaemonClient, doctor::answer_to};
 
 /// Asks again and again whether `answers`, and says each time that it does. Between two times there is a third of what the manager
 /// waits, so that one lost answer ends nothing. Cancel-safe.
@@ -39,19 +35,12 @@ pub(super) async fn answers(data_dir: &Path, addresses: &[SocketAddr]) -> bool {
     if DaemonClient::connect(data_dir).await.is_ok() {
         return true;
     }
-    match addresses.first() {
-        Some(address) => answers_over_tcp(*address).await.unwrap_or(false),
-        None => false,
-    }
-}
-
-async fn answers_over_tcp(address: SocketAddr) -> io::Result<bool> {
-    let mut stream = TcpStream::connect(address).await?;
-    let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    stream.write_all(request).await?;
-    let mut begins = [0; 5];
-    stream.read_exact(&mut begins).await?;
-    Ok(&begins == b"HTTP/")
+    let Some(address) = addresses.first() else {
+        return false;
+    };
+    let request = "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n";
+    let answer = answer_to(request, *address).await;
+    answer.is_ok_and(|answer| answer.starts_with("HTTP/"))
 }
 
 #[cfg(test)]
