@@ -29,21 +29,14 @@ fn finding(
                 0 => "none stored".to_owned(),
                 known => format!("{known} stored"),
             };
-            match (stored.store, stored.fault) {
-                (Some(store), None) => {
-                    let place = keyring.place(store);
-                    return DoctorFinding::ok(
-                        SECRETS,
-                        format!("{known}; new ones go into {place}"),
-                    );
-                }
-                (Some(store), Some(why)) => {
-                    let place = keyring.place(store);
-                    let what = format!("{known}; new ones go into {place}, because {why}");
-                    return DoctorFinding::ok(SECRETS, what);
-                }
-                (None, fault) => fault,
+            if let Some(store) = stored.store {
+                let place = keyring.place(store);
+                let why = stored.fault.map(|why| format!(", because {why}"));
+                let why = why.unwrap_or_default();
+                let what = format!("{known}; new ones go into {place}{why}");
+                return DoctorFinding::ok(SECRETS, what);
             }
+            stored.fault
         }
         Err(fault) => Some(fault),
     };
