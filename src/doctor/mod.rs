@@ -1,5 +1,6 @@
 //! Looks for everything that may keep mcpproxy from working, and says of each thing what to do about it. Needs no daemon, and asks
-//! the one that runs. Nothing is changed, but for a file that is written to the data folder and removed; servers are started only where no daemon runs, and only those that may be.
+//! the one that runs. Nothing is changed, but for a file that is written to the data folder and removed. Servers are started only where no
+//! daemon runs, and only those that may be started.
 
 mod clients;
 mod configuration;
