@@ -157,12 +157,7 @@ pub fn move_back(
     which: MovesBack,
     is_meant: impl Fn(Client) -> bool,
 ) -> Vec<MovedServers> {
-    let files = places.with_noted(places.files()).into_iter();
-    let files = files.filter_map(|file| {
-        let client = file.client.filter(|client| is_meant(*client))?;
-        let copies = replace::backups(&file.path, CopyKind::Move);
-        (!copies.is_empty()).then_some((client, file, copies))
-    });
+    let files = moved_files(places).filter(|(client, ..)| is_meant(*client));
     let files: Vec<(Client, ClientFile, Vec<PathBuf>)> = files.collect();
     // One move may be of several files.
     let latest = |copies: &[PathBuf]| copies.first().and_then(|copy| Some(made(copy)?.to_owned()));
@@ -210,38 +205,43 @@ fn outcome(client: Client, file: &ClientFile, put: Result<Vec<String>, String>) 
     }
 }
 
+/// The files of clients from which servers were removed, with the copies of before that, the latest first.
+fn moved_files(
+    places: &ClientPlaces,
+) -> impl Iterator<Item = (Client, ClientFile, Vec<PathBuf>)> + use<> {
+    let files = places.with_noted(places.files()).into_iter();
+    files.filter_map(|file| {
+        let copies = replace::backups(&file.path, CopyKind::Move);
+        (!copies.is_empty()).then_some((file.client?, file, copies))
+    })
+}
+
 /// What was moved here out of one file, by one copy of it.
 pub struct MovedHere {
     client: Client,
     file: ClientFile,
     copy: PathBuf,
-    /// Of each server its list and name there, and its name here.
-    servers: Vec<(Vec<String>, String, String)>,
+    servers: Vec<FoundServer>,
 }
 
 /// The servers that were removed from files and are here, the latest removal first. Blocks.
 pub fn moved_here(files: &Files, places: &ClientPlaces, us: &OurAddress) -> Result<Vec<MovedHere>> {
     let mut all = Vec::new();
-    for file in places.with_noted(places.files()) {
-        let Some(client) = file.client else {
-            continue;
-        };
-        for copy in replace::backups(&file.path, CopyKind::Move) {
+    for (client, file, copies) in moved_files(places) {
+        for copy in copies {
             // Of one that cannot be read nothing is put back.
             let before = std::fs::read_to_string(&copy).unwrap_or_default();
             let Ok(found) = file.servers_in(&before) else {
                 continue;
             };
-            let here = planned(files, us, &[(file.clone(), found)])?.into_iter();
-            let here = here
-                // Also one that was quarantined or changed here.
-                .filter(|server| server.outcome == FoundOutcome::Same)
-                .filter_map(|one| Some((one.list, one.written_name, one.name?)));
+            let mut servers = planned(files, us, &[(file.clone(), found)])?;
+            // Also one that was quarantined or changed here.
+            servers.retain(|server| server.outcome == FoundOutcome::Same);
             all.push(MovedHere {
                 client,
                 file: file.clone(),
                 copy,
-                servers: here.collect(),
+                servers,
             });
         }
     }
@@ -257,9 +257,11 @@ pub fn put_back(
 ) -> Vec<MovedServers> {
     let mut all = Vec::new();
     for one in moved {
-        let meant = one.servers.iter().filter(|(.., here)| names.contains(here));
-        let meant: Vec<(&[String], &str)> =
-            meant.map(|(list, name, _)| (&list[..], &**name)).collect();
+        let is_named = |name: &String| names.contains(name);
+        let meant = one.servers.iter();
+        let meant = meant.filter(|server| server.name.as_ref().is_some_and(is_named));
+        let meant = meant.map(|server| (&server.list[..], &*server.written_name));
+        let meant: Vec<(&[String], &str)> = meant.collect();
         if meant.is_empty() {
             continue;
         }
@@ -278,11 +280,7 @@ pub fn put_back(
 
 /// The files of clients from which servers were removed.
 pub fn moved_from(places: &ClientPlaces) -> Vec<PathBuf> {
-    let files = places.with_noted(places.files()).into_iter();
-    let is_moved = |file: &ClientFile| {
-        file.client.is_some() && !replace::backups(&file.path, CopyKind::Move).is_empty()
-    };
-    files.filter(is_moved).map(|file| file.path).collect()
+    moved_files(places).map(|(_, file, _)| file.path).collect()
 }
 
 /// The copies of clients' files that are kept beside them.
