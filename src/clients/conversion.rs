@@ -72,15 +72,10 @@ impl Conversion<'_> {
 
     /// Gives every text in a value references of ours.
     pub(super) fn refer(&mut self, value: &mut Value) -> Result<(), String> {
-        match value {
-            Value::String(text) => {
-                *text = self.text(text)?;
-                Ok(())
-            }
-            Value::Array(values) => values.iter_mut().try_for_each(|value| self.refer(value)),
-            Value::Object(members) => members.values_mut().try_for_each(|value| self.refer(value)),
-            _ => Ok(()),
-        }
+        change_texts(value, &mut |text| {
+            *text = self.text(text)?;
+            Ok(())
+        })
     }
 
     /// Of the keys the first that is there.
@@ -119,6 +114,23 @@ impl Conversion<'_> {
             }
         }
         Ok(texts)
+    }
+}
+
+/// Changes every text in a value, until one fails.
+pub(super) fn change_texts<E>(
+    value: &mut Value,
+    change: &mut impl FnMut(&mut String) -> Result<(), E>,
+) -> Result<(), E> {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(values) => values
+            .iter_mut()
+            .try_for_each(|value| change_texts(value, change)),
+        Value::Object(members) => members
+            .values_mut()
+            .try_for_each(|value| change_texts(value, change)),
+        _ => Ok(()),
     }
 }
 

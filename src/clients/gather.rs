@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{
     ClientFile, ClientPlaces, ClientServer, FoundFile, FoundServer, ImportReport, SecretNames,
+    conversion::change_texts,
     convert::{FOLDERS, is_file_of},
     fault::FileFault,
     pasted, plan,
@@ -153,22 +154,15 @@ fn from_folder(server: &mut ClientServer, here: Option<&Path>) -> Result<(), Fil
 }
 
 /// Puts the folder in place of `$PWD`, which is another one for the daemon.
-fn fill_folder(value: &mut Value, here: Option<&str>) -> Result<(), FileFault> {
-    match value {
-        Value::String(text) if text.contains("${PWD}") && !text.contains("$${PWD}") => {
+fn fill_folder(entry: &mut Value, here: Option<&str>) -> Result<(), FileFault> {
+    change_texts(entry, &mut |text| {
+        if text.contains("${PWD}") && !text.contains("$${PWD}") {
             let why = "`$PWD` is the current folder; write its path instead";
             let here = here.ok_or_else(|| FileFault::new(why))?;
             *text = text.replace("${PWD}", here);
-            Ok(())
         }
-        Value::Array(values) => values
-            .iter_mut()
-            .try_for_each(|value| fill_folder(value, here)),
-        Value::Object(members) => members
-            .values_mut()
-            .try_for_each(|value| fill_folder(value, here)),
-        _ => Ok(()),
-    }
+        Ok(())
+    })
 }
 
 /// What is to become of the servers in these files. Blocks.

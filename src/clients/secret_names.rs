@@ -1,13 +1,16 @@
 //! Names of secrets for servers that are taken over: `SERVER-NAME`, each for one server alone, because what two clients call by one name
 //! need not be one value. Pure: what is stored is asked of whoever plans.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
+};
 
 use serde_json::{Map, Value};
 
 use super::{
-    NeededKind, NeededValue, convert::Carried, literal_secrets::LiteralSecret, needs::secret_name,
-    placeholders::fill,
+    NeededKind, NeededValue, conversion::change_texts, convert::Carried,
+    literal_secrets::LiteralSecret, needs::secret_name, placeholders::fill,
 };
 use crate::config;
 
@@ -182,21 +185,14 @@ fn renamed(
     entry: &Map<String, Value>,
     name: &dyn Fn(&str) -> Option<String>,
 ) -> Map<String, Value> {
-    let members = entry.iter();
-    let members = members.map(|(key, value)| (key.clone(), renamed_value(value, name)));
-    members.collect()
-}
-
-fn renamed_value(value: &Value, name: &dyn Fn(&str) -> Option<String>) -> Value {
-    match value {
-        Value::String(text) => Value::from(config::with_secrets_renamed(text, name)),
-        Value::Array(values) => values
-            .iter()
-            .map(|value| renamed_value(value, name))
-            .collect(),
-        Value::Object(members) => Value::Object(renamed(members, name)),
-        other => other.clone(),
+    let mut entry = entry.clone();
+    for value in entry.values_mut() {
+        let Ok(()) = change_texts(value, &mut |text| {
+            *text = config::with_secrets_renamed(text, name);
+            Ok::<(), Infallible>(())
+        });
     }
+    entry
 }
 
 /// The secret itself, where its place has nothing else but a scheme before it.
