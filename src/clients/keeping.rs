@@ -98,13 +98,12 @@ impl FoundServer {
     /// Notes what of its entry is a secret or a placeholder.
     fn look(&mut self) {
         self.placeholders = placeholders(&self.entry);
-        let server = self.name.clone().unwrap_or_default();
+        let server = self.name.as_deref().unwrap_or_default();
         self.literal_secrets = literals(&self.entry);
         for secret in &mut self.literal_secrets {
-            secret.name = own_name(&server, secret.key().unwrap_or("secret"));
+            secret.name = own_name(server, secret.key().unwrap_or("secret"));
         }
-        let secrets = self.literal_secrets.iter();
-        self.secret_steps = secrets.map(|secret| secret.step(&server)).collect();
+        self.note_secret_steps();
     }
 }
 
@@ -172,9 +171,7 @@ impl ImportReport {
                 let reference = secret.reference(&secret.name);
                 fill(&mut server.entry, &secret.place, &reference);
             }
-            let (name, secrets) = (server.name.as_deref(), server.literal_secrets.iter());
-            let name = name.unwrap_or_default();
-            server.secret_steps = secrets.map(|secret| secret.step(name)).collect();
+            server.note_secret_steps();
         }
         Ok(())
     }

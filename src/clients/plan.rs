@@ -85,8 +85,6 @@ struct Known {
     start: StartedThing,
     /// The names of the secrets that it refers to.
     secrets: BTreeSet<String>,
-    /// The key by which no client can use it.
-    off: Option<&'static str>,
     entry: Map<String, Value>,
 }
 
@@ -97,7 +95,6 @@ impl Known {
             name: name.to_owned(),
             start: StartedThing::of(entry)?,
             secrets: config::secrets_of(entry),
-            off: off(entry),
             entry: entry.clone(),
         })
     }
@@ -158,14 +155,13 @@ impl Planning<'_> {
         row.reason = renamed;
         row.disabled = is("enabled", false);
         row.is_held = is("quarantined", true);
-        let secrets = carried.literals.iter();
-        row.secret_steps = secrets.map(|secret| secret.step(name.as_str())).collect();
         row.name = Some(name.to_string());
         row.needs = carried.needs;
         row.placeholders = placeholders(&carried.entry);
         let command = carried.entry.get("command").and_then(Value::as_str);
         row.command = command.map(|word| redact::redacted(word, TextKind::Word).into_owned());
         row.literal_secrets = carried.literals;
+        row.note_secret_steps();
         row.left_behind = carried.left_behind;
         row.entry = carried.entry;
         Ok(())
@@ -187,12 +183,8 @@ impl Planning<'_> {
                 || known.name.eq_ignore_ascii_case(&server.name)
                     && known.start.has_names_of(&start);
             // Whoever uses it at the client would lose it.
-            differing.extend(
-                known
-                    .off
-                    .filter(|_| off(&carried.entry).is_none())
-                    .map(str::to_owned),
-            );
+            let is_off = off(&known.entry).filter(|_| off(&carried.entry).is_none());
+            differing.extend(is_off.map(str::to_owned));
             differing.extend(convert::lost_values(&carried.left_behind).map(str::to_owned));
             is_meant.then_some((known, differing))
         });

@@ -246,6 +246,13 @@ impl FoundServer {
             .or_else(|| self.trouble().filter(|_| !is_away))
     }
 
+    /// Notes the commands that move its secrets into the keyring.
+    pub(super) fn note_secret_steps(&mut self) {
+        let name = self.name.as_deref().unwrap_or_default();
+        let secrets = self.literal_secrets.iter();
+        self.secret_steps = secrets.map(|secret| secret.step(name)).collect();
+    }
+
     fn is_written_as(&self, name: &str) -> bool {
         self.written_name.eq_ignore_ascii_case(name)
     }
