@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, ClientServer, NeededValue,
-    container_variables::{lacking, set_apart},
+    containers::{lacking, set_apart},
     conversion::{Conversion, as_text},
     literal_secrets::{LiteralSecret, literals},
     our_text::OurText,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, ClientFile, ClientServer, FoundOutcome, FoundServer, ImportReport, Placeholder,
-    container_variables::set_apart,
+    containers::set_apart,
     gather::existing,
     literal_secrets::{has_reference, literals, scheme},
     placeholders::{fill, is_placeholder, placeholders},

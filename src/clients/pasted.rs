@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, FoundFile,
-    entry_name::name_of,
+    default_name::name_of,
     fault::FileFault,
     formats::FileFormat,
     install_links::link,

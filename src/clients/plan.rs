@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::{
     Client, ClientFile, ClientServer, FoundFile, FoundOutcome, FoundServer, SecretNames,
-    container_variables::set_apart,
+    containers::set_apart,
     conversion::as_text,
     convert::{self, Carried},
-    entry_name::name_of,
+    default_name::name_of,
     placeholders::placeholders,
 };
 use crate::{

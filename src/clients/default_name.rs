@@ -1,33 +1,15 @@
 //! A name for a server that has none: of its package, its image or its host. Pure.
 
-use super::servers::ClientServer;
+use super::{
+    containers::{image_at, starts_containers},
+    servers::ClientServer,
+};
 
 /// Words behind a runner that are no package.
 const VERBS: [&str; 5] = ["run", "dlx", "exec", "x", "tool"];
 
 /// Names of packages that say nothing of the server in them.
 const GENERAL: [&str; 3] = ["cli", "mcp", "server"];
-
-/// Options of `docker run` that have no value; every other one has.
-const SWITCHES: [&str; 14] = [
-    "--detach",
-    "--disable-content-trust",
-    "--help",
-    "--init",
-    "--interactive",
-    "--no-healthcheck",
-    "--oom-kill-disable",
-    "--privileged",
-    "--publish-all",
-    "--quiet",
-    "--read-only",
-    "--rm",
-    "--sig-proxy",
-    "--tty",
-];
-
-/// The same as single letters.
-const SWITCH_LETTERS: [char; 5] = ['d', 'i', 'P', 'q', 't'];
 
 /// A name for a server.
 pub(super) fn name_of(server: &ClientServer) -> String {
@@ -38,7 +20,7 @@ pub(super) fn name_of(server: &ClientServer) -> String {
     let plain = args.iter().copied();
     let mut plain = plain.filter(|arg| !arg.starts_with('-') && !VERBS.contains(arg));
     let named = match command {
-        Some("docker" | "podman") => {
+        Some(command) if starts_containers(command) => {
             let image = image_at(&args).and_then(|at| args.get(at).copied());
             image.or_else(|| plain.next_back())
         }
@@ -56,28 +38,6 @@ fn run_by_package<'a>(args: &[&'a str]) -> Option<&'a str> {
         }
         _ => None,
     })
-}
-
-/// Where the image of `docker run OPTIONS IMAGE …` stands.
-pub(super) fn image_at(args: &[&str]) -> Option<usize> {
-    let mut at = args.iter().position(|arg| *arg == "run")? + 1;
-    loop {
-        let arg = args.get(at)?;
-        if !arg.starts_with('-') {
-            return Some(at);
-        }
-        at += 1 + usize::from(is_followed_by_value(arg));
-    }
-}
-
-/// Whether the next word is the value of this option: of `-e`, not of `-it`, `-eA=1` or `--env=A=1`.
-fn is_followed_by_value(option: &str) -> bool {
-    if option.starts_with("--") {
-        return !option.contains('=') && !SWITCHES.contains(&option);
-    }
-    let mut letters = option.chars().skip(1);
-    let has_value = letters.any(|letter| !SWITCH_LETTERS.contains(&letter));
-    has_value && letters.next().is_none()
 }
 
 /// `filesystem` of `@modelcontextprotocol/server-filesystem@latest`, and `acme` of `@acme/mcp`.

@@ -1,12 +1,60 @@
-//! Variables that the arguments of a command give to a container. All users of the machine can read a secret there, unlike one in the
-//! variables of the command. Pure.
+//! Commands that start containers: where their image stands, and which variables their arguments give to the container. All users of the
+//! machine can read a secret in an argument, unlike one in a variable of the command. Pure.
 
 use std::iter::once;
 
 use serde_json::{Map, Value, json};
 
-use super::{entry_name::image_at, our_text::is_variable};
+use super::our_text::is_variable;
 use crate::text::redact::{self, TextKind};
+
+/// Options of `docker run` that have no value; every other one has.
+const SWITCHES: [&str; 14] = [
+    "--detach",
+    "--disable-content-trust",
+    "--help",
+    "--init",
+    "--interactive",
+    "--no-healthcheck",
+    "--oom-kill-disable",
+    "--privileged",
+    "--publish-all",
+    "--quiet",
+    "--read-only",
+    "--rm",
+    "--sig-proxy",
+    "--tty",
+];
+
+/// The same as single letters.
+const SWITCH_LETTERS: [char; 5] = ['d', 'i', 'P', 'q', 't'];
+
+/// Whether a command is such a one.
+pub(super) fn starts_containers(command: &str) -> bool {
+    redact::passes_on(command, "-e")
+}
+
+/// Where the image of `docker run OPTIONS IMAGE …` stands.
+pub(super) fn image_at(args: &[&str]) -> Option<usize> {
+    let mut at = args.iter().position(|arg| *arg == "run")? + 1;
+    loop {
+        let arg = args.get(at)?;
+        if !arg.starts_with('-') {
+            return Some(at);
+        }
+        at += 1 + usize::from(is_followed_by_value(arg));
+    }
+}
+
+/// Whether the next word is the value of this option: of `-e`, not of `-it`, `-eA=1` or `--env=A=1`.
+fn is_followed_by_value(option: &str) -> bool {
+    if option.starts_with("--") {
+        return !option.contains('=') && !SWITCHES.contains(&option);
+    }
+    let mut letters = option.chars().skip(1);
+    let has_value = letters.any(|letter| !SWITCH_LETTERS.contains(&letter));
+    has_value && letters.next().is_none()
+}
 
 /// A variable that an argument gives to a container.
 struct GivenVariable<'a> {
@@ -22,16 +70,17 @@ struct GivenVariable<'a> {
 /// Of an entry, which may start no container. Behind the image stand arguments of the program in it.
 fn given(entry: &Map<String, Value>) -> Vec<GivenVariable<'_>> {
     let command = entry.get("command").and_then(Value::as_str);
-    let passes_on = |option: &str| redact::passes_on(command.unwrap_or_default(), option);
+    let command = command.unwrap_or_default();
     let args = entry.get("args").and_then(Value::as_array);
-    let args = args.filter(|_| passes_on("-e")).into_iter().flatten();
+    let args = args.filter(|_| starts_containers(command));
+    let args = args.into_iter().flatten();
     let words: Vec<&str> = args.map(|arg| arg.as_str().unwrap_or_default()).collect();
     let options = words.iter().take(image_at(&words).unwrap_or(words.len()));
     let before = once(&"").chain(&words);
     let given = options.zip(before).enumerate();
     let given = given.filter_map(|(at, (&word, before))| {
         let mut joined = ["--env=", "-e"].into_iter();
-        let option = if passes_on(before) {
+        let option = if redact::passes_on(command, before) {
             ""
         } else {
             joined.find(|option| word.starts_with(option))?
@@ -88,7 +137,7 @@ fn is_secret(name: &str, value: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::set_apart;
+    use super::{lacking, set_apart};
 
     #[test]
     fn a_secret_of_a_container_is_passed_on_by_its_name() {
@@ -124,5 +173,25 @@ mod tests {
         let mut kept = own.clone();
         set_apart(kept.as_object_mut().expect("a map"));
         assert_eq!(kept, own);
+    }
+
+    #[test]
+    fn a_variable_without_a_value_is_lacking_before_the_image_alone() {
+        let args = [
+            "run",
+            "-e",
+            "A_TOKEN",
+            "-eB_TOKEN",
+            "-e",
+            "C_TOKEN",
+            "-e",
+            "LOG",
+            "x",
+            "-e",
+            "D_TOKEN",
+        ];
+        let entry = json!({ "command": "docker", "args": args, "env": { "C_TOKEN": "c" } });
+        let lacking = lacking(entry.as_object().expect("a map"));
+        assert_eq!(lacking, ["A_TOKEN", "B_TOKEN"]);
     }
 }
