@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    client::Client, connect::why_refused, file_change::our_entry_in, places::ClientPlaces,
+    client::Client, endpoint::why_refused, file_change::our_entry_in, places::ClientPlaces,
 };
 use crate::config::{OurAddress, Settings};
 

@@ -13,6 +13,7 @@ mod convert;
 mod copies;
 mod default_name;
 mod edit;
+mod endpoint;
 mod fault;
 mod file;
 mod file_change;
@@ -50,10 +51,10 @@ pub use self::{
     client::Client,
     client_list::{ClientList, ClientRow, client_rows, is_free, judged_rows},
     connect::{
-        ConnectOutcome, ConnectRequest, Connected, UnknownClient, all_connected, check_endpoint,
-        client_of_word, connect, disconnect, disconnect_wholly, endpoint_path, entry_name,
-        has_file, may_be_connected, why_refused,
+        ConnectOutcome, ConnectRequest, Connected, UnknownClient, all_connected, client_of_word,
+        connect, disconnect, disconnect_wholly, entry_name, has_file, may_be_connected,
     },
+    endpoint::{check_endpoint, endpoint_path, why_refused},
     file::{ClientFile, FoundFile},
     gather::{gather, gather_pasted, home_places, our_address, real_path},
     keeping::to_keyring,
