@@ -248,7 +248,7 @@ impl<'a> AddCommand<'a> {
                 let address = format!("http://localhost:{port}/callback");
                 *self.slot("oauth.redirect_uri") = address.into();
             }
-            _ => (),
+            Flag(_) | Ignored | List(_) => (),
         }
         Ok(())
     }

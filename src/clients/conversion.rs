@@ -1,4 +1,5 @@
-//! An entry of a client while it is made into one of ours: what of it was not read yet, and what came of the rest.
+//! An entry of a client while it is converted into one of ours: the keys that are still to be read, and our entry so far. Which key means
+//! what is for `convert` to say.
 
 use serde_json::{Map, Value};
 
@@ -8,15 +9,17 @@ use super::{
     references::{self, Meanings, Spelling},
 };
 
-/// An entry on its way.
+/// An entry while it is converted.
 pub(super) struct Conversion<'a> {
     pub(super) client: Client,
     pub(super) meanings: Meanings<'a>,
     /// How its texts refer to variables.
     pub(super) spelling: Spelling,
-    /// What of the client's entry was not read yet.
+    /// The keys of the client's entry that were not read yet.
     pub(super) rest: Map<String, Value>,
+    /// Our entry.
     pub(super) entry: Map<String, Value>,
+    /// What our entry refers to.
     pub(super) needs: Vec<NeededValue>,
 }
 

@@ -1,5 +1,5 @@
-//! What pages of servers give to be pasted, as a file of a client would have it: a whole file, a part of one, an entry without its name, an
-//! address, or a line (`pasted_lines`). Pure.
+//! Reads a pasted text as a file of a client is read. It may be a whole file, a part of one, an entry without a name, a URL, or one line
+//! (`pasted_lines`), alone or somewhere in a page of Markdown. Pure.
 
 use std::{iter, path::Path};
 

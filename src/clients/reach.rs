@@ -134,8 +134,7 @@ fn on_this_machine(address: &str) -> String {
         .replace("http://[::]:", "http://[::1]:")
 }
 
-// Which entries of clients lead to us. What leads to us at all is the configuration's to say.
-
+/// Which entries of clients lead to us. Which addresses and commands do is for `config` to say.
 impl OurAddress {
     /// Whether an entry leads to this mcpproxy.
     pub fn is_us(&self, server: &ClientServer) -> bool {
