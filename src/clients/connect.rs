@@ -14,7 +14,7 @@ use super::{
 };
 use crate::failure::{ErrorCode, Failure, Result};
 
-/// What is asked for.
+/// A request to connect a client, or to disconnect it.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -28,7 +28,7 @@ pub struct ConnectRequest<'a> {
     pub file: Option<&'a ClientFile>,
     /// The name of our entry, if none is there yet.
     pub name: Option<&'a str>,
-    /// What the client gets.
+    /// The endpoint for the entry.
     pub endpoint: Option<&'a str>,
     /// Whether the client is to start a process, also where it could connect to the address.
     pub by_process: bool,

@@ -1,5 +1,5 @@
 //! Names of secrets for servers that are taken over: `SERVER-NAME`, each for one server alone, because what two clients call by one name
-//! need not be one value. Pure: what is stored is asked of whoever plans.
+//! need not be one value. Pure: the caller knows what is stored.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -27,6 +27,7 @@ pub(super) async fn hide_secrets(
     ending.run_until_cancelled(changes).await;
 }
 
+/// Ends the processes that an earlier daemon left running.
 pub(super) async fn sweep(ledger: ChildLedger) {
     match tokio::task::spawn_blocking(move || ledger.sweep()).await {
         Ok(swept) => {

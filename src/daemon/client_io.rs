@@ -1,6 +1,6 @@
-//! The bytes of one client's connection: a client that leaves its answers unread is given up, because all of them are held for it. A
-//! client that gets an answer before it has sent everything is read to its end, or what it sent would take the answer with it. One
-//! that begins a request has to send the head of it in time.
+//! Reads from and writes to one client's connection. A client that does not read its answers is dropped, because they are held in memory.
+//! A client that was answered before it had sent its whole request is read to its end: closing earlier would reset the connection, and
+//! the answer would be lost. The head of a request has to arrive in time.
 
 use std::{
     io,
@@ -24,7 +24,7 @@ use crate::runtime::memory_budget::MemoryBudget;
 /// How long a client may leave its answers unread.
 const UNREAD_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long it may do so while the budget is spent; and how often that is looked at.
+/// The same while the memory budget is spent, and how often this is checked.
 const UNREAD_TIMEOUT_IN_NEED: Duration = Duration::from_secs(5);
 
 /// A client that reads so many bytes in that time counts as reading.
@@ -36,10 +36,10 @@ const HEAD_DEADLINE: Duration = Duration::from_secs(30);
 /// How long the input of a client is read that was answered before it had sent everything.
 const HEARING: Duration = Duration::from_secs(30);
 
-/// How long it may send nothing then.
+/// How long such a client may send nothing.
 const HEARING_SILENCE: Duration = Duration::from_secs(5);
 
-/// Limit: bytes of that.
+/// Limit: bytes that are read from such a client.
 const HEARD: usize = 256 << 20;
 
 /// Whether the last answer on a connection came before all of its request. Clones share it.
@@ -97,7 +97,7 @@ pub(super) struct ClientIo<Io> {
     io: Io,
     answered_early: AnsweredEarly,
     hearing: Option<DrainedConnection>,
-    /// Whose memory it is that the client holds; absent where the client may leave unread what it likes.
+    /// The budget for answers that wait for the client; absent if it may leave them unread.
     memory: Option<MemoryBudget>,
     stall: Option<Stall>,
     /// When no request is under way; absent where heads may take as long as they like.

@@ -1,6 +1,6 @@
-//! The connections of clients: so many and no more, so that file descriptors are left for servers and files. When there are too many
-//! the one that was idle longest gives way to a new one; where all have calls, the one that is busy longest ends with its answer. One
-//! address of another machine has a share of them at most, within which the same holds.
+//! Bounds the number of open client connections, so that file descriptors are left for servers and files. At the bound a new connection
+//! takes the place of the one that has been idle longest; if all have calls, the one that has been busy longest is closed after its
+//! answer. One address of another machine may have half of all connections, and within its half the same rules hold.
 
 use std::{
     collections::HashMap,
@@ -21,13 +21,13 @@ use crate::{
     runtime::{quick_map::QuickMap, sync::Guarded},
 };
 
-/// File descriptors that are left for servers, logs, the local socket and what we open ourselves; a quarter of them all, and
-/// not fewer than this.
+/// A quarter of all file descriptors is kept free for servers, logs, the local socket and our own files, and not fewer than this.
 const RESERVED: usize = 64;
 
-/// Limit: connections, however many descriptors there are, because each takes some memory; and what one address of another machine may
-/// have of them, as a part of all. A proxy before us is one address.
+/// Limit: connections, however many descriptors there are, because each takes some memory.
 const MOST: usize = 8_192;
+
+/// One address of another machine may have one in so many of all connections. A proxy in front of us is one address.
 const SHARE: usize = 2;
 
 /// The fewest connections, however few descriptors there are.
@@ -53,22 +53,22 @@ struct Table {
     remote: HashMap<IpAddr, usize>,
 }
 
-/// What a connection is at.
+/// What a connection is doing.
 struct Activity {
-    /// Whose it is, where that is another machine.
+    /// The address of its client, if that is another machine.
     remote: Option<IpAddr>,
     state: AtomicU8,
-    /// Since when.
+    /// When the state changed last, in milliseconds.
     since: AtomicU64,
-    /// How often that changed.
+    /// How often the state has changed.
     turns: AtomicU64,
     over: CancellationToken,
-    /// Cancelled when its client is to come again after the answer under way, or is not to come again; and when it is over.
+    /// Cancelled when the connection is to be closed after the answer under way, and when it is closed.
     last_answer: CancellationToken,
 }
 
 impl Activity {
-    /// It gives way.
+    /// Closes the connection at once.
     fn cut_off(&self) {
         self.over.cancel();
         self.last_answer.cancel();
@@ -93,7 +93,7 @@ pub(super) struct ClientConnection {
 pub(super) struct RequestPauses(Arc<Activity>);
 
 impl RequestPauses {
-    /// The number of the one that it is in; none while it has a request.
+    /// The number of the present pause; none during a request.
     pub(super) fn current(&self) -> Option<u64> {
         let is_idle = self.0.state.load(Ordering::Relaxed) == IDLE;
         is_idle.then(|| self.0.turns.load(Ordering::Relaxed))
@@ -107,12 +107,12 @@ pub(super) struct Busy {
 }
 
 impl ClientConnections {
-    /// Of which so many may be open at a time.
+    /// At most `limit` of them are open at a time.
     pub(super) fn of(limit: usize) -> Self {
         Self::numbered(limit, Arc::default())
     }
 
-    /// Others, as many as there may be. None of them has the number of one of these.
+    /// A second set, without a limit. No connection in it has the number of one in this set.
     pub(super) fn others(&self) -> Self {
         Self::numbered(usize::MAX, self.0.last.clone())
     }
@@ -126,8 +126,8 @@ impl ClientConnections {
         }))
     }
 
-    /// Enters a new connection, which ends with its answer when all are `closing`. `None` where there is no room, and none that can give
-    /// way; then one that is busy ends with its answer, so that there is room soon.
+    /// Adds a new connection, which is closed after its answer once `closing` is cancelled. `None` if there is no room and no other can be
+    /// closed for it; then a busy one is closed after its answer, so that there is room soon.
     pub(super) fn enter(
         &self,
         peer: Peer,
@@ -162,7 +162,7 @@ impl ClientConnections {
         })
     }
 
-    /// As many as there may be where so many file descriptors can be open at a time.
+    /// The limit follows from the number of file descriptors that can be open at a time.
     pub(super) fn within(descriptors: usize) -> Self {
         let reserved = RESERVED.max(descriptors / 4);
         let limit = descriptors.saturating_sub(reserved);
@@ -174,7 +174,7 @@ impl ClientConnections {
         self.0.table.lock().give_way(|_| true);
     }
 
-    /// Closes those that had no request for so long. One that has sent a part of a head has none yet.
+    /// Closes the connections that have had no request for this long. A part of a head is no request yet.
     pub(super) fn end_silent(&self, deadline: Duration) {
         let deadline = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
         let Some(latest) = self.now().checked_sub(deadline) else {
@@ -200,9 +200,9 @@ impl ClientConnections {
     }
 }
 
-/// The address of another machine. Networks of IPv6 are given away whole, so all of one are one.
+/// The address of a client on another machine. One customer gets a whole IPv6 network, so its addresses count as one.
 fn remote_address(peer: Peer) -> Option<IpAddr> {
-    /// What of an address of IPv6 is the network's.
+    /// The bits of the network in an IPv6 address.
     const NETWORK: u128 = !0 << 64;
     let Peer::Network(address) = peer else {
         return None;
@@ -241,7 +241,8 @@ impl Table {
         Some(activity)
     }
 
-    /// Of some, ends the connection that has had no request for longest, or else the stream that is open longest.
+    /// Closes the connection that has been idle longest, or else the stream that has been open longest, of those for which `is_one` holds.
+    /// Whether there was one.
     fn give_way(&mut self, is_one: impl Fn(&Activity) -> bool) -> bool {
         let some = self.open.iter().filter(|(_, activity)| is_one(activity));
         let idlest = some
@@ -259,7 +260,7 @@ impl Table {
         true
     }
 
-    /// Of some, lets the connection that has had its request for longest end with the answer, unless it is about to.
+    /// Has the connection that has been busy longest closed after its answer, of those for which `is_one` holds and that stay otherwise.
     fn make_room_soon(&self, is_one: impl Fn(&Activity) -> bool) {
         let staying = self
             .open
@@ -273,12 +274,12 @@ impl Table {
 }
 
 impl ClientConnection {
-    /// As the requests that come over it know it.
+    /// What its requests know of it.
     pub(super) fn of_client(&self) -> OwnConnection {
         OwnConnection::new(self.number, self.activity.over.clone())
     }
 
-    /// Cancelled when it is to end with the answer under way, or is over.
+    /// Cancelled when it is to be closed after the answer under way, and when it is closed.
     pub(super) fn last_answer(&self) -> &CancellationToken {
         &self.activity.last_answer
     }
@@ -288,7 +289,7 @@ impl ClientConnection {
         &self.activity.over
     }
 
-    /// As they are known where its bytes are read.
+    /// The pauses between its requests, for the reader of its bytes.
     pub(super) fn pauses(&self) -> RequestPauses {
         RequestPauses(self.activity.clone())
     }

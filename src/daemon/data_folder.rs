@@ -1,5 +1,5 @@
-//! The data folder: made, and looked at before anything is done in it. What others find a running daemon by is kept there: the lock, the
-//! address, and its keys. Where somebody removes them, or the folder, they are written again; the socket sees to itself.
+//! Creates and checks the data folder, and keeps the files in it by which a running daemon is found: the lock, the address and the keys.
+//! They are written again if somebody removes them or the folder. The socket restores itself (`local_socket`).
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     telemetry::log_throttle::LogThrottle,
 };
 
-/// How often it is looked whether they are still there.
+/// How often the files are checked.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Our own folders in it.
@@ -32,7 +32,7 @@ pub(super) fn prepare(data_dir: &Path) -> io::Result<()> {
     folders.try_for_each(|folder| storage::refuse_link(&folder))
 }
 
-/// The files. Cheap to clone.
+/// The lock, the address and the keys. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct FolderFiles(Arc<Parts>);
 
@@ -64,7 +64,7 @@ impl FolderFiles {
         self.0.lost.clone()
     }
 
-    /// Removes what a daemon that was killed was writing, then sees to them until `ending`, or until another daemon has the folder.
+    /// Removes files that a killed daemon had not finished, then checks its own until `ending`, or until another daemon has the folder.
     pub(super) async fn keep(self, ending: CancellationToken) {
         let files = self.clone();
         // It ends with a fault only if we have one.

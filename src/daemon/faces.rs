@@ -1,5 +1,5 @@
-//! Where a daemon is reached: TCP for clients, and for operators who show that they are, behind the guard; the local socket for the owner
-//! of the data folder.
+//! The two ways to a daemon: TCP for clients and for operators with a credential, behind the guard; the local socket for the owner of the
+//! data folder.
 
 use std::{sync::Arc, time::Duration};
 

@@ -16,8 +16,8 @@ use crate::{
     text::cut::beginning,
 };
 
-/// Headers that decide what a request may do. Other readers may take another of two than mcpproxy does. Those that repeat the body are
-/// compared with it later.
+/// Headers that decide what a request may do, and so may appear only once: of two values another program may use the other one. Headers
+/// that repeat the body are compared with it later.
 static ONCE: [HeaderName; 8] = [
     header::ORIGIN,
     header::AUTHORIZATION,
@@ -32,7 +32,7 @@ static ONCE: [HeaderName; 8] = [
 /// How headers begin that repeat an argument of a tool (revision 2026-07-28, server/tools, "x-mcp-header").
 const ARGUMENT: &str = "mcp-param-";
 
-/// Bytes of a header that is repeated.
+/// How many bytes of a header are shown in a log line or an answer.
 const SHOWN: usize = 128;
 
 /// What becomes of a request.
@@ -41,7 +41,7 @@ pub(super) enum Passed {
     In,
     /// It is let in, and a page of this origin may read the answer.
     Shared(HeaderValue),
-    /// It is not, or wants nothing else.
+    /// This is its answer: it is refused, or is a preflight.
     Answered(Response),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct RefusalLines {
     /// For each host and origin.
     untrusted: LogThrottles,
     twice: LogThrottle,
-    /// It does not say whose it is, or nobody knows them.
+    /// Requests without a token, or with an unknown one.
     pub(super) unknown: LogThrottle,
 }
 

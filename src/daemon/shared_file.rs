@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::storage::FileIdentity;
 
-/// How often it is looked whether the file is still the one that is locked: a change replaces it.
+/// How often the lock is checked: a change of the file replaces it.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// How long a command may have the lock of a file that it writes.
+/// How long a command that writes the file may have its lock.
 const WRITTEN_WITHIN: Duration = Duration::from_millis(500);
 
 /// Looks after the lock until `ending`.

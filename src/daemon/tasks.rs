@@ -5,13 +5,13 @@ use std::time::Duration;
 use tokio::{task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-/// What is killed in a hurry is gone after this.
+/// How long tasks may take to end after `hurry`, before they are aborted.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 /// How long the last records may take to be written.
 const LAST_RECORDS: Duration = Duration::from_secs(5);
 
-/// The signals of an end.
+/// The signals of a shutdown.
 #[derive(Default)]
 pub(super) struct Ends {
     /// No new connections, and streams that only listen end.
@@ -20,9 +20,9 @@ pub(super) struct Ends {
     pub(super) ending: CancellationToken,
     /// No more grace for anything.
     pub(super) hurry: CancellationToken,
-    /// The log of what all these do ends after them.
+    /// The activity log ends, after everything that it records.
     pub(super) recording: CancellationToken,
-    /// The spans of what is in it end last.
+    /// The export of spans ends, after everything else.
     pub(super) exporting: CancellationToken,
 }
 

@@ -134,7 +134,7 @@ impl DaemonClient {
         matches!(self.way, Way::Files { .. })
     }
 
-    /// `PREPOSITION FILE` behind a blank: where a change was written, where no daemon runs that it counts for.
+    /// ` PREPOSITION FILE`, the file to which a change was written, if no daemon runs; else nothing.
     pub fn in_file(&self, preposition: &str) -> String {
         match &self.way {
             Way::Socket { .. } => String::new(),

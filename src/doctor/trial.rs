@@ -45,7 +45,7 @@ pub(super) struct Trial<'a> {
     pub(super) ending: CancellationToken,
 }
 
-/// What came of one.
+/// What came of trying a server.
 pub(super) enum TrialOutcome {
     /// It was listed, with so many tools.
     Answered {

@@ -47,7 +47,7 @@ const WAITING: usize = 64;
 /// How long a client that has closed its input is given for its last answers. Requests end sooner by themselves.
 const LAST_ANSWERS: Duration = Duration::from_mins(30);
 
-/// Then the daemon ends the connection, and requests that are left. It is given this long.
+/// How long the daemon may then take to end the connection and the requests that are left.
 const PARTING: Duration = Duration::from_secs(3);
 
 /// The program that a bridge runs in.
@@ -186,7 +186,7 @@ struct State {
     is_connected: bool,
     /// Lines that a lost daemon left unanswered, to be sent once more.
     again: Vec<Bytes>,
-    /// A line of the daemon waits for room among those that the client has yet to read.
+    /// A line of the daemon is on its way to the client, which reads slowly.
     tells: bool,
     /// The client is waited for no longer.
     parted: bool,
@@ -425,7 +425,7 @@ impl Shared {
         Ok(())
     }
 
-    /// A daemon is there; what it has to hear first.
+    /// Notes that a daemon is there. The lines to send it first, if the client had opened its connection before.
     fn attach(&self) -> Option<Vec<Bytes>> {
         let mut state = self.state.lock();
         state.is_connected = true;

@@ -7,7 +7,7 @@ use crate::wire::{Raw, Request, method};
 /// Limit: subscriptions that are remembered; a daemon allows no more.
 const MAX_SUBSCRIPTIONS: usize = 1_000;
 
-/// What a request changes about it when it succeeds.
+/// What a request changes about the notices when it succeeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NoticeChange {
     LogLevel(Raw),
