@@ -1,9 +1,9 @@
-//! What every request passes before it is answered: the guard, and authentication. MCP endpoints are told the caller; for a route it is
-//! put into the request, and there is no other way to one.
+//! Every request passes the guard and authentication here before it is answered. The MCP endpoints get the caller as an argument; routes
+//! find it in the request, where nothing else puts one.
 //!
-//! Plain calls around the routes as a whole: a layer of the routes would clone and box them once more for each request.
+//! This calls the routes as a whole: a layer of the routes would clone and box them once more for each request.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, fmt::Display};
 
 use axum::{Router as HttpRouter, extract::Request, response::Response};
 use http::{HeaderMap, HeaderValue, header};
@@ -33,7 +33,7 @@ pub(super) struct AuthLayer {
     pub(super) routes: HttpRouter,
     /// The operator's API.
     pub(super) operators: HttpRouter,
-    /// Whose own requests are not let in.
+    /// This daemon: its own requests are not let in.
     pub(super) instance: InstanceId,
     pub(super) access: Access,
     pub(super) reach: Reach,
@@ -43,12 +43,12 @@ pub(super) struct AuthLayer {
     pub(super) closing: CancellationToken,
 }
 
-/// Who can come in.
+/// Whose requests can arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Over a network address: the guard looks at every request, and operators have to show that they are.
+    /// Anybody's, over a network address: the guard looks at every request, and operators need a credential.
     Network,
-    /// The operator's own programs only.
+    /// Those of the operator's own programs only.
     Local,
 }
 
@@ -58,16 +58,12 @@ enum Sender {
     Client(Caller),
     /// The operator's.
     Operator(Caller, OperatorPass),
-    /// Nobody's that counts: of one who only looks whether we live, or asks for what is open to all.
-    Nobody,
-}
-
-/// Who is not let in.
-enum Unknown {
-    /// Somebody who asks as a client does.
-    Client(Refused),
-    /// Somebody who asks for what only operators have.
-    Operator(NotAnOperator),
+    /// Anybody's: it is for a route that is open to all, such as `/healthz`.
+    Anybody,
+    /// It is for an endpoint, and its sender is no client.
+    NoClient(Refused),
+    /// It is for a route of operators, and its sender is none.
+    NoOperator(NotAnOperator),
 }
 
 impl AuthLayer {
@@ -79,9 +75,16 @@ impl AuthLayer {
         };
         let response = match sender {
             _ if says_too_large(&request) => too_large(request.uri().path()),
-            Err(unknown) => self.refuse(&unknown, request.uri().path()),
-            Ok(Sender::Nobody) => self.routed(request).await,
-            Ok(Sender::Operator(caller, pass)) => {
+            Sender::NoClient(refused) => {
+                self.note_refused(&refused, request.uri().path());
+                inbound::unauthorized(&refused)
+            }
+            Sender::NoOperator(refused) => {
+                self.note_refused(&refused, request.uri().path());
+                api::refused(refused)
+            }
+            Sender::Anybody => self.routed(request).await,
+            Sender::Operator(caller, pass) => {
                 request.extensions_mut().insert(caller);
                 request.extensions_mut().insert(pass);
                 let _present = self.inbound.presence().enter_operator();
@@ -97,7 +100,7 @@ impl AuthLayer {
                 let answer = author.during(self.routed(request)).await;
                 until_revoked(answer, revoked)
             }
-            Ok(Sender::Client(caller)) => {
+            Sender::Client(caller) => {
                 if self.reach == Reach::Local {
                     request.extensions_mut().insert(inbound::Local);
                 }
@@ -124,18 +127,10 @@ impl AuthLayer {
         }
     }
 
-    fn refuse(&self, unknown: &Unknown, path: &str) -> Response {
-        let refused: &dyn std::fmt::Display = match unknown {
-            Unknown::Client(refused) => refused,
-            Unknown::Operator(refused) => refused,
-        };
+    fn note_refused(&self, refused: &dyn Display, path: &str) {
         if let Some(times) = self.refusals.unknown.due() {
             tracing::info!(%refused, times, "request refused: no valid token");
             self.activity.note_unknown(path, refused.to_string(), times);
-        }
-        match unknown {
-            Unknown::Client(refused) => inbound::unauthorized(refused),
-            Unknown::Operator(refused) => api::refused(*refused),
         }
     }
 
@@ -148,7 +143,7 @@ impl AuthLayer {
         &self,
         peer: Peer,
         request: &Request,
-    ) -> Result<(Option<HeaderValue>, Result<Sender, Unknown>), Response> {
+    ) -> Result<(Option<HeaderValue>, Sender), Response> {
         // First of all: a daemon that connects to itself by a name that is not trusted, or without a token, learns what is really wrong.
         if self.instance.sent(request.headers()) {
             return Err(inbound::behind_itself());
@@ -166,15 +161,16 @@ impl AuthLayer {
         let (path, headers) = (request.uri().path(), request.headers());
         let sender = if inbound::is_endpoint(path) {
             let caller = self.access.authenticate(&settings, headers, peer);
-            caller.map(Sender::Client).map_err(Unknown::Client)
+            caller.map_or_else(Sender::NoClient, Sender::Client)
         } else if api::is_operators(path) || (api::is_metrics(path) && !is_from_here(peer, headers))
         {
             let (access, method) = (&self.access, request.method());
             let operator = access.authenticate_operator(&settings, peer, method, headers);
-            let operator = operator.map(|(caller, pass)| Sender::Operator(caller, pass));
-            operator.map_err(Unknown::Operator)
+            operator.map_or_else(Sender::NoOperator, |(caller, pass)| {
+                Sender::Operator(caller, pass)
+            })
         } else {
-            Ok(Sender::Nobody)
+            Sender::Anybody
         };
         Ok((origin, sender))
     }
