@@ -159,10 +159,10 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         auth_layer, memory, ..
     } = served;
     // Programs on the local socket are the operator's own, and may be stopped for a while.
-    let watched = matches!(peer, Peer::Network(_)).then(|| memory.clone());
+    let is_watched = matches!(peer, Peer::Network(_));
     let early = AnsweredEarly::default();
-    let is_watched = watched.is_some();
-    let mut io = ClientIo::new(io, watched, early.clone());
+    let budget = is_watched.then(|| memory.clone());
+    let mut io = ClientIo::new(io, budget, early.clone());
     if is_watched {
         io = io.with_head_deadline(connection.pauses());
     }
