@@ -11,6 +11,7 @@ use super::{
     convert::{self, Carried},
     default_name::name_of,
     placeholders::placeholders,
+    report::key_for_off,
 };
 use crate::{
     config::{self, OurAddress},
@@ -100,12 +101,6 @@ impl Known {
     }
 }
 
-/// The key by which no client can use a server with this entry.
-fn off(entry: &Map<String, Value>) -> Option<&'static str> {
-    let mut ways = [("enabled", false), ("quarantined", true)].into_iter();
-    ways.find_map(|(key, value)| (entry.get(key) == Some(&Value::Bool(value))).then_some(key))
-}
-
 struct Planning<'a> {
     us: &'a OurAddress,
     /// What is here, and what comes.
@@ -183,8 +178,9 @@ impl Planning<'_> {
                 || known.name.eq_ignore_ascii_case(&server.name)
                     && known.start.has_names_of(&start);
             // Whoever uses it at the client would lose it.
-            let is_off = off(&known.entry).filter(|_| off(&carried.entry).is_none());
-            differing.extend(is_off.map(str::to_owned));
+            let off = key_for_off(&known.entry);
+            let off = off.filter(|_| key_for_off(&carried.entry).is_none());
+            differing.extend(off.map(str::to_owned));
             differing.extend(convert::lost_values(&carried.left_behind).map(str::to_owned));
             is_meant.then_some((known, differing))
         });

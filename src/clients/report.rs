@@ -263,6 +263,12 @@ impl FoundServer {
     }
 }
 
+/// The key of an entry that keeps clients from using its server.
+pub(super) fn key_for_off(entry: &Map<String, Value>) -> Option<&'static str> {
+    let mut keys = [("enabled", false), ("quarantined", true)].into_iter();
+    keys.find_map(|(key, off)| (entry.get(key) == Some(&Value::Bool(off))).then_some(key))
+}
+
 /// What shows the servers that can be imported.
 const SHOWN: &str = "`mcpproxy import --dry-run`";
 const SHOWN_OVER_REST: &str = "GET /api/v1/import shows the servers.";
@@ -399,14 +405,11 @@ impl ImportReport {
         let others = self.servers.iter().filter(|server| !server.imported);
         // One may be the same as another that was only found.
         let found_only: Vec<&str> = others.filter_map(FoundServer::new_name).collect();
-        let is_off = |server: &FoundServer| {
-            let is = |key: &str, value: bool| server.entry.get(key) == Some(&Value::Bool(value));
-            is("enabled", false) || is("quarantined", true)
-        };
         let servers = self.servers.iter();
         servers.filter(move |server| {
             let same = (server.name.as_deref()).filter(|_| server.outcome == FoundOutcome::Same);
-            let same = same.filter(|name| !found_only.contains(name) && !is_off(server));
+            let same = same.filter(|name| !found_only.contains(name));
+            let same = same.filter(|_| key_for_off(&server.entry).is_none());
             server.imported || same.is_some() && server.why_it_stays().is_none()
         })
     }
