@@ -58,33 +58,24 @@ pub(super) fn entry(
 }
 
 fn made(client: Client, target: &ConnectTarget, name: &str) -> Map<String, Value> {
-    let mut entry = Map::new();
     let Some(shape) = &client.0.entry else {
-        return entry;
+        return Map::new();
     };
-    let mut put = |key: &str, value: Value| entry.insert(key.to_owned(), value);
-    let kind = match target {
-        ConnectTarget::Http { .. } => shape.http_type,
-        ConnectTarget::Process { .. } => shape.process_type,
-    };
-    if let Some(kind) = kind {
-        put("type", json!(kind));
-    }
-    match target {
-        ConnectTarget::Http { url, .. } => {
-            put(shape.url, json!(url));
-        }
+    let (kind, keys) = match target {
+        ConnectTarget::Http { url, .. } => (shape.http_type, vec![(shape.url, json!(url))]),
         ConnectTarget::Process { command, args } if shape.is_one_list => {
-            put(
-                shape.command,
-                [command].into_iter().chain(args).cloned().collect(),
-            );
+            let words: Vec<&String> = [command].into_iter().chain(args).collect();
+            (shape.process_type, vec![(shape.command, json!(words))])
         }
         ConnectTarget::Process { command, args } => {
-            put(shape.command, json!(command));
-            put("args", json!(args));
+            let keys = vec![(shape.command, json!(command)), ("args", json!(args))];
+            (shape.process_type, keys)
         }
-    }
+    };
+    let kind = kind.map(|kind| ("type", json!(kind)));
+    let keys = kind.into_iter().chain(keys);
+    let keys = keys.map(|(key, value)| (key.to_owned(), value));
+    let mut entry: Map<String, Value> = keys.collect();
     if let Value::Object(more) = (shape.more)(name) {
         entry.extend(more);
     }
