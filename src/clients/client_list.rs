@@ -100,25 +100,21 @@ fn row(
         Ok(None) => (),
         Ok(Some(found)) => {
             if let Some(ours) = our_entry_in(&found, &file, us) {
+                let is_http = ours.command().is_none();
                 row.name = Some(ours.name.clone());
-                row.connected = us.is_us(ours);
-                row.shows_token = ours.command().is_none().then(|| ours.shows_token());
-                if !row.connected {
-                    row.error = Some(
-                        "its entry has an address where this mcpproxy does not listen".to_owned(),
-                    );
-                } else if !answers && ours.command().is_none() {
-                    row.connected = false;
-                    row.error =
-                        Some("no mcpproxy answers at that address: `mcpproxy doctor`".to_owned());
+                row.shows_token = is_http.then(|| ours.shows_token());
+                if !us.is_us(ours) {
+                    let why = "its entry has an address where this mcpproxy does not listen";
+                    row.error = Some(why.to_owned());
+                } else if !answers && is_http {
+                    let why = "no mcpproxy answers at that address: `mcpproxy doctor`";
+                    row.error = Some(why.to_owned());
                     row.next_step = Some("mcpproxy doctor".to_owned());
-                } else if let Some(settings) = settings
-                    && let Some((why, step)) = why_refused(client, ours, settings)
-                {
-                    row.connected = false;
-                    row.error = Some(why);
-                    row.next_step = Some(step);
+                } else {
+                    let refused = settings.and_then(|settings| why_refused(client, ours, settings));
+                    (row.error, row.next_step) = refused.unzip();
                 }
+                row.connected = row.error.is_none();
             }
         }
         Err(fault) => {
