@@ -33,17 +33,10 @@ pub fn move_out(
     let rows = client_rows(places, us, true);
     let mut moved: Vec<MovedServers> = Vec::new();
     let comes = |server: &FoundServer| server.imported || dry_run && server.chosen;
-    // The one that it is the same as may itself have been found only.
-    let found_only = report.servers.iter().filter(|server| !comes(server));
-    let found_only = found_only.filter_map(|server| server.new_name().map(str::to_owned));
-    let found_only: Vec<String> = found_only.collect();
-    let is_here = |server: &FoundServer| {
-        let same = (server.name.as_ref()).filter(|_| server.outcome == FoundOutcome::Same);
-        comes(server) || same.is_some_and(|name| !found_only.contains(name))
-    };
-    let here = report.servers.iter_mut();
-    let here = here.filter(|server| is_meant(server) && is_here(server));
-    let here = here.filter_map(|server| {
+    let at_here = report.here(comes);
+    let here = report.servers.iter_mut().enumerate();
+    let here = here.filter(|(at, server)| at_here.contains(at) && is_meant(server));
+    let here = here.filter_map(|(_, server)| {
         server.stays = server.why_it_stays();
         server.stays.is_none().then_some(&*server)
     });

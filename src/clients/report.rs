@@ -400,17 +400,27 @@ impl ImportReport {
         }
     }
 
+    /// The places of the servers that are here once those have come for which `comes` holds. The one that a server is the same as may
+    /// itself have been found only.
+    pub(super) fn here(&self, comes: impl Fn(&FoundServer) -> bool) -> Vec<usize> {
+        let others = self.servers.iter().filter(|server| !comes(server));
+        let found_only: Vec<&str> = others.filter_map(FoundServer::new_name).collect();
+        let is_here = |server: &FoundServer| {
+            let same = (server.name.as_deref()).filter(|_| server.outcome == FoundOutcome::Same);
+            comes(server) || same.is_some_and(|name| !found_only.contains(&name))
+        };
+        let servers = self.servers.iter().enumerate();
+        let here = servers.filter(|(_, server)| is_here(server));
+        here.map(|(at, _)| at).collect()
+    }
+
     /// Those that are here now, whether they came or were here, and run in their client, too.
     pub fn doubled(&self) -> impl Iterator<Item = &FoundServer> {
-        let others = self.servers.iter().filter(|server| !server.imported);
-        // One may be the same as another that was only found.
-        let found_only: Vec<&str> = others.filter_map(FoundServer::new_name).collect();
-        let servers = self.servers.iter();
-        servers.filter(move |server| {
-            let same = (server.name.as_deref()).filter(|_| server.outcome == FoundOutcome::Same);
-            let same = same.filter(|name| !found_only.contains(name));
-            let same = same.filter(|_| key_for_off(&server.entry).is_none());
-            server.imported || same.is_some() && server.why_it_stays().is_none()
+        let here = self.here(|server| server.imported).into_iter();
+        let here = here.filter_map(move |at| self.servers.get(at));
+        here.filter(|server| {
+            let is_off = || key_for_off(&server.entry).is_some();
+            server.imported || !is_off() && server.why_it_stays().is_none()
         })
     }
 
