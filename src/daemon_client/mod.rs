@@ -241,18 +241,7 @@ impl DaemonClient {
     ) -> Result<Bytes, DaemonError> {
         let name = format!("{method} {path}");
         let request = request(method, path, body.into(), "application/json")?;
-        match timeout(deadline.duration(), self.exchange(request)).await {
-            Err(_) => Err(DaemonError::TimedOut {
-                request: name,
-                deadline,
-            }),
-            Ok(Err(reason)) => Err(DaemonError::Lost {
-                request: name,
-                reason,
-            }),
-            Ok(Ok((status, body))) if status.is_success() => Ok(body),
-            Ok(Ok((status, body))) => Err(DaemonError::Refused(refusal(status, &body))),
-        }
+        answered(name, deadline, self.exchange(request), |_| false).await
     }
 
     /// [`DaemonClient::send`] for a verb that may also answer in lines: all but the last go to `notify` as they come, the last one is the
@@ -263,21 +252,11 @@ impl DaemonClient {
         body: impl Into<Bytes>,
         notify: impl FnMut(&[u8]),
     ) -> Result<Bytes, DaemonError> {
-        let deadline = AnswerDeadline::Call;
-        let request = format!("POST {path}");
+        let name = format!("POST {path}");
         let accept = "application/x-ndjson, application/json";
-        let wanted = self::request(Method::POST, path, body.into(), accept)?;
-        match timeout(deadline.duration(), self.exchange_lines(wanted, notify)).await {
-            Err(_) => Err(DaemonError::TimedOut { request, deadline }),
-            Ok(Err(reason)) => Err(DaemonError::Lost { request, reason }),
-            Ok(Ok((status, body))) => {
-                let refuses = !status.is_success() || is_refusal(&body);
-                if refuses {
-                    return Err(DaemonError::Refused(refusal(status, &body)));
-                }
-                Ok(body)
-            }
-        }
+        let request = request(Method::POST, path, body.into(), accept)?;
+        let exchange = self.exchange_lines(request, notify);
+        answered(name, AnswerDeadline::Call, exchange, is_refusal).await
     }
 
     async fn exchange_lines(
@@ -333,7 +312,22 @@ impl DaemonClient {
     }
 }
 
-/// The body of an answer.
+/// The body of the answer to a request. `is_refusal` says which body refuses it, whatever the status.
+async fn answered(
+    request: String,
+    deadline: AnswerDeadline,
+    exchange: impl Future<Output = Result<(StatusCode, Bytes), String>>,
+    is_refusal: impl Fn(&[u8]) -> bool,
+) -> Result<Bytes, DaemonError> {
+    match timeout(deadline.duration(), exchange).await {
+        Err(_) => Err(DaemonError::TimedOut { request, deadline }),
+        Ok(Err(reason)) => Err(DaemonError::Lost { request, reason }),
+        Ok(Ok((status, body))) if status.is_success() && !is_refusal(&body) => Ok(body),
+        Ok(Ok((status, body))) => Err(DaemonError::Refused(refusal(status, &body))),
+    }
+}
+
+/// The body of an answer, as it comes.
 type Body = Either<Incoming, Full<Bytes>>;
 
 fn request(
