@@ -49,13 +49,12 @@ pub struct ClientRow {
     pub next_step: Option<String>,
 }
 
-/// Every client that can be connected. Blocks.
-/// `answers` says whether it is we who answer, or would, at our address.
+/// Every client that can be connected; `answers` says whether it is this mcpproxy that answers at its address, or would. Blocks.
 pub fn client_rows(places: &ClientPlaces, us: &OurAddress, answers: bool) -> Vec<ClientRow> {
     judged_rows(places, us, answers, None)
 }
 
-/// The same with those told from them that get nothing but errors, where the settings are known.
+/// The same; where the settings are known, an entry that gets only errors is not connected. Blocks.
 pub fn judged_rows(
     places: &ClientPlaces,
     us: &OurAddress,

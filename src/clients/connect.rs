@@ -34,7 +34,7 @@ pub struct ConnectRequest<'a> {
     pub by_process: bool,
     /// Whether only what would change is wanted.
     pub is_dry: bool,
-    /// Whether an entry stays that somebody else may have written: it leads to us, and there is no copy of the file without it.
+    /// Whether an entry that leads to us stays if somebody else may have written it: no copy of the file is without it.
     pub spares_found: bool,
 }
 
@@ -140,7 +140,7 @@ pub fn entry_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Whether there is something to take out of the file of a client, or it cannot be read, so that nobody knows. Blocks.
+/// Whether the file of a client has our entry, or cannot be read, so that it may have it. Blocks.
 pub fn may_be_connected(
     places: &ClientPlaces,
     reaching: &Reaching,
@@ -151,7 +151,7 @@ pub fn may_be_connected(
     file.is_some_and(|file| may_have_us(&file, &reaching.us))
 }
 
-/// The files of which that is so, wherever they are: the person's, and those that were written to elsewhere. Blocks.
+/// All files that have our entry or may have it: the person's, and the others that we wrote to. Blocks.
 pub fn all_connected(places: &ClientPlaces, reaching: &Reaching) -> Vec<(Client, ClientFile)> {
     let of_person = Client::all().filter_map(|client| places.file_to_connect(client, false));
     let all = places.with_noted(of_person.collect()).into_iter();
@@ -204,8 +204,8 @@ pub fn disconnect(
     disconnect_wholly(places, reaching, asked, || ())
 }
 
-/// The same, with something done between two steps: what a step puts back may lead to us at an earlier address, and goes, too, unless
-/// somebody may have written it before us.
+/// Disconnects step by step: an entry that comes back may lead to us at an earlier address, and is removed, too, unless somebody may have
+/// written it before us. `between` is called between two steps.
 pub fn disconnect_wholly(
     places: &ClientPlaces,
     reaching: &Reaching,

@@ -26,7 +26,7 @@ const SWITCHES: [&str; 14] = [
     "--tty",
 ];
 
-/// The same as single letters.
+/// Its one-letter options that have no value.
 const SWITCH_LETTERS: [char; 5] = ['d', 'i', 'P', 'q', 't'];
 
 /// Whether a command is such a one.

@@ -42,7 +42,7 @@ impl Conversion<'_> {
         self.parts(text)?.written()
     }
 
-    /// The same before it is written.
+    /// The same in parts, which can still be looked at.
     pub(super) fn parts(&mut self, text: &str) -> Result<OurText, String> {
         references::carried(text, self.spelling, &self.meanings, &mut self.needs)
     }

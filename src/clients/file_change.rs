@@ -28,9 +28,9 @@ pub(super) struct FileChange {
     pub before: Option<String>,
     /// What shall be there; nothing where the file is to go.
     pub after: Option<String>,
-    /// Whether the entry may be of somebody else: no copy of the file is without it.
+    /// Whether somebody else may have written the entry: no copy of the file is without it.
     pub is_found: bool,
-    /// Whether an entry comes back that leads to us, or means us, as somebody wrote it before us.
+    /// Whether an entry that leads to us, or means us, comes back because it was there before.
     pub puts_back_another: bool,
     /// What becomes of copies.
     pub copies: CopiesAfter,
@@ -66,7 +66,7 @@ pub(super) struct Wanted {
     pub target: ConnectTarget,
     /// The name of the entry.
     pub name: String,
-    /// Whether an entry that leads to us is brought into this form, or left as somebody wrote it.
+    /// Whether an entry that leads to us is brought into this form; else it is left as it is.
     pub is_exact: bool,
 }
 
@@ -131,7 +131,7 @@ pub(super) fn our_entry_in<'a>(
         .or_else(|| others.find(|server| us.is_us(server) || us.is_us_elsewhere(server)))
 }
 
-/// Whether a file has such an entry, or cannot be read, so that nobody knows. Blocks.
+/// Whether a file has such an entry, or cannot be read, so that it may have one. Blocks.
 pub(super) fn may_have_us(file: &ClientFile, us: &OurAddress) -> bool {
     match file.read() {
         Ok(None) => false,

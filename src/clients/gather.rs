@@ -101,7 +101,7 @@ pub fn gather(
     Ok(report)
 }
 
-/// The same of a text that was pasted, in this folder if it is known; a server without a name gets this one. Blocks.
+/// Reads a text that was pasted, in the folder `here` if that is known. A single server gets `name`. Blocks.
 pub fn gather_pasted(
     files: &Files,
     us: &OurAddress,
@@ -236,7 +236,7 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>> {
     };
     config::written_entries(&text).map_err(|error| {
         let hint = "`mcpproxy config check` shows the mistake; correct it first";
-        // What was not done is said by whoever reads it.
+        // The caller says what was not done.
         let what = match error {
             EditError::Unreadable(mistake) => format!(
                 "the configuration {} cannot be used: {mistake}",

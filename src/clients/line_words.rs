@@ -14,7 +14,8 @@ pub(super) fn words_of(text: &str) -> Option<Vec<String>> {
     parted(text, |_, _| None)
 }
 
-/// The words of a line as a shell would have them, with references of ours to its variables; beside them what of it only a shell can do.
+/// The words of a line as a shell would have them, with references of ours in place of its variables; and the first part of it that only a
+/// shell can carry out, as a fault.
 pub(super) fn words_in_shell(text: &str) -> Option<(Vec<String>, Option<FileFault>)> {
     let mut fault = None;
     let words = parted(text, |rest, place| {

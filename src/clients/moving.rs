@@ -209,7 +209,7 @@ fn moved_files(
     })
 }
 
-/// What was moved here out of one file, by one copy of it.
+/// The servers that one move took out of a file, and the copy of the file from before.
 pub struct MovedHere {
     client: Client,
     file: ClientFile,
@@ -222,7 +222,7 @@ pub fn moved_here(files: &Files, places: &ClientPlaces, us: &OurAddress) -> Resu
     let mut all = Vec::new();
     for (client, file, copies) in moved_files(places) {
         for copy in copies {
-            // Of one that cannot be read nothing is put back.
+            // Nothing is put back out of a copy that cannot be read.
             let before = std::fs::read_to_string(&copy).unwrap_or_default();
             let Ok(found) = file.servers_in(&before) else {
                 continue;
@@ -301,7 +301,7 @@ fn put(
     let fault = |fault: FileFault| fault.to_string();
     let before = std::fs::read_to_string(copy).map_err(|error| error.to_string())?;
     let found = file.text().map_err(fault)?;
-    // Of one that was deleted only the servers come back.
+    // If the file was deleted, only the servers come back.
     let now = found.clone().unwrap_or_default();
     let present = file.servers_in(&now).map_err(fault)?.servers;
     let is_gone = |server: &&ClientServer| {
@@ -339,7 +339,7 @@ fn put(
     let spent = written.map_err(|error| error.of_it())?;
     let copy = others.is_empty().then_some(copy);
     for spent in spent.iter().map(PathBuf::as_path).chain(copy) {
-        // What is left of it does no harm.
+        // A copy that stays does no harm.
         let _ = std::fs::remove_file(spent);
     }
     replace::clear_if_restored(&file.path);

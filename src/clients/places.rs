@@ -138,7 +138,7 @@ impl ClientPlaces {
         }) || sign.is_some_and(|sign| sign.is_dir())
     }
 
-    /// The file of a path that somebody named: whose it is, where that is known, else by how the path ends.
+    /// The file at a path that a person named: a known one, else one that is known by how the path ends.
     pub fn named(&self, path: &Path) -> ClientFile {
         let known = self.files().into_iter().find(|file| file.path == path);
         known.unwrap_or_else(|| by_ending(path))
@@ -151,7 +151,7 @@ fn named_by(variable: &str) -> Option<PathBuf> {
     path.filter(|path| path.is_absolute())
 }
 
-/// Whose file it is by how its path ends, and for which project, where it lies like a file of one.
+/// A file that is known only by how its path ends: the client, and the project if it lies like a file of one.
 fn by_ending(path: &Path) -> ClientFile {
     // The longest counts: `.warp/.mcp.json` also ends as a file of Claude Code.
     let of_client = |client: Client| client.endings().map(move |end| (end, client));

@@ -18,7 +18,7 @@ use crate::{
     text::{ListContext, MASK, ServerName, TextKind, redact},
 };
 
-/// Decides, in the order of the files. `existing` are the entries that are here, by name, `secrets` the names that theirs have.
+/// Decides, in the order of the files. `existing` are the entries that are here, by name; `secrets` has the names of their secrets.
 pub fn plan(
     found: &[(ClientFile, FoundFile)],
     existing: &[(String, Value)],

@@ -127,7 +127,7 @@ fn configured(settings: &Settings) -> Option<String> {
     (first.port() > 0).then(|| on_this_machine(&format!("http://{first}")))
 }
 
-/// The same from this machine: all addresses stand for one that can be connected to.
+/// The address for clients on this machine: nobody can connect to `0.0.0.0`.
 fn on_this_machine(address: &str) -> String {
     address
         .replace("http://0.0.0.0:", "http://127.0.0.1:")

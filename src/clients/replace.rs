@@ -73,7 +73,7 @@ pub(super) fn replace(
     replace_at(path, before, after, (kind, SystemTime::now()))
 }
 
-/// The same at this moment, which the copy has in its name: that of all copies that one command sets aside together.
+/// The same; the copy has this moment in its name. All copies that one command makes have the same moment.
 pub(super) fn replace_at(
     path: &Path,
     before: Option<&str>,
@@ -210,8 +210,8 @@ fn write_like(path: &Path, like: &Path, text: &str) -> Result<(), ReplaceError> 
     put_in_place(path, like, text, || Ok(()))
 }
 
-/// Writes a file beside its place and moves it there if it still may. Nothing is left of it where one of that fails: a copy that is cut
-/// off looks like a whole one.
+/// Writes a file beside its place, and moves it there if `may` still allows it. If a step fails, the new file is removed: a part of a copy
+/// would look like a whole one.
 fn put_in_place(
     path: &Path,
     like: &Path,

@@ -369,7 +369,7 @@ impl ImportReport {
         }
     }
 
-    /// Does so with those whose file a move cannot change, as a dry run of it found; why nothing would move and the next step, if so.
+    /// Does the same with those whose file a move cannot change, as its dry run found. If nothing would move: why, and the next step.
     pub fn leave_unmovable(&mut self) -> Option<(String, Option<NextStep>)> {
         let unmoved = |file: &str| {
             let mut moved = self.moved.iter();

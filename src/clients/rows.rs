@@ -411,7 +411,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         entry: None,
         ..CLIENT
     },
-    // The file that several proxies have: what nobody else's is is taken for it.
+    // Several proxies have this file. A file that is no other client's is taken for one.
     ClientSpec {
         id: "servers-json",
         title: "servers.json",

@@ -23,7 +23,7 @@ pub enum StoredUnderName {
     This,
     /// Another value, or one with which nothing was compared.
     Other,
-    /// Nobody knows: whoever keeps secrets could not be asked.
+    /// It is not known: the keyring does not answer.
     Unknown,
 }
 
@@ -42,7 +42,7 @@ impl<'a> SecretNames<'a> {
         Self { used, stored }
     }
 
-    /// For whoever takes nothing over: nothing is in use, and nothing stored.
+    /// If nothing is imported: no name is in use, and nothing is stored.
     pub fn none() -> Self {
         Self::new(BTreeSet::new(), &|_, _| StoredUnderName::Nothing)
     }
@@ -82,7 +82,7 @@ impl<'a> SecretNames<'a> {
             let wanted = secret
                 .key()
                 .map_or_else(|| secret_name(server), |key| own_name(server, key));
-            // A command that stores it must not replace what somebody else's is.
+            // The command that stores it must not replace another secret.
             let name = self.take(&wanted, |name| found(name) != StoredUnderName::Other);
             secret.is_stored = found(&name) == StoredUnderName::This;
             secret.name = name;

@@ -22,7 +22,7 @@ pub(super) struct ClientSpec {
     pub(super) sign: Option<&'static str>,
     /// How paths of its files end, too, wherever they lie.
     pub(super) endings: &'static [&'static str],
-    /// Whether a file whose path says nothing is one of it.
+    /// Whether a file whose path says nothing is its file, by what is in it.
     pub(super) is_its: fn(&Value) -> bool,
     /// The keys that lead to its lists of servers. An entry is written to the first, or to the one inside it if that is there.
     pub(super) lists: &'static [&'static [&'static str]],

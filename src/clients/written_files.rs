@@ -66,7 +66,7 @@ impl ClientPlaces {
         self.noted().into_iter().filter_map(why).collect()
     }
 
-    /// Notes that nothing is left to undo in a file, if that is so.
+    /// Strikes a file from the record if nothing is left to undo in it.
     pub(super) fn forget_undone(&self, file: &ClientFile, us: &OurAddress) {
         let kinds = [CopyKind::First, CopyKind::Connect, CopyKind::Move];
         let has_copy = |kind| !replace::backups(&file.path, kind).is_empty();
@@ -76,7 +76,7 @@ impl ClientPlaces {
             && !may_have_us(file, us)
             && !kinds.into_iter().any(has_copy)
         {
-            // What stays noted is looked at in vain.
+            // A file that stays in the record is only read once more.
             let _ = append(record, UNDONE, &file.path);
         }
     }

@@ -31,11 +31,11 @@ use crate::{
 /// How long a connection may be without a request. One that is silent gives way to others.
 const SILENCE: Duration = Duration::from_mins(10);
 
-/// How often silent ones are looked for: a timer of each connection would be set for each request.
+/// How often silent connections are looked for: a timer for each connection would have to be set for each request.
 const LOOK: Duration = Duration::from_mins(1);
 
-/// Tells clients that, so that they keep their connection between calls: one without a session is known by it, and so is what servers
-/// keep for it.
+/// Clients read [`SILENCE`] here, and keep their connection between calls: a client without a session is known by its connection, and so is
+/// what servers keep for it.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const KEPT: HeaderValue = HeaderValue::from_static("timeout=600");
 /// Limit: bytes of the head of a request, and of what is read at once. Browsers with all their cookies send a tenth of it. hyper answers
@@ -45,7 +45,7 @@ const LONGEST_HEAD: usize = 128 << 10;
 /// Limit: clients at a time that get the answer that there is no room; further ones are cut off.
 const TURNED_AWAY: usize = 16;
 
-/// How long such a client may take to hear it.
+/// How long such a client may take to read the answer.
 const TURNING_AWAY: Duration = Duration::from_secs(1);
 
 /// That answer.
@@ -99,7 +99,7 @@ impl Accept for TcpListener {
     }
 }
 
-/// What the connections of one kind of clients have in common.
+/// What all connections of a listener share.
 #[derive(Clone)]
 pub(super) struct Served {
     pub(super) auth_layer: Arc<AuthLayer>,

@@ -23,7 +23,7 @@ const NOTE_RETRY: Duration = Duration::from_millis(10);
 pub(super) struct DataLock {
     file: File,
     data_dir: PathBuf,
-    /// What it says of us.
+    /// The text in it.
     note: Note,
 }
 
@@ -35,10 +35,10 @@ struct Note {
     url: Option<String>,
 }
 
-/// How a lock is found.
+/// What has become of the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockState {
-    /// As it was left.
+    /// It is still held.
     Held,
     /// It was removed, and is ours again.
     TakenAgain,
@@ -129,7 +129,7 @@ impl DataLock {
         }
     }
 
-    /// Writes again what was removed of it, and takes the lock again, unless another daemon has it by now. Blocks.
+    /// Takes the lock again if its file was removed, unless another daemon has it by now, and writes removed files again. Blocks.
     pub(super) fn look(&mut self) -> io::Result<LockState> {
         let mut state = LockState::Held;
         if !self.is_there() {

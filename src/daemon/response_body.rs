@@ -63,7 +63,7 @@ impl HttpBody for ResponseBody {
     }
 }
 
-/// The same answer. One that is a stream ends when this does, which is when the credential of its reader is withdrawn; any other is given
+/// The same answer. A stream ends when `revoked` ends, which is when the credential of its reader is withdrawn; any other answer is sent
 /// to its end.
 pub(super) fn until_revoked(
     response: Response,

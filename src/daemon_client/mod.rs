@@ -70,7 +70,7 @@ struct RefusalBody {
 }
 
 impl RefusalBody {
-    /// With the next step of whoever is at a terminal.
+    /// The refusal with the next step for a person at a terminal.
     fn at_terminal(self) -> DaemonRefusal {
         let code = self.code.as_deref().and_then(ErrorCode::parse);
         let failure = Failure {
@@ -201,7 +201,7 @@ impl DaemonClient {
         &self.status
     }
 
-    /// The same, read; nothing where no daemon runs, or one of another version says it in another way.
+    /// The same, parsed; nothing if no daemon runs, or if one of another version writes it in another way.
     pub fn status_report(&self) -> Option<StatusReport> {
         serde_json::from_slice(&self.status).ok()
     }

@@ -76,7 +76,7 @@ impl ServedHere<'_> {
         self.us.is_us(entry) && entry.missing_program().is_none()
     }
 
-    /// What is to be said of one file.
+    /// The findings about one file.
     fn judge(&self, of: Client, file: &ClientFile, entries: &[ClientServer]) -> Vec<DoctorFinding> {
         let (client, mut findings) = (of.name(), Vec::new());
         let ours = entries.iter().find(|entry| self.leads_here(entry));

@@ -122,7 +122,7 @@ fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
     Some(finding.at(&row.name))
 }
 
-/// That it works, but for what it lists and cannot be used.
+/// A server that works; `left_out` are the tools that it lists and that cannot be used.
 fn answered(what: String, left_out: Option<&LeftOut>) -> DoctorFinding {
     match left_out {
         None => DoctorFinding::ok(SERVER, what),
@@ -130,7 +130,7 @@ fn answered(what: String, left_out: Option<&LeftOut>) -> DoctorFinding {
     }
 }
 
-/// Of one that waits for approval a daemon may have read the lists.
+/// A server that waits for approval; the daemon may have listed its tools.
 fn held_by_daemon(row: &ServerRow) -> DoctorFinding {
     let what = match (&row.last_error, row.tools) {
         (Some(why), _) => {
@@ -220,7 +220,7 @@ pub(super) async fn tried(
     findings
 }
 
-/// Those that are held. What is switched off is meant to be off.
+/// The findings about servers that wait for approval. A disabled server is meant to be off.
 pub(super) fn not_tried(settings: &Settings) -> Vec<DoctorFinding> {
     let entries = settings.servers.values();
     let held_ones = entries.filter(|entry| gate::standing(entry) == Standing::Quarantined);

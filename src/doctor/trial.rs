@@ -47,7 +47,7 @@ pub(super) struct Trial<'a> {
 
 /// What came of trying a server.
 pub(super) enum TrialOutcome {
-    /// It was listed, with so many tools.
+    /// Its tools were listed.
     Answered {
         tools: usize,
         left_out: Option<LeftOut>,
@@ -57,7 +57,7 @@ pub(super) enum TrialOutcome {
         /// The last lines of its log.
         log: Vec<String>,
     },
-    /// Nothing came of it in time.
+    /// It did not answer in time.
     Late,
 }
 

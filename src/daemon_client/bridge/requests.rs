@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The id of requests that we send in the client's place. Their answers are nobody's.
+/// The id of requests that the bridge sends in the client's place. Their answers are dropped.
 const REPLAYED: &str = "mcpproxy:replayed";
 
 /// A line of the client, read just so far.
@@ -283,7 +283,7 @@ pub(super) fn unreachable(request: &ClientRequest, absent: &AbsentDaemon) -> Byt
     failed(&request.id, absent.code, &absent.why, hint)
 }
 
-/// The answer in place of one that nobody can carry.
+/// The answer in place of one that is too large to carry.
 pub(super) fn too_large(id: &Id) -> Bytes {
     let hint = "Ask for less at a time.";
     failed(
