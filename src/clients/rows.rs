@@ -22,6 +22,27 @@ const ENTRY: EntryShape = EntryShape {
     more: |_| json!({}),
 };
 
+/// For a client that only starts processes.
+const PROCESS_ENTRY: EntryShape = EntryShape {
+    has_http: false,
+    ..ENTRY
+};
+
+const EDITOR_ENTRY: EntryShape = EntryShape {
+    token: TokenPlace::Header("${env:NAME}"),
+    ..ENTRY
+};
+
+const SHELL_ENTRY: EntryShape = EntryShape {
+    token: TokenPlace::Header("${NAME}"),
+    ..ENTRY
+};
+
+const GEMINI_ENTRY: EntryShape = EntryShape {
+    url: "httpUrl",
+    ..SHELL_ENTRY
+};
+
 const CLIENT: ClientSpec = ClientSpec {
     id: "",
     title: "",
@@ -73,10 +94,9 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         timeouts: &IN_MILLISECONDS,
         entry: Some(EntryShape {
             http_type: Some("http"),
-            token: TokenPlace::Header("${NAME}"),
             // Our tools are few, and lead to all others: a client that looks tools up before it has them would look twice.
             more: |_| json!({ "alwaysLoad": true }),
-            ..ENTRY
+            ..SHELL_ENTRY
         }),
         ..CLIENT
     },
@@ -86,10 +106,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         words: &["desktop"],
         files: &[(Folder::Applications, "Claude/claude_desktop_config.json")],
         endings: &["claude_desktop_config.json"],
-        entry: Some(EntryShape {
-            has_http: false,
-            ..ENTRY
-        }),
+        entry: Some(PROCESS_ENTRY),
         ..CLIENT
     },
     ClientSpec {
@@ -100,10 +117,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         is_its: |root| some_entry_has(root, "mcpServers", &["envFile"]),
         spelling: Spelling::Editor,
         transport: EntryTransport::SaidOrEither,
-        entry: Some(EntryShape {
-            token: TokenPlace::Header("${env:NAME}"),
-            ..ENTRY
-        }),
+        entry: Some(EDITOR_ENTRY),
         ..CLIENT
     },
     ClientSpec {
@@ -133,8 +147,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         entry: Some(EntryShape {
             http_type: Some("http"),
             process_type: Some("stdio"),
-            token: TokenPlace::Header("${env:NAME}"),
-            ..ENTRY
+            ..EDITOR_ENTRY
         }),
         ..CLIENT
     },
@@ -151,8 +164,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         transport: EntryTransport::SaidOrEither,
         entry: Some(EntryShape {
             url: "serverUrl",
-            token: TokenPlace::Header("${env:NAME}"),
-            ..ENTRY
+            ..EDITOR_ENTRY
         }),
         ..CLIENT
     },
@@ -190,11 +202,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         spelling: Spelling::Dollar,
         transport: EntryTransport::SaidOrEither,
         timeouts: &IN_MILLISECONDS,
-        entry: Some(EntryShape {
-            url: "httpUrl",
-            token: TokenPlace::Header("${NAME}"),
-            ..ENTRY
-        }),
+        entry: Some(GEMINI_ENTRY),
         ..CLIENT
     },
     ClientSpec {
@@ -220,9 +228,8 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
             process_type: Some("stdio"),
             url: "uri",
             command: "cmd",
-            token: TokenPlace::Header("${NAME}"),
             more: |name| json!({ "enabled": true, "name": name, "description": "", "timeout": CALL_SECS }),
-            ..ENTRY
+            ..SHELL_ENTRY
         }),
         ..CLIENT
     },
@@ -284,9 +291,8 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         timeouts: &IN_SECONDS,
         entry: Some(EntryShape {
             http_type: Some("streamable-http"),
-            token: TokenPlace::Header("${env:NAME}"),
             more: |_| json!({ "timeout": CALL_SECS }),
-            ..ENTRY
+            ..EDITOR_ENTRY
         }),
         ..CLIENT
     },
@@ -333,10 +339,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         project_files: &[".kiro/settings/mcp.json"],
         spelling: Spelling::Shell,
         transport: EntryTransport::SaidOrEither,
-        entry: Some(EntryShape {
-            token: TokenPlace::Header("${NAME}"),
-            ..ENTRY
-        }),
+        entry: Some(SHELL_ENTRY),
         ..CLIENT
     },
     // Its servers are processes, by its documentation.
@@ -346,10 +349,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         words: &["jetbrains", "intellij", "pycharm", "webstorm"],
         files: &[(Folder::Home, ".junie/mcp/mcp.json")],
         project_files: &[".junie/mcp/mcp.json"],
-        entry: Some(EntryShape {
-            has_http: false,
-            ..ENTRY
-        }),
+        entry: Some(PROCESS_ENTRY),
         ..CLIENT
     },
     ClientSpec {
@@ -381,11 +381,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
         spelling: Spelling::Dollar,
         transport: EntryTransport::SaidOrEither,
         timeouts: &IN_MILLISECONDS,
-        entry: Some(EntryShape {
-            url: "httpUrl",
-            token: TokenPlace::Header("${NAME}"),
-            ..ENTRY
-        }),
+        entry: Some(GEMINI_ENTRY),
         ..CLIENT
     },
     ClientSpec {
