@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     Client, ClientFile, ClientServer, FoundFile, FoundOutcome, FoundServer, SecretNames,
@@ -241,27 +241,17 @@ fn shown(server: &ClientServer) -> String {
 }
 
 /// What an entry of ours starts or reaches, and with which values.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct StartedThing {
-    target: Target,
-    /// Of variables and headers, by name.
+struct StartedThing {
+    /// The command with its arguments and its folder, or the address.
+    target: Value,
+    /// The variables or headers, by name.
     values: BTreeMap<String, String>,
-}
-
-#[derive(Clone, PartialEq, Eq)]
-enum Target {
-    Program {
-        command: String,
-        args: Vec<String>,
-        folder: Option<String>,
-    },
-    Address(String),
 }
 
 impl StartedThing {
     /// Nothing where the entry has neither a command nor an address.
-    pub(super) fn of(entry: &Map<String, Value>) -> Option<Self> {
-        // Wherever it has its secrets.
+    fn of(entry: &Map<String, Value>) -> Option<Self> {
+        // A secret in the arguments of a container is the same in a variable.
         let mut entry = entry.clone();
         set_apart(&mut entry);
         let text = |keys: &[&str]| {
@@ -277,33 +267,31 @@ impl StartedThing {
                 // It only keeps npx from asking.
                 args.retain(|arg| arg != "-y" && arg != "--yes");
             }
-            let target = Target::Program {
-                command,
-                args,
-                folder: text(&["cwd", "working_dir"]),
-            };
-            let values = values(entry.get("env"), str::to_owned);
-            return Some(Self { target, values });
+            let folder = text(&["cwd", "working_dir"]);
+            return Some(Self {
+                target: json!([command, args, folder]),
+                values: values(entry.get("env"), str::to_owned),
+            });
         }
         let url = text(&["url"])?;
         Some(Self {
-            target: Target::Address(url.trim_end_matches('/').to_owned()),
+            target: json!(url.trim_end_matches('/')),
             values: values(entry.get("headers"), str::to_ascii_lowercase),
         })
     }
 
     /// Whether both start the same program or reach the same address.
-    pub(super) fn is_same_target(&self, other: &Self) -> bool {
+    fn is_same_target(&self, other: &Self) -> bool {
         self.target == other.target
     }
 
     /// Whether both have values of the same names.
-    pub(super) fn has_names_of(&self, other: &Self) -> bool {
+    fn has_names_of(&self, other: &Self) -> bool {
         self.values.keys().eq(other.values.keys())
     }
 
     /// The names of the values that are not the same.
-    pub(super) fn differing(&self, other: &Self) -> Vec<String> {
+    fn differing(&self, other: &Self) -> Vec<String> {
         let names = self.values.keys().chain(other.values.keys());
         let differs = |name: &&String| self.values.get(*name) != other.values.get(*name);
         let mut differing: Vec<String> = names.filter(differs).cloned().collect();
@@ -320,7 +308,7 @@ fn values(written: Option<&Value>, name: impl Fn(&str) -> String) -> BTreeMap<St
         .collect()
 }
 
-/// The two spellings of a variable are one.
+/// A text in which both spellings of a variable are one.
 fn plain(text: &str) -> String {
     text.replace("${env:", "${")
 }
