@@ -139,7 +139,7 @@ impl ListActivity {
         let shows_all = out.is_verbose();
         if out.is_json() {
             let found = source.records(query, most).await?;
-            return output::json(&output::as_json(&found)?);
+            return output::print_value(&found);
         }
         let reading = source.records_for_rows(query.clone(), most, shows_all);
         let mut found = reading.await?;

@@ -60,7 +60,7 @@ impl DoctorCommand {
         let seen = seen(daemon).await;
         let report = doctor::examine(&files, &config, &seen, start).await;
         if out.is_json() {
-            output::json(&output::as_json(&report)?)?;
+            output::print_value(&report)?;
         } else {
             show(&report, out)?;
         }

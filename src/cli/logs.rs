@@ -52,7 +52,7 @@ impl DaemonLogs {
 /// Prints the lines of a log, which is this one's.
 pub(super) fn show(of: &str, log: LogLines, part: LogPart, out: Output) -> Done {
     if out.is_json() {
-        return output::json(&output::as_json(&log)?);
+        return output::print_value(&log);
     }
     match (&log.lines[..], log.file) {
         ([], _) if log.unusable.is_some() => {

@@ -384,6 +384,11 @@ pub(super) fn as_json(value: &impl Serialize) -> Done<Vec<u8>> {
     })
 }
 
+/// Prints a value of ours as [`json`] does.
+pub(super) fn print_value(value: &impl Serialize) -> Done {
+    json(&as_json(value)?)
+}
+
 /// Prints text exactly as it is, and a line end.
 pub(super) fn exactly(text: &str) -> Done {
     write(&format!("{text}\n"))

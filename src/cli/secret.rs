@@ -121,7 +121,7 @@ impl RemoveSecret {
 fn list(files: &Files, out: Output) -> Done {
     let listing = files.secrets()?;
     if out.is_json() {
-        return output::json(&output::as_json(&listing)?);
+        return output::print_value(&listing);
     }
     if let Err(error) = files.secret_uses() {
         out.note(&format!("the servers that use them are not known: {error}"));
@@ -155,7 +155,7 @@ fn list(files: &Files, out: Output) -> Done {
 /// The outcome for programs; people have read it.
 fn shown(row: &SecretRow, out: Output) -> Done {
     if out.is_json() {
-        output::json(&output::as_json(row)?)?;
+        output::print_value(row)?;
     }
     Ok(())
 }

@@ -129,8 +129,7 @@ async fn say(files: &Files, daemon: &DaemonClient, done: &str, started: bool, ou
     };
     let url = location.url.as_deref();
     if out.is_json() {
-        let done = json!({ "started": started, "pid": pid, "url": url });
-        output::json(done.to_string().as_bytes())?;
+        output::print_value(&json!({ "started": started, "pid": pid, "url": url }))?;
     } else if let Some(url) = url {
         out.done(&format!("{done}: {url}"));
     }

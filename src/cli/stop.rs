@@ -44,8 +44,7 @@ impl StopCommand {
         };
         let pid = end(daemon).await?;
         if out.is_json() {
-            let stopped = json!({ "stopped": true, "pid": pid });
-            return output::json(stopped.to_string().as_bytes());
+            return output::print_value(&json!({ "stopped": true, "pid": pid }));
         }
         out.done(&format!("stopped the daemon (process {pid})"));
         Ok(())
@@ -57,7 +56,7 @@ fn say_ended(servers: &[ServerName], out: Output) -> Done {
     let names: Vec<&str> = servers.iter().map(ServerName::as_str).collect();
     if out.is_json() {
         let ended = json!({ "stopped": false, "left_servers_stopped": names });
-        return output::json(ended.to_string().as_bytes());
+        return output::print_value(&ended);
     }
     let names = names.join(", ");
     out.done(&format!(

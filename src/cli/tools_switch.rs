@@ -44,7 +44,7 @@ impl NamedTools {
             }
         }
         if out.is_json() {
-            output::json(&output::as_json(&json!({ "changes": changes }))?)?;
+            output::print_value(&json!({ "changes": changes }))?;
         }
         output::overall(failures)
     }

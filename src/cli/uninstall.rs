@@ -86,7 +86,7 @@ impl UninstallCommand {
         let moved = moved_from(&places);
         done.disconnect(&places, &reaching, &meant, true);
         if out.is_json() && self.dry_run {
-            return output::json(&output::as_json(&done)?);
+            return output::print_value(&done);
         }
         let n = done.show(&moved, out);
         if n == 0 {
@@ -320,7 +320,7 @@ impl Uninstalled {
         }
         let failures = std::mem::take(&mut self.failures);
         if out.is_json() {
-            output::json(&output::as_json(&self)?)?;
+            output::print_value(&self)?;
         } else {
             let put_back = self.put_back.iter().filter(|one| one.error.is_none());
             let put_back = put_back.map(|one| {

@@ -46,7 +46,7 @@ impl VersionCommand {
             daemon: status.map(|status| status.version),
         };
         if out.is_json() {
-            return output::json(&output::as_json(&versions)?);
+            return output::print_value(&versions);
         }
         let daemon = versions.daemon.unwrap_or_else(|| "not running".to_owned());
         let ours = with_commit_and_revisions();

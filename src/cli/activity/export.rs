@@ -90,7 +90,7 @@ impl ExportActivity {
         }
         if let Some(file) = target.filter(|_| out.is_json()) {
             let written = serde_json::json!({ "file": file, "records": count });
-            return output::json(&output::as_json(&written)?);
+            return output::print_value(&written);
         }
         let into = shown.as_deref().map(|file| format!(" to {file}"));
         out.done(&format!(

@@ -49,7 +49,7 @@ impl ConfigCheck {
             }
         }
         if out.is_json() {
-            output::json(&output::as_json(&report)?)?;
+            output::print_value(&report)?;
         } else {
             show(&report, out)?;
         }

@@ -32,7 +32,7 @@ impl ConfigGet {
         }
         let written = files.written_config()?.settings;
         let Some(key) = self.key else {
-            return output::json(&output::as_json(&written)?);
+            return output::print_value(&written);
         };
         let path = config::keys_of_path(&key, &text);
         let found = path.iter().try_fold(&written, |value, key| value.get(key));
@@ -51,7 +51,7 @@ impl ConfigGet {
                     .next("`mcpproxy config schema` lists every key"),
             }),
             Some(Value::String(text)) if !out.is_json() => output::exactly(&text),
-            Some(value) => output::json(&output::as_json(&value)?),
+            Some(value) => output::print_value(&value),
         }
     }
 }

@@ -65,6 +65,7 @@ fn print_path(files: &Files, out: Output) -> Done {
         return output::exactly(&config_file.to_string_lossy());
     }
     let (data_dir, exists) = (files.data_dir(), config_file.exists());
-    let paths = json!({ "config_file": config_file, "data_dir": data_dir, "exists": exists });
-    output::json(paths.to_string().as_bytes())
+    output::print_value(
+        &json!({ "config_file": config_file, "data_dir": data_dir, "exists": exists }),
+    )
 }

@@ -8,7 +8,7 @@ use crate::clients::{ClientList, ClientRow};
 
 pub(super) fn print(list: &ClientList, is_running: bool, out: Output) -> Done {
     if out.is_json() {
-        return output::json(&output::as_json(list)?);
+        return output::print_value(list);
     }
     let rows = &list.clients;
     let found: Vec<&ClientRow> = rows.iter().filter(|row| row.found).collect();

@@ -248,7 +248,7 @@ impl ConnectCommand {
     ) -> Done {
         let failed = done.iter().filter(|(_, outcome)| outcome.is_err()).count();
         if out.is_json() {
-            output::json(&output::as_json(&file::report(&done))?)?;
+            output::print_value(&file::report(&done))?;
         } else if failed < done.len() && !self.undo && !self.dry_run {
             let connected = done.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
             let connected = connected

@@ -150,7 +150,7 @@ impl ImportCommand {
         let is_meant = |server: &FoundServer| self.moves || from.contains(&server.file);
         move_out(&mut report, (&places, &us), is_meant, self.dry_run);
         if out.is_json() {
-            output::json(&output::as_json(&report)?)?;
+            output::print_value(&report)?;
         } else {
             say_needs(&report, takes, out);
             let is_silent = self.moves && chosen.is_empty() && !report.moved.is_empty();
@@ -296,7 +296,7 @@ pub(super) async fn add_pasted(
     }
     add(&mut daemon, &mut report, is_held, out).await;
     if out.is_json() {
-        output::json(&output::as_json(&report)?)?;
+        output::print_value(&report)?;
     } else {
         say_needs(&report, true, out);
         if report.imported > 0 {

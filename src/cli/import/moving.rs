@@ -125,7 +125,7 @@ pub(super) fn undo(
         ));
     }
     if out.is_json() {
-        output::json(json!({ "put_back": put_back }).to_string().as_bytes())?;
+        output::print_value(&json!({ "put_back": put_back }))?;
     } else {
         for one in &put_back {
             say_put_back((&one.file, &one.servers), one.error.as_deref(), false, out);

@@ -229,7 +229,7 @@ fn dry_run(kind: ServiceKind, path: &str, text: &str, start: StartNow, out: Outp
     if out.is_json() {
         let commands: Vec<String> = steps.iter().map(Step::to_string).collect();
         let planned = json!({ "file": path, "content": text, "commands": commands });
-        return output::json(planned.to_string().as_bytes());
+        return output::print_value(&planned);
     }
     out.note(&format!(
         "nothing done; would write {path} and run: {}",
@@ -285,7 +285,7 @@ fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) 
 
 fn print(report: &InstallReport, was_there: bool, out: Output) -> Done {
     if out.is_json() {
-        return output::json(&output::as_json(report)?);
+        return output::print_value(report);
     }
     let did = match (report.changed, was_there) {
         (false, _) => "already installed and up to date",

@@ -61,7 +61,7 @@ impl ServiceStatus {
             }
         }
         if out.is_json() {
-            return output::json(&output::as_json(&report)?);
+            return output::print_value(&report);
         }
         print(report, out)
     }

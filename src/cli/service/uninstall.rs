@@ -124,7 +124,7 @@ fn remove_link(unit: &Path) {
 
 fn print(report: &UninstallReport, what: &str, out: Output) -> Done {
     if out.is_json() {
-        return output::json(&output::as_json(report)?);
+        return output::print_value(report);
     }
     out.done(&format!("{what} {}", report.file));
     report.next_steps.iter().for_each(|step| out.next(step));

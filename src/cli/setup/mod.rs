@@ -106,7 +106,7 @@ impl SetupCommand {
         })?;
         report.finish(began.elapsed());
         if out.is_json() {
-            output::json(&output::as_json(&report)?)?;
+            output::print_value(&report)?;
         } else {
             report.say_end(out);
         }

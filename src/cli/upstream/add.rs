@@ -147,7 +147,7 @@ impl AddServer {
         change.server = outcome::wait_for(&mut daemon, name.as_str(), seconds).await?;
         outcome::say(out, &daemon, "added", &change.server);
         if out.is_json() {
-            output::json(&output::as_json(&change)?)?;
+            output::print_value(&change)?;
         } else if is_checked {
             let name = daemon_client::encoded(name.as_str());
             let path = format!("/api/v1/servers/{name}/tools");

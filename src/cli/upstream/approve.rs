@@ -73,7 +73,7 @@ impl ApproveServer {
         if self.has_nothing_to_approve(&shown) {
             if out.is_json() {
                 let change = ServerChange::of(shown.server, &[]);
-                return output::json(&output::as_json(&change)?);
+                return output::print_value(&change);
             }
             let why = if shown.inspected {
                 "nothing is held"
@@ -102,7 +102,7 @@ impl ApproveServer {
         let change: ServerChange = approving.await?;
         if out.is_json() {
             let inspection = was_shown.then_some(shown);
-            return output::json(&output::as_json(&Approved { change, inspection })?);
+            return output::print_value(&Approved { change, inspection });
         }
         let left = match change.server.held.unwrap_or_default() {
             0 => "nothing is held".to_owned(),

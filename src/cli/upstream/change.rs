@@ -115,7 +115,7 @@ impl NamedServers {
             }
         }
         if out.is_json() {
-            output::json(&output::as_json(&Changes { changes })?)?;
+            output::print_value(&Changes { changes })?;
         }
         output::overall(failures)
     }

@@ -55,7 +55,7 @@ impl WriteLock {
         }
         std::fs::write(&file, &text).map_err(DiskFault::of("write", &file))?;
         if out.is_json() {
-            return output::json(&output::as_json(&written(&file, &text, &changes))?);
+            return output::print_value(&written(&file, &text, &changes));
         }
         out.done(&format!("wrote {}: {summary}", file.display()));
         for (what, tools) in [

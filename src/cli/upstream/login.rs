@@ -77,7 +77,7 @@ impl LogIn {
         let mut daemon = DaemonClient::connect(&data_dir).await?;
         let server = outcome::wait_for(&mut daemon, &self.name, None).await?;
         if out.is_json() {
-            return output::json(&output::as_json(&json!({ "server": server }))?);
+            return output::print_value(&json!({ "server": server }));
         }
         if server.step == Some(NextStep::LogIn) {
             let why = server.last_error.unwrap_or_default();
@@ -168,7 +168,7 @@ async fn waited_for(daemon: &mut DaemonClient, path: &str) -> Done<LoginProgress
 /// Says where to go. For programs the address is a line of JSON of its own, before the one that says what came of it.
 fn say(started: &LoginStarted, opened: bool, out: Output) -> Done {
     if out.is_json() {
-        return output::json(&output::as_json(started)?);
+        return output::print_value(started);
     }
     if opened {
         out.note(&format!(

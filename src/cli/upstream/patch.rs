@@ -63,7 +63,7 @@ impl PatchServer {
             outcome::say(out, &daemon, &done, &change.server);
         }
         if out.is_json() {
-            output::json(&output::as_json(&change)?)?;
+            output::print_value(&change)?;
         }
         Ok(())
     }

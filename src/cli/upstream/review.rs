@@ -36,7 +36,7 @@ pub(super) fn print_server(inspection: &Inspection) -> Done {
     let error = server.last_error.clone().filter(|_| server.unusable);
     output::facts(facts.into_iter().chain(error.map(|error| ("error", error))))?;
     if let Some(entry) = &inspection.entry {
-        output::json(&output::as_json(entry)?)?;
+        output::print_value(entry)?;
         print_entry_review(inspection)?;
     }
     print_findings("its entry ", &inspection.entry_findings)

@@ -52,7 +52,7 @@ fn print(details: ServerDetails) -> Done {
     let facts = facts.into_iter();
     output::facts(facts.filter_map(|(name, value)| Some((name, value?))))?;
     match details.entry {
-        Some(entry) => output::json(&output::as_json(&entry)?),
+        Some(entry) => output::print_value(&entry),
         None => Ok(()),
     }
 }
