@@ -7,8 +7,8 @@ use tokio::time::sleep;
 use super::{CommandFailure, Done, Output};
 use crate::{
     clients::real_path,
-    daemon_client::{DaemonClient, DaemonError},
-    management::Files,
+    daemon_client::{DaemonClient, DaemonError, encoded},
+    management::{DaemonLocation, Files},
 };
 
 /// How long a daemon that was started may take to answer.
@@ -16,6 +16,16 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
 /// How long to wait between two attempts.
 const RETRY: Duration = Duration::from_millis(50);
+
+/// Where a daemon listens and keeps its files; nothing where none runs.
+pub(super) fn location_of(daemon: &DaemonClient) -> Option<DaemonLocation> {
+    Some(daemon.status_report()?.location)
+}
+
+/// The REST path of a server. `rest` is what follows its name, such as `/inspect` or `?wait=20`.
+pub(super) fn server_path(name: &str, rest: &str) -> String {
+    format!("/api/v1/servers/{}{rest}", encoded(name))
+}
 
 /// Connects to the daemon of a configuration.
 pub(super) async fn open(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {

@@ -24,8 +24,7 @@ impl DaemonLogs {
         let files = location.files()?;
         // A running daemon may use another data folder than the file names now.
         let daemon = connection::open_if_running(&files, out).await?;
-        let status = daemon.and_then(|daemon| daemon.status_report());
-        let file = match status.map(|status| status.location) {
+        let file = match daemon.as_ref().and_then(connection::location_of) {
             None => background::log_file(files.data_dir()),
             Some(location) => location.log_file.ok_or_else(|| {
                 CommandFailure::failed("the daemon has no log file: it logs to its stderr").next(

@@ -1,8 +1,8 @@
 //! The outcome of adding, switching on or restarting a server, waited for and put into one sentence.
 
-use super::{Done, Output};
+use super::{Done, Output, connection};
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{AnswerDeadline, DaemonClient},
     gate::Standing,
     management::{ServerDetails, ServerRow, ServerState},
 };
@@ -19,9 +19,8 @@ pub(super) async fn wait_for(
     name: &str,
     seconds: Option<u64>,
 ) -> Done<ServerRow> {
-    let name = daemon_client::encoded(name);
     let seconds = seconds.unwrap_or(CONNECT_TIMEOUT);
-    let path = format!("/api/v1/servers/{name}?wait={seconds}");
+    let path = connection::server_path(name, &format!("?wait={seconds}"));
     let deadline = AnswerDeadline::Upstream;
     let settled = daemon.request(http::Method::GET, &path, "", deadline);
     let ServerDetails { server, .. } = settled.await?;

@@ -93,7 +93,7 @@ impl TokenCommand {
                     "issued {}; its token is shown only now",
                     issued.name
                 ));
-                let location = daemon.status_report().map(|status| status.location);
+                let location = connection::location_of(&daemon);
                 if location.is_some_and(|location| location.url.is_none()) {
                     out.warning("mcpproxy does not listen at this address: do not use it until `mcpproxy doctor` finds no problem");
                 }
@@ -111,7 +111,7 @@ impl TokenCommand {
             Self::Revoke(RevokeToken { name }) => {
                 let body = revoke(&mut daemon, &name).await?;
                 out.done(&format!("revoked {name}"));
-                let location = daemon.status_report().map(|status| status.location);
+                let location = connection::location_of(&daemon);
                 for warning in refused_clients::warnings(&files, location.as_ref()) {
                     out.warning(&warning);
                 }

@@ -114,9 +114,8 @@ impl ListTools {
             .server()
             .filter(|_| known.tools.is_empty() && !out.is_json())
         {
-            let server = daemon_client::encoded(server);
-            let of: ServerDetails = daemon.fetch(&format!("/api/v1/servers/{server}")).await?;
-            let row = of.server;
+            let path = connection::server_path(server, "");
+            let ServerDetails { server: row, .. } = daemon.fetch(&path).await?;
             let why = row.last_error.map(|error| format!(": {error}"));
             let why = why.unwrap_or_default();
             out.note(&format!("{} has listed no tools yet{why}", row.name));
@@ -189,8 +188,7 @@ impl ShowTool {
                 let of = self.name.split_once(':');
                 let of = of.filter(|_| failure.code == Some(ErrorCode::UnknownTool));
                 if let Some((server, tool)) = of {
-                    let server_path = format!("/api/v1/servers/{}", daemon_client::encoded(server));
-                    tools_switch::known_tool(&mut daemon, &server_path, server, tool).await?;
+                    tools_switch::known_tool(&mut daemon, server, tool).await?;
                 }
                 return Err(failure);
             }

@@ -4,7 +4,7 @@ use clap::Args;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{CommandFailure, Done, Output, output};
+use super::{CommandFailure, Done, Output, connection, output};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
     failure::ErrorCode,
@@ -70,9 +70,9 @@ async fn switched(
     };
     let parts = full.split_once(':').or_else(|| full.split_once("__"));
     let (server, tool) = parts.unwrap_or((&full, ""));
-    let path = format!("/api/v1/servers/{}", daemon_client::encoded(server));
-    let row = known_tool(daemon, &path, server, tool).await;
+    let row = known_tool(daemon, server, tool).await;
     let row = row.map_err(|failure| failure.undone(UNDONE))?;
+    let path = connection::server_path(server, "");
     let details: ServerDetails = daemon.fetch(&path).await?;
     let entry = details.entry.as_ref();
     let written = entry.and_then(|entry| entry.get("disabled_tools")?.as_array());
@@ -115,11 +115,11 @@ async fn switched(
 /// What is known of the tool; nothing while its server was never listed. One that a listed server lacks is a mistake.
 pub(super) async fn known_tool(
     daemon: &mut DaemonClient,
-    path: &str,
     server: &str,
     tool: &str,
 ) -> Done<Option<ToolRow>> {
-    let known: ToolList = daemon.fetch(&format!("{path}/tools")).await?;
+    let path = connection::server_path(server, "/tools");
+    let known: ToolList = daemon.fetch(&path).await?;
     let own = |row: &ToolRow| row.name.split_once(':').map(|(_, own)| own.to_owned());
     let names: Vec<String> = known.tools.iter().filter_map(own).collect();
     let mut rows = known.tools.into_iter();

@@ -24,10 +24,10 @@ impl UiCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let mut daemon = connection::open_to_act(&files, out, "no page was opened").await?;
-        if let Some(status) = daemon.status_report()
-            && status.location.url.is_none()
+        if let Some(location) = connection::location_of(&daemon)
+            && location.url.is_none()
         {
-            return Err(start::unheard(&files, &status.location, "no page was opened").await?);
+            return Err(start::unheard(&files, &location, "no page was opened").await?);
         }
         let path = "/api/v1/ui/links";
         let answer = daemon

@@ -55,7 +55,7 @@ pub(super) async fn make(
         out.warning(&shut_out(one, dry_run));
     }
     if change.id.is_some() {
-        let location = import::location_of(&daemon);
+        let location = connection::location_of(&daemon);
         let mut warnings = Vec::new();
         if change.changes.iter().any(takes_endpoint) {
             warnings.extend(refused_clients::warnings(files, location.as_ref()));

@@ -8,7 +8,7 @@ use clap::Args;
 
 pub(super) use self::file::say_token;
 use self::{file::say_done, own_token::own_token};
-use super::{CommandFailure, Done, Location, Output, connection, import, output, token};
+use super::{CommandFailure, Done, Location, Output, connection, output, token};
 use crate::{
     clients::{
         Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
@@ -148,7 +148,7 @@ impl ConnectCommand {
         if self.token {
             // Only the daemon knows the file's entry and the token together.
             let mut daemon = connection::open_to_act(&files, out, "nothing was changed").await?;
-            let location = import::location_of(&daemon);
+            let location = connection::location_of(&daemon);
             let (places, us) = (home_places(&files)?, our_address(&files, location.as_ref()));
             let reaching = Reaching::new(&files, location.as_ref(), us)?;
             for client in self.clients {
@@ -169,7 +169,7 @@ impl ConnectCommand {
             return Ok(());
         }
         let daemon = connection::open_if_running(&files, out).await?;
-        let location = daemon.as_ref().and_then(import::location_of);
+        let location = daemon.as_ref().and_then(connection::location_of);
         let places = home_places(&files)?;
         let us = our_address(&files, location.as_ref());
         let answers = match &location {

@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::super::{CommandFailure, Done};
+use super::super::{CommandFailure, Done, connection};
 use crate::{
     clients::{
         self, Client, ClientFile, ClientPlaces, ImportReport, home_places, our_address, real_path,
     },
     daemon_client::DaemonClient,
-    management::{DaemonLocation, Files},
+    management::Files,
 };
 
 /// Reads the files of these clients and paths, or all that are known.
@@ -28,7 +28,7 @@ pub(in crate::cli) fn gather(
         let own = real_path(files.config_file());
         named(&places, from, &own)?
     };
-    let us = our_address(files, location_of(daemon).as_ref());
+    let us = our_address(files, connection::location_of(daemon).as_ref());
     let is_named = !from.is_empty();
     let gathered = clients::gather(files, &us, places.home(), candidates, is_named);
     gathered.map_err(CommandFailure::from)
@@ -41,15 +41,10 @@ pub(in crate::cli) fn pasted(
     text: &str,
     name: Option<&str>,
 ) -> Done<ImportReport> {
-    let us = our_address(files, location_of(daemon).as_ref());
+    let us = our_address(files, connection::location_of(daemon).as_ref());
     let here = env::current_dir().ok();
     let text = (text, here.as_deref());
     Ok(clients::gather_pasted(files, &us, text, name)?)
-}
-
-/// Where the daemon is, if one runs.
-pub(in crate::cli) fn location_of(daemon: &DaemonClient) -> Option<DaemonLocation> {
-    Some(daemon.status_report()?.location)
 }
 
 fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<ClientFile>> {

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::{
-    files::{check_words, gather, location_of, pasted},
+    files::{check_words, gather, pasted},
     notes::{say_beside_missing, say_faults, say_needs, say_readable, show_table},
     pick::pick,
 };
@@ -97,7 +97,7 @@ impl ImportCommand {
                 .await
                 .ok()
                 .flatten();
-            let location = daemon.as_ref().and_then(location_of);
+            let location = daemon.as_ref().and_then(connection::location_of);
             return moving::undo(&files, location.as_ref(), &self.from, out);
         }
         let mut daemon = connection::open_or_files(&files, out).await?;
@@ -137,7 +137,7 @@ impl ImportCommand {
         }
         let (places, us) = (
             home_places(&files)?,
-            our_address(&files, location_of(&daemon).as_ref()),
+            our_address(&files, connection::location_of(&daemon).as_ref()),
         );
         let rows = client_rows(&places, &us, true);
         let connected = |client| rows.iter().any(|row| row.client == client && row.connected);

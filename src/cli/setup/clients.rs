@@ -1,7 +1,7 @@
 //! The fourth step: the clients that are to use the daemon.
 
 use super::{
-    super::{connect, failure::Done, import, output::Output},
+    super::{connect, connection, failure::Done, output::Output},
     choice::Choice,
     report::{SetupReport, say_step},
 };
@@ -20,7 +20,7 @@ pub(super) fn connect_clients(
     out: Output,
 ) -> Done {
     let places = home_places(files)?;
-    let location = import::location_of(daemon);
+    let location = connection::location_of(daemon);
     let us = our_address(files, location.as_ref());
     let mut rows = client_rows(&places, &us, true);
     let already = rows.iter().filter(|row| row.connected);

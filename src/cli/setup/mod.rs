@@ -127,7 +127,7 @@ impl SetupCommand {
     ) -> Done {
         let running = connection::open_unless_absent(files, out).await?;
         if let (Some(listen), Some(daemon)) = (listen, &running) {
-            check_address(listen, import::location_of(daemon).as_ref())?;
+            check_address(listen, connection::location_of(daemon).as_ref())?;
         }
         if let Some(daemon) = &running
             && (listen.is_some() || !files.config_file().exists())
@@ -153,7 +153,7 @@ impl SetupCommand {
             } else {
                 self.yes.then_some(true)
             };
-            let us = our_address(files, import::location_of(&daemon).as_ref());
+            let us = our_address(files, connection::location_of(&daemon).as_ref());
             move_servers(&mut found, moves, (&home_places(files)?, &us), report, out);
         }
         report.example = example_call::harmless(&mut daemon).await;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::{
-    super::{CommandFailure, Done, Output, import},
+    super::{CommandFailure, Done, Output, connection},
     SetupReport,
     report::{ProofRow, say_step},
 };
@@ -39,7 +39,7 @@ pub(super) async fn call(
     report: &mut SetupReport,
     out: Output,
 ) -> Done {
-    let location = import::location_of(daemon);
+    let location = connection::location_of(daemon);
     let address = location
         .as_ref()
         .and_then(|location| location.listen.first().copied());

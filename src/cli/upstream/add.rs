@@ -17,7 +17,7 @@ use super::super::{
 use crate::{
     clients::{FoundOutcome, ImportReport},
     config::WrittenTransport,
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{AnswerDeadline, DaemonClient},
     management::{Files, ServerChange},
     process::is_command_line,
     storage::in_words,
@@ -149,8 +149,7 @@ impl AddServer {
         if out.is_json() {
             output::print_value(&change)?;
         } else if is_checked {
-            let name = daemon_client::encoded(name.as_str());
-            let path = format!("/api/v1/servers/{name}/tools");
+            let path = connection::server_path(name.as_str(), "/tools");
             tools::print(daemon.fetch(&path).await?, out)?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     catalog::SEEN_LENGTH,
-    daemon_client::{self, AnswerDeadline},
+    daemon_client::AnswerDeadline,
     failure::ErrorCode,
     management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
     text::names::as_argument,
@@ -65,8 +65,8 @@ impl ApproveServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
-        let server = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
-        let shown = daemon.fetch(&format!("{server}/inspect")).await;
+        let path = |rest| connection::server_path(&self.name, rest);
+        let shown = daemon.fetch(&path("/inspect")).await;
         let undone = |error| CommandFailure::from(error).undone("nothing was approved");
         let shown: Inspection = shown.map_err(undone)?;
         check_unlocked(&shown)?;
@@ -97,7 +97,7 @@ impl ApproveServer {
             all: self.all,
             by: None,
         };
-        let (path, body) = (format!("{server}/approve"), output::as_json(&body)?);
+        let (path, body) = (path("/approve"), output::as_json(&body)?);
         let approving = daemon.request(Method::POST, &path, body, AnswerDeadline::Daemon);
         let change: ServerChange = approving.await?;
         if out.is_json() {

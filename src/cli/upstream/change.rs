@@ -109,7 +109,7 @@ impl NamedServers {
         }
         if verb == ServerVerb::Remove {
             note_unused_secrets(used_before, &files, out);
-            let location = daemon.status_report().map(|status| status.location);
+            let location = connection::location_of(&daemon);
             for warning in refused_clients::warnings(&files, location.as_ref()) {
                 out.warning(&warning);
             }

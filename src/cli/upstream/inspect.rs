@@ -33,10 +33,7 @@ pub(in crate::cli) struct InspectServer {
 impl InspectServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        let path = format!(
-            "/api/v1/servers/{}/inspect",
-            daemon_client::encoded(&self.name)
-        );
+        let path = connection::server_path(&self.name, "/inspect");
         let body = if self.connect {
             let mut daemon = connection::open_to_act(&files, out, "nothing was inspected").await?;
             let path = format!("{path}?wait={LONG_CONNECT_TIMEOUT}");

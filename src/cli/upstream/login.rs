@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::super::{CommandFailure, Done, Location, Output, browser, connection, outcome, output};
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{AnswerDeadline, DaemonClient},
     failure::{ErrorCode, NextStep},
     management::{LoginProgress, LoginStarted, ServerChange},
 };
@@ -45,7 +45,7 @@ impl LogIn {
         let files = location.files()?;
         let outcome = format!("not logged in to {}", self.name);
         let mut daemon = connection::open_to_act(&files, out, &outcome).await?;
-        let path = path_of(&self.name, "login");
+        let path = connection::server_path(&self.name, "/login");
         let deadline = AnswerDeadline::Upstream;
         let started: LoginStarted = daemon.request(Method::POST, &path, "", deadline).await?;
         let opened = !self.no_browser && browser::open(&started.url).await;
@@ -133,7 +133,7 @@ impl LogOut {
         let files = location.files()?;
         let outcome = format!("not logged out of {}", self.name);
         let mut daemon = connection::open_to_act(&files, out, &outcome).await?;
-        let path = path_of(&self.name, "logout");
+        let path = connection::server_path(&self.name, "/logout");
         let answer = daemon
             .send(Method::POST, &path, "", AnswerDeadline::Daemon)
             .await?;
@@ -147,10 +147,6 @@ impl LogOut {
             Ok(())
         })
     }
-}
-
-fn path_of(name: &str, verb: &str) -> String {
-    format!("/api/v1/servers/{}/{verb}", daemon_client::encoded(name))
 }
 
 /// Waits for the end of the login, wherever it comes from.

@@ -3,10 +3,7 @@
 use clap::Args;
 
 use super::super::{Done, Location, Output, connection, follow, log_part::LogPart, logs};
-use crate::{
-    daemon_client,
-    management::{Files, LogLines},
-};
+use crate::management::{Files, LogLines};
 
 /// Show a server's log
 ///
@@ -23,8 +20,8 @@ impl ShowLogs {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         self.part.check(out)?;
         let files = location.files()?;
-        let name = daemon_client::encoded(&self.name);
-        let path = format!("/api/v1/servers/{name}/logs?lines={}", self.part.lines);
+        let lines = format!("/logs?lines={}", self.part.lines);
+        let path = connection::server_path(&self.name, &lines);
         let mut daemon = connection::open_or_files(&files, out).await?;
         let log: LogLines = daemon.fetch(&path).await?;
         if !self.part.follow {

@@ -6,9 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::{CommandFailure, Done, Location, Output, connection, outcome, output};
 use crate::{
-    config::read_unrepeated_object,
-    daemon_client::{self, AnswerDeadline},
-    management::ServerChange,
+    config::read_unrepeated_object, daemon_client::AnswerDeadline, management::ServerChange,
 };
 
 /// Change keys of a server's entry
@@ -44,7 +42,7 @@ impl PatchServer {
         let patch = patch.map_err(|failure| failure.undone("nothing was changed"))?;
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
-        let route = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
+        let route = connection::server_path(&self.name, "");
         let body = Value::Object(patch).to_string();
         let deadline = AnswerDeadline::Daemon;
         let sending = daemon.request(Method::PATCH, &route, body, deadline);

@@ -6,7 +6,7 @@ use super::{
     super::{Done, Location, Output, connection, output},
     list::{state, tools},
 };
-use crate::{config::DemoOrigin, daemon_client, management::ServerDetails};
+use crate::{config::DemoOrigin, management::ServerDetails};
 
 /// Show one server and its entry
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub(in crate::cli) struct ShowServer {
 impl ShowServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        let path = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
+        let path = connection::server_path(&self.name, "");
         let mut daemon = connection::open_to_show(&files, out).await?;
         let body = daemon.get(&path).await?;
         out.answer(&path, &body, print)
