@@ -1,5 +1,4 @@
-//! What a service starts: which program, with which arguments. Each service manager has a template of its own for it, and both have a line
-//! that says it once more, for `mcpproxy service status`.
+//! The command that a service starts. A comment in the service file repeats it, for `mcpproxy service status`.
 
 use std::{
     env,
@@ -16,34 +15,34 @@ use crate::{
     process,
 };
 
-/// Stands in every file that we write, and in nobody else's.
+/// Marks the files that `mcpproxy service install` wrote.
 pub(super) const MARK: &str = "Written by `mcpproxy service install`";
 
-/// Begins the line that repeats what is started.
+/// Begins the line that repeats the command.
 const STARTS: &str = "Starts: ";
 
 /// A program with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CommandLine {
-    /// By its whole path.
+    /// The absolute path.
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
 }
 
-/// What a service starts, and in which surroundings.
+/// A service: its command and environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServiceDefinition {
     pub(super) command: CommandLine,
-    /// Variables that say where folders are. Never secrets.
+    /// Variables that name folders, never secrets.
     pub(super) variables: Vec<(String, String)>,
-    /// Where a person may put values for references in the configuration.
+    /// The file where a person may put values for references in the configuration.
     pub(super) environment_file: String,
-    /// Where the daemon keeps its logs, under a service manager that keeps none.
+    /// The folder of the daemon's logs, under a service manager that keeps none.
     pub(super) log_folder: String,
 }
 
 impl ServiceDefinition {
-    /// What is to be started for this configuration with these options.
+    /// The service for this configuration and these options.
     pub(super) fn new(files: &Files, options: &CarriedOptions) -> Done<Self> {
         let places = files.places();
         let mut arguments = vec!["--config".to_owned(), utf8(&places.config_file)?];
@@ -71,20 +70,20 @@ impl ServiceDefinition {
 }
 
 impl CommandLine {
-    /// The line that repeats it: JSON without two hyphens in a row, which no comment of XML may have.
+    /// The line that repeats the command: JSON without `--`, which an XML comment must not contain.
     pub(super) fn record(&self) -> String {
         let words = serde_json::json!([self.program, self.arguments]);
         format!("{STARTS}{}", words.to_string().replace("--", r"-\u002d"))
     }
 
-    /// What a file repeats.
+    /// The command that a service file repeats.
     pub(super) fn recorded_in(text: &str) -> Option<Self> {
         let line = text.lines().find_map(|line| line.split_once(STARTS))?.1;
         let (program, arguments) = serde_json::from_str(line).ok()?;
         Some(Self { program, arguments })
     }
 
-    /// The value of an option.
+    /// The value of an option among the arguments.
     pub(super) fn option(&self, option: &str) -> Option<&str> {
         let at = self.arguments.iter().position(|found| found == option)?;
         self.arguments.get(at + 1).map(String::as_str)

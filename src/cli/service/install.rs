@@ -38,11 +38,14 @@ pub(in crate::cli) struct InstallService {
 
 /// What install did.
 #[derive(Default, Serialize)]
-struct InstallReport {
+pub(in crate::cli) struct InstallReport {
     file: String,
-    /// Whether the file is another one now.
+    /// Whether the file was written.
     changed: bool,
-    /// Whether the daemon was started, or started anew.
+    /// Whether there was a file before.
+    #[serde(skip)]
+    was_there: bool,
+    /// Whether the daemon was started or restarted.
     started: bool,
     state: ServiceState,
     program: String,
@@ -50,18 +53,24 @@ struct InstallReport {
     /// How to see the log.
     logs: String,
     /// What is left for the person to do.
-    next_steps: Vec<String>,
-    /// That no service manager can be told, if none can.
+    pub(in crate::cli) next_steps: Vec<String>,
+    /// Why no service manager could register the file, if none could.
     #[serde(skip)]
-    unmanaged: Option<CommandFailure>,
+    pub(in crate::cli) unmanaged: Option<CommandFailure>,
+}
+
+impl InstallReport {
+    /// Whether the daemon runs as a service now.
+    pub(in crate::cli) fn is_running(&self) -> bool {
+        self.started || self.state.running == Some(true)
+    }
 }
 
 impl InstallService {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         if !self.dry_run {
-            let (report, was_there) = self.install(&files).await?;
-            return print(&report, was_there, out);
+            return print(&self.install(&files).await?, out);
         }
         let (file, definition) = self.definition(&files)?;
         let text = file.text(&definition);
@@ -85,8 +94,8 @@ impl InstallService {
         Ok((file, definition))
     }
 
-    /// Writes the file and registers it. Gives whether there was a file before, too.
-    async fn install(&self, files: &Files) -> Done<(InstallReport, bool)> {
+    /// Writes the file and registers it.
+    async fn install(&self, files: &Files) -> Done<InstallReport> {
         let (file, definition) = self.definition(files)?;
         let text = file.text(&definition);
         let path = file.path.display().to_string();
@@ -107,17 +116,18 @@ impl InstallService {
         let mut report = InstallReport {
             file: path,
             changed,
+            was_there: before.is_some(),
             program: definition.command.program.clone(),
             config_file: files.config_file().display().to_string(),
             logs: logs(file.kind, &definition),
             ..InstallReport::default()
         };
         let other = other_daemon(files.data_dir()).await;
-        self.tell(file.kind, other, &mut report).await?;
+        self.register(file.kind, other, &mut report).await?;
         report
             .next_steps
             .extend(hints(file.kind, &definition, files.config_file()));
-        Ok((report, before.is_some()))
+        Ok(report)
     }
 
     fn wanted_start(&self) -> StartNow {
@@ -128,8 +138,9 @@ impl InstallService {
         }
     }
 
-    /// Has the manager take the file in, where it can be reached.
-    async fn tell(
+    /// Has the service manager register the file, if it can be reached, and start the daemon, unless `other` is a process that serves
+    /// this data folder already.
+    async fn register(
         &self,
         kind: ServiceKind,
         other: Option<u32>,
@@ -166,14 +177,10 @@ impl InstallService {
             None => StartNow::Now,
         };
         for step in Step::begin(kind, &report.file, start) {
-            let outcome = step.run().await;
-            if !outcome.is_done {
-                let what = format!(
-                    "{} was written, but `{step}` failed: {}",
-                    report.file, outcome.reason
-                );
-                return Err(CommandFailure::failed(what).next(LOOK));
-            }
+            step.run().await.map_err(|reason| {
+                let what = format!("{} was written, but `{step}` failed: {reason}", report.file);
+                CommandFailure::failed(what).next(LOOK)
+            })?;
         }
         report.started = start != StartNow::No;
         report.state = ServiceState::ask(kind).await;
@@ -186,17 +193,14 @@ impl InstallService {
     }
 }
 
-/// What says why a service does not run.
+/// The step that shows why a service does not run.
 #[cfg(not(target_os = "macos"))]
 pub(super) const LOOK: &str = "`journalctl --user --unit mcpproxy -n 20` says why";
 #[cfg(target_os = "macos")]
 pub(super) const LOOK: &str = "`mcpproxy logs` says why";
 
-/// Installs the service with the usual options, and starts it. Whether the daemon was started, what is left for the person to do, and why
-/// no service manager can be told, if none can.
-pub(in crate::cli) async fn install(
-    files: &Files,
-) -> Done<(bool, Vec<String>, Option<CommandFailure>)> {
+/// Installs the service with the usual options, and starts it.
+pub(in crate::cli) async fn install(files: &Files) -> Done<InstallReport> {
     let usual = InstallService {
         options: CarriedOptions::default(),
         dry_run: false,
@@ -204,11 +208,13 @@ pub(in crate::cli) async fn install(
         manager: ServiceChoice { manager: None },
     };
     if let Err(failure) = ServiceFile::of(&usual.manager) {
-        return Ok((false, vec![failure.in_words()], Some(failure)));
+        return Ok(InstallReport {
+            next_steps: vec![failure.in_words()],
+            unmanaged: Some(failure),
+            ..InstallReport::default()
+        });
     }
-    let (report, _) = usual.install(files).await?;
-    let is_started = report.started || report.state.running == Some(true);
-    Ok((is_started, report.next_steps, report.unmanaged))
+    usual.install(files).await
 }
 
 /// The daemon that serves this data folder, whoever started it.
@@ -257,7 +263,7 @@ pub(super) fn logs(kind: ServiceKind, definition: &ServiceDefinition) -> String 
     }
 }
 
-/// What the person may have to do.
+/// Steps that the person may have to take: variables for references, and a daemon that outlives the last login session.
 fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) -> Vec<String> {
     let mut hints = Vec::new();
     let config = config::read_text(config_file).unwrap_or_default();
@@ -283,11 +289,11 @@ fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) 
     hints
 }
 
-fn print(report: &InstallReport, was_there: bool, out: Output) -> Done {
+fn print(report: &InstallReport, out: Output) -> Done {
     if out.is_json() {
         return output::print_value(report);
     }
-    let did = match (report.changed, was_there) {
+    let did = match (report.changed, report.was_there) {
         (false, _) => "already installed and up to date",
         (true, true) => "the file was replaced",
         (true, false) => "the file was written",

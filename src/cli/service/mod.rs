@@ -48,7 +48,7 @@ impl ServiceCommand {
     }
 }
 
-/// Restarts the daemon of this process as a service, if it is one. Whether it is.
+/// Restarts the daemon with this process id if it runs as a service. Gives whether it does.
 pub(super) async fn restart(pid: u32) -> Done<bool> {
     let Some(kind) = places::present() else {
         return Ok(false);
@@ -57,12 +57,11 @@ pub(super) async fn restart(pid: u32) -> Done<bool> {
         return Ok(false);
     }
     let again = Step::again(kind);
-    let outcome = again.run().await;
-    if outcome.is_done {
-        return Ok(true);
-    }
-    let what = format!("the service was not restarted: {}", outcome.reason);
-    Err(CommandFailure::failed(what).next(format!("`{again}`")))
+    let restarted = again.run().await.map_err(|reason| {
+        let what = format!("the service was not restarted: {reason}");
+        CommandFailure::failed(what).next(format!("`{again}`"))
+    });
+    restarted.map(|_| true)
 }
 
 /// Which service manager is meant.
@@ -78,22 +77,22 @@ struct ServiceChoice {
     manager: Option<ServiceKind>,
 }
 
-/// Where a service is, or would be.
+/// The file of the service, which may not be there.
 struct ServiceFile {
     kind: ServiceKind,
     path: PathBuf,
 }
 
-/// What stands in the file of a service.
+/// The contents of a service file.
 enum Found {
     Nothing,
-    /// It bears our mark.
+    /// `mcpproxy service install` wrote it.
     Ours {
         text: String,
-        /// What it starts, where that can still be read.
+        /// The command that it starts, where its record can be read.
         installed: Option<CommandLine>,
     },
-    /// Somebody else wrote it.
+    /// Another program or a person wrote it.
     Foreign,
 }
 
@@ -119,7 +118,7 @@ impl ServiceFile {
         }
     }
 
-    /// What the file says for this definition.
+    /// The text that the file has for this definition.
     fn text(&self, definition: &ServiceDefinition) -> String {
         match self.kind {
             ServiceKind::Systemd => systemd::unit(definition),
@@ -127,6 +126,7 @@ impl ServiceFile {
         }
     }
 
+    /// The failure of a command that would have to change a file of another program.
     fn foreign(&self) -> CommandFailure {
         let file = self.path.display();
         CommandFailure::failed(format!(

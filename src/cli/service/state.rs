@@ -1,13 +1,12 @@
-//! How the service manager says that our service is.
+//! The state of the service, as the service manager reports it.
 
 use serde::Serialize;
 
 use super::{places::ServiceKind, steps::Step};
 
-/// How a service is.
+/// The state of the service. A field is empty where the manager does not report it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct ServiceState {
-    /// Whether it runs; nothing where the manager does not answer.
     pub(super) running: Option<bool>,
     pub(super) pid: Option<u32>,
     /// In the manager's own words: `active (running)`, `failed (watchdog)`.
@@ -23,31 +22,29 @@ pub(super) struct ServiceState {
 impl ServiceState {
     /// Asks the manager.
     pub(super) async fn ask(kind: ServiceKind) -> Self {
-        let reached = Step::reach(kind).run().await;
-        if !reached.is_done {
-            return Self {
-                unknown: Some(reached.reason),
-                ..Self::default()
-            };
+        let answer = match Step::reach(kind).run().await {
+            Ok(_) => Step::look(kind).run().await,
+            Err(reason) => return Self::of_silent(reason),
+        };
+        match (kind, answer) {
+            (ServiceKind::Systemd, Ok(answer)) => of_systemd(&answer),
+            (ServiceKind::Systemd, Err(reason)) => Self::of_silent(reason),
+            (ServiceKind::Launchd, answer) => of_launchd(answer.as_deref().ok()),
         }
-        let looked = Step::look(kind).run().await;
-        match kind {
-            ServiceKind::Systemd if looked.is_done => of_systemd(&looked.stdout),
-            ServiceKind::Systemd => Self {
-                unknown: Some(looked.reason),
-                ..Self::default()
-            },
-            ServiceKind::Launchd => of_launchd(looked.is_done.then_some(&looked.stdout)),
+    }
+
+    /// The state under a manager that does not answer.
+    fn of_silent(reason: String) -> Self {
+        Self {
+            unknown: Some(reason),
+            ..Self::default()
         }
     }
 }
 
-/// The answer of `systemctl show`.
+/// The state in the answer of `systemctl show`.
 fn of_systemd(answer: &str) -> ServiceState {
-    let value = |name: &str| {
-        let mut pairs = answer.lines().filter_map(|line| line.split_once('='));
-        pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
-    };
+    let value = |name: &str| value_of(name, "=", answer);
     let active = value("ActiveState").unwrap_or_default();
     let detail = match value("Result") {
         Some(result) if active == "failed" => result,
@@ -68,8 +65,8 @@ fn of_systemd(answer: &str) -> ServiceState {
     }
 }
 
-/// The answer of `launchctl print`, if it knows the service.
-fn of_launchd(answer: Option<&String>) -> ServiceState {
+/// The state in the answer of `launchctl print`, which fails for a service that is not loaded.
+fn of_launchd(answer: Option<&str>) -> ServiceState {
     let Some(answer) = answer else {
         return ServiceState {
             running: Some(false),
@@ -77,12 +74,7 @@ fn of_launchd(answer: Option<&String>) -> ServiceState {
             ..ServiceState::default()
         };
     };
-    let value = |name: &str| {
-        let mut pairs = answer
-            .lines()
-            .filter_map(|line| line.trim().split_once(" = "));
-        pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
-    };
+    let value = |name: &str| value_of(name, " = ", answer);
     let pid = value("pid").and_then(|pid| pid.parse().ok());
     let state = value("state").unwrap_or("loaded");
     let detail = match value("last exit code") {
@@ -97,6 +89,13 @@ fn of_launchd(answer: Option<&String>) -> ServiceState {
         restarts: None,
         unknown: None,
     }
+}
+
+/// The value in the first line that is this name, the separator and a value.
+fn value_of<'a>(name: &str, separator: &str, answer: &'a str) -> Option<&'a str> {
+    let pairs = answer.lines().map(str::trim);
+    let mut pairs = pairs.filter_map(|line| line.split_once(separator));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 #[cfg(test)]
@@ -123,11 +122,11 @@ mod tests {
 
     #[test]
     fn the_answers_of_launchd_are_understood() {
-        let running = "gui/501/local.mcpproxy = {\n\tstate = running\n\n\tpid = 42\n}".to_owned();
-        let state = of_launchd(Some(&running));
+        let running = "gui/501/local.mcpproxy = {\n\tstate = running\n\n\tpid = 42\n}";
+        let state = of_launchd(Some(running));
         assert_eq!((state.running, state.pid), (Some(true), Some(42)));
-        let ended = "x = {\n\tstate = not running\n\tlast exit code = 1\n}".to_owned();
-        let state = of_launchd(Some(&ended)).state;
+        let ended = "x = {\n\tstate = not running\n\tlast exit code = 1\n}";
+        let state = of_launchd(Some(ended)).state;
         assert_eq!(state.as_deref(), Some("not running (last exit code 1)"));
         assert_eq!(of_launchd(None).state.as_deref(), Some("not loaded"));
     }

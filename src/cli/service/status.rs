@@ -1,4 +1,4 @@
-//! `mcpproxy service status`: is it installed, does it run, what does it start, and is it what `install` would write.
+//! `mcpproxy service status`: whether the service is installed, runs, and has the file that `install` would write.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(in crate::cli) struct ServiceStatus {
     manager: ServiceChoice,
 }
 
-/// How the service is.
+/// What the command reports.
 #[derive(Default, Serialize)]
 struct ServiceReport {
     installed: bool,
@@ -30,9 +30,9 @@ struct ServiceReport {
     arguments: Vec<String>,
     /// How to see the log.
     logs: Option<String>,
-    /// In what the file differs from what `install` would write with the same options.
+    /// The lines in which the file differs from the one that `install` would write with the same options.
     differences: Vec<String>,
-    /// What is wrong besides.
+    /// What else is wrong.
     warnings: Vec<String>,
     /// Whether another program wrote the file.
     #[serde(skip)]
@@ -50,9 +50,7 @@ impl ServiceStatus {
         match file.read()? {
             Found::Nothing => (),
             Found::Foreign => {
-                let file = &report.file;
-                let what = format!("{file} was not written by `mcpproxy service install`");
-                report.warnings.push(what);
+                report.warnings.push(file.foreign().what);
                 report.is_foreign = true;
             }
             Found::Ours { text, installed } => {

@@ -1,4 +1,4 @@
-//! The commands to a service manager: its programs with their arguments, run with a deadline or shown to be typed.
+//! The commands for a service manager (`systemctl`, `launchctl`), run with a deadline or shown to be typed.
 
 use std::{fmt, io, process::Stdio, time::Duration};
 
@@ -17,16 +17,7 @@ pub(super) struct Step {
     arguments: Vec<String>,
 }
 
-/// What came of it.
-#[derive(Debug)]
-pub(super) struct StepOutcome {
-    pub(super) is_done: bool,
-    pub(super) stdout: String,
-    /// Why it failed, if it did.
-    pub(super) reason: String,
-}
-
-/// As it is typed.
+/// The command as it is typed.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.program)?;
@@ -68,7 +59,7 @@ impl Step {
         }
     }
 
-    /// Has the service run from the next login on, and now if that is wanted.
+    /// The commands that have the service run from the next login on, and now if that is wanted.
     pub(super) fn begin(kind: ServiceKind, file: &str, start: StartNow) -> Vec<Self> {
         match kind {
             ServiceKind::Systemd => {
@@ -118,33 +109,26 @@ impl Step {
         }
     }
 
-    /// Runs it to its end.
-    pub(super) async fn run(&self) -> StepOutcome {
+    /// Runs the command to its end, and gives its stdout, or the reason why it failed.
+    pub(super) async fn run(&self) -> Result<String, String> {
         let mut command = Command::new(self.program);
         command
             .args(&self.arguments)
             .stdin(Stdio::null())
             .kill_on_drop(true);
-        let failed = |reason: String| StepOutcome {
-            is_done: false,
-            stdout: String::new(),
-            reason,
-        };
         match tokio::time::timeout(DEADLINE, command.output()).await {
-            Err(_) => failed(format!("no answer within {} s", DEADLINE.as_secs())),
+            Err(_) => Err(format!("no answer within {} s", DEADLINE.as_secs())),
             Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
-                failed(format!("there is no {} on PATH", self.program))
+                Err(format!("there is no {} on PATH", self.program))
             }
-            Ok(Err(error)) => failed(error.to_string()),
-            Ok(Ok(output)) => {
-                let stderr = String::from_utf8_lossy(&output.stderr);
+            Ok(Err(error)) => Err(error.to_string()),
+            Ok(Ok(ended)) if ended.status.success() => {
+                Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+            }
+            Ok(Ok(ended)) => {
+                let stderr = String::from_utf8_lossy(&ended.stderr);
                 let last = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
-                let ended = || output.status.to_string();
-                StepOutcome {
-                    is_done: output.status.success(),
-                    stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-                    reason: last.map_or_else(ended, str::to_owned),
-                }
+                Err(last.map_or_else(|| ended.status.to_string(), str::to_owned))
             }
         }
     }

@@ -78,7 +78,7 @@ pub(in crate::cli) fn installed() -> Option<PathBuf> {
     matches!(file.read(), Ok(Found::Ours { .. })).then_some(file.path)
 }
 
-/// Stops and removes that service. What is left to do.
+/// Stops and removes that service. Gives the steps that are left to do.
 pub(in crate::cli) async fn uninstall() -> Done<Vec<String>> {
     let file = ServiceFile::of(&ServiceChoice { manager: None })?;
     Ok(remove(&file).await?.next_steps)
@@ -91,28 +91,25 @@ async fn remove(file: &ServiceFile) -> Done<UninstallReport> {
     let is_loaded = file.kind == ServiceKind::Systemd || state.at_login == Some(true);
     if is_reachable && is_loaded {
         let step = Step::end(file.kind);
-        let outcome = step.run().await;
-        if !outcome.is_done {
-            let what = format!("`{step}` failed: {}", outcome.reason);
-            return Err(CommandFailure::failed(what)
-                .next(format!("{} was left unchanged; try again", report.file)));
-        }
+        step.run().await.map_err(|reason| {
+            CommandFailure::failed(format!("`{step}` failed: {reason}"))
+                .next(format!("{} was left unchanged; try again", report.file))
+        })?;
     }
     fs::remove_file(&file.path).map_err(DiskFault::of("remove", &file.path))?;
     report.removed = true;
     if file.kind == ServiceKind::Systemd {
         remove_link(&file.path);
     }
-    if let Some(step) = Step::forget(file.kind).filter(|_| is_reachable) {
-        let outcome = step.run().await;
-        if !outcome.is_done {
-            report.next_steps.push(step.to_string());
-        }
+    if let Some(step) = Step::forget(file.kind).filter(|_| is_reachable)
+        && step.run().await.is_err()
+    {
+        report.next_steps.push(step.to_string());
     }
     Ok(report)
 }
 
-/// The link by which systemd starts the unit at login, where systemd could not take it away.
+/// Removes the link by which systemd starts the unit at login, in case systemd itself could not.
 fn remove_link(unit: &Path) {
     let Some(folder) = unit.parent() else { return };
     let link = folder.join("default.target.wants").join(systemd::UNIT);

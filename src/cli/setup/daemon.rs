@@ -28,13 +28,14 @@ impl SetupCommand {
         let is_service = self.service || asks && out.asks("Start mcpproxy at every login?");
         if is_service {
             out.progress("installing the service");
-            let (is_started, left, unmanaged) = service::install(files).await?;
-            // People read why none can be told at the end.
-            if unmanaged.is_none() || out.is_json() {
-                report.next_steps.extend(left);
+            let installed = service::install(files).await?;
+            let is_running = installed.is_running();
+            // People read at the end why there is no service manager.
+            if installed.unmanaged.is_none() || out.is_json() {
+                report.next_steps.extend(installed.next_steps);
             }
-            report.no_service = unmanaged;
-            if is_started {
+            report.no_service = installed.unmanaged;
+            if is_running {
                 let daemon = connection::open_soon(files, out).await?;
                 let how = ("service", "runs as a service, at every login");
                 return reachable(files, daemon, how, report, out).await;
