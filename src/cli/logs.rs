@@ -1,12 +1,17 @@
-//! `mcpproxy logs`: what the daemon wrote to its log file.
+//! `mcpproxy logs`, and how any log is shown on a terminal: its last lines, and with `--follow` each new one.
+
+use std::{io, path::Path, time::Duration};
 
 use clap::Args;
+use tokio::time::Instant;
 
 use super::{
-    CommandFailure, Done, Location, Output, background, connection, follow, log_part::LogPart,
-    output,
+    CommandFailure, Done, Location, Output, background, connection, mistake::whole_number, output,
 };
-use crate::{management::LogLines, storage::in_words};
+use crate::{
+    management::{FollowedLog, LogLines},
+    storage::in_words,
+};
 
 /// Show the daemon's log
 ///
@@ -17,6 +22,26 @@ pub(super) struct DaemonLogs {
     #[command(flatten)]
     part: LogPart,
 }
+
+/// The options that say which lines of a log are shown.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct LogPart {
+    /// How many lines, at most 500
+    #[arg(short = 'n', long, default_value_t = 50, value_parser = whole_number(1..=500_u16))]
+    pub(super) lines: u16,
+    /// Print new lines as they come, until Ctrl-C
+    #[arg(short, long)]
+    pub(super) follow: bool,
+    /// Print lines unchanged, terminal control characters included
+    #[arg(long)]
+    raw: bool,
+}
+
+/// Between two looks for new lines.
+const NEW_LINES_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Between two checks whether the log still has a writer.
+const WRITER_INTERVAL: Duration = Duration::from_secs(1);
 
 impl DaemonLogs {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
@@ -32,40 +57,85 @@ impl DaemonLogs {
                 )
             })?,
         };
-        let lines = usize::from(self.part.lines);
         if self.part.follow {
-            follow::follow(&file, self.part, || false).await?;
-            return Ok(());
+            return self.part.follow(&file, || false).await.map(drop);
         }
+        let lines = usize::from(self.part.lines);
         let log = LogLines::of(file.clone(), lines).map_err(|error| {
-            CommandFailure::failed(format!(
-                "failed to read {}: {}",
-                file.display(),
-                in_words(&error)
-            ))
+            let why = in_words(&error);
+            CommandFailure::failed(format!("failed to read {}: {why}", file.display()))
         })?;
-        show("the daemon", log, self.part, out)
+        self.part.show("the daemon", log, out)
     }
 }
 
-/// Prints the lines of a log, which is this one's.
-pub(super) fn show(of: &str, log: LogLines, part: LogPart, out: Output) -> Done {
-    if out.is_json() {
-        return output::print_value(&log);
+impl LogPart {
+    /// Refuses options that contradict `-o json`. A log that is followed has no end that would close a JSON document.
+    pub(super) fn check(self, out: Output) -> Done {
+        let what = match (self.raw, self.follow) {
+            _ if !out.is_json() => return Ok(()),
+            (true, _) => "--raw cannot be used with -o json, which never changes lines",
+            (_, true) => "--follow cannot be used with -o json",
+            (false, false) => return Ok(()),
+        };
+        Err(CommandFailure::usage(what).next("leave one of them out"))
     }
-    match (&log.lines[..], log.file) {
-        ([], _) if log.unusable.is_some() => {
-            let why = log.unusable.unwrap_or_default();
-            out.note(&format!("{of} has written no log: {why}"));
-            if let Some(step) = log.next_step {
-                out.next(&step);
-            }
+
+    fn print(self, text: &str) -> Done {
+        if self.raw {
+            return output::exactly(text.strip_suffix('\n').unwrap_or(text));
         }
-        ([], file) => out.note(&format!(
-            "{of} has written no log yet; it will be in {}",
-            file.display()
-        )),
-        (lines, _) => part.print(&lines.join("\n"))?,
+        output::escaped_text(text)
     }
-    Ok(())
+
+    /// Prints the lines of a log that `writer` writes.
+    pub(super) fn show(self, writer: &str, log: LogLines, out: Output) -> Done {
+        if out.is_json() {
+            return output::print_value(&log);
+        }
+        if !log.lines.is_empty() {
+            return self.print(&log.lines.join("\n"));
+        }
+        let Some(why) = log.unusable else {
+            let file = log.file.display();
+            out.note(&format!(
+                "{writer} has written no log yet; it will be in {file}"
+            ));
+            return Ok(());
+        };
+        out.note(&format!("{writer} has written no log: {why}"));
+        log.next_step.iter().for_each(|step| out.next(step));
+        Ok(())
+    }
+
+    /// Prints the last lines of a log file and each new one, until nobody reads them, which gives false, or `is_over` says that nobody writes
+    /// any more, which gives true.
+    pub(super) async fn follow(self, path: &Path, is_over: impl Fn() -> bool) -> Done<bool> {
+        let failed = |error: io::Error| {
+            let (path, why) = (path.display(), in_words(&error));
+            CommandFailure::failed(format!("failed to read the log {path}: {why}"))
+        };
+        let (mut log, last) = FollowedLog::open(path, usize::from(self.lines)).map_err(failed)?;
+        if !last.is_empty() {
+            self.print(&last.join("\n"))?;
+        }
+        let mut checked = Instant::now();
+        loop {
+            if output::is_unread() {
+                return Ok(false);
+            }
+            let added = log.added().map_err(failed)?;
+            if !added.is_empty() {
+                self.print(&added)?;
+                continue;
+            }
+            if checked.elapsed() >= WRITER_INTERVAL {
+                if is_over() {
+                    return Ok(true);
+                }
+                checked = Instant::now();
+            }
+            tokio::time::sleep(NEW_LINES_INTERVAL).await;
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::super::{Done, Location, Output, connection, follow, log_part::LogPart, logs};
+use super::super::{Done, Location, Output, connection, logs::LogPart};
 use crate::management::{Files, LogLines};
 
 /// Show a server's log
@@ -25,13 +25,13 @@ impl ShowLogs {
         let mut daemon = connection::open_or_files(&files, out).await?;
         let log: LogLines = daemon.fetch(&path).await?;
         if !self.part.follow {
-            return logs::show(&self.name, log, self.part, out);
+            return self.part.show(&self.name, log, out);
         }
         let name = &self.name;
         // The demo server stands in no file.
         let was_there = is_configured(&files, name);
         let is_over = || was_there && !is_configured(&files, name);
-        if follow::follow(&log.file, self.part, is_over).await? {
+        if self.part.follow(&log.file, is_over).await? {
             out.note(&format!("the server {name:?} was removed"));
         }
         Ok(())
