@@ -1,4 +1,4 @@
-//! How help looks: one line, usage, examples, what can be written, and one line for what every command takes.
+//! The layout of help: a summary, usage, examples, the arguments, and one line on the options of every command.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ const LAYOUT: &str =
 
 const ROOT_LAYOUT: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}";
 
-/// Without anything that can be written.
+/// For a command without arguments.
 const BARE_LAYOUT: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{after-help}";
 
@@ -19,19 +19,19 @@ const COMMON: &str = "Also: --config, --data-dir, -o json, -q, -v: see `mcpproxy
 
 const ROOT: &str = include_str!("options.txt").trim_ascii_end();
 
-/// The commands, as people look for them.
+/// The commands by the purpose for which people look for them.
 const GROUPS: &str = "\
 Set up: setup import connect service completions uninstall
 Run: start stop restart serve stdio status logs doctor version
 Servers: upstream secret config
 Agents: tools call code activity access token ui";
 
-/// Examples of commands: below the name of each some lines, and a blank one.
+/// Examples of commands: a line `# COMMAND`, its examples, and a blank line.
 const EXAMPLES: &str = include_str!("examples.txt");
 
 /// The whole command line, laid out.
 pub(super) fn command() -> Command {
-    let command = shaped(Arguments::command(), "");
+    let command = lay_out(Arguments::command(), "");
     let about = |name: &str| {
         let command = command.find_subcommand(name);
         command
@@ -52,7 +52,7 @@ pub(super) fn command() -> Command {
         .before_help(format!("{examples}\n\n{groups}\n{ROOT}"))
 }
 
-/// Where among the words of a command line `help` stands as a command.
+/// The place of the command `help` among the words of a command line.
 pub(super) fn place_of_help(words: &[OsString]) -> Option<usize> {
     let is_help = |place: usize| words.get(place).is_some_and(|word| word == "help");
     if is_help(1) {
@@ -65,7 +65,8 @@ pub(super) fn place_of_help(words: &[OsString]) -> Option<usize> {
         .then_some(2)
 }
 
-/// Where `list` is left out among the words of a command line: after a group that has it and nothing but options.
+/// The place for `list` among the words of a command line that leaves it out: behind a group of commands that has it and is followed by
+/// nothing but options.
 pub(super) fn place_of_list(words: &[OsString]) -> Option<usize> {
     let root = Arguments::command();
     let group = |word: &OsString| root.find_subcommand(word);
@@ -81,15 +82,16 @@ pub(super) fn place_of_list(words: &[OsString]) -> Option<usize> {
         .then_some(at + 1)
 }
 
-fn shaped(command: Command, path: &str) -> Command {
+/// Lays out the help of a command and of those inside it. `path` is its words without `mcpproxy`.
+fn lay_out(command: Command, path: &str) -> Command {
     let own = command.get_after_long_help().map(ToString::to_string);
     let examples = match (examples_of(path), own) {
         (Some(examples), Some(own)) => format!("{examples}\n{own}"),
         (Some(text), None) | (None, Some(text)) => text,
-        // Of verbs that take a name alone.
+        // For commands whose one argument is a server's name.
         (None, None) => format!("Examples:\n  mcpproxy {path} github"),
     };
-    // What is longer than a line stands above the examples, so that `-h` and `--help` are the same.
+    // The long description stands above the examples, so that `-h` and `--help` are the same.
     let about = command.get_long_about().map(ToString::to_string);
     let details = about.as_deref().and_then(|about| about.split_once("\n\n"));
     let examples = match details {
@@ -123,11 +125,11 @@ fn shaped(command: Command, path: &str) -> Command {
         .after_help(end);
     inner.into_iter().fold(command, |command, name| {
         let path = format!("{path} {name}").trim().to_owned();
-        command.mut_subcommand(name, |inner| shaped(inner, &path))
+        command.mut_subcommand(name, |inner| lay_out(inner, &path))
     })
 }
 
-/// Stands for a blank of an example, where lines must not be broken: a copy of a broken one does not run.
+/// Stands for a blank of an example while clap wraps lines: a command on two lines could not be copied and run.
 const BLANK: &str = "\u{e000}";
 
 fn unbroken(text: &str) -> String {
@@ -149,14 +151,14 @@ fn examples_of(path: &str) -> Option<String> {
     Some(format!("Examples:\n  {lines}"))
 }
 
-/// Help as it is shown.
-pub(super) fn as_typed(help: &str) -> String {
+/// Help with blanks in place of [`BLANK`].
+pub(super) fn with_blanks(help: &str) -> String {
     help.replace(BLANK, " ")
 }
 
-/// The first example of a command, as it is typed.
+/// The first example of a command.
 pub(super) fn example(command: &Command) -> Option<String> {
-    let text = as_typed(&command.get_before_help()?.to_string());
+    let text = with_blanks(&command.get_before_help()?.to_string());
     let found = text.lines().find_map(|line| {
         let at = line.find("mcpproxy ").filter(|_| line.starts_with("  "))?;
         line.get(at..)

@@ -30,6 +30,7 @@ mod output;
 mod platform;
 mod pretty_json;
 mod progress;
+mod questions;
 mod refused_clients;
 mod secret;
 mod serve;

@@ -1,6 +1,6 @@
-//! The only printer. Data goes to stdout, everything said about it to stderr.
+//! Prints for all commands: data to stdout, everything about them to stderr.
 //!
-//! Names, descriptions and errors come from strangers: what could steer a terminal is shown escaped.
+//! Names, descriptions and errors come from servers, so control characters in them are escaped.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     escapes::{visible, visible_json},
-    failure::{CommandFailure, Done},
+    failure::{CommandFailure, Done, USAGE},
     help, mistake, platform, pretty_json,
     table::{self, Column},
-    typed::{for_people, typed},
+    typed::{arguments, for_people},
 };
 use crate::daemon_client;
 
@@ -32,7 +32,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// How a command shows its data, and how much it says beside them.
+/// The options on output: how a command shows its data, and how many messages it prints.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(super) struct Output {
     /// How to show data, and failures: for people, or for programs
@@ -53,13 +53,13 @@ pub(super) struct Output {
     /// Say more; `serve` logs at debug
     #[arg(short, long, global = true, hide = true)]
     verbose: bool,
-    /// Whether the command is not to ask.
+    /// Whether the command must not ask questions.
     #[arg(skip)]
     is_unasked: bool,
 }
 
 impl Output {
-    /// The same, for a command whose stdout carries something else.
+    /// The same for a command that prints no data, because its stdout serves a client.
     pub(super) fn without_data(self) -> Self {
         Self {
             format: Format::Table,
@@ -67,7 +67,7 @@ impl Output {
         }
     }
 
-    /// The same, asking nothing at all where that is said.
+    /// The same, without questions if `yes`.
     pub(super) fn unasked(self, yes: bool) -> Self {
         Self {
             is_unasked: self.is_unasked || yes,
@@ -75,10 +75,9 @@ impl Output {
         }
     }
 
-    /// As the command line asks for it that cannot be read as a whole.
+    /// The options of a command line that clap could not read.
     fn requested() -> Self {
-        let arguments = typed();
-        let format = if requests_json(&arguments) {
+        let format = if requests_json(&arguments()) {
             Format::Json
         } else {
             Format::Table
@@ -89,7 +88,7 @@ impl Output {
         }
     }
 
-    /// The same, saying nothing but errors.
+    /// The same, without any messages but errors.
     pub(super) fn quietly(self) -> Self {
         Self {
             quiet: true,
@@ -102,12 +101,12 @@ impl Output {
         self.format == Format::Json
     }
 
-    /// Whether more is wanted.
+    /// Whether `-v` is given.
     pub(super) fn is_verbose(self) -> bool {
         self.verbose
     }
 
-    /// The log level that is meant, if one is.
+    /// The log level that `-q` or `-v` chooses.
     pub(super) fn log_level(self) -> Option<&'static str> {
         match (self.quiet, self.verbose) {
             (true, _) => Some("warn"),
@@ -116,45 +115,50 @@ impl Output {
         }
     }
 
-    /// Says why a command failed and what to do next; to programs also on stdout, unless that says so already.
+    /// Prints why a command failed and what to do next; for programs also as JSON on stdout, unless the data there say it.
     pub(super) fn failure(self, failure: &CommandFailure) -> ExitCode {
         if self.is_json() && !failure.is_shown {
-            // Nobody is left to tell when stdout is gone.
+            // A failure to print a failure has nowhere to go.
             let _ = write(&failure.as_json());
         }
-        say_failure(failure);
+        say_failure(io::stderr(), failure);
         ExitCode::from(failure.exit_code)
     }
 
     /// Says what the command has done.
     pub(super) fn done(self, text: &str) {
-        if !self.quiet {
-            say_line("", &as_typed(text));
-        }
+        self.say("", text);
     }
 
     /// Says what to do next.
     pub(super) fn next(self, step: &str) {
-        if !self.quiet {
-            say("next", step);
-        }
+        self.say("next: ", step);
     }
 
-    /// Says something about what the command does, beside its data.
+    /// Says something about the data or the command.
     pub(super) fn note(self, text: &str) {
-        if !self.quiet {
-            say("note", text);
-        }
+        self.say("note: ", text);
     }
 
-    /// Says that something is missing or will not do what is meant, beside the data.
+    /// Says what is missing or does not work.
     pub(super) fn warning(self, text: &str) {
-        if !self.quiet {
-            say("warning", text);
+        self.say("warning: ", text);
+    }
+
+    /// Says something that only `-v` shows.
+    pub(super) fn detail(self, text: &str) {
+        if self.verbose {
+            self.note(text);
         }
     }
 
-    /// Whether there is a person at a terminal to ask.
+    fn say(self, label: &str, text: &str) {
+        if !self.quiet {
+            say(io::stderr(), label, text);
+        }
+    }
+
+    /// Whether there is a person at a terminal who can be questioned.
     pub(super) fn is_interactive(self) -> bool {
         !self.is_json()
             && !self.is_unasked
@@ -162,63 +166,19 @@ impl Output {
             && io::stderr().is_terminal()
     }
 
-    /// What the person at the terminal answers; nothing where there is none, or nothing more comes.
-    pub(super) fn answer_to(self, question: &str) -> Option<String> {
-        if !self.is_interactive() {
-            return None;
-        }
-        write!(io::stderr(), "{} ", for_people(question)).ok()?;
-        let mut answer = String::new();
-        match io::stdin().read_line(&mut answer) {
-            Ok(n) if n > 0 => Some(answer),
-            _ => None,
-        }
-    }
-
-    /// Asks the person at the terminal, for whom an empty answer is yes; no where there is none.
-    pub(super) fn agrees(self, question: &str) -> bool {
-        self.decides(&format!("{question} [Y/n]"), true)
-    }
-
-    /// Asks the person at the terminal, for whom an empty answer is no; no where there is none, or where data are for programs.
-    pub(super) fn asks(self, question: &str) -> bool {
-        self.decides(&format!("{question} [y/N]"), false)
-    }
-
-    /// Asks until the answer is a decision.
-    fn decides(self, question: &str, by_default: bool) -> bool {
-        loop {
-            let Some(answer) = self.answer_to(question) else {
-                return false;
-            };
-            if let Some(decided) = yes_or_no(&answer, by_default) {
-                return decided;
-            }
-            self.note(&format!("{:?} is neither y nor n", answer.trim()));
-        }
-    }
-
-    /// Says something that only who asked for more wants to hear.
-    pub(super) fn detail(self, text: &str) {
-        if self.verbose {
-            say("note", text);
-        }
-    }
-
-    /// Whether somebody wants to hear how far a call has come.
+    /// Whether the progress of a call is shown.
     pub(super) fn tells_progress(self) -> bool {
         self.verbose || (!self.quiet && io::stderr().is_terminal())
     }
 
-    /// Says how far a call has come.
+    /// Shows the progress of a call.
     pub(super) fn progress(self, text: &str) {
         if self.tells_progress() {
-            say("progress", text);
+            say(io::stderr(), "progress: ", text);
         }
     }
 
-    /// Shows what came of a verb, which is JSON from the daemon or from us: to programs as it is, to people as the command lays it
-    /// out.
+    /// Shows the JSON that answers a request: to programs as it is, to people as `lay_out` prints it.
     pub(super) fn answer<'a, T: Deserialize<'a>>(
         self,
         request: &str,
@@ -232,41 +192,31 @@ impl Output {
     }
 }
 
-/// Prints the help that was asked for, or what is wrong with the arguments.
+/// Prints the help, or what is wrong with the arguments.
 pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
     if let Some(failure) = mistake::failure_of(help_or_mistake) {
         return Output::requested().failure(&failure);
     }
-    let help = help_or_mistake.render();
-    let is_lost = if help_or_mistake.use_stderr() {
-        let help = help::as_typed(&help.to_string());
-        io::stderr().write_all(help.as_bytes()).is_err()
-    } else {
-        let is_shown = io::stdout().is_terminal();
-        let plain = || help.to_string();
-        let help = if is_shown {
-            help.ansi().to_string()
+    let text = help_or_mistake.render();
+    let plain = help::with_blanks(&text.to_string());
+    if !help_or_mistake.use_stderr() {
+        let is_printed = if io::stdout().is_terminal() {
+            write(&help::with_blanks(&text.ansi().to_string())).is_ok()
         } else {
-            plain()
+            write(&plain).is_ok()
         };
-        write(&help::as_typed(&help)).is_err()
-    };
-    let code = match u8::try_from(help_or_mistake.exit_code()).unwrap_or(1) {
-        0 if is_lost => 1,
-        code => code,
-    };
-    if help_or_mistake.use_stderr() {
-        let text = help_or_mistake.to_string();
-        let text = text.strip_prefix("error: ").unwrap_or(&text);
-        let mistake = CommandFailure::with_code(text.trim_end(), code);
-        if Output::requested().is_json() {
-            let _ = write(&mistake.as_json());
-        }
+        return ExitCode::from(u8::from(!is_printed));
     }
-    ExitCode::from(code)
+    // A failure to print a failure has nowhere to go.
+    let _ = io::stderr().write_all(plain.as_bytes());
+    if Output::requested().is_json() {
+        let what = plain.strip_prefix("error: ").unwrap_or(&plain);
+        let _ = write(&CommandFailure::with_code(what.trim_end(), USAGE).as_json());
+    }
+    ExitCode::from(USAGE)
 }
 
-/// What could not be read may still say how its failure is to be shown.
+/// Whether arguments have `-o json`, in any of its spellings.
 fn requests_json(arguments: &[String]) -> bool {
     let mut before = "";
     for argument in arguments {
@@ -280,49 +230,37 @@ fn requests_json(arguments: &[String]) -> bool {
     false
 }
 
-/// The failure of a command that does one thing to several: each is said with its step, the last by whoever gets it, with the exit code of
-/// the first.
+/// The failure of a command that does one thing to several. Prints all failures but the last, which it returns to be printed by the caller,
+/// with the exit code of the first.
 pub(super) fn overall(mut failures: Vec<CommandFailure>) -> Done {
     let Some(mut last) = failures.pop() else {
         return Ok(());
     };
-    failures.iter().for_each(say_failure);
-    last.exit_code = failures
-        .first()
-        .map_or(last.exit_code, |first| first.exit_code);
+    for failure in &failures {
+        say_failure(io::stderr(), failure);
+    }
+    if let Some(first) = failures.first() {
+        last.exit_code = first.exit_code;
+    }
     Err(last.shown())
 }
 
-/// Says why something failed and what to do next.
-fn say_failure(failure: &CommandFailure) {
-    say_failure_on(io::stderr(), failure);
-}
-
-/// The same, in another place.
-pub(super) fn say_failure_on(mut place: impl Write, failure: &CommandFailure) {
-    let what = failure.in_words();
-    let what = Some(&what).filter(|_| !failure.what.is_empty());
-    let step = failure.next_step.as_ref();
-    for (kind, text) in [("error", what), ("next", step)] {
-        if let Some(text) = text {
-            // Nobody is left to tell when the terminal is gone.
-            let _ = writeln!(place, "{}", line(&format!("{kind}: "), &as_typed(text)));
-        }
+/// Writes why something failed and what to do next.
+pub(super) fn say_failure(mut place: impl Write, failure: &CommandFailure) {
+    if !failure.what.is_empty() {
+        say(&mut place, "error: ", &failure.in_words());
+    }
+    if let Some(step) = &failure.next_step {
+        say(place, "next: ", step);
     }
 }
 
-fn say(kind: &str, text: &str) {
-    say_line(&format!("{kind}: "), &as_typed(text));
-}
-
-fn say_line(label: &str, text: &str) {
-    // Nobody is left to tell when the terminal is gone.
-    let _ = writeln!(io::stderr(), "{}", line(label, text));
-}
-
-fn line(label: &str, text: &str) -> String {
+/// Writes a message, whose second and later lines are indented.
+fn say(mut place: impl Write, label: &str, text: &str) {
+    let text = as_typed(text);
     let lines: Vec<String> = text.lines().map(for_people).collect();
-    format!("{label}{}", lines.join("\n  "))
+    // A message that cannot be written has nowhere to go.
+    let _ = writeln!(place, "{label}{}", lines.join("\n  "));
 }
 
 /// Prints a table that fits the terminal.
@@ -337,7 +275,12 @@ pub(super) fn table<const N: usize>(
     write(&table::layout(columns, &rows, terminal_width()))
 }
 
-/// The beginning of a text: a table is for a glance.
+/// The first line of a description, shortened for a table.
+pub(super) fn first_line(description: &str) -> String {
+    shortened(description.trim_start().lines().next().unwrap_or_default())
+}
+
+/// The beginning of a text, for a table.
 pub(super) fn shortened(text: &str) -> String {
     const SHOWN: usize = 100;
     if text.chars().count() <= SHOWN {
@@ -357,18 +300,18 @@ fn terminal_width() -> Option<usize> {
     platform::terminal_width().map(usize::from)
 }
 
-/// Prints JSON text of ours, laid out for reading, its values as they are; commands in its steps are as this command line is typed.
+/// Prints JSON text of mcpproxy, indented. The commands in its steps get the options of this command line.
 pub(super) fn json(json: &[u8]) -> Done {
     let json = String::from_utf8_lossy(json);
     exactly(&pretty_json::with_steps(&json, &as_typed))
 }
 
-/// Prints a stranger's JSON text, laid out for reading, its values as they are.
+/// Prints JSON text of a server, indented.
 pub(super) fn foreign_json(json: &str) -> Done {
     exactly(&pretty_json::pretty(json))
 }
 
-/// Prints JSON text exactly as it is; onto a terminal with what could steer it escaped.
+/// Prints JSON text exactly as it is, but on a terminal with control characters escaped.
 pub(super) fn exact_json(json: &str) -> Done {
     if io::stdout().is_terminal() {
         exactly(&visible_json(json))
@@ -377,24 +320,24 @@ pub(super) fn exact_json(json: &str) -> Done {
     }
 }
 
-/// A value of ours as the daemon would answer it.
+/// A value as JSON text.
 pub(super) fn as_json(value: &impl Serialize) -> Done<Vec<u8>> {
     serde_json::to_vec(value).map_err(|error| {
         CommandFailure::failed(format!("failed to write the result as JSON: {error}"))
     })
 }
 
-/// Prints a value of ours as [`json`] does.
+/// Prints a value as JSON, as [`json`] does.
 pub(super) fn print_value(value: &impl Serialize) -> Done {
     json(&as_json(value)?)
 }
 
-/// Prints text exactly as it is, and a line end.
+/// Prints text exactly as it is, with a line end.
 pub(super) fn exactly(text: &str) -> Done {
     write(&format!("{text}\n"))
 }
 
-/// Prints a stranger's text: as it is into a file or a pipe, escaped onto a terminal.
+/// Prints text of a server: as it is into a file or a pipe, escaped on a terminal.
 pub(super) fn foreign_text(text: &str) -> Done {
     if io::stdout().is_terminal() {
         return escaped_text(text);
@@ -402,27 +345,17 @@ pub(super) fn foreign_text(text: &str) -> Done {
     exactly(text.strip_suffix('\n').unwrap_or(text))
 }
 
-/// Prints a stranger's text escaped, wherever it goes: what is read through a pipe by `less` or `grep` ends on a terminal, too.
+/// Prints text of a server escaped, also into a pipe: `less` or `grep` behind it prints on a terminal.
 pub(super) fn escaped_text(text: &str) -> Done {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let lines: Vec<String> = text.split('\n').map(visible).collect();
     exactly(&lines.join("\n"))
 }
 
-/// What a person answered; of what is neither nobody can tell.
-fn yes_or_no(answer: &str, by_default: bool) -> Option<bool> {
-    match &*answer.trim().to_ascii_lowercase() {
-        "" => Some(by_default),
-        "y" | "yes" => Some(true),
-        "n" | "no" => Some(false),
-        _ => None,
-    }
-}
-
-/// Whether what was printed last met nobody who reads it.
+/// Whether the reader of stdout is gone.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
 
-/// Whether nobody reads what is printed any more, so that what would go on for ever ends.
+/// Whether the reader of stdout is gone, so that a command that follows something ends.
 pub(super) fn is_unread() -> bool {
     IS_UNREAD.load(Ordering::Relaxed)
 }
@@ -442,27 +375,12 @@ fn write(text: &str) -> Done {
 
 #[cfg(test)]
 mod tests {
-    use super::{Output, yes_or_no};
+    use super::Output;
 
     #[test]
     fn a_command_that_is_not_to_ask_never_asks() {
         let out = Output::default();
         assert!(!out.unasked(false).is_unasked && out.unasked(true).unasked(false).is_unasked);
         assert!(!out.unasked(true).is_interactive());
-    }
-
-    #[test]
-    fn only_a_yes_is_a_yes() {
-        for (answers, expected) in [
-            (&["y", "Yes\n", " Y\r\n"][..], Some(true)),
-            (&["n", "NO\n"], Some(false)),
-            (&["yess", "ja", "maybe\n"], None),
-        ] {
-            for by_default in [true, false] {
-                let decided = |answer: &&str| yes_or_no(answer, by_default) == expected;
-                assert!(answers.iter().all(decided));
-                assert_eq!(yes_or_no(" \n", by_default), Some(by_default));
-            }
-        }
     }
 }

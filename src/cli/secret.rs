@@ -1,13 +1,14 @@
 //! `mcpproxy secret`: values that the configuration refers to by name as `${keyring:NAME}`. A value is read from the terminal or from stdin,
 //! and never printed.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 
 use clap::{Args, Subcommand};
 use http::Method;
 
 use super::{
-    CommandFailure, Done, Location, Output, connection, output, platform,
+    CommandFailure, Done, Location, Output, connection, output,
+    questions::read_hidden,
     table::{name, text},
 };
 use crate::{
@@ -269,11 +270,7 @@ fn value_for(name: &str) -> Done<Secret> {
         failure.undone(&format!("{name} was not stored")).next(step)
     };
     let text = if io::stdin().is_terminal() {
-        // Nobody is left to ask when the terminal is gone; reading says so.
-        let _ = write!(io::stderr(), "value of {name} (hidden as you type): ");
-        let typed = platform::read_hidden_line();
-        let _ = writeln!(io::stderr());
-        typed.map_err(failed)?
+        read_hidden(&format!("value of {name} (hidden as you type):")).map_err(failed)?
     } else {
         let mut bytes = Vec::new();
         let most = LONGEST_VALUE as u64 + 3;
@@ -286,18 +283,6 @@ fn value_for(name: &str) -> Done<Secret> {
         text.map_err(|_| wrong("is not UTF-8 text"))?
     };
     value_in(&text).map_err(wrong)
-}
-
-/// What the person at the terminal types, which does not show; nothing where there is none.
-pub(super) fn hidden_answer(question: &str, out: Output) -> Option<String> {
-    if !out.is_interactive() {
-        return None;
-    }
-    // Nobody is left to ask when the terminal is gone; reading says so.
-    let _ = write!(io::stderr(), "{question} ");
-    let typed = platform::read_hidden_line();
-    let _ = writeln!(io::stderr());
-    typed.ok()
 }
 
 /// The value in what was typed or piped.

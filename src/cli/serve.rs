@@ -114,7 +114,7 @@ impl ServeCommand {
                 None => failure.next(error.next_step()),
             };
             if let Some(terminal) = terminal.flatten().filter(platform::is_former_stderr) {
-                output::say_failure_on(terminal, &failure);
+                output::say_failure(terminal, &failure);
             }
             failure
         })

@@ -1,18 +1,19 @@
-//! Texts for people as this command line is typed: commands that are named have its options, and paths below the home folder are short.
+//! Rewords texts for people: commands in backticks get the --config and --data-dir of this command line, and paths below the home folder
+//! begin with `~`.
 
 use super::escapes::visible;
 
-/// The words of this command line after the program; one that is not UTF-8 is shown as far as it is.
-pub(super) fn typed() -> Vec<String> {
+/// The arguments of this command line, made UTF-8 where they are not.
+pub(super) fn arguments() -> Vec<String> {
     let words = std::env::args_os().skip(1);
     words
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
 }
 
-/// A text whose commands name the configuration and the data folder as this command does.
+/// A text whose commands name the configuration and the data folder as this command line does.
 pub(super) fn as_typed(text: &str) -> String {
-    commands_with(&places_given(&typed()), text)
+    commands_with(&places_given(&arguments()), text)
 }
 
 /// The options by which these arguments name the configuration and the data folder, each with its value as a shell takes it.
@@ -34,7 +35,7 @@ fn places_given(arguments: &[String]) -> Vec<String> {
     given
 }
 
-/// A word of a command line as a shell takes it.
+/// A word of a command line, quoted for a shell if necessary.
 pub(super) fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-~:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -44,8 +45,8 @@ pub(super) fn shell_word(word: &str) -> String {
     }
 }
 
-/// The text with these options in the commands that it names, so that they mean the same daemon; help is the same everywhere. Variables may
-/// be set before a command, and one that names a place itself means that one.
+/// Adds these options to the commands of mcpproxy in a text, so that they mean the same daemon, but not to `--help`, which needs none.
+/// Variables may be set before a command, and an option that a command has already stays as it is.
 fn commands_with(given: &[String], text: &str) -> String {
     let mut parts = text.split('`');
     let mut whole = parts.next().unwrap_or_default().to_owned();
@@ -70,13 +71,13 @@ fn commands_with(given: &[String], text: &str) -> String {
     whole
 }
 
-/// A line in which nothing steers a terminal, with paths below the home folder as people write them.
+/// A line with control characters escaped, and with `~` for the home folder.
 pub(super) fn for_people(text: &str) -> String {
     let home = std::env::home_dir().unwrap_or_default();
     below_home(&visible(text), &home.to_string_lossy())
 }
 
-/// Of a path in quotes or after a `=` no shell would find the home folder again.
+/// Writes `~` for the home folder. Paths in quotes or after a `=` stay whole, because a shell does not expand `~` there.
 fn below_home(text: &str, home: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

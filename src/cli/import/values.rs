@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::super::{CommandFailure, Done, Output, output, secret};
+use super::super::{CommandFailure, Done, Output, output};
 use crate::{
     clients::{ImportReport, NeededKind, NeededValue, is_placeholder},
     management::Files,
@@ -35,7 +35,7 @@ pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport
             let given = if hidden.is_empty() {
                 out.answer_to(&question)?.trim().to_owned()
             } else {
-                secret::hidden_answer(&question, out)?
+                out.hidden_answer_to(&question)?
             };
             if !is_placeholder(&given) {
                 return Some(given);
@@ -54,7 +54,7 @@ pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport
                 need.name,
                 about.unwrap_or_default()
             );
-            let given = secret::hidden_answer(&question, out);
+            let given = out.hidden_answer_to(&question);
             let Some(given) = given.filter(|given| !given.trim().is_empty()) else {
                 continue;
             };
