@@ -160,17 +160,11 @@ fn row(tool: ToolRow) -> [String; 4] {
         (_, Some(reason)) => format!("no: {reason}"),
         (_, None) => "no".to_owned(),
     };
-    let first_line = tool
-        .description
-        .trim_start()
-        .lines()
-        .next()
-        .unwrap_or_default();
     [
         tool.name,
         tool.call_with.unwrap_or_else(|| "-".to_owned()),
         callable,
-        output::shortened(first_line),
+        output::first_line(&tool.description),
     ]
 }
 

@@ -90,9 +90,7 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Done {
         } else {
             "no match among the known tools; try other words"
         });
-    }
-    if found.tools.is_empty() {
-        // Its own words are for agents.
+        // The notice itself is worded for agents.
         if found.notice.is_some() {
             out.next("`mcpproxy upstream list` shows whether all servers could be searched");
         }
@@ -124,21 +122,12 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Done {
 }
 
 fn row(tool: FoundTool) -> [String; 4] {
-    let first_line = tool
-        .description
-        .trim_start()
-        .lines()
-        .next()
-        .unwrap_or_default();
-    let variant = tool
-        .call_with
-        .strip_prefix("call_tool_")
-        .unwrap_or(&tool.call_with)
-        .to_owned();
+    let call_type = tool.call_with.strip_prefix("call_tool_");
+    let call_type = call_type.unwrap_or(&tool.call_with).to_owned();
     [
         format!("{:.2}", tool.score),
         tool.name,
-        variant,
-        output::shortened(first_line),
+        call_type,
+        output::first_line(&tool.description),
     ]
 }
