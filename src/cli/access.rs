@@ -1,9 +1,9 @@
-//! `mcpproxy access`: why somebody may or may not have something, without asking for it.
+//! `mcpproxy access`: whether a caller may use a tool, prompt or resource, and which rule decides.
 
 use clap::{Args, Subcommand};
 use http::Method;
 
-use super::{CommandFailure, Done, Location, Output, connection, output};
+use super::{CommandFailure, Done, Location, Output, connection, output, tool_name};
 use crate::{
     daemon_client::{self, AnswerDeadline},
     failure::ErrorCode,
@@ -68,11 +68,9 @@ impl CheckAccess {
         if let Some(step) = step {
             out.next(&step);
         }
+        // The printed verdict has the reason.
         let code = verdict.code.as_deref().and_then(ErrorCode::parse);
-        // The verdict says it already, with the reason.
-        let mut failure = CommandFailure::with_code("", REFUSED).shown();
-        failure.code = code;
-        Err(failure)
+        Err(CommandFailure::refused("").of_code(code).shown())
     }
 
     fn question(self) -> Done<AccessQuestion> {
@@ -82,12 +80,7 @@ impl CheckAccess {
             _ if router::is_built_in(&self.thing) => AskedKind::BuiltIn,
             _ => AskedKind::Tool,
         };
-        let parts = self
-            .thing
-            .split_once(':')
-            .or_else(|| self.thing.split_once("__"));
-        let parts = parts.filter(|(server, name)| !server.is_empty() && !name.is_empty());
-        let (server, name) = match (kind, parts) {
+        let (server, name) = match (kind, tool_name::parts(&self.thing)) {
             (AskedKind::BuiltIn, _) => (None, self.thing.as_str()),
             (_, Some((server, name))) => (Some(server.to_owned()), name),
             (_, None) => {
@@ -112,9 +105,6 @@ impl CheckAccess {
         })
     }
 }
-
-/// The exit code of what policy refuses.
-const REFUSED: u8 = 4;
 
 fn next_step(verdict: &AccessVerdict) -> Option<String> {
     let server = verdict.server.as_deref().unwrap_or_default();

@@ -42,6 +42,7 @@ mod stdio;
 mod stop;
 mod table;
 mod token;
+mod tool_name;
 mod tools;
 mod tools_search;
 mod tools_switch;
@@ -57,6 +58,7 @@ mod watcher;
 use std::{env, ffi::OsString, pin::Pin, process::ExitCode};
 
 use clap::{FromArgMatches, Parser, Subcommand};
+use tokio::runtime;
 
 use crate::{code_execution, storage::in_words};
 
@@ -260,26 +262,21 @@ fn run(arguments: Arguments, out: Output) -> Done {
     }
 }
 
-/// Runs a command until it is done, on one thread, and leaves nothing waiting for input that may never come. Boxed, because the runtime's
-/// own code would be compiled for each command.
+/// Runs a command on one thread until it is done, without waiting for a read of stdin that may never return. The command is boxed, because
+/// the runtime's code would be compiled for each type of future.
 fn finish(command: impl Future<Output = Done>) -> Done {
     let command: Pin<Box<dyn Future<Output = _>>> = Box::pin(command);
-    let runtime = runtime()?;
+    let runtime = build_runtime(runtime::Builder::new_current_thread())?;
     let done = runtime.block_on(command);
     runtime.shutdown_background();
     done
 }
 
-fn runtime() -> Done<tokio::runtime::Runtime> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| {
-            CommandFailure::failed(format!(
-                "failed to start the runtime: {}",
-                in_words(&source)
-            ))
-        })?;
+/// A runtime in which a write beyond `ulimit -f` fails instead of ending the process.
+fn build_runtime(mut builder: runtime::Builder) -> Done<runtime::Runtime> {
+    let runtime = builder.enable_all().build().map_err(|error| {
+        CommandFailure::failed(format!("failed to start the runtime: {}", in_words(&error)))
+    })?;
     platform::outlive_file_limit(&runtime);
     Ok(runtime)
 }

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use super::{
     CommandFailure, Done, Location, Output, connection, output,
     table::{name, text},
+    tool_name,
     tools_search::SearchTools,
     tools_switch::{self, NamedTools, Switch},
 };
@@ -171,7 +172,7 @@ fn row(tool: ToolRow) -> [String; 4] {
 impl ShowTool {
     async fn run(self, mut daemon: DaemonClient, out: Output) -> Done {
         if router::is_built_in(&self.name) {
-            tools_switch::tool_name(&self.name)?;
+            tool_name::read(&self.name)?;
         }
         let name = [("name", Some(self.name.clone()))];
         let path = daemon_client::with_query("/api/v1/tools/show", &name);

@@ -1,19 +1,22 @@
-//! `mcpproxy tools disable|enable`: whether agents get a tool, which is its name in `disabled_tools` of its server.
+//! `mcpproxy tools disable|enable`: adds tools to `disabled_tools` in their servers' entries, or removes them.
 
 use clap::Args;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{CommandFailure, Done, Output, connection, output};
+use super::{
+    CommandFailure, Done, Output, connection, output,
+    tool_name::{self, own_name},
+};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
     failure::ErrorCode,
     management::{ServerChange, ServerDetails, ToolList, ToolRow},
-    process, router,
+    process,
     text::names,
 };
 
-/// The tools that are meant.
+/// The arguments of both commands.
 #[derive(Debug, Args)]
 pub(super) struct NamedTools {
     /// The tools, as `tools list` shows them
@@ -21,11 +24,20 @@ pub(super) struct NamedTools {
     names: Vec<String>,
 }
 
-/// What becomes of them.
+/// Which of the two commands runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Switch {
     Disable,
     Enable,
+}
+
+impl Switch {
+    fn past(self) -> &'static str {
+        match self {
+            Self::Disable => "disabled",
+            Self::Enable => "enabled",
+        }
+    }
 }
 
 impl NamedTools {
@@ -38,7 +50,7 @@ impl NamedTools {
         let mut changes = Vec::new();
         let mut failures = Vec::new();
         for name in &self.names {
-            match switched(switch, &mut daemon, name, out).await {
+            match change_entry(switch, &mut daemon, name, out).await {
                 Ok(change) => changes.extend(change),
                 Err(failure) => failures.push(failure),
             }
@@ -50,26 +62,24 @@ impl NamedTools {
     }
 }
 
-/// Changes the entry of a tool's server; nothing where it says so already.
-async fn switched(
+/// Changes the entry of a tool's server; nothing where it needs no change.
+async fn change_entry(
     switch: Switch,
     daemon: &mut DaemonClient,
     name: &str,
     out: Output,
 ) -> Done<Option<ServerChange>> {
     const UNDONE: &str = "nothing was changed";
-    let full = match tool_name(name) {
-        Ok(full) => full,
+    let (server, tool) = match tool_name::read(name) {
+        Ok(parts) => parts,
         Err(failure) => {
-            // The daemon knows whose tool is called so.
+            // The daemon knows which server has a tool of this name.
             let wanted = [("name", Some(name.to_owned()))];
             let path = daemon_client::with_query("/api/v1/tools/show", &wanted);
             let meant = daemon.get(&path).await.err().map(CommandFailure::from);
             return Err(meant.unwrap_or(failure).undone(UNDONE));
         }
     };
-    let parts = full.split_once(':').or_else(|| full.split_once("__"));
-    let (server, tool) = parts.unwrap_or((&full, ""));
     let row = known_tool(daemon, server, tool).await;
     let row = row.map_err(|failure| failure.undone(UNDONE))?;
     let path = connection::server_path(server, "");
@@ -80,18 +90,11 @@ async fn switched(
     let own = Value::String(pattern_of(tool));
     let is_named = patterns.contains(&own);
     if is_named == (switch == Switch::Disable) {
-        let code = row.as_ref().and_then(|row| row.code.as_deref());
-        let is_left_out = code == Some("tool_disabled");
-        if switch == Switch::Enable && is_left_out {
-            return Err(left_out(server, tool).undone(UNDONE));
+        if switch == Switch::Enable {
+            let checked = check_enabled(row.as_ref(), server, tool);
+            checked.map_err(|failure| failure.undone(UNDONE))?;
         }
-        if switch == Switch::Enable && row.is_none() {
-            let what = format!("{server} has listed no tool {tool:?} yet");
-            let failure = CommandFailure::failed(what).undone(UNDONE);
-            return Err(failure.next(format!("`mcpproxy upstream show {server}`")));
-        }
-        let past = past(switch);
-        out.note(&format!("{server}:{tool} is already {past}"));
+        out.note(&format!("{server}:{tool} is already {}", switch.past()));
         return Ok(None);
     }
     match switch {
@@ -103,7 +106,7 @@ async fn switched(
     let changing = daemon.request(Method::PATCH, &path, body, AnswerDeadline::Daemon);
     let change: ServerChange = changing.await.map_err(without_entry)?;
     let file = daemon.in_file("in");
-    out.done(&format!("{} {server}:{tool}{file}", past(switch)));
+    out.done(&format!("{} {server}:{tool}{file}", switch.past()));
     if row.is_none() {
         out.note(&format!(
             "{server} has listed no tool yet, so the name was not checked"
@@ -112,22 +115,19 @@ async fn switched(
     Ok(Some(change))
 }
 
-/// What is known of the tool; nothing while its server was never listed. One that a listed server lacks is a mistake.
+/// The row of a tool, or nothing while its server was never listed. Fails if the server has no such tool.
 pub(super) async fn known_tool(
     daemon: &mut DaemonClient,
     server: &str,
     tool: &str,
 ) -> Done<Option<ToolRow>> {
     let path = connection::server_path(server, "/tools");
-    let known: ToolList = daemon.fetch(&path).await?;
-    let own = |row: &ToolRow| row.name.split_once(':').map(|(_, own)| own.to_owned());
-    let names: Vec<String> = known.tools.iter().filter_map(own).collect();
-    let mut rows = known.tools.into_iter();
-    let found = rows.find(|row| own(row).as_deref() == Some(tool));
-    if found.is_some() || names.is_empty() {
-        return Ok(found);
+    let ToolList { tools, .. } = daemon.fetch(&path).await?;
+    let found = tools.iter().find(|row| own_name(row) == Some(tool));
+    if found.is_some() || tools.is_empty() {
+        return Ok(found.cloned());
     }
-    let closest = names::closest(tool, names.iter().map(String::as_str));
+    let closest = names::closest(tool, tools.iter().filter_map(own_name));
     let meant = closest.map_or_else(String::new, |name| {
         format!("; did you mean {server}:{name}?")
     });
@@ -136,7 +136,7 @@ pub(super) async fn known_tool(
     Err(failure.next(format!("`mcpproxy tools list {server}` shows its tools")))
 }
 
-/// The demo server, which the daemon has beside the file, needs an entry there for its tools to be disabled in.
+/// The failure of a change. The demo server has no entry, so the step is to give it one.
 fn without_entry(error: DaemonError) -> CommandFailure {
     let failure = CommandFailure::from(error);
     if failure.code != Some(ErrorCode::NotInFile) {
@@ -150,15 +150,25 @@ fn without_entry(error: DaemonError) -> CommandFailure {
     ))
 }
 
-/// A tool that something else than its name keeps away.
-fn left_out(server: &str, tool: &str) -> CommandFailure {
-    let what = format!("{server}:{tool} is excluded by a pattern in its server's entry");
-    CommandFailure::failed(what).next(format!(
-        "change `enabled_tools` or `disabled_tools`: `mcpproxy upstream patch {server} KEY=VALUE`"
-    ))
+/// Fails for a tool that stays disabled although `disabled_tools` does not name it.
+fn check_enabled(row: Option<&ToolRow>, server: &str, tool: &str) -> Done {
+    let (what, step) = match row {
+        Some(row) if row.code.as_deref() == Some(ErrorCode::ToolDisabled.as_str()) => (
+            format!("{server}:{tool} is excluded by a pattern in its server's entry"),
+            format!(
+                "change `enabled_tools` or `disabled_tools`: `mcpproxy upstream patch {server} KEY=VALUE`"
+            ),
+        ),
+        Some(_) => return Ok(()),
+        None => (
+            format!("{server} has listed no tool {tool:?} yet"),
+            format!("`mcpproxy upstream show {server}`"),
+        ),
+    };
+    Err(CommandFailure::failed(what).next(step))
 }
 
-/// A name as a pattern that matches it alone.
+/// The pattern that matches this name only.
 fn pattern_of(name: &str) -> String {
     let mut pattern = String::new();
     for c in name.chars() {
@@ -168,28 +178,4 @@ fn pattern_of(name: &str) -> String {
         pattern.push(c);
     }
     pattern
-}
-
-fn past(switch: Switch) -> &'static str {
-    match switch {
-        Switch::Disable => "disabled",
-        Switch::Enable => "enabled",
-    }
-}
-
-/// Checks the form, `SERVER:TOOL` or `server__tool`; server and tool themselves are the daemon's to know.
-pub(super) fn tool_name(text: &str) -> Done<String> {
-    match text.split_once(':').or_else(|| text.split_once("__")) {
-        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(text.to_owned()),
-        _ => {
-            let (what, step) = if router::is_built_in(text) {
-                let what = format!("{text} is a built-in tool, which only clients call");
-                (what, "`mcpproxy tools search WORDS`")
-            } else {
-                let what = format!("{text:?} is not of the form SERVER:TOOL");
-                (what, "`mcpproxy tools list` shows the names")
-            };
-            Err(CommandFailure::usage(what).next(step))
-        }
-    }
 }

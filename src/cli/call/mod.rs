@@ -12,9 +12,10 @@ use self::{
     shown::Shown,
 };
 use super::{
-    CommandFailure, Done, Location, Output, connection, example_call, progress, tools_switch,
+    CommandFailure, Done, Location, Output, connection, example_call, progress,
+    tool_name::{self, own_name},
 };
-use crate::management::{Files, ToolList, ToolRow};
+use crate::management::{Files, ToolList};
 
 /// Call a tool
 ///
@@ -107,7 +108,7 @@ impl CallCommand {
             let step = "use `read`, `write` or `destructive`, or leave it out";
             return Err(CommandFailure::usage(what).next(step));
         }
-        let name = tools_switch::tool_name(&name)?;
+        tool_name::read(&name)?;
         let words: Vec<String> = words.collect();
         let arguments = Arguments::read(&words, self.args.as_deref())?;
         Ok(CallTarget {
@@ -123,8 +124,7 @@ async fn meant(files: &Files, words: &[String], out: Output) -> Option<String> {
     let name = words.iter().find(|word| !KINDS.contains(&&***word))?;
     let mut daemon = connection::open_if_running(files, out).await.ok()??;
     let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
-    let own = |tool: &ToolRow| tool.name.split_once(':').map(|(_, own)| own.to_owned());
-    let mut tools = known.tools.into_iter();
-    let meant = tools.find(|tool| own(tool).as_ref() == Some(name))?;
+    let mut tools = known.tools.iter();
+    let meant = tools.find(|tool| own_name(tool) == Some(name.as_str()))?;
     Some(format!("did you mean {}?", meant.name))
 }
