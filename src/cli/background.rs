@@ -1,5 +1,5 @@
-//! A daemon in the background, for clients that come through a bridge. `serve --background=start` leaves the session of its caller,
-//! starts `serve --background=run`, waits until that serves, and ends: so the daemon is nobody's child, and no terminal's.
+//! A daemon in the background. `serve --background=start` leaves the session of its caller, starts `serve --background=run`, waits until
+//! that serves, and ends, so that the daemon has no terminal and its parent is init.
 
 use std::{
     env,
@@ -31,19 +31,19 @@ const SERVES_WITHIN: Duration = Duration::from_secs(20);
 
 const DOCTOR: &str = "`mcpproxy doctor`";
 
-/// The two processes it takes.
+/// The two processes that start a daemon in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Background {
-    /// Starts the other one
+    /// Starts the daemon
     Start,
-    /// Serves
+    /// Is the daemon
     Run,
 }
 
-/// Whether there is a daemon, as the process that starts it, or becomes it, prints it on stdout: with the keys of any failure with `-o json`.
+/// The JSON line in which either process reports on stdout whether there is a daemon now. Its keys are those of a failure with `-o json`.
 #[derive(Default, Serialize, Deserialize)]
 struct StartReport {
-    /// Why there is no daemon; nothing where one has the data folder.
+    /// Why there is no daemon.
     error: Option<String>,
     code: Option<String>,
     hint: Option<String>,
@@ -52,7 +52,7 @@ struct StartReport {
 impl StartReport {
     fn of(started: Result<(), &ServeError>) -> Self {
         match started {
-            // That another daemon was faster is no failure.
+            // Another daemon that was faster will do.
             Err(error) if !error.is_taken() => Self {
                 error: Some(error.what().replace('\n', " ")),
                 code: Some(error.code().to_string()),
@@ -62,7 +62,7 @@ impl StartReport {
         }
     }
 
-    /// Reads one. Nothing where the process ended without it.
+    /// The report in the output of a process; nothing where it ended without one.
     fn parse(stdout: &[u8]) -> Option<Self> {
         serde_json::from_slice(stdout).ok()
     }
@@ -81,7 +81,7 @@ pub(super) fn log_file(data_dir: &Path) -> PathBuf {
     data_dir.join("logs").join("daemon.log")
 }
 
-/// Starts the daemon that these arguments describe and returns when it, or another one, has the data folder.
+/// Starts the daemon with the arguments of this process, and returns when that daemon, or another one, has the data folder.
 pub(super) fn start(data_dir: &Path) -> Done {
     platform::leave_session();
     let arguments = env::args_os().skip(1).map(|argument| {
@@ -93,7 +93,7 @@ pub(super) fn start(data_dir: &Path) -> Done {
     });
     let mut daemon = Command::new(own_program(process::own_program())?)
         .args(arguments)
-        // Where another daemon's server starts us, we are not to end with it.
+        // A daemon ends the children of its servers by this variable. The new daemon must outlive it.
         .env_remove("MCPPROXY_CHILD")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -121,17 +121,16 @@ pub(super) fn start(data_dir: &Path) -> Done {
     Err(CommandFailure::failed(what))
 }
 
-/// Tells the process that started us what became of the daemon.
+/// Reports to the process that started this one whether the daemon serves.
 pub(super) fn report(started: Result<(), &ServeError>) {
     let line = serde_json::to_string(&StartReport::of(started)).unwrap_or_default();
     // Nobody may be listening any more.
     let _ = output::exactly(&line);
 }
 
-/// Starts daemons for a bridge.
+/// Starts daemons in the background, for commands and for a client's bridge.
 pub(super) struct Starter {
     files: Files,
-    /// Nothing for one that stays.
     idle_exit: Option<Duration>,
     /// More arguments of `serve`.
     more: Vec<OsString>,
@@ -139,21 +138,13 @@ pub(super) struct Starter {
 }
 
 impl Starter {
-    /// Daemons of this data folder, that end when nobody has been there for `idle_exit`.
-    pub(super) fn new(files: Files, idle_exit: Duration, out: Output) -> Self {
+    /// A starter of daemons for this data folder, which end when they have had no client for `idle_exit`, if that is given.
+    pub(super) fn new(files: Files, idle_exit: Option<Duration>, out: Output) -> Self {
         Self {
-            out,
             files,
-            idle_exit: Some(idle_exit),
+            idle_exit,
             more: Vec::new(),
-        }
-    }
-
-    /// Daemons of this data folder, which end on a signal.
-    pub(super) fn lasting(files: Files, out: Output) -> Self {
-        Self {
-            idle_exit: None,
-            ..Self::new(files, Duration::ZERO, out)
+            out,
         }
     }
 
@@ -177,7 +168,7 @@ impl Starter {
                     .map(|idle| format!("--idle-exit={}", duration::show(idle))),
             )
             .args(&self.more)
-            // A client's identity is not the daemon's, and its folder may go away.
+            // The daemon has no client's token, and must not keep the client's folder busy.
             .env_remove("MCPPROXY_TOKEN")
             .current_dir(
                 env::home_dir()

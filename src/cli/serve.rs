@@ -89,13 +89,7 @@ impl ServeCommand {
         // Its log file becomes stderr.
         let terminal = self.log_file.is_some().then(platform::stderr_before_log);
         let options = self.options(&files, out);
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| {
-                CommandFailure::failed(format!("failed to start the runtime: {}", in_words(&error)))
-            })?;
-        platform::outlive_file_limit(&runtime);
+        let runtime = super::build_runtime(tokio::runtime::Builder::new_multi_thread())?;
         let served = runtime.block_on(serve(way, options));
         let other = match &served {
             Err(error) if error.is_taken() => runtime.block_on(connection::other_daemon(&files)),
@@ -167,7 +161,7 @@ impl ServeCommand {
             token: std::env::var("MCPPROXY_TOKEN").ok().map(Secret::new),
             mark: process::own_mark(),
         };
-        let starter = Starter::new(files.clone(), stdio::IDLE_EXIT, out);
+        let starter = Starter::new(files.clone(), Some(stdio::IDLE_EXIT), out);
         let demo = self.carried.demo.then(|| "--demo".into());
         let mode = self
             .carried

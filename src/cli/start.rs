@@ -118,7 +118,7 @@ async fn running(files: &Files, out: Output) -> Done<Option<DaemonClient>> {
 /// A daemon that runs on when its starter is gone, with these options of `serve`.
 pub(super) async fn start(files: &Files, options: &[String], out: Output) -> Done<DaemonClient> {
     out.progress("starting the daemon");
-    let starter = Starter::lasting(files.clone(), out);
+    let starter = Starter::new(files.clone(), None, out);
     starter.with(options.iter().map(Into::into)).begin().await?;
     Ok(connection::open_soon(files, out).await?)
 }

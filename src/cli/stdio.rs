@@ -47,7 +47,7 @@ impl StdioCommand {
             mark: process::own_mark(),
         };
         let idle_exit = self.idle_exit.unwrap_or(IDLE_EXIT);
-        let starter = Starter::new(files, idle_exit, out);
+        let starter = Starter::new(files, Some(idle_exit), out);
         let (input, output) = platform::standard_streams().map_err(|error| {
             CommandFailure::failed(format!("stdin or stdout is closed: {}", in_words(&error)))
         })?;
