@@ -5,8 +5,8 @@ use http::Method;
 use serde_json::json;
 
 use super::{
-    CommandFailure, Done, Location, Output, background::Starter, connect, connection, output,
-    service, stop, unusable_file::refuse_unusable,
+    CommandFailure, Done, Location, Output, background::Starter, client_warnings, connection,
+    output, service, stop, unusable_file::refuse_unusable,
 };
 use crate::{
     daemon::{self, ServeError},
@@ -100,11 +100,8 @@ impl RestartCommand {
             }
             start(&files, options, out).await?
         };
-        if let Some(status) = daemon.status_report() {
-            let (before, after) = (Some(&location), Some(&status.location));
-            for warning in connect::address_warnings(&files, before, after) {
-                out.warning(&warning);
-            }
+        if let Some(after) = connection::location_of(&daemon) {
+            client_warnings::warn_of_old_address(&files, Some(&location), Some(&after), out);
         }
         say(&files, &daemon, &done, true, out).await
     }

@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{
-    Done, Location, Output, connection, output, refused_clients,
+    Done, Location, Output, client_warnings, connection, output,
     table::{name, text},
 };
 use crate::{
@@ -112,9 +112,7 @@ impl TokenCommand {
                 let body = revoke(&mut daemon, &name).await?;
                 out.done(&format!("revoked {name}"));
                 let location = connection::location_of(&daemon);
-                for warning in refused_clients::warnings(&files, location.as_ref()) {
-                    out.warning(&warning);
-                }
+                client_warnings::warn_of_refused(&files, location.as_ref(), out);
                 if out.is_json() {
                     return output::json(&body);
                 }

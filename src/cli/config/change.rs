@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::{
-    Done, Output, connect, connection, import, output, refused_clients,
+    Done, Output, client_warnings, connection, import, output,
     table::{name, text},
 };
 use crate::{
@@ -56,15 +56,11 @@ pub(super) async fn make(
     }
     if change.id.is_some() {
         let location = connection::location_of(&daemon);
-        let mut warnings = Vec::new();
         if change.changes.iter().any(takes_endpoint) {
-            warnings.extend(refused_clients::warnings(files, location.as_ref()));
+            client_warnings::warn_of_refused(files, location.as_ref(), out);
         }
         if change.changes.iter().any(|one| one.path == ["listen"]) {
-            warnings.extend(connect::address_warnings(files, location.as_ref(), None));
-        }
-        for warning in warnings {
-            out.warning(&warning);
+            client_warnings::warn_of_old_address(files, location.as_ref(), None, out);
         }
     }
     for one in put_back {

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::super::{
-    CommandFailure, Done, Location, Output, connection, outcome, output, refused_clients, secret,
+    CommandFailure, Done, Location, Output, client_warnings, connection, outcome, output, secret,
 };
 use crate::{
     api::{MOST_CHANGED, ServerVerb},
@@ -110,9 +110,7 @@ impl NamedServers {
         if verb == ServerVerb::Remove {
             note_unused_secrets(used_before, &files, out);
             let location = connection::location_of(&daemon);
-            for warning in refused_clients::warnings(&files, location.as_ref()) {
-                out.warning(&warning);
-            }
+            client_warnings::warn_of_refused(&files, location.as_ref(), out);
         }
         if out.is_json() {
             output::print_value(&Changes { changes })?;
