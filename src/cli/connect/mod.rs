@@ -1,4 +1,4 @@
-//! `mcpproxy connect`: puts us into the files of clients, takes us out of them, or says where we are.
+//! `mcpproxy connect`: adds mcpproxy to clients' files, removes it, or shows which clients have it.
 
 mod file;
 mod list;
@@ -7,16 +7,19 @@ mod own_token;
 use clap::Args;
 
 pub(super) use self::file::say_token;
-use self::{file::say_done, own_token::own_token};
+use self::{
+    file::say_done,
+    own_token::{OwnTokenChange, change_own_token},
+};
 use super::{CommandFailure, Done, Location, Output, connection, output, token};
 use crate::{
     clients::{
         Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
-        client_of_word, client_rows, connect, disconnect, endpoint_path, entry_name, has_file,
-        home_places, is_free, judged_rows, may_be_connected, our_address, shown_token,
+        client_of_word, connect, disconnect, endpoint_path, entry_name, has_file, home_places,
+        is_free, judged_rows, may_be_connected, our_address, shown_token,
     },
     daemon_client::DaemonClient,
-    management::{DaemonLocation, Files, ServerList},
+    management::{Files, ServerList},
     text::secret::Secret,
 };
 
@@ -59,85 +62,10 @@ pub(super) struct ConnectCommand {
     undo: bool,
 }
 
-/// Connects one client or disconnects it, and revokes the token that was issued to it where its entry shows that no more.
-async fn change(
-    files: &Files,
-    (places, reaching): (&ClientPlaces, &Reaching),
-    request: &ConnectRequest<'_>,
-    is_undo: bool,
-    out: Output,
-) -> Done<Connected> {
-    let shown = || shown_token(places, &reaching.us, request.client);
-    let before = shown().filter(|_| !request.is_for_project);
-    let done = if is_undo {
-        let done = disconnect(places, reaching, request)?;
-        say_done(&done, places, out)?;
-        done
-    } else {
-        put_in(places, reaching, request, out)?
-    };
-    let is_shown = |token: &Secret| shown().is_some_and(|now| now.reveal() == token.reveal());
-    if let Some(token) = before.filter(|token| !is_shown(token))
-        && let Some(name) = files.name_of_token(&token, Some(done.client.id()))?
-    {
-        let mut daemon = connection::open_or_files(files, out).await?;
-        token::revoke(&mut daemon, &name).await?;
-        out.done(&format!("revoked its token {name:?}"));
-    }
-    Ok(done)
-}
-
-/// Connects one client, and says so to people.
-pub(super) fn put_in(
-    places: &ClientPlaces,
-    reaching: &Reaching,
-    request: &ConnectRequest<'_>,
-    out: Output,
-) -> Done<Connected> {
-    let done = connect(places, reaching, request)?;
-    say_done(&done, places, out)?;
-    Ok(done)
-}
-
-/// That clients of this machine know only the address where the daemon was, or still is, before it is at another.
-pub(super) fn address_warnings(
-    files: &Files,
-    before: Option<&DaemonLocation>,
-    after: Option<&DaemonLocation>,
-) -> Vec<String> {
-    let Ok(places) = home_places(files) else {
-        return Vec::new();
-    };
-    let rows = |location| client_rows(&places, &our_address(files, location), true);
-    let when = after.map_or("after the restart: ", |_| "");
-    let (before, after) = (rows(before), rows(after));
-    let rows = before.iter().zip(&after);
-    let lost = rows.filter(|(before, after)| before.connected && !after.connected);
-    lost.map(|(row, _)| {
-        format!(
-            "{} connects to the old address; {when}`mcpproxy connect {}`",
-            row.title,
-            row.client.id()
-        )
-    })
-    .collect()
-}
-
-/// That there is what an endpoint names. The daemon may have a server that stands in no file, as the demo does.
-async fn check_named(files: &Files, daemon: Option<&mut DaemonClient>, endpoint: &str) -> Done {
-    let mut servers = Vec::new();
-    if let Some(daemon) = daemon {
-        let listed: ServerList = daemon.fetch("/api/v1/servers").await?;
-        servers = listed.servers;
-    }
-    let settings = files.supposed_settings()?.settings;
-    let has_server = |name: &str| servers.iter().any(|server| server.name == name);
-    Ok(check_endpoint(&settings, has_server, endpoint)?)
-}
-
 impl ConnectCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        if self.clients.is_empty() && !self.all && (self.undo || self.dry_run) {
+        let names_none = self.clients.is_empty() && !self.all;
+        if names_none && (self.undo || self.dry_run) {
             let option = if self.undo { "--undo" } else { "--dry-run" };
             let what = format!("{option} needs a client");
             let next =
@@ -146,29 +74,9 @@ impl ConnectCommand {
         }
         let files = location.files()?;
         if self.token {
-            // Only the daemon knows the file's entry and the token together.
-            let mut daemon = connection::open_to_act(&files, out, "nothing was changed").await?;
-            let location = connection::location_of(&daemon);
-            let (places, us) = (home_places(&files)?, our_address(&files, location.as_ref()));
-            let reaching = Reaching::new(&files, location.as_ref(), us)?;
-            for client in self.clients {
-                let is_connected = may_be_connected(&places, &reaching, client, false);
-                if !is_connected && !self.undo && client.speaks_http() {
-                    let request = ConnectRequest {
-                        is_dry: self.dry_run,
-                        ..ConnectRequest::usual(client)
-                    };
-                    let done = put_in(&places, &reaching, &request, out.quietly())?;
-                    if !done.is_connected() {
-                        say_done(&done, &places, out)?;
-                        continue;
-                    }
-                }
-                own_token(&mut daemon, client, self.undo, self.dry_run, out).await?;
-            }
-            return Ok(());
+            return self.change_tokens(&files, out).await;
         }
-        let daemon = connection::open_if_running(&files, out).await?;
+        let mut daemon = connection::open_if_running(&files, out).await?;
         let location = daemon.as_ref().and_then(connection::location_of);
         let places = home_places(&files)?;
         let us = our_address(&files, location.as_ref());
@@ -176,25 +84,20 @@ impl ConnectCommand {
             Some(location) => location.url.is_some(),
             None => is_free(&us),
         };
-        if self.clients.is_empty() && !self.all {
+        if names_none {
+            let settings = files.settings_of_clients().ok();
             let list = ClientList {
                 home: places.home().display().to_string(),
-                clients: judged_rows(
-                    &places,
-                    &us,
-                    answers,
-                    files.settings_of_clients().ok().as_ref(),
-                ),
+                clients: judged_rows(&places, &us, answers, settings.as_ref()),
             };
             return list::print(&list, daemon.is_some(), out);
         }
-        let mut daemon = daemon;
         if let Some(endpoint) = &self.endpoint {
-            check_named(&files, daemon.as_mut(), endpoint).await?;
+            check_endpoint_exists(&files, daemon.as_mut(), endpoint).await?;
         }
         let reaching = Reaching::new(&files, location.as_ref(), us).map_err(CommandFailure::from);
         let reaching = reaching.map_err(|failure| failure.undone("nothing was changed"))?;
-        let clients = self.meant(&places, &reaching);
+        let clients = self.chosen(&places, &reaching);
         if clients.is_empty() && self.undo {
             out.note("no client has mcpproxy in its file");
         } else if clients.is_empty() {
@@ -204,18 +107,7 @@ impl ConnectCommand {
         }
         let mut done = Vec::new();
         for client in clients {
-            let request = ConnectRequest {
-                client,
-                is_for_project: self.project,
-                file: None,
-                name: self.name.as_deref(),
-                endpoint: self.endpoint.as_deref(),
-                by_process: self.stdio,
-                is_dry: self.dry_run,
-                spares_found: self.all,
-            };
-            let at = (&places, &reaching);
-            let outcome = change(&files, at, &request, self.undo, out).await;
+            let outcome = self.change(&files, &places, &reaching, client, out).await;
             done.push((client, outcome));
         }
         let any_done = done.iter().any(|(_, outcome)| outcome.is_ok());
@@ -225,21 +117,95 @@ impl ConnectCommand {
         self.conclude(done, &reaching, out)
     }
 
-    /// The clients that are meant. To be taken out there is nothing but where we are, whether the client is still here or not.
-    fn meant(&self, places: &ClientPlaces, reaching: &Reaching) -> Vec<Client> {
+    /// `--token`: gives each client a token of its own, or revokes it.
+    async fn change_tokens(&self, files: &Files, out: Output) -> Done {
+        let change = match (self.undo, self.dry_run) {
+            (false, false) => OwnTokenChange::Issue,
+            (false, true) => OwnTokenChange::WouldIssue,
+            (true, false) => OwnTokenChange::Revoke,
+            (true, true) => {
+                let what = "--dry-run cannot be used with --token --undo";
+                return Err(CommandFailure::usage(what).next("leave one of them out"));
+            }
+        };
+        // Only the daemon can change a client's entry and its token together.
+        let mut daemon = connection::open_to_act(files, out, "nothing was changed").await?;
+        let location = connection::location_of(&daemon);
+        let (places, us) = (home_places(files)?, our_address(files, location.as_ref()));
+        let reaching = Reaching::new(files, location.as_ref(), us)?;
+        for client in self.clients.iter().copied() {
+            let is_connected = may_be_connected(&places, &reaching, client, false);
+            if !is_connected && !self.undo && client.speaks_http() {
+                let request = ConnectRequest {
+                    is_dry: self.dry_run,
+                    ..ConnectRequest::usual(client)
+                };
+                let done = connect_client(&places, &reaching, &request, out.quietly())?;
+                if !done.is_connected() {
+                    say_done(&done, &places, out)?;
+                    continue;
+                }
+            }
+            change_own_token(&mut daemon, client, change, out).await?;
+        }
+        Ok(())
+    }
+
+    /// The clients to connect or disconnect. `--all --undo` disconnects every client that has mcpproxy in its file, also one that is not
+    /// installed any more.
+    fn chosen(&self, places: &ClientPlaces, reaching: &Reaching) -> Vec<Client> {
         if !self.all {
             return self.clients.clone();
         }
-        let is_meant = |client: &Client| {
+        let is_chosen = |client: &Client| {
             if self.undo {
                 may_be_connected(places, reaching, *client, self.project)
             } else {
                 has_file(places, *client, self.project) && places.is_present(*client)
             }
         };
-        Client::all().filter(is_meant).collect()
+        Client::all().filter(is_chosen).collect()
     }
 
+    /// Connects a client or disconnects it. If its entry does not send the token any more that was issued to it, that token is revoked.
+    async fn change(
+        &self,
+        files: &Files,
+        places: &ClientPlaces,
+        reaching: &Reaching,
+        client: Client,
+        out: Output,
+    ) -> Done<Connected> {
+        let request = ConnectRequest {
+            client,
+            is_for_project: self.project,
+            file: None,
+            name: self.name.as_deref(),
+            endpoint: self.endpoint.as_deref(),
+            by_process: self.stdio,
+            is_dry: self.dry_run,
+            spares_found: self.all,
+        };
+        let sent = || shown_token(places, &reaching.us, client);
+        let before = sent().filter(|_| !self.project);
+        let done = if self.undo {
+            disconnect(places, reaching, &request)?
+        } else {
+            connect(places, reaching, &request)?
+        };
+        say_done(&done, places, out)?;
+        let is_sent = |token: &Secret| sent().is_some_and(|now| now.reveal() == token.reveal());
+        if let Some(token) = before.filter(|token| !is_sent(token))
+            && let Some(name) = files.name_of_token(&token, Some(client.id()))?
+        {
+            let mut daemon = connection::open_or_files(files, out).await?;
+            token::revoke(&mut daemon, &name).await?;
+            out.done(&format!("revoked its token {name:?}"));
+        }
+        Ok(done)
+    }
+
+    /// Prints the outcome of all clients for programs, or what is left to do for people.
     fn conclude(
         &self,
         done: Vec<(Client, Done<Connected>)>,
@@ -259,4 +225,31 @@ impl ConnectCommand {
         let failures = done.into_iter().filter_map(|(_, outcome)| outcome.err());
         output::overall(failures.collect())
     }
+}
+
+/// Connects one client, and says so to people.
+pub(super) fn connect_client(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    request: &ConnectRequest<'_>,
+    out: Output,
+) -> Done<Connected> {
+    let done = connect(places, reaching, request)?;
+    say_done(&done, places, out)?;
+    Ok(done)
+}
+
+/// Checks that the server or profile of an endpoint exists. The daemon may have a server that is not in the file: the demo server.
+async fn check_endpoint_exists(
+    files: &Files,
+    daemon: Option<&mut DaemonClient>,
+    endpoint: &str,
+) -> Done {
+    let servers = match daemon {
+        Some(daemon) => daemon.fetch::<ServerList>("/api/v1/servers").await?.servers,
+        None => Vec::new(),
+    };
+    let settings = files.supposed_settings()?.settings;
+    let has_server = |name: &str| servers.iter().any(|server| server.name == name);
+    Ok(check_endpoint(&settings, has_server, endpoint)?)
 }

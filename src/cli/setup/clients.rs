@@ -38,7 +38,7 @@ pub(super) fn connect_clients(
     let mut names = Vec::new();
     for row in rows {
         let usual = ConnectRequest::usual(row.client);
-        match connect::put_in(&places, &reaching, &usual, out) {
+        match connect::connect_client(&places, &reaching, &usual, out) {
             Ok(done) => {
                 names.push(row.title);
                 report.clients.push(done);
