@@ -1,8 +1,7 @@
-//! Which files are looked at.
+//! Gathers the servers in the files of clients and other proxies.
 
 use std::{
     collections::BTreeSet,
-    env,
     path::{Path, PathBuf},
 };
 
@@ -34,19 +33,7 @@ pub(in crate::cli) fn gather(
     gathered.map_err(CommandFailure::from)
 }
 
-/// What becomes of servers that were pasted.
-pub(in crate::cli) fn pasted(
-    files: &Files,
-    daemon: &DaemonClient,
-    text: &str,
-    name: Option<&str>,
-) -> Done<ImportReport> {
-    let us = our_address(files, connection::location_of(daemon).as_ref());
-    let here = env::current_dir().ok();
-    let text = (text, here.as_deref());
-    Ok(clients::gather_pasted(files, &us, text, name)?)
-}
-
+/// The files that these words name, each once: a file's path, or a client for its files. `own` is mcpproxy's configuration.
 fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<ClientFile>> {
     let mut files = Vec::new();
     for word in words {
@@ -76,13 +63,13 @@ fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<Client
             }
         }
     }
-    // In the home folder the files of the project are those of the person.
+    // In the home folder, a client's project file is its user file.
     let mut known = BTreeSet::new();
     files.retain(|file: &ClientFile| known.insert(file.path.clone()));
     Ok(files)
 }
 
-/// That every word is a client or a file, before anything is done.
+/// Checks before anything is done that every word is a client or a file.
 pub(in crate::cli) fn check_words(files: &Files, words: &[String]) -> Done {
     let own = real_path(files.config_file());
     named(&home_places(files)?, words, &own).map(|_| ())

@@ -1,8 +1,9 @@
-//! `mcpproxy import`: takes servers over from the files of clients and other proxies, after a look at what would come.
+//! `mcpproxy import`: imports servers from the files of clients and other proxies, and can remove them there.
 
 mod files;
 pub(super) mod moving;
 mod notes;
+mod pasted;
 mod pick;
 mod trial;
 pub(super) mod values;
@@ -12,27 +13,24 @@ use std::collections::BTreeSet;
 use clap::Args;
 use http::Method;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
+use self::pasted::{GIVE_PASTED, gather_pasted};
 pub(super) use self::{
-    files::{check_words, gather, pasted},
+    files::{check_words, gather},
     notes::{say_beside_missing, say_faults, say_needs, say_readable, show_table},
+    pasted::{add_pasted, fill_in, only_entry, read_pasted},
     pick::pick,
 };
 use super::{
-    CommandFailure, Done, Location, Output, connection,
-    failure::{FAILED, USAGE},
-    input::Input,
-    outcome, output,
-    output::shell_word,
+    CommandFailure, Done, Location, Output, connection, input::Input, output, output::shell_word,
 };
 use crate::{
     clients::{
-        Client, ClientRow, FoundOutcome, FoundServer, ImportReport, client_rows, home_places,
-        move_out, our_address,
+        Client, ClientRow, FoundServer, ImportReport, client_rows, home_places, move_out,
+        our_address,
     },
     daemon_client::{AnswerDeadline, DaemonClient},
-    management::Files,
 };
 
 /// Import servers from your AI clients and other proxies
@@ -81,18 +79,11 @@ pub(super) struct ImportCommand {
     undo: bool,
 }
 
-/// What to do where an entry has a placeholder.
-const GIVE_VALUE: &str =
-    "replace it with your value, or type it when this command asks for it in a terminal";
-
-/// The same of a text that was pasted.
-const GIVE_PASTED: &str = "replace it in the text, or type it when `mcpproxy upstream add --json 'TEXT'` asks for it in a terminal";
-
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let (files, out) = (location.files()?, out.unasked(self.yes));
         if self.undo {
-            // Only files are changed: a daemon that cannot be asked is no obstacle.
+            // This changes clients' files only, so a daemon that does not answer is no obstacle.
             let daemon = connection::open_if_running(&files, out)
                 .await
                 .ok()
@@ -104,19 +95,13 @@ impl ImportCommand {
         let is_pasted = self.from.iter().any(|word| word == "-");
         let mut report = if is_pasted {
             let text = Input::Stdin.read("the entry")?;
-            pasted(&files, &daemon, &text, None)?
+            gather_pasted(&files, &daemon, &text, None)?
         } else {
             let gathered = gather(&files, &daemon, &self.from);
             gathered.map_err(|failure| failure.undone("nothing was imported"))?
         };
         let is_decided = is_pasted || self.all || self.yes || !self.server.is_empty();
-        let mut wanted = self.server.clone();
-        wanted.retain(|name| !report.is_here(name));
-        let mut chosen = if wanted.is_empty() && !self.server.is_empty() {
-            Vec::new()
-        } else {
-            report.picked(&wanted)?
-        };
+        let mut chosen = self.importable(&report)?;
         let asks = !is_decided && !self.dry_run && out.is_interactive();
         if !out.is_json() {
             show_table(&report)?;
@@ -127,7 +112,7 @@ impl ImportCommand {
             chosen = pick(&chosen, out);
         }
         let takes = !self.dry_run && (is_decided || asks);
-        // Of what is not here yet, nothing moves of itself.
+        // --move alone moves only servers that were imported before.
         let is_meant = is_decided || asks || !self.moves;
         report.choose(if is_meant { &chosen } else { &[] });
         if takes {
@@ -170,7 +155,18 @@ impl ImportCommand {
         verdict(&report)
     }
 
-    /// Says what came of those that could be taken, and of those of them that were chosen.
+    /// The indices of the servers that can be imported: of those that `--server` names, or of all. A named one that is in the configuration
+    /// already is left out.
+    fn importable(&self, report: &ImportReport) -> Done<Vec<usize>> {
+        let mut names = self.server.clone();
+        names.retain(|name| !report.is_here(name));
+        if names.is_empty() && !self.server.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(report.picked(&names)?)
+    }
+
+    /// Says how many servers were imported, or would be. `offered` is how many could be, and `chosen` how many of them were chosen.
     fn conclude(
         &self,
         offered: usize,
@@ -201,7 +197,7 @@ impl ImportCommand {
     }
 }
 
-/// Whether every client that servers came from is connected, or a client at all where they came from none.
+/// Whether every client whose servers were imported is connected, or, if they came from no client, any client.
 fn all_connected(rows: &[ClientRow], report: &ImportReport) -> bool {
     let came_from = |row: &&ClientRow| report.taken().any(|one| one.client == row.client);
     let (mut of_report, mut any) = (rows.iter().filter(came_from).peekable(), rows.iter());
@@ -211,13 +207,14 @@ fn all_connected(rows: &[ClientRow], report: &ImportReport) -> bool {
     }
 }
 
-/// What came of adding servers.
+/// The daemon's answer to new servers.
 #[derive(Deserialize)]
 struct Added {
+    /// Why a server was not added, for each in the order of the request.
     errors: Vec<Option<String>>,
 }
 
-/// Adds those that were chosen by one change of the file.
+/// Adds the chosen servers by one change of the configuration file, and notes the outcome of each in the report.
 pub(super) async fn add(
     daemon: &mut DaemonClient,
     report: &mut ImportReport,
@@ -248,118 +245,7 @@ pub(super) async fn add(
     }
 }
 
-/// What was pasted, with all that is new of it chosen.
-pub(super) fn read_pasted(
-    files: &Files,
-    daemon: &DaemonClient,
-    text: &str,
-    name: Option<&str>,
-) -> Done<ImportReport> {
-    let text = match text {
-        "-" => Input::Stdin.read("the entry")?,
-        text => text.to_owned(),
-    };
-    let mut report = pasted(files, daemon, &text, name)?;
-    let new = report.picked(&[])?;
-    report.choose(&new);
-    Ok(report)
-}
-
-/// Asks for values of placeholders, checks whether the servers work if that is wanted, and then stores their secrets where they are to be.
-pub(super) async fn fill_in(
-    files: &Files,
-    daemon: &mut DaemonClient,
-    report: &mut ImportReport,
-    is_checked: bool,
-    secrets: Option<values::SecretsPlace>,
-    out: Output,
-) -> Done {
-    values::fill_placeholders(files, report, out);
-    if is_checked {
-        trial::try_chosen(daemon, report, out).await?;
-    }
-    values::keep_secrets(files, report, secrets, out)
-}
-
-/// Adds what was pasted.
-pub(super) async fn add_pasted(
-    mut daemon: DaemonClient,
-    mut report: ImportReport,
-    is_held: bool,
-    out: Output,
-) -> Done {
-    for (_, name, entry) in report.entries(is_held) {
-        if let Some(cwd) = entry.get("cwd").and_then(Value::as_str) {
-            let step = format!("`mcpproxy upstream patch {name} cwd=DIR` changes that");
-            out.note(&format!("{name} starts in {cwd}; {step}"));
-        }
-    }
-    add(&mut daemon, &mut report, is_held, out).await;
-    if out.is_json() {
-        output::print_value(&report)?;
-    } else {
-        say_needs(&report, true, out);
-        if report.imported > 0 {
-            let left_out = not_added(&report, |server| !server.chosen);
-            left_out.for_each(|why| out.warning(&why));
-        }
-        for server in report.taken() {
-            let name = server.new_name().unwrap_or_default();
-            if let Some(why) = &server.reason {
-                out.note(&format!("{why}; this one is {name}"));
-            }
-            let row = outcome::wait_for(&mut daemon, name, None).await?;
-            outcome::say(out, &daemon, "added", &row);
-        }
-    }
-    if report.imported == 0 {
-        let lacks_value = |server: &FoundServer| !server.placeholders.is_empty();
-        let mut servers = report.servers.iter();
-        let same = servers.clone().find(|server| server.is_here_as_it_is());
-        let same = same.and_then(|server| server.name.as_deref());
-        let step = match same {
-            Some(same) => format!("`mcpproxy upstream show {same}`"),
-            None if servers.any(lacks_value) => GIVE_PASTED.to_owned(),
-            None => "paste the JSON or the URL from the server's page".to_owned(),
-        };
-        let mut whys = not_added(&report, |_| true).collect::<Vec<_>>().join("; ");
-        if whys.is_empty() {
-            "nothing was added: the text has no server".clone_into(&mut whys);
-        }
-        let mut servers = report.servers.iter();
-        let is_wrong = servers.any(|one| lacks_value(one) || one.outcome == FoundOutcome::Unusable);
-        let exit_code = if is_wrong { USAGE } else { FAILED };
-        let failure = CommandFailure::with_code(whys, exit_code);
-        return Err(failure.next(step).shown());
-    }
-    verdict(&report)
-}
-
-/// Which of these servers were not added, and why.
-fn not_added(
-    report: &ImportReport,
-    are_meant: impl Fn(&FoundServer) -> bool,
-) -> impl Iterator<Item = String> {
-    let meant = report.servers.iter();
-    let meant = meant.filter(move |server| are_meant(server));
-    meant.map(|server| {
-        let why = server.error.clone().unwrap_or_else(|| server.summary());
-        format!("{} was not added: {why}", server.written_name)
-    })
-}
-
-/// The one entry of a report, with the values of its placeholders.
-pub(super) fn only_entry(report: ImportReport) -> Done<Map<String, Value>> {
-    let Some(server) = report.servers.into_iter().next() else {
-        return Ok(Map::new());
-    };
-    server.into_entry().map_err(|why| {
-        let failure = CommandFailure::usage(why).undone("nothing was added");
-        failure.next(GIVE_VALUE)
-    })
-}
-
-/// What to do about a server that was not imported because it lacks a value: the command that asks for it, of one that a file has.
+/// The step for a server that was not imported because it lacks a value.
 pub(super) fn value_step(server: &FoundServer) -> Option<String> {
     let lacks_value = server.error.is_some() && !server.placeholders.is_empty();
     let (file, name) = (shell_word(&server.file), shell_word(&server.written_name));
@@ -369,7 +255,7 @@ pub(super) fn value_step(server: &FoundServer) -> Option<String> {
     })
 }
 
-/// What was named and could not be read, and what could not be added, is a failure.
+/// Fails if a server could not be added, or a named file could not be read.
 fn verdict(report: &ImportReport) -> Done {
     let failed = report.servers.iter();
     let failed = failed.filter_map(|server| Some((server.new_name()?, server.error.as_deref()?)));

@@ -1,4 +1,4 @@
-//! What is said of servers that are removed from files of clients, and put back.
+//! Messages and questions about servers that are removed from clients' files, or put back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::{
     management::{DaemonLocation, Files},
 };
 
-/// The files of connected clients from which imported servers are removed: all that are the person's, or as the person at the terminal says.
-/// Others may share those of projects, so they stay as they are without a yes.
+/// The files from which imported servers are removed: all user files if `is_decided`, else those to which the person at the terminal agrees.
+/// A project's file, which others may share, is changed only if the person agrees.
 pub(in crate::cli) fn wanted<'a>(
     servers: impl Iterator<Item = &'a FoundServer>,
     is_decided: bool,
@@ -39,7 +39,7 @@ pub(in crate::cli) fn wanted<'a>(
     files.into_keys().cloned().collect()
 }
 
-/// Says what was removed, or would be, and which servers stay where they are.
+/// Says which servers were removed from which file, or would be, and which stay and why.
 pub(in crate::cli) fn say(report: &ImportReport, dry_run: bool, out: Output) {
     let servers = report.servers.iter();
     let stay = servers.filter_map(|server| Some((server, server.stays.as_ref()?)));
@@ -70,7 +70,7 @@ pub(in crate::cli) fn say(report: &ImportReport, dry_run: bool, out: Output) {
     }
 }
 
-/// Says to start the daemon, without which a client that connects by URL cannot use what was removed.
+/// Says to start the daemon, if a client that connects by URL has to use the removed servers through it.
 pub(super) fn say_start(report: &ImportReport, rows: &[ClientRow], out: Output) {
     let lost = |row: &&ClientRow| {
         let mut moved = report.moved.iter().filter(|one| one.error.is_none());
@@ -83,7 +83,7 @@ pub(super) fn say_start(report: &ImportReport, rows: &[ClientRow], out: Output) 
     }
 }
 
-/// Says which servers are in a file again, or would be, or why they are not.
+/// Says how many servers were put back into a file, or would be, or why they were not.
 pub(in crate::cli) fn say_put_back(
     (file, servers): (&str, &[String]),
     error: Option<&str>,
@@ -98,7 +98,7 @@ pub(in crate::cli) fn say_put_back(
     }
 }
 
-/// Puts back what was removed from the files of these clients, or of all, but for what leads to the daemon that runs there.
+/// `import --undo`: puts servers back into the files of these clients, or of all. An entry that leads to this daemon is not put back.
 pub(super) fn undo(
     files: &Files,
     location: Option<&DaemonLocation>,

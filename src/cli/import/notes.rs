@@ -1,5 +1,4 @@
-//! What a person has to know of the servers that were found: the table, files that could not be read, and of those that are taken what they
-//! need, secrets that stand in the file, and what was left behind.
+//! Prints found servers as a table, with notes: unreadable files, values that servers need, secrets in plain text, keys that were left out.
 
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use crate::{
     storage,
 };
 
-/// Prints a row for each server; those that can be taken are numbered.
+/// Prints a row for each server. Those that can be imported are numbered from 1.
 pub(in crate::cli) fn show_table(report: &ImportReport) -> Done {
     if report.servers.is_empty() {
         return Ok(());
@@ -52,7 +51,7 @@ fn place(server: &FoundServer) -> String {
     }
 }
 
-/// Says which files could not be read, which have no server, and where a key appears twice.
+/// Says which files could not be read, which have a key twice, and which have no servers.
 pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
     for fault in report.faults.iter().filter(|fault| !fault.is_named) {
         let (file, error, step) = (&fault.file, &fault.error, &fault.next_step);
@@ -69,7 +68,7 @@ pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
     }
 }
 
-/// What is to be done for the servers that were taken over; of those that only could be, what is to be done once they are.
+/// Says what the imported servers need. Before the import (`is_taken` is false), this is about the chosen ones.
 pub(in crate::cli) fn say_needs(report: &ImportReport, is_taken: bool, out: Output) {
     let servers = report.servers.iter();
     let is_meant = |server: &&FoundServer| server.chosen && (server.imported || !is_taken);
@@ -79,7 +78,7 @@ pub(in crate::cli) fn say_needs(report: &ImportReport, is_taken: bool, out: Outp
     }
 }
 
-/// The same without values that are missing: those are among what is left to do at the end of a setup.
+/// The same without missing values, which a setup lists at its end.
 pub(in crate::cli) fn say_beside_missing(report: &ImportReport, out: Output) {
     let servers = report.servers.iter();
     for server in servers.filter(|server| server.imported) {
@@ -87,7 +86,7 @@ pub(in crate::cli) fn say_beside_missing(report: &ImportReport, out: Output) {
     }
 }
 
-/// Warns where secrets were written as they are and others can read the file.
+/// Warns if imported entries have secrets in plain text in a file that other users can read.
 pub(in crate::cli) fn say_readable(file: &Path, report: &ImportReport, out: Output) {
     let mut taken = report.taken();
     let has_secrets = taken.any(|server| !server.literal_secrets.is_empty());
@@ -102,7 +101,7 @@ pub(in crate::cli) fn say_readable(file: &Path, report: &ImportReport, out: Outp
 fn say_missing(server: &FoundServer, is_taken: bool, out: Output) {
     let name = server.new_name().unwrap_or_default();
     for need in server.needs.iter().filter(|need| !need.is_set) {
-        // A secret that is stored before is not given to a server that is imported later, so not even that is a step before.
+        // Before the import there is no step: a secret that is stored then would not be given to the server.
         let step = Some(&need.next_step).filter(|_| is_taken);
         let step = step.map_or_else(String::new, |step| format!(": {step}"));
         out.note(&format!("{name} {}{step}", wants(need)));

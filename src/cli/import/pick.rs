@@ -1,8 +1,8 @@
-//! Which of the servers that were found the person at the terminal wants.
+//! The question which of the found servers to import.
 
 use super::super::Output;
 
-/// Those of the choice that the person at the terminal wants. The table numbers them from 1.
+/// Lets the person at the terminal pick some of the choice, which the table numbers from 1.
 pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
     let n = choice.len();
     if n == 1 {
@@ -30,7 +30,7 @@ pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
     }
 }
 
-/// The places, counted from 0, that an answer names; nothing where it is not understood.
+/// The positions, counted from 0, that an answer names; nothing where it makes no sense.
 fn numbers(answer: &str, n: usize) -> Option<Vec<usize>> {
     let answer = answer.trim().to_ascii_lowercase();
     match &*answer {

@@ -1,4 +1,4 @@
-//! Whether servers work that are to be added: the daemon starts or contacts each and ends it again, before anything is written.
+//! `upstream add --check`: has the daemon start or contact each new server once, before anything is written.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{
     failure::NextStep,
 };
 
-/// Tries those that were chosen. Each that fails is said, with what it wrote.
+/// Tries the chosen servers. Fails with the reasons of all that do not work; their output is shown as notes.
 pub(super) async fn try_chosen(
     daemon: &mut DaemonClient,
     report: &ImportReport,

@@ -1,4 +1,4 @@
-//! Values that are asked for before servers are imported.
+//! Questions for values before servers are imported: placeholders, secrets, and where to store secrets.
 
 use clap::ValueEnum;
 
@@ -9,17 +9,17 @@ use crate::{
     text::Secret,
 };
 
-/// Where secrets go that an entry has.
+/// Where the secrets of entries are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum SecretsPlace {
-    /// The keyring, or the private file in its place; the entry refers to them
+    /// The keyring, or a private file if there is none; the entry refers to it
     Keyring,
-    /// The configuration file, as they are
+    /// The configuration file, in plain text
     File,
 }
 
-/// Asks for what pages have in place of the reader's own values, and for the secrets that they name as inputs. A server that lacks one of
-/// the former is not imported.
+/// Questions the person for the values of placeholders such as `YOUR_API_KEY`, and for secrets that entries refer to. A server whose
+/// placeholder gets no value is not imported.
 pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport, out: Output) {
     report.fill_placeholders(|name, one| {
         let hidden = if one.is_path() {
@@ -66,7 +66,7 @@ pub(in crate::cli) fn fill_placeholders(files: &Files, report: &mut ImportReport
     }
 }
 
-/// Stores secrets outside the configuration file, if that is said or wanted.
+/// Stores the secrets of chosen entries in the keyring, if `place` says so or the person agrees.
 pub(in crate::cli) fn keep_secrets(
     files: &Files,
     report: &mut ImportReport,

@@ -1,0 +1,159 @@
+//! Servers from a pasted text: JSON, a command or a URL, as servers' pages have it.
+
+use std::env;
+
+use serde_json::{Map, Value};
+
+use super::{
+    super::{
+        CommandFailure, Done, Output, connection,
+        failure::{FAILED, USAGE},
+        input::Input,
+        outcome, output,
+    },
+    add, say_needs, trial, values, verdict,
+};
+use crate::{
+    clients::{self, FoundOutcome, FoundServer, ImportReport, our_address},
+    daemon_client::DaemonClient,
+    management::Files,
+};
+
+/// The step for an entry with a placeholder.
+const GIVE_VALUE: &str =
+    "replace it with your value, or type it when this command asks for it in a terminal";
+
+/// The step for a pasted text with a placeholder.
+pub(super) const GIVE_PASTED: &str = "replace it in the text, or type it when `mcpproxy upstream add --json 'TEXT'` asks for it in a terminal";
+
+/// The servers in a pasted text, as [`gather`](super::gather) gives those in files.
+pub(super) fn gather_pasted(
+    files: &Files,
+    daemon: &DaemonClient,
+    text: &str,
+    name: Option<&str>,
+) -> Done<ImportReport> {
+    let us = our_address(files, connection::location_of(daemon).as_ref());
+    let here = env::current_dir().ok();
+    let text = (text, here.as_deref());
+    Ok(clients::gather_pasted(files, &us, text, name)?)
+}
+
+/// The servers in a pasted text, or on stdin if it is `-`. All new ones are chosen.
+pub(in crate::cli) fn read_pasted(
+    files: &Files,
+    daemon: &DaemonClient,
+    text: &str,
+    name: Option<&str>,
+) -> Done<ImportReport> {
+    let text = match text {
+        "-" => Input::Stdin.read("the entry")?,
+        text => text.to_owned(),
+    };
+    let mut report = gather_pasted(files, daemon, &text, name)?;
+    let new = report.picked(&[])?;
+    report.choose(&new);
+    Ok(report)
+}
+
+/// Fills in placeholders of the chosen servers, tries the servers if `is_checked`, and then stores their secrets.
+pub(in crate::cli) async fn fill_in(
+    files: &Files,
+    daemon: &mut DaemonClient,
+    report: &mut ImportReport,
+    is_checked: bool,
+    secrets: Option<values::SecretsPlace>,
+    out: Output,
+) -> Done {
+    values::fill_placeholders(files, report, out);
+    if is_checked {
+        trial::try_chosen(daemon, report, out).await?;
+    }
+    values::keep_secrets(files, report, secrets, out)
+}
+
+/// Adds the chosen servers of a pasted text.
+pub(in crate::cli) async fn add_pasted(
+    mut daemon: DaemonClient,
+    mut report: ImportReport,
+    is_held: bool,
+    out: Output,
+) -> Done {
+    for (_, name, entry) in report.entries(is_held) {
+        if let Some(cwd) = entry.get("cwd").and_then(Value::as_str) {
+            let step = format!("`mcpproxy upstream patch {name} cwd=DIR` changes that");
+            out.note(&format!("{name} starts in {cwd}; {step}"));
+        }
+    }
+    add(&mut daemon, &mut report, is_held, out).await;
+    if out.is_json() {
+        output::print_value(&report)?;
+    } else {
+        say_needs(&report, true, out);
+        if report.imported > 0 {
+            let left_out = not_added(&report, |server| !server.chosen);
+            left_out.for_each(|why| out.warning(&why));
+        }
+        for server in report.taken() {
+            let name = server.new_name().unwrap_or_default();
+            if let Some(why) = &server.reason {
+                out.note(&format!("{why}; this one is {name}"));
+            }
+            let row = outcome::wait_for(&mut daemon, name, None).await?;
+            outcome::say(out, &daemon, "added", &row);
+        }
+    }
+    if report.imported == 0 {
+        return Err(nothing_added(&report));
+    }
+    verdict(&report)
+}
+
+/// The failure where none of the servers was added.
+fn nothing_added(report: &ImportReport) -> CommandFailure {
+    let servers = &report.servers;
+    let lacks_value = |server: &FoundServer| !server.placeholders.is_empty();
+    let same = servers.iter().find(|server| server.is_here_as_it_is());
+    let step = match same.and_then(|server| server.name.as_deref()) {
+        Some(same) => format!("`mcpproxy upstream show {same}`"),
+        None if servers.iter().any(lacks_value) => GIVE_PASTED.to_owned(),
+        None => "paste the JSON or the URL from the server's page".to_owned(),
+    };
+    let mut whys = not_added(report, |_| true).collect::<Vec<_>>().join("; ");
+    if whys.is_empty() {
+        "nothing was added: the text has no server".clone_into(&mut whys);
+    }
+    let is_wrong =
+        |server: &FoundServer| lacks_value(server) || server.outcome == FoundOutcome::Unusable;
+    let exit_code = if servers.iter().any(is_wrong) {
+        USAGE
+    } else {
+        FAILED
+    };
+    let failure = CommandFailure::with_code(whys, exit_code);
+    failure.next(step).shown()
+}
+
+/// Why each of these servers was not added.
+fn not_added(
+    report: &ImportReport,
+    are_meant: impl Fn(&FoundServer) -> bool,
+) -> impl Iterator<Item = String> {
+    let meant = report.servers.iter();
+    let meant = meant.filter(move |server| are_meant(server));
+    meant.map(|server| {
+        let why = server.error.clone().unwrap_or_else(|| server.summary());
+        format!("{} was not added: {why}", server.written_name)
+    })
+}
+
+/// The entry of a report on one server, with the values of its placeholders.
+pub(in crate::cli) fn only_entry(report: ImportReport) -> Done<Map<String, Value>> {
+    let Some(server) = report.servers.into_iter().next() else {
+        return Ok(Map::new());
+    };
+    server.into_entry().map_err(|why| {
+        let failure = CommandFailure::usage(why).undone("nothing was added");
+        failure.next(GIVE_VALUE)
+    })
+}
