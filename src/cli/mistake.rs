@@ -1,6 +1,6 @@
-//! What is wrong with a command line, as a failure of the command: of clap's errors what they know, not their words.
+//! The failures of command lines that clap refuses: in words of mcpproxy, each with a step.
 
-use std::{env, fmt, num::ParseIntError, ops::RangeInclusive, str::FromStr};
+use std::{env, error::Error, fmt, num::ParseIntError, ops::RangeInclusive, str::FromStr};
 
 use clap::{
     Command,
@@ -10,174 +10,224 @@ use clap::{
 use super::{CommandFailure, help};
 use crate::{clients::UnknownClient, text::names::BadServerName};
 
-/// The failure; nothing for help that was asked for, and for what clap alone can word.
-pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
-    // The best suggestion is the last one.
-    let text = |kind| words(mistake, kind).pop();
-    let argument = || text(ContextKind::InvalidArg).map(|argument| shown(&argument));
-    let value = || text(ContextKind::InvalidValue);
+/// The failure for an error of clap; nothing for help, and for errors that only clap can word.
+pub(super) fn failure_of(error: &clap::Error) -> Option<CommandFailure> {
     let (line, command) = command_line();
-    let help = format!("`{line} --help`");
-    let example = || match help::example(&command) {
-        Some(example) => format!("for example: `{example}`"),
-        None => help.clone(),
+    let mistake = Mistake {
+        error,
+        line,
+        command,
     };
-    let (what, step) = match mistake.kind() {
-        ErrorKind::InvalidSubcommand => {
-            let name = text(ContextKind::InvalidSubcommand)?;
-            if line == "mcpproxy secret" && ["get", "show"].contains(&&*name) {
-                let what = format!("no command {name:?}: a stored value is never shown");
-                let step = "`mcpproxy secret list` lists the names";
-                return Some(CommandFailure::usage(what).next(step));
-            }
-            let named = || {
-                let meant = text(ContextKind::SuggestedSubcommand)?;
-                Some(format!("{line} {meant}"))
-            };
-            let small = name.to_lowercase();
-            let meant = command.find_subcommand(&small).is_some();
-            let meant = meant.then(|| format!("{line} {small}"));
-            let step = match meant.or_else(|| elsewhere(&line, &name)).or_else(named) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("{help} lists the commands"),
-            };
-            (format!("no command {name:?}"), step)
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => mistake.unknown_command(),
+        ErrorKind::MissingSubcommand => {
+            let step = format!("{} lists the commands", mistake.help());
+            Some(failure("no command is given", step))
         }
-        ErrorKind::MissingSubcommand => (
-            "no command is given".to_owned(),
-            format!("{help} lists the commands"),
-        ),
-        ErrorKind::UnknownArgument => {
-            let argument = text(ContextKind::InvalidArg)?;
-            if line == "mcpproxy secret set" && !argument.starts_with('-') {
-                // It does not show: it is a secret by now.
-                let failure = CommandFailure::usage("others can read a value on a command line");
-                let name = env::args().skip_while(|word| word != "set").nth(1);
-                let name = name.unwrap_or_else(|| "NAME".to_owned());
-                let step = format!("`mcpproxy secret set {name}`, then paste the value");
-                return Some(failure.undone("nothing was stored").next(step));
-            }
-            if argument.starts_with('-') {
-                let meant = text(ContextKind::SuggestedArg).filter(|meant| meant != "--help");
-                let step = match meant {
-                    _ if is_address_of_start(&line, &argument) => {
-                        "`mcpproxy setup --port PORT` sets it".to_owned()
-                    }
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None if lacks_options(&command) => example(),
-                    None => format!("{help} lists the options"),
-                };
-                (format!("no option {argument}"), step)
-            } else {
-                let step = option_for(&line, &argument).unwrap_or_else(example);
-                (format!("unexpected argument {argument:?}"), step)
-            }
-        }
-        ErrorKind::MissingRequiredArgument => {
-            let missing = words(mistake, ContextKind::InvalidArg);
-            let mut missing: Vec<String> = missing.iter().map(|one| shown(one)).collect();
-            // A choice is read more easily at the end.
-            missing.sort_by_key(|one| one.contains(" or "));
-            let verb = line.strip_prefix("mcpproxy ").unwrap_or(&line);
-            let is_choice = missing.last().is_some_and(|last| last.contains(" or "));
-            let and = if is_choice { ", and " } else { " and " };
-            (format!("`{verb}` needs {}", missing.join(and)), example())
-        }
-        ErrorKind::InvalidValue => {
-            let known = words(mistake, ContextKind::ValidValue).join(", ");
-            let value = value()?;
-            if value.is_empty() {
-                let option = text(ContextKind::InvalidArg)?.replace(['<', '>'], "");
-                (
-                    format!("{} has no value", argument()?),
-                    format!("write `{option}`"),
-                )
-            } else {
-                let what = format!("{} cannot be {value:?}", argument()?);
-                (what, format!("write one of: {known}"))
-            }
-        }
-        ErrorKind::ValueValidation => {
-            let cause = std::error::Error::source(mistake)?;
-            refused_value(cause, &argument()?, &value()?, &help)
-        }
-        ErrorKind::ArgumentConflict => {
-            let other = text(ContextKind::PriorArg).map(|argument| shown(&argument))?;
-            let what = match argument()? {
-                argument if argument == other => format!("{argument} is given twice"),
-                argument => format!("{argument} cannot be used with {other}"),
-            };
-            (what, "leave one of them out".to_owned())
-        }
-        ErrorKind::InvalidUtf8 => ("an argument is not UTF-8 text".to_owned(), example()),
-        _ => return None,
-    };
-    Some(CommandFailure::usage(what).next(step))
+        ErrorKind::UnknownArgument => mistake.unexpected_argument(),
+        ErrorKind::MissingRequiredArgument => Some(mistake.missing_arguments()),
+        ErrorKind::InvalidValue => mistake.unknown_value(),
+        ErrorKind::ValueValidation => mistake.refused_value(),
+        ErrorKind::ArgumentConflict => mistake.conflict(),
+        ErrorKind::InvalidUtf8 => Some(failure("an argument is not UTF-8 text", mistake.example())),
+        _ => None,
+    }
 }
 
-/// Whether somebody gives the daemon's address to a command that takes it from the configuration.
-fn is_address_of_start(line: &str, option: &str) -> bool {
-    let starts = ["mcpproxy start", "mcpproxy restart"].contains(&line);
-    starts && ["--port", "--listen"].contains(&option)
+fn failure(what: impl Into<String>, step: impl Into<String>) -> CommandFailure {
+    CommandFailure::usage(what).next(step)
 }
 
-/// Which option of a command takes the word that is too many.
-fn option_for(line: &str, word: &str) -> Option<String> {
-    if ["mcpproxy logs", "mcpproxy restart"].contains(&line) {
-        let line = line.replace(' ', " upstream ");
-        return Some(format!("did you mean `{line} {word}`?"));
-    }
-    if line == "mcpproxy upstream add" && !word.contains("://") {
-        let step = format!("write `--` before {word}: `mcpproxy upstream add NAME -- COMMAND`");
-        return Some(step);
-    }
-    let (thing, option) = match line {
-        "mcpproxy config check" => ("file", "--config"),
-        "mcpproxy upstream add" => ("URL", "--url"),
-        _ => return None,
-    };
-    Some(format!("name that {thing} with `{option} {word}` instead"))
+/// A command line that clap refuses.
+struct Mistake<'a> {
+    error: &'a clap::Error,
+    /// The words of the command, such as `mcpproxy upstream add`.
+    line: String,
+    command: Command,
 }
 
-/// Whether a command has no options of its own, so that its help lists none.
-fn lacks_options(command: &Command) -> bool {
-    command.get_name() != "mcpproxy" && command.get_opts().all(clap::Arg::is_hide_set)
-}
+impl Mistake<'_> {
+    fn texts(&self, kind: ContextKind) -> Vec<String> {
+        match self.error.get(kind) {
+            Some(ContextValue::String(text)) => vec![text.clone()],
+            Some(ContextValue::Strings(texts)) => texts.clone(),
+            _ => Vec::new(),
+        }
+    }
 
-/// What is wrong with a value, and what to do; what our own readers say of it is a step.
-fn refused_value(
-    cause: &(dyn std::error::Error + 'static),
-    argument: &str,
-    value: &str,
-    help: &str,
-) -> (String, String) {
-    if cause.is::<BadServerName>() {
-        return (cause.to_string(), BadServerName::STEP.to_owned());
+    /// The last of the texts: of suggestions, it is the best.
+    fn text(&self, kind: ContextKind) -> Option<String> {
+        self.texts(kind).pop()
     }
-    if cause.is::<UnknownClient>() {
-        return (cause.to_string(), format!("{help} lists the clients"));
+
+    /// The argument that the mistake is about, as help names it.
+    fn argument(&self) -> Option<String> {
+        let argument = self.text(ContextKind::InvalidArg);
+        argument.map(|argument| shown(&argument))
     }
-    if argument == "--token" {
-        // Its value does not show.
-        let is_empty = value.trim().is_empty();
-        let what = if is_empty {
-            "is empty"
-        } else {
-            "cannot be used"
+
+    fn help(&self) -> String {
+        format!("`{} --help`", self.line)
+    }
+
+    fn example(&self) -> String {
+        match help::example(&self.command) {
+            Some(example) => format!("for example: `{example}`"),
+            None => self.help(),
+        }
+    }
+
+    fn unknown_command(&self) -> Option<CommandFailure> {
+        let line = &self.line;
+        let name = self.text(ContextKind::InvalidSubcommand)?;
+        if line == "mcpproxy secret" && ["get", "show"].contains(&&*name) {
+            let what = format!("no command {name:?}: a stored value is never shown");
+            return Some(failure(what, "`mcpproxy secret list` lists the names"));
+        }
+        let small = name.to_lowercase();
+        let in_small = self.command.find_subcommand(&small);
+        let meant = in_small
+            .map(|_| format!("{line} {small}"))
+            .or_else(|| command_elsewhere(line, &name))
+            .or_else(|| {
+                let suggested = self.text(ContextKind::SuggestedSubcommand)?;
+                Some(format!("{line} {suggested}"))
+            });
+        let step = match meant {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("{} lists the commands", self.help()),
         };
-        return (format!("the value of --token {what}"), cause.to_string());
+        Some(failure(format!("no command {name:?}"), step))
     }
-    let step = if cause.is::<ParseIntError>() {
-        WHOLE_NUMBER.to_owned()
-    } else {
-        cause.to_string()
-    };
-    (format!("{argument} cannot be {value:?}"), step)
+
+    fn unexpected_argument(&self) -> Option<CommandFailure> {
+        let argument = self.text(ContextKind::InvalidArg)?;
+        if argument.starts_with('-') {
+            let step = self.step_for_option(&argument);
+            return Some(failure(format!("no option {argument}"), step));
+        }
+        if self.line == "mcpproxy secret set" {
+            // The argument is the secret, so it is not repeated.
+            let name = env::args().skip_while(|word| word != "set").nth(1);
+            let name = name.unwrap_or_else(|| "NAME".to_owned());
+            let step = format!("`mcpproxy secret set {name}`, then paste the value");
+            let failure = CommandFailure::usage("others can read a value on a command line");
+            return Some(failure.undone("nothing was stored").next(step));
+        }
+        let step = self.step_for_word(&argument);
+        let step = step.unwrap_or_else(|| self.example());
+        Some(failure(format!("unexpected argument {argument:?}"), step))
+    }
+
+    /// The step for an option that the command does not have.
+    fn step_for_option(&self, option: &str) -> String {
+        let starts = ["mcpproxy start", "mcpproxy restart"].contains(&&*self.line);
+        if starts && ["--port", "--listen"].contains(&option) {
+            return "`mcpproxy setup --port PORT` sets it".to_owned();
+        }
+        let mut listed = self.command.get_opts().filter(|opt| !opt.is_hide_set());
+        let lists_options = self.command.get_name() == "mcpproxy" || listed.next().is_some();
+        match self.text(ContextKind::SuggestedArg) {
+            Some(meant) if meant != "--help" => format!("did you mean `{meant}`?"),
+            _ if lists_options => format!("{} lists the options", self.help()),
+            _ => self.example(),
+        }
+    }
+
+    /// The step for a word too many that belongs behind an option or to another command.
+    fn step_for_word(&self, word: &str) -> Option<String> {
+        let line = &*self.line;
+        if ["mcpproxy logs", "mcpproxy restart"].contains(&line) {
+            let line = line.replace(' ', " upstream ");
+            return Some(format!("did you mean `{line} {word}`?"));
+        }
+        if line == "mcpproxy upstream add" && !word.contains("://") {
+            return Some(format!(
+                "write `--` before {word}: `mcpproxy upstream add NAME -- COMMAND`"
+            ));
+        }
+        let (thing, option) = match line {
+            "mcpproxy config check" => ("file", "--config"),
+            "mcpproxy upstream add" => ("URL", "--url"),
+            _ => return None,
+        };
+        Some(format!("name that {thing} with `{option} {word}` instead"))
+    }
+
+    fn missing_arguments(&self) -> CommandFailure {
+        let missing = self.texts(ContextKind::InvalidArg);
+        let mut missing: Vec<String> = missing.iter().map(|one| shown(one)).collect();
+        // A choice is read more easily at the end.
+        missing.sort_by_key(|one| one.contains(" or "));
+        let verb = self.line.strip_prefix("mcpproxy ").unwrap_or(&self.line);
+        let is_choice = missing.last().is_some_and(|last| last.contains(" or "));
+        let and = if is_choice { ", and " } else { " and " };
+        let what = format!("`{verb}` needs {}", missing.join(and));
+        failure(what, self.example())
+    }
+
+    /// An option without a value, or with one that is not among its values.
+    fn unknown_value(&self) -> Option<CommandFailure> {
+        let (argument, value) = (self.argument()?, self.text(ContextKind::InvalidValue)?);
+        if value.is_empty() {
+            let option = self.text(ContextKind::InvalidArg)?.replace(['<', '>'], "");
+            let what = format!("{argument} has no value");
+            return Some(failure(what, format!("write `{option}`")));
+        }
+        let known = self.texts(ContextKind::ValidValue).join(", ");
+        let what = format!("{argument} cannot be {value:?}");
+        Some(failure(what, format!("write one of: {known}")))
+    }
+
+    /// A value that a reader of this program refuses. What the reader says of it is the step.
+    fn refused_value(&self) -> Option<CommandFailure> {
+        let cause = self.error.source()?;
+        let (argument, value) = (self.argument()?, self.text(ContextKind::InvalidValue)?);
+        if cause.is::<BadServerName>() {
+            return Some(failure(cause.to_string(), BadServerName::STEP));
+        }
+        if cause.is::<UnknownClient>() {
+            return Some(failure(
+                cause.to_string(),
+                format!("{} lists the clients", self.help()),
+            ));
+        }
+        if argument == "--token" {
+            // The value is a secret, so it is not repeated.
+            let is_empty = value.trim().is_empty();
+            let what = if is_empty {
+                "is empty"
+            } else {
+                "cannot be used"
+            };
+            return Some(failure(
+                format!("the value of --token {what}"),
+                cause.to_string(),
+            ));
+        }
+        let step = if cause.is::<ParseIntError>() {
+            WHOLE_NUMBER.to_owned()
+        } else {
+            cause.to_string()
+        };
+        Some(failure(format!("{argument} cannot be {value:?}"), step))
+    }
+
+    fn conflict(&self) -> Option<CommandFailure> {
+        let (argument, other) = (self.argument()?, self.text(ContextKind::PriorArg)?);
+        let other = shown(&other);
+        let what = if argument == other {
+            format!("{argument} is given twice")
+        } else {
+            format!("{argument} cannot be used with {other}")
+        };
+        Some(failure(what, "leave one of them out"))
+    }
 }
 
 const WHOLE_NUMBER: &str = "write a whole number";
 
-/// Reads a number of this range; its failures are steps.
+/// A reader of numbers in this range. Its error is the step.
 pub(super) fn whole_number<N>(
     range: RangeInclusive<N>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
@@ -191,7 +241,7 @@ where
     }
 }
 
-/// Words of other programs, with what does that here.
+/// Commands of other programs, with the command of this one that does the same.
 const OTHER_WORDS: [(&str, &str); 6] = [
     ("config show", "config get"),
     ("config unset", "config set KEY null"),
@@ -201,8 +251,8 @@ const OTHER_WORDS: [(&str, &str); 6] = [
     ("clients", "connect"),
 ];
 
-/// The whole command that does what another program calls so, or the first group's that has a command of this name.
-fn elsewhere(line: &str, name: &str) -> Option<String> {
+/// The whole command that does what another program calls so, or the first command of this name in a group.
+fn command_elsewhere(line: &str, name: &str) -> Option<String> {
     let root = help::command();
     let program = root.get_name();
     let typed = format!("{line} {name}");
@@ -220,7 +270,7 @@ fn elsewhere(line: &str, name: &str) -> Option<String> {
     root.get_subcommands().find_map(inner)
 }
 
-/// The failure of a command that got an empty word in place of a name.
+/// The failure of a command with an empty argument, if it has one.
 pub(super) fn empty_name() -> Option<CommandFailure> {
     let mut words = env::args_os().take_while(|word| word != "--");
     if !words.any(|word| word.is_empty()) {
@@ -231,7 +281,7 @@ pub(super) fn empty_name() -> Option<CommandFailure> {
     Some(CommandFailure::usage("an argument is empty").next(format!("for example: `{example}`")))
 }
 
-/// The command of this process, without its arguments.
+/// The words of the command of this process without its arguments, and the command.
 fn command_line() -> (String, Command) {
     let mut command = help::command();
     let mut line = command.get_name().to_owned();
@@ -242,14 +292,6 @@ fn command_line() -> (String, Command) {
         }
     }
     (line, command)
-}
-
-fn words(mistake: &clap::Error, kind: ContextKind) -> Vec<String> {
-    match mistake.get(kind) {
-        Some(ContextValue::String(text)) => vec![text.clone()],
-        Some(ContextValue::Strings(texts)) => texts.clone(),
-        _ => Vec::new(),
-    }
 }
 
 /// `--output` of `--output <table|json>`, `NAME` of `[NAME]...`, and `--url URL or COMMAND` of `<--url <URL>|COMMAND>`.
