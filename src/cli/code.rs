@@ -1,4 +1,4 @@
-//! `mcpproxy code`: one script through the daemon, under the same limits and through the same gate as an agent's.
+//! `mcpproxy code`: has the daemon run a script, with the limits and checks that a script of an agent has.
 
 use std::path::{Path, PathBuf};
 
@@ -55,6 +55,7 @@ struct Options<'a> {
     allow_destructive: bool,
 }
 
+/// The daemon's answer.
 #[derive(Deserialize)]
 struct Ended<'a> {
     #[serde(borrow)]
@@ -136,58 +137,66 @@ fn read_input(given: &str) -> Done<Box<RawValue>> {
     })
 }
 
-/// What helps a script that took too long; a model gives the time otherwise.
-const LONGER: &str = "do less in one script, or make independent calls with call_tools; if calls take the time, give a larger --timeout";
-
 fn show(body: &[u8], out: Output) -> Done {
     let ended: Ended<'_> = daemon_client::read("POST /api/v1/code", body)?;
     if out.is_json() {
         output::exact_json(&String::from_utf8_lossy(body))?;
     } else {
-        for line in &ended.logs {
-            out.note(line);
-        }
-        if ended.failed_calls > 0 && ended.error.is_none() {
-            out.note(&format!(
-                "failed calls: {} of {}; `mcpproxy activity list` shows why, and so does `error` in a call's result",
-                ended.failed_calls, ended.tool_calls
-            ));
-        }
-        match ended.value.map(RawValue::get) {
-            Some(text) if text.starts_with('"') => {
-                let text: String = serde_json::from_str(text).unwrap_or_else(|_| text.to_owned());
-                output::foreign_text(&text)?;
-            }
-            Some(json) => output::foreign_json(json)?,
-            None => (),
-        }
+        print(&ended, out)?;
     }
-    let Some(error) = ended.error else {
+    let Some(error) = &ended.error else {
         return Ok(());
     };
-    let (what, step) = match &*error.code {
-        "SYNTAX_ERROR" => (Some("the script has a syntax error"), "correct the script"),
-        "RUNTIME_ERROR" => (Some("the script failed"), "correct the script"),
-        "TIMEOUT" => (None, LONGER),
-        _ => (Some("the script failed"), &*error.hint),
-    };
-    let place = error.line.zip(error.column);
-    let place = place.map(|(line, column)| format!(" at line {line}, column {column}"));
-    let place = place.unwrap_or_default();
-    let calls = match ended.tool_calls {
-        0 => "no tool was called",
-        _ => "calls before that may have run",
-    };
-    let failure = CommandFailure::failed(match what {
-        Some(what) => format!("{what}{place}: {}; {calls}", error.message),
-        None if step == LONGER => format!("{}{place}; {calls}", error.message),
-        // The step says what ran.
-        None => format!("{}{place}", error.message),
-    });
-    let failure = failure.next(step);
+    let failure = failure_of(error, ended.tool_calls);
     Err(if out.is_json() {
         failure.shown()
     } else {
         failure
     })
+}
+
+fn print(ended: &Ended<'_>, out: Output) -> Done {
+    for line in &ended.logs {
+        out.note(line);
+    }
+    if ended.failed_calls > 0 && ended.error.is_none() {
+        out.note(&format!(
+            "failed calls: {} of {}; `mcpproxy activity list` shows why, and so does `error` in a call's result",
+            ended.failed_calls, ended.tool_calls
+        ));
+    }
+    match ended.value.map(RawValue::get) {
+        Some(text) if text.starts_with('"') => {
+            let text: String = serde_json::from_str(text).unwrap_or_else(|_| text.to_owned());
+            output::foreign_text(&text)
+        }
+        Some(json) => output::foreign_json(json),
+        None => Ok(()),
+    }
+}
+
+/// The failure of a script. The hint of an error is worded for a model, so the common errors have a step for a terminal.
+fn failure_of(error: &ScriptError, tool_calls: usize) -> CommandFailure {
+    const LONGER: &str = "do less in one script, or make independent calls with call_tools; if calls take the time, give a larger --timeout";
+    let message = &error.message;
+    let place = error.line.zip(error.column);
+    let place = place.map(|(line, column)| format!(" at line {line}, column {column}"));
+    let place = place.unwrap_or_default();
+    let calls = match tool_calls {
+        0 => "no tool was called",
+        _ => "calls before that may have run",
+    };
+    let (what, step) = match &*error.code {
+        "TIMEOUT" => (format!("{message}{place}"), LONGER),
+        "SYNTAX_ERROR" => (
+            format!("the script has a syntax error{place}: {message}"),
+            "correct the script",
+        ),
+        "RUNTIME_ERROR" => (
+            format!("the script failed{place}: {message}"),
+            "correct the script",
+        ),
+        _ => (format!("the script failed{place}: {message}"), &*error.hint),
+    };
+    CommandFailure::failed(format!("{what}; {calls}")).next(step)
 }
