@@ -1,4 +1,4 @@
-//! `mcpproxy activity`: what was called, decided and changed, from a terminal.
+//! `mcpproxy activity`: the records of the activity log, on a terminal or in a file.
 
 mod export;
 mod rows;
@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     activity::{ActivityRecord, PAGE, RecordQuery},
+    management::Files,
     text::moment::utc,
 };
 
@@ -89,16 +90,15 @@ pub(super) struct ShowActivity {
     id: u64,
 }
 
-/// How often what is added is looked for.
-const FOLLOWING: Duration = Duration::from_secs(1);
+/// Between two looks for new records with `--follow`.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl ActivityCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        let daemon = connection::open_or_files(&files, out).await?;
-        let source = RecordSource { files, daemon };
+        let source = RecordSource(connection::open_or_files(&files, out).await?);
         match self {
-            Self::List(list) => list.run(source, out).await,
+            Self::List(list) => list.run(&files, source, out).await,
             Self::Show(show) => show.run(source, out).await,
             Self::Export(export) => export.run(source, out).await,
         }
@@ -124,12 +124,12 @@ impl ActivityFilter {
 }
 
 impl ListActivity {
-    async fn run(self, mut source: RecordSource, out: Output) -> Done {
+    async fn run(self, files: &Files, mut source: RecordSource, out: Output) -> Done {
         if self.follow && out.is_json() {
             let mistake = CommandFailure::usage("--follow cannot be used with -o json");
             return Err(mistake.next("`mcpproxy activity export` writes JSON"));
         }
-        if self.follow && source.daemon.is_over_files() {
+        if self.follow && source.0.is_over_files() {
             let mistake =
                 CommandFailure::not_reachable("the daemon is not running, so no records are added");
             return Err(mistake.next("leave out --follow, or `mcpproxy start`"));
@@ -137,69 +137,66 @@ impl ListActivity {
         let query = self.filter.query();
         let most = usize::from(self.limit);
         let shows_all = out.is_verbose();
+        if self.follow {
+            return follow(source, &query, most, shows_all).await;
+        }
         if out.is_json() {
-            let found = source.records(query, most).await?;
-            return output::print_value(&found);
+            return output::print_value(&source.records(query, most).await?);
         }
         let reading = source.records_for_rows(query.clone(), most, shows_all);
-        let mut found = reading.await?;
-        if !self.follow {
-            if found.records.is_empty() {
-                out.note(&nothing_found(&query, &source));
-                return Ok(());
-            }
-            if let (Some(call), Some(run)) = (&query.call, found.run) {
-                out.note(&of_newest_run(call, run));
-            }
-            return print(&found.records, shows_all, most);
+        let found = reading.await?;
+        if found.records.is_empty() {
+            out.note(&nothing_found(&query, files));
+            return Ok(());
         }
-        let mut last = match found.records.first() {
-            Some(newest) => newest.id,
-            None => source
-                .page(&RecordQuery {
-                    limit: Some(1),
-                    ..RecordQuery::default()
-                })
-                .await?
-                .records
-                .first()
-                .map_or(0, |newest| newest.id),
-        };
-        let newest = shown(&found.records, shows_all).take(most);
-        let newest = newest.map(|shown| shown.record.clone());
-        found.records = newest.collect();
-        found.records.reverse();
-        loop {
-            last = found
-                .records
-                .iter()
-                .fold(last, |last, one| last.max(one.id));
-            let today = utc(SystemTime::now());
-            for shown in shown(&found.records, shows_all) {
-                output::foreign_text(&row(shown, &today).join("  "))?;
-            }
-            if output::is_unread() {
-                return Ok(());
-            }
-            tokio::time::sleep(FOLLOWING).await;
-            let query = RecordQuery {
-                after: Some(last),
-                since: None,
-                ..query.clone()
-            };
-            found = source.records(query, PAGE.0).await?;
+        if let (Some(call), Some(run)) = (&query.call, found.run) {
+            // The call's id alone may occur in several runs.
+            out.note(&format!(
+                "run {run} of the daemon, the latest with call {call}; --run selects another"
+            ));
         }
+        print(&found.records, shows_all, most)
     }
 }
 
-/// Which call it is, where an id alone is given.
-fn of_newest_run(call: &str, run: u64) -> String {
-    format!("run {run} of the daemon, the latest with call {call}; --run selects another")
+/// Prints the newest records, oldest first, and then new ones as they come, until nobody reads them any more.
+async fn follow(
+    mut source: RecordSource,
+    query: &RecordQuery,
+    most: usize,
+    shows_all: bool,
+) -> Done {
+    let reading = source.records_for_rows(query.clone(), most, shows_all);
+    let found = reading.await?.records;
+    let mut last = match found.first() {
+        Some(newest) => newest.id,
+        None => source.newest_id().await?,
+    };
+    let newest = shown(&found, shows_all).take(most);
+    let mut records: Vec<ActivityRecord> = newest.map(|shown| shown.record.clone()).collect();
+    records.reverse();
+    loop {
+        let today = utc(SystemTime::now());
+        for shown in shown(&records, shows_all) {
+            output::foreign_text(&row(shown, &today).join("  "))?;
+        }
+        if output::is_unread() {
+            return Ok(());
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let added = RecordQuery {
+            after: Some(last),
+            since: None,
+            ..query.clone()
+        };
+        records = source.records(added, PAGE.0).await?.records;
+        last = records.iter().fold(last, |last, one| last.max(one.id));
+    }
 }
 
-/// Why there may be nothing.
-fn nothing_found(query: &RecordQuery, source: &RecordSource) -> String {
-    let settings = source.files.settings();
+/// Why a query may have found nothing.
+fn nothing_found(query: &RecordQuery, files: &Files) -> String {
+    let settings = files.settings();
     let is_unknown = |name: &&String| {
         let settings = settings.as_ref();
         settings.is_ok_and(|settings| !settings.servers.contains_key(name.as_str()))

@@ -1,4 +1,4 @@
-//! `mcpproxy activity export`: all records that fit, as a file or to stdout, page by page.
+//! `mcpproxy activity export`: writes all matching records to a file or to stdout, page by page.
 
 use std::{
     fs::File,

@@ -1,4 +1,4 @@
-//! Records as rows for a glance: which are shown, and what of them. Reads nothing.
+//! Records as rows of a table: which are shown, and their cells. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use crate::{
     config::ANONYMOUS,
 };
 
-/// What the names of the tools begin with that make one call and nothing else.
+/// Begins the names of the built-in tools that make one call.
 const CALLS_ONE: &str = "call_tool";
 
-/// A record, and what is known of where it came from.
+/// A record with the tool behind it.
 #[derive(Clone, Copy)]
 pub(super) struct ShownRecord<'a> {
     pub(super) record: &'a ActivityRecord,
@@ -19,8 +19,8 @@ pub(super) struct ShownRecord<'a> {
     through: Option<&'a str>,
 }
 
-/// A call that `call_tool` or one of its variants made says what that one came to, so the record of the tool itself is left out unless all
-/// are wanted.
+/// The records that have a row. The record of `call_tool` or one of its variants is left out if the call that it made is among the records
+/// with the same outcome, unless `all` is set.
 pub(super) fn shown(
     records: &[ActivityRecord],
     all: bool,
@@ -77,7 +77,7 @@ pub(super) fn row(shown: ShownRecord<'_>, today: &str) -> [String; 6] {
     ]
 }
 
-/// The caller. One who showed no token has at least a program that says what it is called.
+/// The caller. An anonymous one is shown with its client's name.
 fn who(record: &ActivityRecord) -> Option<String> {
     let caller = record.caller.as_deref()?;
     match &record.client {
@@ -146,7 +146,7 @@ pub(super) fn what(ShownRecord { record, through }: ShownRecord<'_>) -> String {
     parts.join(" ")
 }
 
-/// The tool that a call of a built-in tool names, as far as arguments are kept.
+/// The tool that a call of `call_tool` names in its arguments, if those are kept.
 fn target(record: &ActivityRecord) -> Option<String> {
     let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with(CALLS_ONE);
     let arguments = record.arguments.as_ref().filter(|_| is_caller)?;

@@ -1,4 +1,4 @@
-//! Reads records page by page: from the daemon, or from the file that nobody has open.
+//! Reads records from the daemon, page by page. Where no daemon runs, they come from its file.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -8,38 +8,45 @@ use crate::{
     activity::{ActivityRecord, PAGE, RecordPage, RecordQuery},
     cli::Done,
     daemon_client::{self, DaemonClient},
-    management::Files,
 };
 
-/// Where records come from.
-pub(super) struct RecordSource {
-    pub(super) files: Files,
-    pub(super) daemon: DaemonClient,
-}
+/// The daemon, as the source of records.
+pub(super) struct RecordSource(pub(super) DaemonClient);
 
 impl RecordSource {
     pub(super) async fn page(&mut self, query: &RecordQuery) -> Done<RecordPage> {
-        Ok(self.daemon.fetch(&path_of(query)).await?)
+        Ok(self.0.fetch(&path_of(query)).await?)
     }
 
+    /// The id of the newest record, or 0.
+    pub(super) async fn newest_id(&mut self) -> Done<u64> {
+        let newest = RecordQuery {
+            limit: Some(1),
+            ..RecordQuery::default()
+        };
+        let page = self.page(&newest).await?;
+        Ok(page.records.first().map_or(0, |newest| newest.id))
+    }
+
+    /// The JSON of one record.
     pub(super) async fn record(&mut self, id: u64) -> Done<Bytes> {
-        Ok(self.daemon.get(&format!("/api/v1/activity/{id}")).await?)
+        Ok(self.0.get(&format!("/api/v1/activity/{id}")).await?)
     }
 
-    /// As many of the records as are wanted: a page may have looked at many and found few.
+    /// At most so many records, from as many pages as that takes: a page may have read many records and found few.
     pub(super) async fn records(&mut self, query: RecordQuery, most: usize) -> Done<RecordPage> {
         self.until_enough(query, |found| most.saturating_sub(found.len()))
             .await
     }
 
-    /// Records for as many rows as are wanted, or a few more.
+    /// Records for at least so many rows, if there are. Two records may be one row, so it reads a few more.
     pub(super) async fn records_for_rows(
         &mut self,
         query: RecordQuery,
         most: usize,
         all: bool,
     ) -> Done<RecordPage> {
-        /// Records between a call of a built-in tool and the call that it made. With more both have a row.
+        /// Limit: records between a call of a built-in tool and the call that it made. With more, both have a row.
         const BETWEEN: usize = 20;
         self.until_enough(query, |found| {
             let rows = shown(found, all).count();
@@ -53,7 +60,7 @@ impl RecordSource {
         .await
     }
 
-    /// Reads on until no more are wanted, or there are none.
+    /// Reads pages until `wanted` is 0, which says how many more records are wanted, or there are no more.
     async fn until_enough(
         &mut self,
         mut query: RecordQuery,
@@ -76,7 +83,7 @@ impl RecordSource {
     }
 }
 
-/// The query for what comes after a page.
+/// Changes a query into the one for the next page.
 pub(super) fn go_on(query: &mut RecordQuery, next: u64) {
     if query.after.is_some() {
         query.after = Some(next);
