@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    CommandFailure, Done, Location, Output, connection, input::Input, mistake, output, progress,
+    CommandFailure, Done, Location, OrUndone, Output, connection, input::Input, mistake, output,
+    progress,
 };
 use crate::{config::json_mistake, daemon_client};
 
@@ -81,9 +82,9 @@ struct ScriptError {
 impl CodeCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         const UNDONE: &str = "nothing ran";
-        let code = self.code().map_err(|failure| failure.undone(UNDONE))?;
+        let code = self.code().or_undone(UNDONE)?;
         let input = self.input.as_deref().map(read_input).transpose();
-        let input = input.map_err(|failure| failure.undone(UNDONE))?;
+        let input = input.or_undone(UNDONE)?;
         let body = serde_json::to_vec(&Request {
             code: &code,
             input: input.as_deref(),

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use super::{CommandFailure, Done, Output};
+use super::{Done, OrUndone, Output};
 use crate::{
     clients::real_path,
     daemon_client::{DaemonClient, DaemonError, encoded},
@@ -52,8 +52,7 @@ pub(super) async fn open(files: &Files, out: Output) -> Result<DaemonClient, Dae
 
 /// [`open`] for what only a daemon does: where none can be asked, this is the outcome.
 pub(super) async fn open_to_act(files: &Files, out: Output, outcome: &str) -> Done<DaemonClient> {
-    let opened = open(files, out).await;
-    opened.map_err(|error| CommandFailure::from(error).undone(outcome))
+    open(files, out).await.or_undone(outcome)
 }
 
 /// [`open`] for commands that start a daemon: nothing when none runs. One with another configuration is in the way.

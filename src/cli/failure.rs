@@ -144,7 +144,18 @@ impl CommandFailure {
     }
 }
 
-/// The program of mcpproxy itself, which is to be started again.
+/// Says of an error what was not done because of it.
+pub(super) trait OrUndone<T> {
+    fn or_undone(self, outcome: &str) -> Done<T>;
+}
+
+impl<T, E: Into<CommandFailure>> OrUndone<T> for Result<T, E> {
+    fn or_undone(self, outcome: &str) -> Done<T> {
+        self.map_err(|error| error.into().undone(outcome))
+    }
+}
+
+/// The path of this program, to start it again.
 pub(super) fn own_program(found: io::Result<PathBuf>) -> Done<PathBuf> {
     found.map_err(|error| {
         let why = in_words(&error);

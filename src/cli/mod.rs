@@ -63,7 +63,7 @@ use tokio::runtime;
 use crate::{code_execution, storage::in_words};
 
 use self::{
-    failure::{CommandFailure, Done},
+    failure::{CommandFailure, Done, OrUndone},
     location::Location,
     output::Output,
 };

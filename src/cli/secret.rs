@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use http::Method;
 
 use super::{
-    CommandFailure, Done, Location, Output, connection, output,
+    CommandFailure, Done, Location, OrUndone, Output, connection, output,
     questions::read_hidden,
     table::{name, text},
 };
@@ -63,11 +63,10 @@ impl SecretCommand {
 
 impl SetSecret {
     async fn run(self, files: &Files, out: Output) -> Done {
-        // A file that nobody can use is said before a value is asked for.
-        let keyring = files.keyring().map_err(|error| {
-            CommandFailure::from(error).undone(&format!("{} was not stored", self.name))
-        });
-        let before = keyring?.stored().map(|stored| stored.names);
+        // An unusable keyring is reported before the question for the value.
+        let undone = format!("{} was not stored", self.name);
+        let keyring = files.keyring().or_undone(&undone)?;
+        let before = keyring.stored().map(|stored| stored.names);
         let name = checked(self.name, "nothing was stored")?;
         let value = value_for(&name)?;
         let is_replaced = before.is_ok_and(|names| names.contains_key(&name));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    CommandFailure, Done, Location, Output,
+    CommandFailure, Done, Location, OrUndone, Output,
     background::{self, Background, Starter},
     carried::CarriedOptions,
     connection, output, platform, stdio,
@@ -75,9 +75,7 @@ impl ServeCommand {
     }
 
     pub(super) fn run(self, location: &Location, out: Output) -> Done {
-        let files = location
-            .files()
-            .map_err(|failure| failure.undone("the daemon was not started"))?;
+        let files = location.files().or_undone("the daemon was not started")?;
         if self.background == Some(Background::Start) {
             return background::start(files.data_dir());
         }

@@ -5,8 +5,8 @@ use http::Method;
 use serde_json::json;
 
 use super::{
-    CommandFailure, Done, Location, Output, background::Starter, client_warnings, connection,
-    output, service, stop, unusable_file::refuse_unusable,
+    CommandFailure, Done, Location, OrUndone, Output, background::Starter, client_warnings,
+    connection, output, service, stop, unusable_file::refuse_unusable,
 };
 use crate::{
     daemon::{self, ServeError},
@@ -31,9 +31,7 @@ pub(super) struct RestartCommand {}
 
 impl StartCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        let files = location
-            .files()
-            .map_err(|failure| failure.undone("the daemon was not started"))?;
+        let files = location.files().or_undone("the daemon was not started")?;
         let running = running(&files, out).await?;
         let is_new = running.is_none();
         let daemon = match running {
@@ -72,8 +70,8 @@ impl RestartCommand {
                 let failed = |error: ServeError| {
                     CommandFailure::failed(error.what()).next(error.next_step())
                 };
-                daemon::check_lock(&file, is_named)
-                    .map_err(|error| failed(error).undone(RUNS_ON))?;
+                let checked = daemon::check_lock(&file, is_named);
+                checked.map_err(failed).or_undone(RUNS_ON)?;
             }
         }
         let is_service = match &status {
@@ -109,7 +107,7 @@ impl RestartCommand {
 
 async fn running(files: &Files, out: Output) -> Done<Option<DaemonClient>> {
     let opened = connection::open_unless_absent(files, out).await;
-    opened.map_err(|error| CommandFailure::from(error).undone("the daemon was not started"))
+    opened.or_undone("the daemon was not started")
 }
 
 /// A daemon that runs on when its starter is gone, with these options of `serve`.

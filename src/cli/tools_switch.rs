@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    CommandFailure, Done, Output, connection, output,
+    CommandFailure, Done, OrUndone, Output, connection, output,
     tool_name::{self, own_name},
 };
 use crate::{
@@ -80,8 +80,7 @@ async fn change_entry(
             return Err(meant.unwrap_or(failure).undone(UNDONE));
         }
     };
-    let row = known_tool(daemon, server, tool).await;
-    let row = row.map_err(|failure| failure.undone(UNDONE))?;
+    let row = known_tool(daemon, server, tool).await.or_undone(UNDONE)?;
     let path = connection::server_path(server, "");
     let details: ServerDetails = daemon.fetch(&path).await?;
     let entry = details.entry.as_ref();
@@ -91,8 +90,7 @@ async fn change_entry(
     let is_named = patterns.contains(&own);
     if is_named == (switch == Switch::Disable) {
         if switch == Switch::Enable {
-            let checked = check_enabled(row.as_ref(), server, tool);
-            checked.map_err(|failure| failure.undone(UNDONE))?;
+            check_enabled(row.as_ref(), server, tool).or_undone(UNDONE)?;
         }
         out.note(&format!("{server}:{tool} is already {}", switch.past()));
         return Ok(None);

@@ -11,7 +11,7 @@ use self::{
     file::say_done,
     own_token::{OwnTokenChange, change_own_token},
 };
-use super::{CommandFailure, Done, Location, Output, connection, output, token};
+use super::{CommandFailure, Done, Location, OrUndone, Output, connection, output, token};
 use crate::{
     clients::{
         Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
@@ -95,8 +95,8 @@ impl ConnectCommand {
         if let Some(endpoint) = &self.endpoint {
             check_endpoint_exists(&files, daemon.as_mut(), endpoint).await?;
         }
-        let reaching = Reaching::new(&files, location.as_ref(), us).map_err(CommandFailure::from);
-        let reaching = reaching.map_err(|failure| failure.undone("nothing was changed"))?;
+        let reaching =
+            Reaching::new(&files, location.as_ref(), us).or_undone("nothing was changed")?;
         let clients = self.chosen(&places, &reaching);
         if clients.is_empty() && self.undo {
             out.note("no client has mcpproxy in its file");

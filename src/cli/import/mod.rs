@@ -23,7 +23,8 @@ pub(super) use self::{
     pick::pick,
 };
 use super::{
-    CommandFailure, Done, Location, Output, connection, input::Input, output, output::shell_word,
+    CommandFailure, Done, Location, OrUndone, Output, connection, input::Input, output,
+    output::shell_word,
 };
 use crate::{
     clients::{
@@ -97,8 +98,7 @@ impl ImportCommand {
             let text = Input::Stdin.read("the entry")?;
             gather_pasted(&files, &daemon, &text, None)?
         } else {
-            let gathered = gather(&files, &daemon, &self.from);
-            gathered.map_err(|failure| failure.undone("nothing was imported"))?
+            gather(&files, &daemon, &self.from).or_undone("nothing was imported")?
         };
         let is_decided = is_pasted || self.all || self.yes || !self.server.is_empty();
         let mut chosen = self.importable(&report)?;

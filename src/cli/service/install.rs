@@ -11,7 +11,7 @@ use super::{
     steps::StartNow,
 };
 use crate::{
-    cli::{CommandFailure, Done, Location, Output, carried::CarriedOptions, output},
+    cli::{CommandFailure, Done, Location, OrUndone, Output, carried::CarriedOptions, output},
     config,
     daemon_client::DaemonClient,
     management::Files,
@@ -89,8 +89,9 @@ impl InstallService {
                 .undone("nothing was installed")
                 .next("`mcpproxy config edit`")
         })?;
-        let checked = self.options.check(&there.settings);
-        checked.map_err(|failure| failure.undone("nothing was installed"))?;
+        self.options
+            .check(&there.settings)
+            .or_undone("nothing was installed")?;
         Ok((file, definition))
     }
 

@@ -41,7 +41,7 @@ pub(super) fn check_address(listen: Listen, location: Option<&DaemonLocation>) -
     Err(CommandFailure::failed(format!(
         "the daemon is already running {at}; a new address needs a restart"
     ))
-    .undone("nothing was set up")
+    .undone(super::UNDONE)
     .next(format!(
         "`mcpproxy stop`, then `mcpproxy setup --listen {listen}`"
     )))

@@ -20,7 +20,7 @@ impl Choice {
         let other = words.iter().find(|word| *word != "none");
         if let Some(other) = other.filter(|_| words.iter().any(|word| word == "none")) {
             let what = format!("{option} none contradicts {option} {other}");
-            let failure = CommandFailure::usage(what).undone("nothing was set up");
+            let failure = CommandFailure::usage(what).undone(super::UNDONE);
             return Err(failure.next("leave one of them out"));
         }
         Ok(Self::read(words, yes, out.is_interactive()))

@@ -22,7 +22,7 @@ use self::{
     report::SetupReport,
 };
 use super::{
-    CommandFailure, Done, Location, Output, connection, example_call,
+    CommandFailure, Done, Location, OrUndone, Output, connection, example_call,
     import::{self, values::SecretsPlace},
     mistake::whole_number,
     output,
@@ -77,26 +77,26 @@ pub(super) struct SetupCommand {
     no_move: bool,
 }
 
+const UNDONE: &str = "nothing was set up";
+
 impl SetupCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let (began, out) = (Instant::now(), out.unasked(self.yes));
         let taken = Choice::of("--import", &self.import, self.yes, out)?;
         let connect = Choice::of("--connect", &self.connect, self.yes, out)?;
-        let listen = chosen_address(self.listen.as_deref(), self.port);
-        let listen = listen.map_err(|failure| failure.undone("nothing was set up"))?;
+        let listen = chosen_address(self.listen.as_deref(), self.port).or_undone(UNDONE)?;
         let files = location.files()?;
         if let Choice::Named(words) = &connect {
             for word in words {
                 client_of_word(word).map_err(|unknown| {
                     CommandFailure::usage(format!("--connect: {unknown}"))
-                        .undone("nothing was set up")
+                        .undone(UNDONE)
                         .next("`mcpproxy connect --help` lists all")
                 })?;
             }
         }
         if let Choice::Named(words) = &taken {
-            let known = import::check_words(&files, words);
-            known.map_err(|failure| failure.undone("nothing was set up"))?;
+            import::check_words(&files, words).or_undone(UNDONE)?;
         }
         let mut report = SetupReport::of(files.config_file());
         let steps = self.steps(&files, listen, &taken, &connect, &mut report, out);
@@ -132,14 +132,13 @@ impl SetupCommand {
         if let Some(daemon) = &running
             && (listen.is_some() || !files.config_file().exists())
         {
-            refuse_unusable(files, daemon.status_report(), "nothing was set up")?;
+            refuse_unusable(files, daemon.status_report(), UNDONE)?;
         }
         let listen = match &running {
             Some(_) => listen,
             None => daemon::free_address(files, listen, self.yes, out).await?,
         };
-        let usable = files.supposed_settings().map_err(CommandFailure::from);
-        usable.map_err(|failure| failure.undone("nothing was set up"))?;
+        files.supposed_settings().or_undone(UNDONE)?;
         configure(files, listen, report, out)?;
         let secrets = self.secrets.or(self.yes.then_some(SecretsPlace::Keyring));
         let found = import_servers(files, running, import, secrets, report, out).await?;

@@ -5,7 +5,9 @@ use http::Method;
 use serde::Serialize;
 
 use super::{
-    super::{CommandFailure, Done, Location, Output, connection, escapes::visible, output},
+    super::{
+        CommandFailure, Done, Location, OrUndone, Output, connection, escapes::visible, output,
+    },
     review::{count_findings, looks_dangerous, print_server, print_things},
 };
 use crate::{
@@ -67,8 +69,7 @@ impl ApproveServer {
         let mut daemon = connection::open_or_files(&files, out).await?;
         let path = |rest| connection::server_path(&self.name, rest);
         let shown = daemon.fetch(&path("/inspect")).await;
-        let undone = |error| CommandFailure::from(error).undone("nothing was approved");
-        let shown: Inspection = shown.map_err(undone)?;
+        let shown: Inspection = shown.or_undone("nothing was approved")?;
         check_unlocked(&shown)?;
         if self.has_nothing_to_approve(&shown) {
             if out.is_json() {

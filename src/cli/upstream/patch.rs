@@ -4,7 +4,7 @@ use clap::Args;
 use http::Method;
 use serde_json::{Map, Value};
 
-use super::super::{CommandFailure, Done, Location, Output, connection, outcome, output};
+use super::super::{CommandFailure, Done, Location, OrUndone, Output, connection, outcome, output};
 use crate::{
     config::read_unrepeated_object, daemon_client::AnswerDeadline, management::ServerChange,
 };
@@ -39,7 +39,7 @@ impl PatchServer {
                 }),
             None => of_assignments(&self.assignments),
         };
-        let patch = patch.map_err(|failure| failure.undone("nothing was changed"))?;
+        let patch = patch.or_undone("nothing was changed")?;
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
         let route = connection::server_path(&self.name, "");
