@@ -1,6 +1,6 @@
-//! `mcpproxy serve`: hands the options to the daemon and lets it run in the foreground.
+//! `mcpproxy serve`: runs the daemon in this process, in the foreground, in the background, or with a client on stdin and stdout.
 
-use std::time::Duration;
+use std::{env, time::Duration};
 
 use clap::Args;
 
@@ -11,11 +11,10 @@ use super::{
     connection, output, platform, stdio,
 };
 use crate::{
-    config::SOCKET,
     daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
     daemon_client::bridge::{self, DaemonSocket},
     management::Files,
-    process::{self, LoginPath},
+    process::LoginPath,
     storage::in_words,
     text::secret::Secret,
 };
@@ -54,22 +53,22 @@ pub(super) struct ServeCommand {
     idle_exit: Option<Duration>,
 }
 
-/// How the daemon is served.
+/// How this process runs the daemon.
 enum ServeMode {
     Foreground,
     Background,
-    /// A client on stdin and stdout; another daemon that has the data folder is joined.
+    /// With a client on stdin and stdout. If another daemon has the data folder, the client is connected with that.
     Client(Box<Joining>),
 }
 
-/// The parts to join another daemon with.
+/// What connects the client with another daemon.
 struct Joining {
     socket: DaemonSocket,
     starter: Starter,
 }
 
 impl ServeCommand {
-    /// Whether this process serves, and does not start one that does.
+    /// Whether this process is the daemon, rather than the one that starts it in the background.
     pub(super) fn serves(&self) -> bool {
         self.background != Some(Background::Start)
     }
@@ -84,7 +83,7 @@ impl ServeCommand {
             None if self.stdio => ServeMode::Client(Box::new(self.joining(&files, out))),
             None => ServeMode::Foreground,
         };
-        // Its log file becomes stderr.
+        // A log file takes the place of stderr, and a failure is shown on the terminal, too.
         let terminal = self.log_file.is_some().then(platform::stderr_before_log);
         let options = self.options(&files, out);
         let runtime = super::build_runtime(tokio::runtime::Builder::new_multi_thread())?;
@@ -93,7 +92,7 @@ impl ServeCommand {
             Err(error) if error.is_taken() => runtime.block_on(connection::other_daemon(&files)),
             _ => None,
         };
-        // The daemon has ended what it began; a system call that hangs must not keep the process.
+        // The daemon has ended all its tasks. A system call that hangs must not keep the process alive.
         runtime.shutdown_background();
         served.map_err(|error| {
             let code = error.exit_code();
@@ -126,7 +125,7 @@ impl ServeCommand {
         };
         ServeOptions {
             places: files.places().clone(),
-            // Only a path that is no UTF-8 cannot be an argument again.
+            // These fail only for a path that is not UTF-8.
             arguments: carried.arguments().unwrap_or_default(),
             listen: carried.listen,
             mode: carried.mode,
@@ -153,27 +152,20 @@ impl ServeCommand {
     }
 
     fn joining(&self, files: &Files, out: Output) -> Joining {
-        let socket = DaemonSocket {
-            path: files.data_dir().join(SOCKET),
-            endpoint: endpoint(self.carried.mode.as_deref()).to_owned(),
-            token: std::env::var("MCPPROXY_TOKEN").ok().map(Secret::new),
-            mark: process::own_mark(),
-        };
+        let mode = self.carried.mode.as_deref();
+        let token = env::var("MCPPROXY_TOKEN").ok().map(Secret::new);
         let starter = Starter::new(files.clone(), Some(stdio::IDLE_EXIT), out);
         let demo = self.carried.demo.then(|| "--demo".into());
-        let mode = self
-            .carried
-            .mode
-            .as_ref()
-            .map(|mode| format!("--mode={mode}").into());
         Joining {
-            socket,
-            starter: starter.with(demo).with(mode),
+            socket: stdio::daemon_socket(files, endpoint(mode).to_owned(), token),
+            starter: starter
+                .with(demo)
+                .with(mode.map(|mode| format!("--mode={mode}").into())),
         }
     }
 }
 
-/// The endpoint that is always in this mode.
+/// The endpoint that has this routing mode whatever the configuration says.
 fn endpoint(mode: Option<&str>) -> &'static str {
     match mode {
         Some("retrieve_tools") => "/mcp/call",
@@ -190,7 +182,7 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> 
         background::report(Err(error));
     }
     logging?;
-    // Before anybody can see that we serve: who then ends us at once must find us listening.
+    // Before anybody can see that the daemon serves: a signal that comes at once must be heard.
     let mut signals = Signals::hear()?;
     match way {
         ServeMode::Foreground => {
@@ -234,7 +226,7 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> 
     Ok(())
 }
 
-/// A daemon, unless a signal is faster.
+/// Starts the daemon; nothing if a signal comes first.
 async fn started(
     options: ServeOptions,
     signals: &mut Signals,

@@ -1,4 +1,4 @@
-//! `mcpproxy stdio`: serves a client that can only start a process, by way of the daemon.
+//! `mcpproxy stdio`: connects a client that can only start a process with the daemon.
 
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use crate::{
     config::{SOCKET, duration},
     daemon_client::bridge::{self, DaemonSocket, Unserved},
     failure::ErrorCode,
+    management::Files,
     process,
     storage::in_words,
     text::secret::Secret,
@@ -28,24 +29,18 @@ pub(super) struct StdioCommand {
     /// The client's access token; without one it is `anonymous`
     #[arg(long, value_name = "TOKEN", env = "MCPPROXY_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<Secret>,
-    /// When a daemon that is started for this ends after its last client disconnects
+    /// How long a daemon that is started for this client runs after its last client disconnects
     #[arg(long, value_name = "TIME", hide = true, value_parser = time)]
     idle_exit: Option<Duration>,
 }
 
-/// When a daemon that was started for its clients ends after the last of them.
+/// How long a daemon that was started for a client runs after its last client disconnects.
 pub(super) const IDLE_EXIT: Duration = Duration::from_mins(10);
 
 impl StdioCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        let socket = DaemonSocket {
-            path: files.data_dir().join(SOCKET),
-            endpoint: self.endpoint,
-            // An empty variable is none.
-            token: self.token.filter(|token| !token.reveal().is_empty()),
-            mark: process::own_mark(),
-        };
+        let socket = daemon_socket(&files, self.endpoint, self.token);
         let idle_exit = self.idle_exit.unwrap_or(IDLE_EXIT);
         let starter = Starter::new(files, Some(idle_exit), out);
         let (input, output) = platform::standard_streams().map_err(|error| {
@@ -59,6 +54,20 @@ impl StdioCommand {
             Unserved::Refused(ErrorCode::UnknownPath) => CommandFailure::with_code("", USAGE),
             Unserved::Refused(code) => CommandFailure::with_code("", code.exit_code()),
         })
+    }
+}
+
+/// The daemon's socket for a client. An empty token, which an empty variable gives, is none.
+pub(super) fn daemon_socket(
+    files: &Files,
+    endpoint: String,
+    token: Option<Secret>,
+) -> DaemonSocket {
+    DaemonSocket {
+        path: files.data_dir().join(SOCKET),
+        endpoint,
+        token: token.filter(|token| !token.reveal().is_empty()),
+        mark: process::own_mark(),
     }
 }
 
@@ -77,7 +86,7 @@ fn endpoint(text: &str) -> Result<String, String> {
 
 fn token(text: &str) -> Result<Secret, String> {
     match http::HeaderValue::from_str(text) {
-        // Whoever means to show one must not come in without.
+        // An empty --token would connect as `anonymous`, which is not what it says.
         _ if text.trim().is_empty() => Err("leave --token out to connect without one".to_owned()),
         Ok(_) => Ok(Secret::new(text)),
         Err(_) => {
