@@ -1,5 +1,4 @@
-//! How a command fails: what went wrong, what to do next, and the exit code. Made at the border, out of the errors of the
-//! parts below.
+//! The failure of a command: what went wrong, what to do next, and the exit code. The errors of all rooms become one here.
 
 use std::{env, io, path::PathBuf};
 
@@ -12,29 +11,29 @@ use crate::{
     storage::{DiskFault, in_words},
 };
 
-/// The outcome of a command that failed.
+/// Why a command failed.
 #[derive(Debug)]
 pub(super) struct CommandFailure {
-    /// What was not done, where `what` does not say it.
+    /// What was not done, if `what` does not say it.
     pub(super) outcome: Option<String>,
-    /// What failed, with which thing.
+    /// What failed, and the thing with which it failed.
     pub(super) what: String,
     pub(super) next_step: Option<String>,
     pub(super) exit_code: u8,
-    /// The code, where mcpproxy itself failed.
+    /// The code of an error from the daemon or from `management`. Other failures get one from their exit code.
     pub(super) code: Option<ErrorCode>,
-    /// Whether what was printed as data says it already.
+    /// Whether the printed data contain the failure, so that it is not printed as JSON again.
     pub(super) is_shown: bool,
 }
 
-/// What a command, or a part of one, comes to.
+/// The result of a command, or of a part of one.
 pub(super) type Done<T = ()> = Result<T, CommandFailure>;
 
-/// What to do where the daemon seems to be another version.
+/// The step where the daemon seems to have another version.
 pub(super) const ONE_VERSION: &str =
     "`mcpproxy restart`, so that the daemon and this command have the same version";
 
-/// The outcome where nothing says more of it.
+/// What was not done, where nothing more precise is known.
 const UNDONE: &str = "nothing was done";
 
 pub(super) const FAILED: u8 = 1;
@@ -43,27 +42,27 @@ const NOT_REACHABLE: u8 = 3;
 const REFUSED: u8 = 4;
 
 impl CommandFailure {
-    /// The command was understood and failed.
+    /// The failure of a command that was understood.
     pub(super) fn failed(what: impl Into<String>) -> Self {
         Self::with_code(what, FAILED)
     }
 
-    /// The command was not understood.
+    /// The failure of a command that was not understood.
     pub(super) fn usage(what: impl Into<String>) -> Self {
         Self::with_code(what, USAGE).undone(UNDONE)
     }
 
-    /// Only a daemon could have done it, and none answers.
+    /// The failure of a command that needs a daemon, where none answers.
     pub(super) fn not_reachable(what: impl Into<String>) -> Self {
         Self::with_code(what, NOT_REACHABLE)
     }
 
-    /// It needs a person's consent, and there is none.
+    /// The failure of a command that needs a person's consent, or that a policy denies.
     pub(super) fn refused(what: impl Into<String>) -> Self {
         Self::with_code(what, REFUSED)
     }
 
-    /// Failed, with an exit code from elsewhere.
+    /// A failure with this exit code.
     pub(super) fn with_code(what: impl Into<String>, exit_code: u8) -> Self {
         Self {
             outcome: None,
@@ -75,18 +74,18 @@ impl CommandFailure {
         }
     }
 
-    /// The data that were printed say it already.
+    /// The same, contained in the printed data.
     pub(super) fn shown(mut self) -> Self {
         self.is_shown = true;
         self
     }
 
-    /// With the code, where there is one.
+    /// The same with this code.
     pub(super) fn of_code(self, code: Option<ErrorCode>) -> Self {
         Self { code, ..self }
     }
 
-    /// With what was not done.
+    /// The same with what was not done.
     pub(super) fn undone(mut self, outcome: &str) -> Self {
         self.outcome = Some(outcome.to_owned());
         self
@@ -100,7 +99,8 @@ impl CommandFailure {
         }
     }
 
-    /// The next step as this command line is typed, for programs. Whoever has us start a daemon says it as its own is typed.
+    /// The next step for programs, with the options of this command line. The process that starts a daemon in the background leaves them
+    /// out: the command that started it adds its own.
     pub(super) fn hint(&self) -> Option<String> {
         let is_own = env::args_os().any(|argument| argument == "--background=start");
         let step = self.next_step.as_deref()?;
@@ -111,7 +111,7 @@ impl CommandFailure {
         })
     }
 
-    /// As programs read it.
+    /// The JSON for programs.
     pub(super) fn as_json(&self) -> String {
         #[derive(Serialize)]
         struct Shown<'a> {
@@ -137,7 +137,7 @@ impl CommandFailure {
         format!("{}\n", pretty_json::pretty(&json))
     }
 
-    /// Adds what the person can do about it.
+    /// The same with what the person can do about it.
     pub(super) fn next(mut self, step: impl Into<String>) -> Self {
         self.next_step = Some(as_step(&step.into()));
         self
@@ -165,28 +165,32 @@ pub(super) fn own_program(found: io::Result<PathBuf>) -> Done<PathBuf> {
 
 impl From<DaemonError> for CommandFailure {
     fn from(error: DaemonError) -> Self {
-        let what = error.to_string();
+        let what = &*error.to_string();
+        let undone = |failure: Self, step: &str| failure.undone(UNDONE).next(step);
+        let unreachable = |step: &str| undone(Self::not_reachable(what), step);
         match error {
-            DaemonError::NotRunning(None) => Self::not_reachable(what)
-                .next("`mcpproxy start`"),
+            DaemonError::NotRunning(None) => Self::not_reachable(what).next("`mcpproxy start`"),
             DaemonError::NotRunning(Some(_)) => Self::not_reachable(what)
                 .next("correct the name, or create the file: `mcpproxy setup`"),
-            DaemonError::OtherConfiguration { .. } => Self::not_reachable(what).undone(UNDONE)
-                .next("leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose another with --data-dir"),
-            DaemonError::NoFolder(_) => Self::failed(what).undone(UNDONE).next("name a folder with --data-dir"),
-            DaemonError::TooLong(_) => Self::failed(what).undone(UNDONE).next("name a folder with a shorter path with --data-dir"),
-            DaemonError::ClosedFolder(_) => Self::not_reachable(what).undone(UNDONE)
-                .next("run this as the owner of that folder, or name a folder of your own with --data-dir"),
-            DaemonError::OtherUser(_) => Self::not_reachable(what).undone(UNDONE)
-                .next("run this as that daemon's user, or name a folder of your own with --data-dir"),
+            DaemonError::OtherConfiguration { .. } => unreachable(
+                "leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose another with --data-dir",
+            ),
+            DaemonError::NoFolder(_) => undone(Self::failed(what), "name a folder with --data-dir"),
+            DaemonError::TooLong(_) => undone(
+                Self::failed(what),
+                "name a folder with a shorter path with --data-dir",
+            ),
+            DaemonError::ClosedFolder(_) => unreachable(
+                "run this as the owner of that folder, or name a folder of your own with --data-dir",
+            ),
+            DaemonError::OtherUser(_) => unreachable(
+                "run this as that daemon's user, or name a folder of your own with --data-dir",
+            ),
             DaemonError::Silent { pid, .. } => {
                 let pid = pid.map_or("its process".to_owned(), |pid| pid.to_string());
-                let step = format!("`kill -9 {pid}` ends it; then `mcpproxy start`");
-                Self::not_reachable(what).undone(UNDONE).next(step)
+                unreachable(&format!("`kill -9 {pid}` ends it; then `mcpproxy start`"))
             }
-            DaemonError::Unreachable { .. } => {
-                Self::not_reachable(what).undone(UNDONE).next("`mcpproxy doctor`")
-            }
+            DaemonError::Unreachable { .. } => unreachable("`mcpproxy doctor`"),
             DaemonError::Refused(refusal) if refusal.code == Some(ErrorCode::UnknownPath) => {
                 Self::failed(what).next(ONE_VERSION)
             }
@@ -198,9 +202,7 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::TimedOut { .. } | DaemonError::Lost { .. } => {
                 Self::failed(what).next("look at the daemon's log, then try again")
             }
-            DaemonError::BadAnswer { .. } => {
-                Self::failed(what).next(ONE_VERSION)
-            }
+            DaemonError::BadAnswer { .. } => Self::failed(what).next(ONE_VERSION),
         }
     }
 }
