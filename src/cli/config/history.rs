@@ -1,4 +1,4 @@
-//! `mcpproxy config history`: what was changed, and who changed it.
+//! `mcpproxy config history`: lists changes and who made them.
 
 use clap::Args;
 
@@ -10,7 +10,6 @@ use super::super::{
 };
 use crate::{
     config::{ChangeWay, ChangedValue, HistoryEntry},
-    daemon_client,
     management::{ConfigHistory, Files},
 };
 
@@ -25,35 +24,28 @@ pub(in crate::cli) struct ConfigHistoryList {
 impl ConfigHistoryList {
     pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let mut daemon = connection::open_or_files(files, out).await?;
-        let path = "/api/v1/config/history";
-        let body = daemon.get(path).await?;
-        let mut history: ConfigHistory = daemon_client::read(path, &body)?;
-        if history.entries.is_empty() && !out.is_json() {
-            out.note("no changes yet");
-        }
+        let mut history: ConfigHistory = daemon.fetch("/api/v1/config/history").await?;
         history.entries.truncate(self.limit);
-        out.answer(
-            path,
-            &output::as_json(&history)?,
-            |history: ConfigHistory| {
-                if history.entries.is_empty() {
-                    return Ok(());
-                }
-                let columns = [
-                    name("NUMBER"),
-                    name("WHEN"),
-                    name("BY"),
-                    text("CHANGED", usize::MAX),
-                    text("UNDONE", 1),
-                ];
-                output::table(columns, history.entries.into_iter().map(row))
-            },
-        )
+        if out.is_json() {
+            return output::print_value(&history);
+        }
+        if history.entries.is_empty() {
+            out.note("no changes yet");
+            return Ok(());
+        }
+        let columns = [
+            name("NUMBER"),
+            name("WHEN"),
+            name("BY"),
+            text("CHANGED", usize::MAX),
+            text("UNDONE", 1),
+        ];
+        output::table(columns, history.entries.into_iter().map(row))
     }
 }
 
-/// The path of what was changed, with what became of a token or a server as a whole.
-fn named(change: &ChangedValue) -> String {
+/// The path of a changed value. Of a whole token or server, the change has a verb.
+fn in_words(change: &ChangedValue) -> String {
     let path = change.path.join(".");
     let verb = match (change.path.first().map(String::as_str), change.path.len()) {
         (Some("tokens"), 2) => ["issued", "revoked"],
@@ -68,7 +60,7 @@ fn named(change: &ChangedValue) -> String {
 }
 
 fn row(entry: HistoryEntry) -> [String; 5] {
-    let paths: Vec<String> = entry.changes.iter().map(named).collect();
+    let paths: Vec<String> = entry.changes.iter().map(in_words).collect();
     let changed = match (entry.undoes, &paths[..]) {
         (_, []) => "comments, whitespace, or unknown".to_owned(),
         (None, paths) => paths.join(", "),
