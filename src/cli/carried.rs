@@ -1,4 +1,4 @@
-//! The options of `serve` that a service keeps, too.
+//! The options of `serve` that `service install` takes, too, and writes into the service file.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::{
     config::{BadListen, Listen, NotLoopback, Settings},
 };
 
-/// What `serve` is started with, besides the configuration and the data folder.
+/// The options of a daemon, besides those that name the configuration and the data folder.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct CarriedOptions {
     /// The address; overrides `listen` in the configuration
@@ -63,20 +63,16 @@ impl CarriedOptions {
         Ok(all)
     }
 
-    /// The requested address, in either way.
+    /// The address that --listen or --port chooses.
     pub(super) fn address(&self) -> Option<String> {
-        let port = self.port.map(|port| format!("127.0.0.1:{port}"));
-        self.listen.clone().or(port)
+        address_of(self.listen.as_deref(), self.port)
     }
 
     /// Refuses what `serve` would refuse, before anything is written.
     pub(super) fn check(&self, settings: &Settings) -> Done {
-        let listen = match self.address().map(|text| text.parse::<Listen>()) {
+        let listen = match self.address() {
             None => settings.listen,
-            Some(Ok(listen)) => listen,
-            Some(Err(bad)) => {
-                return Err(CommandFailure::usage(bad.what()).next(BadListen::STEP));
-            }
+            Some(address) => read_address(&address)?,
         };
         if let Some(file) = self.locked.as_ref().filter(|file| !file.is_file()) {
             let what = format!("there is no lock file {}", file.display());
@@ -93,7 +89,19 @@ impl CarriedOptions {
     }
 }
 
-/// Files of service managers are text.
+/// The address that a --listen or a --port chooses.
+pub(super) fn address_of(listen: Option<&str>, port: Option<u16>) -> Option<String> {
+    let port = port.map(|port| format!("127.0.0.1:{port}"));
+    listen.map(str::to_owned).or(port)
+}
+
+/// Reads an address of the command line.
+pub(super) fn read_address(address: &str) -> Done<Listen> {
+    let read = address.parse::<Listen>();
+    read.map_err(|bad| CommandFailure::usage(bad.what()).next(BadListen::STEP))
+}
+
+/// The path as text for a service file.
 pub(super) fn utf8(path: &Path) -> Done<String> {
     let text = path
         .to_str()

@@ -1,20 +1,17 @@
-//! The address that setup is given. Pure.
+//! The address that --listen or --port of `mcpproxy setup` chooses. Pure.
 
-use super::super::{CommandFailure, Done};
-use crate::{
-    config::{BadListen, Listen},
-    management::DaemonLocation,
+use super::super::{
+    CommandFailure, Done,
+    carried::{address_of, read_address},
 };
+use crate::{config::Listen, management::DaemonLocation};
 
-/// The address in the arguments.
+/// The chosen address. It must be one of this machine, with a fixed port.
 pub(super) fn chosen_address(listen: Option<&str>, port: Option<u16>) -> Done<Option<Listen>> {
-    let port = port.map(|port| format!("127.0.0.1:{port}"));
-    let Some(text) = listen.map(str::to_owned).or(port) else {
+    let Some(address) = address_of(listen, port) else {
         return Ok(None);
     };
-    let listen: Listen = text
-        .parse()
-        .map_err(|bad: BadListen| CommandFailure::usage(bad.what()).next(BadListen::STEP))?;
+    let listen = read_address(&address)?;
     if listen.port() == 0 {
         let what =
             "port 0 means a different port at every start, but clients' files need a fixed address";
@@ -29,8 +26,7 @@ pub(super) fn chosen_address(listen: Option<&str>, port: Option<u16>) -> Done<Op
     Ok(Some(listen))
 }
 
-/// Refuses another address than that of the daemon that runs: it would be in force at its next start only, and clients would be connected
-/// to an address where nobody is.
+/// Refuses another port than the running daemon has: it would count only after a restart, and until then clients could not connect.
 pub(super) fn check_address(listen: Listen, location: Option<&DaemonLocation>) -> Done {
     let mut addresses = location.iter().flat_map(|location| &location.listen);
     if addresses.any(|address| address.port() == listen.port()) {
