@@ -1,4 +1,4 @@
-//! The report on a client that was connected, or was not.
+//! Messages about a client that was connected or disconnected, and the report on all for programs.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,19 @@ use crate::clients::{
     Client, ClientPlaces, ConnectOutcome, Connected, Reaching, TOKEN_VARIABLE, moved_from,
 };
 
-/// Says to people what was done with one client.
+/// Says to people what happened to one client.
 pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> Done {
     if out.is_json() {
         return Ok(());
     }
     let client = done.client.name();
     let (file, name) = (&done.file, &done.name);
+    let backup = done.backup.as_ref().map(|copy| format!("; backup: {copy}"));
     match done.outcome {
         ConnectOutcome::Connected => {
-            let copy = done.backup.as_deref();
-            let copy = copy.map(|copy| format!("; backup: {copy}, undo: {}", done.undo));
-            out.done(&format!(
-                "connected {client} as {name:?} in {file}{}",
-                copy.unwrap_or_default()
-            ));
+            let undo = backup.map(|backup| format!("{backup}, undo: {}", done.undo));
+            let undo = undo.unwrap_or_default();
+            out.done(&format!("connected {client} as {name:?} in {file}{undo}"));
         }
         ConnectOutcome::AlreadyConnected => {
             out.done(&format!(
@@ -31,12 +29,8 @@ pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> 
             ));
         }
         ConnectOutcome::Disconnected => {
-            let copy = done.backup.as_deref();
-            let copy = copy.map(|copy| format!("; backup: {copy}"));
-            out.done(&format!(
-                "removed {name:?} from {file}{}",
-                copy.unwrap_or_default()
-            ));
+            let backup = backup.unwrap_or_default();
+            out.done(&format!("removed {name:?} from {file}{backup}"));
             if moved_from(places).contains(&PathBuf::from(&done.file)) {
                 out.next(&format!(
                     "the servers that were moved from that file are still in mcpproxy; `mcpproxy import {} --undo` puts them back",
@@ -63,7 +57,7 @@ pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> 
     Ok(())
 }
 
-/// The whole for programs.
+/// The report for programs.
 pub(super) fn report(done: &[(Client, Done<Connected>)]) -> Value {
     let rows = done.iter().map(|(client, outcome)| match outcome {
         Ok(done) => json!(done),
@@ -88,7 +82,7 @@ pub(super) fn say_hints(reaching: &Reaching, clients: &[Client], out: Output) {
     }
 }
 
-/// Says how these clients come to their token, where one is required.
+/// Says how these clients get a token, if one is required.
 pub(in crate::cli) fn say_token(reaching: &Reaching, clients: &[Client], out: Output) {
     if reaching.needs_token && !clients.is_empty() {
         out.note(&format!(

@@ -1,4 +1,4 @@
-//! Which clients are here, and whether they are connected, for people and programs.
+//! `mcpproxy connect` without arguments: lists the installed clients, and whether they are connected.
 
 use super::super::{
     Done, Output, output,
