@@ -1,19 +1,19 @@
-//! The outcome of adding, switching on or restarting a server, waited for and put into one sentence.
+//! Waits for the outcome of adding, enabling or restarting a server, and says it in one sentence.
 
-use super::{Done, Output, connection};
+use super::{Done, Output, connection, output::count};
 use crate::{
     daemon_client::{AnswerDeadline, DaemonClient},
     gate::Standing,
     management::{ServerDetails, ServerRow, ServerState},
 };
 
-/// How long it is waited for the first connection. Downloads take longer, and nobody should have to watch them.
+/// Seconds to wait for a first connection. A download takes longer, and should not keep the terminal busy.
 const CONNECT_TIMEOUT: u64 = 10;
 
-/// How long to wait where the outcome is the command's purpose. More than any default of `init_timeout`.
+/// Seconds to wait if the outcome is the command's purpose: more than any default of `init_timeout`.
 pub(super) const LONG_CONNECT_TIMEOUT: u64 = 540;
 
-/// The server, when its first attempt to connect has come to an end, or after a while.
+/// The server after its first attempt to connect, or after so many seconds.
 pub(super) async fn wait_for(
     daemon: &mut DaemonClient,
     name: &str,
@@ -27,7 +27,7 @@ pub(super) async fn wait_for(
     Ok(server)
 }
 
-/// Says what came of it.
+/// Says the outcome. `done` is what the command did, such as `added`.
 pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &ServerRow) {
     let sentence = sentence(server, daemon.is_over_files());
     let (name, file) = (&server.name, daemon.in_file("in"));
@@ -45,28 +45,21 @@ pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &Serve
 }
 
 fn sentence(server: &ServerRow, is_over_files: bool) -> String {
-    let tools = match server.tools {
-        None => String::new(),
-        Some(1) => ", 1 tool".to_owned(),
-        Some(tools) => format!(", {tools} tools"),
-    };
-    let held = match server.held_in_words() {
-        None => String::new(),
-        Some(held) => format!(
-            ", {held}: `mcpproxy upstream inspect {}` shows why",
-            server.name
-        ),
-    };
+    let name = &server.name;
     match server.standing() {
         Standing::Usable => (),
         Standing::Disabled => return "disabled".to_owned(),
         Standing::Quarantined => {
-            return format!(
-                "quarantined; review it: `mcpproxy upstream inspect {}`",
-                server.name
-            );
+            return format!("quarantined; review it: `mcpproxy upstream inspect {name}`");
         }
     }
+    let tools = server
+        .tools
+        .map(|tools| format!(", {}", count(tools, "tool")));
+    let tools = tools.unwrap_or_default();
+    let held = server.held_in_words();
+    let held = held.map(|held| format!(", {held}: `mcpproxy upstream inspect {name}` shows why"));
+    let held = held.unwrap_or_default();
     match server.state {
         ServerState::Disconnected if is_over_files => {
             format!("starts with the daemon{tools}{held}")
