@@ -2,10 +2,10 @@
 
 use std::{process::Stdio, time::Duration};
 
-/// How long the program that opens browsers may take to say that there is none.
+/// How long the program that opens browsers may take to fail. One that takes longer runs the browser.
 const OPENING: Duration = Duration::from_secs(3);
 
-/// Whether a browser was opened, as far as can be seen.
+/// Opens an address. Gives whether a browser was opened, as far as that can be known.
 pub(super) async fn open(url: &str) -> bool {
     let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
@@ -27,7 +27,6 @@ pub(super) async fn open(url: &str) -> bool {
     let Ok(mut opening) = opening else {
         return false;
     };
-    // Some stay as long as the browser does.
     let ended = tokio::time::timeout(OPENING, opening.wait()).await;
     ended.is_err() || matches!(ended, Ok(Ok(status)) if status.success())
 }

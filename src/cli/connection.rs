@@ -1,4 +1,5 @@
-//! The daemon that a command talks to. One of another version is pointed out, and one that still uses another data folder is found.
+//! Connects commands with the daemon of their configuration, also with one that still uses a former data folder, and notes a daemon of
+//! another version. Which function a command calls depends on what it does without a daemon.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +12,10 @@ use crate::{
     management::{DaemonLocation, Files},
 };
 
-/// How long a daemon that was started may take to answer.
+/// How long a daemon may take to answer after its start.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
-/// How long to wait between two attempts.
+/// Between two attempts.
 const RETRY: Duration = Duration::from_millis(50);
 
 /// Where a daemon listens and keeps its files; nothing where none runs.
@@ -27,12 +28,12 @@ pub(super) fn server_path(name: &str, rest: &str) -> String {
     format!("/api/v1/servers/{}{rest}", encoded(name))
 }
 
-/// Connects to the daemon of a configuration.
+/// Connects to the daemon of a configuration. Fails where none runs.
 pub(super) async fn open(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let connected = DaemonClient::connect(files.data_dir()).await;
-    let daemon = match connected.and_then(|daemon| of_file(files, daemon)) {
+    let daemon = match connected.and_then(|daemon| check_file(files, daemon)) {
         Err(absent) if absent.is_absence() => {
-            let found = in_other_folder(files, out).await;
+            let found = find_in_other_folder(files, out).await;
             found.ok_or_else(|| match (absent, files.missing_file()) {
                 (DaemonError::NotRunning(_), missing) => DaemonError::NotRunning(missing),
                 (absent, _) => absent,
@@ -50,12 +51,12 @@ pub(super) async fn open(files: &Files, out: Output) -> Result<DaemonClient, Dae
     Ok(daemon)
 }
 
-/// [`open`] for what only a daemon does: where none can be asked, this is the outcome.
+/// [`open`] for commands that only a daemon can do. `outcome` says what was not done without one.
 pub(super) async fn open_to_act(files: &Files, out: Output, outcome: &str) -> Done<DaemonClient> {
     open(files, out).await.or_undone(outcome)
 }
 
-/// [`open`] for commands that start a daemon: nothing when none runs. One with another configuration is in the way.
+/// [`open`] for commands that start a daemon: nothing when none runs. Fails if a daemon with another configuration has the data folder.
 pub(super) async fn open_unless_absent(
     files: &Files,
     out: Output,
@@ -68,7 +69,7 @@ pub(super) async fn open_unless_absent(
     opened.map(Some)
 }
 
-/// [`open`] for commands that can also do without: nothing when no daemon runs with this configuration.
+/// [`open`] for commands that can do without a daemon: nothing when none runs with this configuration.
 pub(super) async fn open_if_running(
     files: &Files,
     out: Output,
@@ -81,14 +82,14 @@ pub(super) async fn open_if_running(
     opened
 }
 
-/// [`open`] for commands that need no daemon: where none runs, the same over the files. One with another configuration is in the way: the
-/// data folder is its own.
+/// [`open`] for commands that change files: where no daemon runs, the client works on the files. Fails if a daemon with another
+/// configuration has the data folder.
 pub(super) async fn open_or_files(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let daemon = open_unless_absent(files, out).await?;
     Ok(daemon.unwrap_or_else(|| DaemonClient::over_files(files.clone())))
 }
 
-/// The same for commands that show how things are: without a daemon of this configuration only the files tell.
+/// [`open`] for commands that show something: where no daemon runs with this configuration, the client reads the files.
 pub(super) async fn open_to_show(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let daemon = open_if_running(files, out).await?;
     let daemon = daemon.unwrap_or_else(|| DaemonClient::over_files(files.clone()));
@@ -100,7 +101,7 @@ pub(super) async fn open_to_show(files: &Files, out: Output) -> Result<DaemonCli
     Ok(daemon)
 }
 
-/// [`open`] for a daemon that was just started: it may take a moment until it answers.
+/// [`open`] for a daemon that was just started, with some patience.
 pub(super) async fn open_soon(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
     let deadline = Instant::now() + ANSWERS_WITHIN;
     loop {
@@ -113,27 +114,27 @@ pub(super) async fn open_soon(files: &Files, out: Output) -> Result<DaemonClient
     }
 }
 
-/// Refuses a daemon that has the data folder and serves another file than the one that was named.
+/// Fails if the daemon of the data folder serves another file than the command line names.
 pub(super) async fn refuse_other(files: &Files) -> Result<(), DaemonError> {
     if files.places().requested_by().is_none() {
         return Ok(());
     }
     match DaemonClient::connect(files.data_dir()).await {
-        Ok(daemon) => of_file(files, daemon).map(drop),
-        // Whoever needs it will learn why.
+        Ok(daemon) => check_file(files, daemon).map(drop),
+        // A later connection fails with the reason.
         Err(_) => Ok(()),
     }
 }
 
-/// The process of the daemon that has the data folder, where that serves another file than the one that was named.
-pub(super) async fn other_daemon(files: &Files) -> Option<u32> {
+/// The process id of the daemon of the data folder, if it serves another file than the command line names.
+pub(super) async fn pid_of_other(files: &Files) -> Option<u32> {
     let daemon = DaemonClient::connect(files.data_dir()).await.ok()?;
     let pid = daemon.status_report()?.pid;
-    of_file(files, daemon).is_err().then_some(pid)
+    check_file(files, daemon).is_err().then_some(pid)
 }
 
-/// The daemon, unless a file was named that is not the one that it serves.
-fn of_file(files: &Files, daemon: DaemonClient) -> Result<DaemonClient, DaemonError> {
+/// The daemon, unless the command line names another file than it serves.
+fn check_file(files: &Files, daemon: DaemonClient) -> Result<DaemonClient, DaemonError> {
     let status = daemon.status_report();
     let Some(status) = status.filter(|_| files.places().requested_by().is_some()) else {
         return Ok(daemon);
@@ -149,8 +150,8 @@ fn of_file(files: &Files, daemon: DaemonClient) -> Result<DaemonClient, DaemonEr
     })
 }
 
-/// A daemon of this configuration that was started when the file named another data folder.
-async fn in_other_folder(files: &Files, out: Output) -> Option<DaemonClient> {
+/// The daemon of this configuration that was started when the file named another data folder.
+async fn find_in_other_folder(files: &Files, out: Output) -> Option<DaemonClient> {
     for folder in files.places().other_data_folders() {
         if folder == files.data_dir() {
             continue;

@@ -1,17 +1,17 @@
-//! Strangers' text, made harmless for a terminal: what could steer it, or hides from the eye, is shown escaped.
+//! Escapes characters that steer a terminal or are invisible, in text from servers.
 
 pub(super) use crate::text::visible::{push_json, visible_json};
 
 use crate::text::visible::push_visible;
 
-/// One line of text in which nothing steers a terminal or hides from the eye.
+/// The text as one line, with such characters escaped.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
             '\n' | '\t' => shown.push(' '),
-            // A part of a line end; elsewhere it would begin the line anew.
+            // Harmless before a line end; elsewhere it would overwrite the line.
             '\r' if matches!(characters.peek(), None | Some('\n')) => {}
             c => push_visible(c, &mut shown),
         }

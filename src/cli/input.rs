@@ -1,4 +1,4 @@
-//! Texts that a command reads as a whole, from stdin or a file.
+//! Reads a whole text from stdin or a file.
 
 use std::{
     fs::File,
@@ -17,13 +17,13 @@ pub(super) enum Input<'a> {
     Stdin,
     File {
         path: &'a Path,
-        /// What an error calls the file if it cannot be read.
+        /// The name of the file in errors.
         called: String,
     },
 }
 
 impl Input<'_> {
-    /// Reads the text. `what` says what it is. Stdin may not be empty.
+    /// Reads the text. `what` names it in errors, such as `the script`. An empty stdin is an error.
     pub(super) fn read(&self, what: &str) -> Done<String> {
         match self {
             Self::Stdin => {

@@ -1,4 +1,4 @@
-//! Which configuration and data folder a command means.
+//! The options --config and --data-dir, and the files that they choose.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::{
     management::{Files, Management},
 };
 
-/// Which configuration and data folder is meant. Commands and daemon find each other through the data folder.
+/// The options of every command that choose the configuration and the data folder. Commands find the daemon by its data folder.
 #[derive(Debug, clap::Args)]
 pub(super) struct Location {
     /// The configuration file, instead of `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH` or the usual place
@@ -21,12 +21,12 @@ pub(super) struct Location {
 }
 
 impl Location {
-    /// These two, in place of those of the command line.
+    /// A location with these options, instead of those of the command line.
     pub(super) fn named(config: Option<PathBuf>, data_dir: Option<PathBuf>) -> Self {
         Self { config, data_dir }
     }
 
-    /// The operator's verbs over the files there.
+    /// The files at this location. Fails if one that must be a file is a folder, or the other way round.
     pub(super) fn files(&self) -> Done<Files> {
         let requested = RequestedPlaces {
             config_file: self.config.clone(),

@@ -1,7 +1,7 @@
-//! The command line: reads the arguments, runs one command, turns its outcome into an exit code.
+//! The command line: reads the arguments, runs one command, and turns its result into an exit code.
 //!
-//! The only door to clap. Commands print through `output`. What they do is `management`'s: requested of the daemon
-//! through `daemon_client`, or done on the files where none runs.
+//! No other room uses clap. Commands print through `output`. They do their work through the daemon's REST (`daemon_client`), which serves the
+//! same routes from the files where no daemon runs.
 
 mod access;
 mod activity;
@@ -120,7 +120,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether it only shows something.
+    /// Whether the command only shows something, so that a failure means that nothing was shown.
     fn shows(&self) -> bool {
         use self::{
             activity::ActivityCommand, config::ConfigCommand, secret::SecretCommand,
@@ -142,14 +142,14 @@ impl Command {
     }
 }
 
-/// What the daemon starts of itself. These are no commands for people: neither help nor completions know them.
+/// The commands that the daemon starts. They are not for people, so help and completions leave them out.
 #[derive(Clone, Copy)]
 enum InnerCommand {
     /// The bundled demo server, on stdin and stdout.
     DemoServer,
-    /// One script of the daemon, on stdin and stdout.
+    /// A script, which comes on stdin; its calls and result go through stdout.
     RunScript,
-    /// What outlives a daemon, to end what it leaves.
+    /// The process that ends the servers of a killed daemon.
     #[cfg(unix)]
     WatchDaemon,
 }
@@ -188,12 +188,12 @@ pub fn main() -> ExitCode {
     }
     let mut words: Vec<OsString> = env::args_os().collect();
     if let Some(place) = help::place_of_help(&words) {
-        // `help GROUP COMMAND` and `GROUP help COMMAND` are `GROUP COMMAND --help`; help about help is help.
+        // `help GROUP COMMAND` and `GROUP help COMMAND` are read as `GROUP COMMAND --help`.
         words.remove(place);
         words.retain(|word| word != "help" && word != "--help" && word != "-h");
         words.push("--help".into());
     }
-    // What is laid out for people is made only where something is to be shown.
+    // Help is laid out, which takes time, only if these arguments show help or are wrong.
     let read = Arguments::try_parse_from(&words).or_else(|_| {
         if let Some(place) = help::place_of_list(&words) {
             words.insert(place, "list".into());
@@ -210,7 +210,7 @@ pub fn main() -> ExitCode {
     {
         return arguments.output.failure(&failure);
     }
-    // What these write to stdout is for clients.
+    // The stdout of these belongs to a client.
     let serves = match &arguments.command {
         Command::Serve(serve) => serve.serves(),
         Command::Stdio(_) => true,

@@ -1,20 +1,20 @@
-//! Lays JSON text out for people without reading its values but those of steps: numbers, escapes and the order of keys stay as they came.
-//! What could steer a terminal is escaped.
+//! Indents JSON text without parsing it, so that numbers, escapes and the order of keys stay as they are. Only the texts of steps are parsed,
+//! to be reworded. Characters that steer a terminal are escaped.
 
 use super::escapes::push_json;
 
 /// The keys of steps, which may name commands.
 const STEPS: [&str; 2] = ["\"next_step\"", "\"fix\""];
 
-/// Levels that are indented. Deeper ones stand below each other: their indentation alone would grow with the square.
+/// Limit: levels that are indented. The indentation of deeper ones would make the text grow with the square of its depth.
 const INDENTED: usize = 64;
 
-/// Indents JSON text by two spaces a level. Text that is no JSON comes out in some layout too.
+/// Indents JSON text by two spaces a level. Text that is not JSON is laid out somehow.
 pub(super) fn pretty(json: &str) -> String {
     with_steps(json, &str::to_owned)
 }
 
-/// The same, with the texts of steps in other words.
+/// The same, with the texts of steps replaced.
 pub(super) fn with_steps(json: &str, reworded: &dyn Fn(&str) -> String) -> String {
     let (mut begin, mut is_step) = (0, false);
     let mut out = String::with_capacity(json.len() * 2);
@@ -76,7 +76,7 @@ fn copy_string(rest: &mut impl Iterator<Item = char>, out: &mut String) {
     }
 }
 
-/// Puts other words in place of the string that begins there.
+/// Replaces the string at the end of `out`, which begins at `begin`.
 fn reword(out: &mut String, begin: usize, reworded: &dyn Fn(&str) -> String) {
     let written = out.get(begin..).unwrap_or_default();
     let Ok(text) = serde_json::from_str::<String>(written) else {

@@ -1,4 +1,4 @@
-//! How far a call has come, while it is waited for.
+//! Sends a call, and shows its progress while it runs.
 
 use bytes::Bytes;
 use http::Method;
@@ -16,7 +16,7 @@ struct Progress {
     message: Option<String>,
 }
 
-/// Sends a call, or a script that makes some, and shows its progress to who wants it.
+/// Sends a call or a script, and shows its progress if that is wanted.
 pub(super) async fn send(
     daemon: &mut DaemonClient,
     path: &str,
@@ -56,7 +56,7 @@ impl Progress {
     }
 }
 
-/// A number as people write it: `4` for the `4.0` of servers that count with fractions.
+/// A number without a fraction of zeros: `4` for `4.0`.
 fn plain(number: &serde_json::Number) -> String {
     let written = number.to_string();
     match written.split_once('.') {

@@ -89,7 +89,7 @@ impl ServeCommand {
         let runtime = super::build_runtime(tokio::runtime::Builder::new_multi_thread())?;
         let served = runtime.block_on(serve(way, options));
         let other = match &served {
-            Err(error) if error.is_taken() => runtime.block_on(connection::other_daemon(&files)),
+            Err(error) if error.is_taken() => runtime.block_on(connection::pid_of_other(&files)),
             _ => None,
         };
         // The daemon has ended all its tasks. A system call that hangs must not keep the process alive.

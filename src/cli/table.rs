@@ -37,13 +37,13 @@ pub(super) const fn text(header: &'static str, lines: usize) -> Column {
 /// Between two columns.
 const GAP: usize = 2;
 
-/// A text in less room is no pleasure to read.
+/// The least room of a text, in columns. In less, it would be hard to read.
 const NARROWEST: usize = 24;
 
-/// What is shown of a text where there is no terminal to fit, unless the column shows all of it.
+/// The length to which a text is cut without a terminal, unless its column shows all of it.
 const PIPED: usize = 160;
 
-/// Before what stands below its row.
+/// Before a text below its row.
 const INDENT: &str = "    ";
 
 /// Lays a table out for a terminal of this width, or for none. Every line ends with a line end.
@@ -66,7 +66,7 @@ pub(super) fn layout<const N: usize>(
     }
 }
 
-/// A row whose long texts are cut, but for those that are shown whole.
+/// A row with its texts cut to one line, except in columns that show all.
 fn in_a_line<const N: usize>(columns: &[Column; N], row: &[String; N]) -> [String; N] {
     std::array::from_fn(|at| match columns[at].kind {
         Kind::Text(lines) if lines < usize::MAX => {
@@ -106,7 +106,7 @@ fn beside<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> String
     out
 }
 
-/// Names beside each other, and below each row what there is to say.
+/// Names beside each other, and the texts below each row.
 fn below<const N: usize>(columns: &[Column; N], rows: &[[String; N]], terminal: usize) -> String {
     let is_name = |at: &usize| columns[*at].kind == Kind::Name;
     let names: Vec<usize> = (0..N).filter(is_name).collect();
@@ -214,7 +214,7 @@ fn pieces(line: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-/// The first lines; that there were more, the last one says with `…`.
+/// The first `most` lines. If there were more, the last one ends with `…`.
 fn cut(mut lines: Vec<String>, most: usize, width: usize) -> Vec<String> {
     if lines.len() <= most {
         return lines;

@@ -1,4 +1,4 @@
-//! What a tool is called with, as it is typed and as it is sent.
+//! The arguments of a tool call: read from the command line, and turned into the JSON that the tool's schema wants.
 
 use std::{path::Path, slice};
 
@@ -21,16 +21,16 @@ pub(super) enum Arguments {
     Pairs(Vec<Pair>),
 }
 
-/// `KEY=VALUE`: a value that is JSON is that, any other is a text.
+/// `KEY=VALUE`. A value that is JSON is sent as JSON, any other as a string.
 pub(super) struct Pair {
     key: String,
     text: String,
-    /// What the text is as JSON. It is sent as it is written: this one has rounded numbers.
+    /// The text read as JSON. It only serves to find its type, because it has rounded numbers; what is sent is the text.
     json: Option<Value>,
 }
 
 impl Arguments {
-    /// Reads them from the words after the tool, or from `--args`.
+    /// Reads the words after the tool, or the value of `--args`.
     pub(super) fn read(words: &[String], given: Option<&str>) -> Done<Self> {
         match (words, given) {
             ([], given) => object(given.unwrap_or("{}")).map(Self::Object),
@@ -45,7 +45,7 @@ impl Arguments {
         }
     }
 
-    /// Whether the tool's schema decides about one of them.
+    /// Whether an argument may be JSON or a string, which only the tool's schema says.
     pub(super) fn need_schema(&self) -> bool {
         match self {
             Self::Object(_) => false,
@@ -53,7 +53,7 @@ impl Arguments {
         }
     }
 
-    /// What is sent to a tool with this schema. Where it is null, what is JSON is that.
+    /// The JSON object to send to a tool with this schema. Without a schema, which is null, a value that is JSON is sent as JSON.
     pub(super) fn as_declared(&self, schema: &Value) -> Done<Box<RawValue>> {
         let pairs = match self {
             Self::Object(object) => return Ok(object.clone()),
@@ -71,7 +71,7 @@ impl Arguments {
             })
     }
 
-    /// Their keys, each with what can be typed after it.
+    /// The arguments as they can be typed again.
     pub(super) fn typed(&self) -> Map<String, Value> {
         match self {
             Self::Object(object) => serde_json::from_str(object.get()).unwrap_or_default(),
@@ -84,12 +84,12 @@ impl Arguments {
 }
 
 impl Pair {
-    /// Whether it is JSON other than a text, and may be meant as one.
+    /// Whether the value is JSON but not a string, so that it may be meant as a string.
     fn may_be_text(&self) -> bool {
         self.json.as_ref().is_some_and(|json| !json.is_string())
     }
 
-    /// The value where the schema has this type for it.
+    /// The value for a property of this declared type.
     fn as_declared(&self, declared: &Value) -> Result<Box<RawValue>, serde_json::Error> {
         match &self.json {
             Some(json) if !is_meant_as_text(declared, json) => {
@@ -128,7 +128,7 @@ fn from_pairs(words: &[String]) -> Done<Vec<Pair>> {
     Ok(pairs)
 }
 
-/// Whether a schema of this type takes a text, and no such value.
+/// Whether the declared type is a string, and does not include the type of this value.
 fn is_meant_as_text(declared: &Value, value: &Value) -> bool {
     if value.is_string() {
         return false;
@@ -150,7 +150,7 @@ fn is_meant_as_text(declared: &Value, value: &Value) -> bool {
     !is_taken && kinds.iter().any(|kind| kind == "string")
 }
 
-/// Reads `--args`: an object, kept as it is written.
+/// Reads an object, whose text is kept as it is written: the argument itself, `@FILE`, or `-` for stdin.
 fn object(given: &str) -> Done<Box<RawValue>> {
     let text = if given == "-" {
         Input::Stdin.read("the arguments")?

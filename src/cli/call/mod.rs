@@ -1,4 +1,4 @@
-//! `mcpproxy call`: one call through the daemon, through the same gate as an MCP client's.
+//! `mcpproxy call`: calls a tool through the daemon, which checks the call like one of an MCP client.
 
 mod arguments;
 mod shown;
@@ -39,7 +39,7 @@ const UNDONE: &str = "nothing was called";
 
 const KINDS: [&str; 3] = ["read", "write", "destructive"];
 
-/// What is called, and with what.
+/// The call that the words on the command line describe.
 struct CallTarget {
     variant: Option<String>,
     name: String,
@@ -62,14 +62,14 @@ impl CallCommand {
             Ok(target) => target,
             Err(failure) => {
                 let failure = failure.undone(UNDONE);
-                return Err(match meant(&files, &words, out).await {
-                    Some(meant) => failure.next(meant),
+                return Err(match suggest(&files, &words, out).await {
+                    Some(step) => failure.next(step),
                     None => failure,
                 });
             }
         };
         let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
-        // Where the schema is not known, the call says why.
+        // If the schema is not known, the call fails with the reason.
         let schema = if target.arguments.need_schema() {
             example_call::schema_of(&mut daemon, &target.name).await
         } else {
@@ -119,8 +119,8 @@ impl CallCommand {
     }
 }
 
-/// What is meant by a tool's name without its server.
-async fn meant(files: &Files, words: &[String], out: Output) -> Option<String> {
+/// The step that names the tool with this name, for a name without a server.
+async fn suggest(files: &Files, words: &[String], out: Output) -> Option<String> {
     let name = words.iter().find(|word| !KINDS.contains(&&***word))?;
     let mut daemon = connection::open_if_running(files, out).await.ok()??;
     let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;

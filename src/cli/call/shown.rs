@@ -1,4 +1,4 @@
-//! What a called tool answered, as a person reads it.
+//! Prints the answer to a tool call.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::super::{CommandFailure, Done, Output, failure::ONE_VERSION, output};
 use crate::{daemon_client, failure::NextStep};
 
-/// One of the last two is there.
+/// The daemon's answer, with either `result` or `rpc_error`.
 #[derive(Deserialize)]
 struct Answer<'a> {
     called_as: Option<&'a str>,
@@ -34,15 +34,15 @@ struct ToolResult<'a> {
     is_error: Option<bool>,
 }
 
-/// What an answer comes to that was shown.
+/// The outcome of a call whose answer was printed.
 pub(super) enum Shown {
-    /// The tool has done what it was called for.
+    /// The tool reports no error.
     Fine,
     /// The tool or its server reports an error, and the arguments may be why.
     Refused(CommandFailure),
 }
 
-/// Shows the answer to a call of this tool. Fails with an error that has another cause than the arguments.
+/// Prints the answer of this tool. An error that the arguments cannot have caused is a failure.
 pub(super) fn show(tool: &str, body: &[u8], out: Output) -> Done<Shown> {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
@@ -60,7 +60,7 @@ pub(super) fn show(tool: &str, body: &[u8], out: Output) -> Done<Shown> {
 }
 
 fn show_result(tool: &str, raw: &RawValue, out: Output) -> Done<Shown> {
-    // A result of an odd shape is shown as it is: the server's business, not ours.
+    // A result of an unknown shape is printed as it is.
     let result: Option<ToolResult<'_>> = serde_json::from_str(raw.get()).ok();
     match &result {
         _ if out.is_json() => output::exact_json(raw.get())?,
