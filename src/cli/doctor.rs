@@ -1,11 +1,13 @@
-//! `mcpproxy doctor`: what is wrong, and what to do about it.
+//! `mcpproxy doctor`: shows problems, and what to do about them.
 
 use std::time::Duration;
 
 use clap::Args;
 
 use super::{
-    CommandFailure, Done, Location, Output, config, connection, output, stdio,
+    CommandFailure, Done, Location, Output, config, connection,
+    failure::ONE_VERSION,
+    output, stdio,
     table::{name, text},
 };
 use crate::{
@@ -45,7 +47,7 @@ impl DoctorCommand {
         } else {
             StartServers::Within(self.wait)
         };
-        // Its version is one of the findings.
+        // Quietly, because a daemon of another version is a finding.
         let mut daemon = connection::open(&files, out.quietly()).await;
         if daemon.is_err() && !self.no_start {
             out.progress("starting the servers to test them");
@@ -68,11 +70,11 @@ impl DoctorCommand {
     }
 }
 
-/// The daemon's view of itself and of its servers.
+/// What the daemon reports about itself and its servers.
 async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
     let mut daemon = match daemon {
         Ok(daemon) => daemon,
-        // What is no folder is a mistake of the configuration, which is a finding of its own.
+        // A data folder that is a file is a finding of its own.
         Err(error) if error.is_absence() || matches!(error, DaemonError::NoFolder(_)) => {
             return SeenDaemon::Absent;
         }
@@ -91,9 +93,7 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
     let servers = servers.map_err(|error| ServersUnknown {
         what: error.to_string(),
         fix: match error {
-            DaemonError::BadAnswer { .. } => {
-                "`mcpproxy restart`, so that the daemon and this command have the same version"
-            }
+            DaemonError::BadAnswer { .. } => ONE_VERSION,
             _ => "look at the daemon's log, then try again",
         },
     });
@@ -122,14 +122,11 @@ fn others(report: &DoctorReport) -> String {
 }
 
 fn row(finding: &DoctorFinding, out: Output) -> [String; 4] {
-    // A PATH is long, and of use only where something is not found on it.
-    let is_shown = finding.severity != DoctorSeverity::Ok || out.is_verbose();
-    let what = match finding
-        .place
-        .as_ref()
-        .filter(|_| is_shown || finding.check != "path")
-    {
-        // An error of a file names it itself.
+    // A PATH is long, and of use only if something is not found on it.
+    let is_sound = finding.severity == DoctorSeverity::Ok && !out.is_verbose();
+    let place = finding.place.as_ref();
+    let what = match place.filter(|_| !is_sound || finding.check != "path") {
+        // An error of a file has its name already.
         Some(place) if place.starts_with('/') && finding.what.contains(place) => {
             finding.what.clone()
         }

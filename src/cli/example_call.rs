@@ -1,4 +1,4 @@
-//! A call of a tool as it is typed, with all that its schema requires.
+//! Example calls on the command line, with all arguments that a tool's schema requires.
 
 use std::iter;
 
@@ -11,10 +11,10 @@ use crate::{
     text::names,
 };
 
-/// Tools that are looked at for an example.
+/// Limit: tools whose schema is read to find an example, one request each.
 const MOST: usize = 8;
 
-/// What a tool takes; nothing where that is not known.
+/// The input schema of a tool; null if it is not known.
 pub(super) async fn schema_of(daemon: &mut DaemonClient, name: &str) -> Value {
     let path = daemon_client::with_query("/api/v1/tools/show", &[("name", Some(name.to_owned()))]);
     let shown = daemon.get(&path).await.ok();
@@ -23,14 +23,14 @@ pub(super) async fn schema_of(daemon: &mut DaemonClient, name: &str) -> Value {
     shown["definition"]["inputSchema"].take()
 }
 
-/// What the schema requires and these arguments lack.
+/// The required arguments that are missing.
 fn missing<'a>(schema: &'a Value, given: &Map<String, Value>) -> Vec<&'a str> {
     let required = schema["required"].as_array().into_iter().flatten();
     let required = required.filter_map(Value::as_str);
     required.filter(|key| !given.contains_key(*key)).collect()
 }
 
-/// These arguments with the first that the schema does not know under the one name of it that is close and not given.
+/// The arguments with the first unknown one renamed to the only property with a similar name that is not given.
 fn corrected(schema: &Value, given: &Map<String, Value>) -> Option<Map<String, Value>> {
     let known = schema["properties"].as_object()?;
     let unknown = given.keys().find(|key| !known.contains_key(*key))?;
@@ -47,7 +47,7 @@ fn corrected(schema: &Value, given: &Map<String, Value>) -> Option<Map<String, V
     )
 }
 
-/// What these arguments lack, and the call with it and with what a misspelt one means; nothing where they lack nothing.
+/// The step for a refused call: it names the missing arguments, and the call with them and without misspelt ones. Nothing if all is there.
 pub(super) fn completed(name: &str, schema: &Value, given: &Map<String, Value>) -> Option<String> {
     let meant = corrected(schema, given);
     let whole = meant.as_ref().unwrap_or(given);
@@ -59,6 +59,7 @@ pub(super) fn completed(name: &str, schema: &Value, given: &Map<String, Value>) 
     Some(format!("it needs {}: `{call}`", missing.join(", ")))
 }
 
+/// The command for a call. Missing arguments get an example value.
 fn typed(name: &str, schema: &Value, given: &Map<String, Value>, missing: &[&str]) -> String {
     let given = given.iter().map(|(key, value)| (&**key, value.clone()));
     let lacking = missing
@@ -74,7 +75,7 @@ fn typed(name: &str, schema: &Value, given: &Map<String, Value>, missing: &[&str
     call
 }
 
-/// One of the values that are declared, or one of its type.
+/// An example value of a property: a declared one, or one of its type.
 fn value_for(of: &Value) -> Value {
     let declared = [
         &of["const"],
@@ -93,7 +94,7 @@ fn value_for(of: &Value) -> Value {
     })
 }
 
-/// A call that only reads, of a tool that agents may call, that requires nothing, and whose answer tells no secret.
+/// A harmless call as an example: of a callable tool that only reads, needs no arguments, and does not seem to return secrets.
 pub(super) async fn harmless(daemon: &mut DaemonClient) -> Option<String> {
     let known: ToolList = daemon.fetch("/api/v1/tools").await.ok()?;
     for tool in known

@@ -1,5 +1,4 @@
-//! What differs from platform to platform: standard streams, sessions and the terminal. Nothing else of the
-//! command line knows.
+//! The calls to the operating system: standard streams, processes and the terminal. The rest of the command line is the same on all.
 
 use std::io;
 
@@ -10,7 +9,7 @@ pub(super) type StdinStream = Box<dyn AsyncRead + Unpin + Send>;
 /// Stdout, for messages.
 pub(super) type StdoutStream = Box<dyn AsyncWrite + Unpin + Send>;
 
-/// The width of the terminal behind stdout, if there is one and it knows.
+/// The width in columns of the terminal behind stdout, if there is one and reports it.
 #[cfg(unix)]
 pub(super) fn terminal_width() -> Option<u16> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
@@ -22,7 +21,7 @@ pub(super) fn terminal_width() -> Option<u16> {
     None
 }
 
-/// What stderr is before a log file takes its place.
+/// A handle to stderr, to be kept while a log file takes the place of stderr.
 #[cfg(unix)]
 pub(super) fn stderr_before_log() -> Option<std::fs::File> {
     use std::os::fd::AsFd;
@@ -31,7 +30,7 @@ pub(super) fn stderr_before_log() -> Option<std::fs::File> {
     Some(kept.into())
 }
 
-/// Whether that is stderr no more.
+/// Whether another file has taken the place of the stderr of this handle.
 #[cfg(unix)]
 pub(super) fn is_former_stderr(kept: &std::fs::File) -> bool {
     let (then, now) = (rustix::fs::fstat(kept), rustix::fs::fstat(io::stderr()));
@@ -45,27 +44,26 @@ pub(super) fn is_former_stderr(_: &std::fs::File) -> bool {
     false
 }
 
-/// Elsewhere a log file does not become stderr.
+/// No handle: elsewhere a log file does not take the place of stderr.
 #[cfg(not(unix))]
 pub(super) fn stderr_before_log() -> Option<std::fs::File> {
     None
 }
 
-/// Has a write beyond the limit on the size of files (`ulimit -f`) fail like any other, where the system would end the process without a
-/// word. Holds for as long as the process runs.
+/// Lets a write beyond the limit on the size of files (`ulimit -f`) fail with an error. Without this, a signal would end the process.
 #[cfg(unix)]
 pub(super) fn outlive_file_limit(runtime: &tokio::runtime::Runtime) {
     use tokio::signal::unix::{SignalKind, signal};
 
     let _entered = runtime.enter();
-    // Without it the process ends as it always did.
+    // If this fails, the signal ends the process.
     let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }
 
 #[cfg(not(unix))]
 pub(super) fn outlive_file_limit(_: &tokio::runtime::Runtime) {}
 
-/// Stdin and stdout. Pipes and sockets are waited for like any connection; anything else is read and written by threads.
+/// Stdin and stdout. Pipes and sockets are polled; files and terminals are read and written by threads.
 #[cfg(unix)]
 pub(super) fn standard_streams() -> io::Result<(StdinStream, StdoutStream)> {
     use std::os::fd::AsFd;
@@ -103,7 +101,7 @@ pub(super) fn standard_streams() -> io::Result<(StdinStream, StdoutStream)> {
     Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
 }
 
-/// Returns when nobody reads stdout any more, and never where that cannot be seen.
+/// Returns when nobody reads stdout any more; never if that cannot be known.
 #[cfg(unix)]
 pub(super) async fn stdout_closed() {
     use std::{os::fd::AsFd, time::Duration};
@@ -111,7 +109,7 @@ pub(super) async fn stdout_closed() {
     use tokio::{io::Interest, net::unix::pipe};
 
     let stdout = io::stdout().as_fd().try_clone_to_owned();
-    // Sockets, too; a file is refused.
+    // This takes pipes and sockets, and fails for a file.
     let Ok(watched) = stdout.and_then(pipe::Sender::from_owned_fd_unchecked) else {
         return std::future::pending().await;
     };
@@ -127,7 +125,7 @@ pub(super) async fn stdout_closed() {
     std::future::pending().await
 }
 
-/// Whose process this is.
+/// The user of this process.
 #[cfg(unix)]
 pub(super) fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -138,10 +136,10 @@ pub(super) fn user_id() -> u32 {
     0
 }
 
-/// Leaves the session of the starting process, and with it the terminal.
+/// Leaves the session of the parent process, and with it the terminal.
 #[cfg(unix)]
 pub(super) fn leave_session() {
-    // Fails only for one who leads a group, and so is alone already.
+    // This fails only for the leader of a process group, which has a session of its own already.
     let _ = rustix::process::setsid();
 }
 
@@ -164,7 +162,7 @@ fn process(pid: u32) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
-/// Elsewhere nothing is known of a process.
+/// Elsewhere, this is not supported.
 #[cfg(not(unix))]
 pub(super) fn terminate(_: u32) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -186,7 +184,7 @@ pub(super) fn read_hidden_line() -> io::Result<String> {
 
     let shown = tcgetattr(io::stdin())?;
     let mut hidden = shown.clone();
-    // Signals off: Ctrl-C would leave the terminal as it is now.
+    // Without signals, because Ctrl-C would leave the terminal in this mode.
     hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
     tcsetattr(io::stdin(), OptionalActions::Flush, &hidden)?;
     let typed = typed_line(&mut io::Read::bytes(io::stdin().lock()));
@@ -200,14 +198,14 @@ pub(super) fn read_hidden_line() -> io::Result<String> {
     Err(io::Error::new(io::ErrorKind::Unsupported, why))
 }
 
-/// The line that these keys make.
+/// The line that these keys type.
 #[cfg(unix)]
 fn typed_line(keys: &mut dyn Iterator<Item = io::Result<u8>>) -> io::Result<String> {
     const CTRL_C: u8 = 3;
     const CTRL_D: u8 = 4;
     const CTRL_U: u8 = 21;
     const BACKSPACES: [u8; 2] = [8, 127];
-    // More than the longest value is refused anyway.
+    // Limit: bytes of the line, more than the longest secret that is accepted.
     const LONGEST: usize = 128 << 10;
 
     let mut line: Vec<u8> = Vec::new();
@@ -224,7 +222,7 @@ fn typed_line(keys: &mut dyn Iterator<Item = io::Result<u8>>) -> io::Result<Stri
                 while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
             }
             b'\t' => line.push(b'\t'),
-            // Nobody sees what an arrow key would leave in the line.
+            // An arrow key, for example, would add bytes that nobody sees.
             key if key.is_ascii_control() => {
                 return Err(io::Error::other(
                     "a key that types no character was pressed",

@@ -1,5 +1,5 @@
-//! `mcpproxy secret`: values that the configuration refers to by name as `${keyring:NAME}`. A value is read from the terminal or from stdin,
-//! and never printed.
+//! `mcpproxy secret`: stores, lists and removes the values of `${keyring:NAME}`. A value is read from the terminal or from stdin, and never
+//! printed.
 
 use std::io::{self, IsTerminal, Read};
 
@@ -152,7 +152,7 @@ fn list(files: &Files, out: Output) -> Done {
     output::table(columns, cells)
 }
 
-/// The outcome for programs; people have read it.
+/// Prints the row for programs. People have read messages.
 fn shown(row: &SecretRow, out: Output) -> Done {
     if out.is_json() {
         output::print_value(row)?;
@@ -160,7 +160,7 @@ fn shown(row: &SecretRow, out: Output) -> Done {
     Ok(())
 }
 
-/// The names of the secrets that are stored. What keeps them from being read, `secret list` says.
+/// The names of the stored secrets; none if they cannot be read, which `secret list` reports.
 pub(super) fn stored(files: &Files) -> Vec<String> {
     let listed = files.secrets().map(|listed| listed.secrets);
     let listed = listed.unwrap_or_default().into_iter();
@@ -168,7 +168,7 @@ pub(super) fn stored(files: &Files) -> Vec<String> {
     stored.map(|secret| secret.name).collect()
 }
 
-/// The servers that a daemon cannot use because a secret is missing.
+/// The servers that the daemon cannot use because a secret is missing.
 async fn lacking(files: &Files, out: Output) -> Vec<String> {
     let Ok(Some(mut daemon)) = connection::open_if_running(files, out.quietly()).await else {
         return Vec::new();
@@ -178,7 +178,7 @@ async fn lacking(files: &Files, out: Output) -> Vec<String> {
     lacking.map(|row| row.name).collect()
 }
 
-/// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, even if that fails.
+/// Has a running daemon read its secrets again, and returns the connection. If that fails, the secret is stored all the same.
 async fn put_in_force(files: &Files, out: Output) -> Option<DaemonClient> {
     let reloaded = async {
         let Some(mut daemon) = connection::open_if_running(files, out).await? else {
@@ -206,19 +206,19 @@ fn checked(name: String, outcome: &str) -> Done<String> {
     Err(failure.next(SECRET_NAMES))
 }
 
-/// The command that stores what a server cannot be used without, if that is a secret.
+/// The command that stores a missing secret, if that is what the server needs.
 fn secret_step(row: &ServerRow) -> Option<&str> {
     let step = row.next_step.as_deref();
     step.filter(|_| matches!(row.step, Some(NextStep::SetSecret { .. })))
 }
 
-/// The servers of a daemon; none where it does not say.
+/// The servers of a daemon; none if it does not list them.
 async fn servers(daemon: &mut DaemonClient) -> Vec<ServerRow> {
     let list = daemon.fetch::<ServerList>("/api/v1/servers").await;
     list.map_or_else(|_| Vec::new(), |list| list.servers)
 }
 
-/// Says when each of the servers that use a secret has it.
+/// Says when each server that uses a secret gets its value. `lacked_by` are the servers that needed one before.
 async fn say_to_users(
     daemon: &mut DaemonClient,
     used_by: &[String],
@@ -284,7 +284,7 @@ fn value_for(name: &str) -> Done<Secret> {
     value_in(&text).map_err(wrong)
 }
 
-/// The value in what was typed or piped.
+/// The secret in a typed or piped text, without the end of its line.
 fn value_in(text: &str) -> Result<Secret, &'static str> {
     let line = text.strip_suffix('\n').unwrap_or(text);
     let line = line.strip_suffix('\r').unwrap_or(line);

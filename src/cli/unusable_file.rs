@@ -1,11 +1,11 @@
-//! What commands do about a configuration file that the daemon that runs cannot use.
+//! A configuration file that the running daemon cannot use: the step, and the refusal to continue.
 
 use std::path::Path;
 
 use super::{CommandFailure, Done, output};
 use crate::management::{Files, StatusReport};
 
-/// What to do where a daemon does not take the file as it stands.
+/// The step to correct a file that the daemon rejects.
 pub(super) fn correct_the_file(file: &Path, files: &Files) -> String {
     if !file.exists() {
         "restore it from a backup, or create a new one: `mcpproxy stop`, then `mcpproxy setup`"
@@ -18,8 +18,8 @@ pub(super) fn correct_the_file(file: &Path, files: &Files) -> String {
     }
 }
 
-/// Refuses to go on with a file that the daemon that runs cannot use, such as one that is gone: the daemon keeps the settings that it read
-/// from it before, and those of a new file would replace them.
+/// Fails if the running daemon cannot use its file, such as one that was deleted. The daemon keeps its last good settings, and a new file
+/// would replace them.
 pub(super) fn refuse_unusable(files: &Files, status: Option<StatusReport>, outcome: &str) -> Done {
     let unusable = status.and_then(|status| Some((status.config_error?, status.config_file)));
     match unusable {

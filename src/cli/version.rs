@@ -1,5 +1,4 @@
-//! `mcpproxy version` and `--version`: version, commit and revisions of the protocol of this program, and the version of the daemon
-//! that runs.
+//! `mcpproxy version` and `--version`: the version, commit and protocol revisions of this program, and the running daemon's version.
 
 use std::sync::LazyLock;
 
@@ -9,7 +8,7 @@ use serde::Serialize;
 use super::{Done, Location, Output, output};
 use crate::{daemon_client::DaemonClient, management::ProgramVersion};
 
-/// What `--version` prints behind the program's name.
+/// The text of `--version` behind the program's name.
 pub(super) fn with_commit_and_revisions() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let own = ProgramVersion::own();
@@ -31,14 +30,14 @@ pub(super) struct VersionCommand {}
 struct Versions {
     #[serde(flatten)]
     own: ProgramVersion,
-    /// Nothing while none runs.
+    /// The version of the running daemon.
     daemon: Option<String>,
 }
 
 impl VersionCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
-        // Whatever is wrong with it, the version is the purpose.
+        // A daemon that cannot be reached is shown as not running; `doctor` says more.
         let daemon = DaemonClient::connect(files.data_dir()).await.ok();
         let status = daemon.and_then(|daemon| daemon.status_report());
         let versions = Versions {

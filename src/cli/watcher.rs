@@ -1,5 +1,5 @@
-//! The watcher: a small process beside a daemon, which outlives it. Where the daemon was killed, it ends the servers that stay, as the next
-//! daemon would. It waits for nothing but the end of a pipe, whose other end nobody has but the daemon.
+//! The process that watches a daemon: if the daemon is killed, it ends the servers that are left, as the next daemon would. It waits for the
+//! end of a pipe, whose other end only the daemon has.
 
 use std::{
     env, io,
@@ -13,19 +13,19 @@ use std::{
 use super::platform;
 use crate::process::{self, Grace};
 
-/// The argument that makes a process of this program one.
+/// The argument that starts a watcher.
 pub(super) const ARGUMENT: &str = "watch-daemon";
 
-/// How long to wait before looking again.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Between two checks whether the daemon has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Starts it for this process, the daemon of this data folder.
+/// Starts the watcher of this process, which is the daemon of this data folder.
 pub(super) fn start(data_dir: &Path) {
     let started = process::own_program().and_then(|program| {
         Command::new(program)
             .args([ARGUMENT, &std::process::id().to_string()])
             .arg(data_dir)
-            // Where another daemon's server starts us, it is not to end with us.
+            // A daemon ends the children of its servers by this variable. The watcher must outlive it.
             .env_remove("MCPPROXY_CHILD")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -34,7 +34,7 @@ pub(super) fn start(data_dir: &Path) {
     });
     match started {
         Ok(watcher) => {
-            // Never closed: the pipe ends with this process, however that ends.
+            // The pipe is never closed, so that it ends with this process.
             let _ = watcher.stdin.map(IntoRawFd::into_raw_fd);
         }
         Err(error) => {
@@ -43,7 +43,7 @@ pub(super) fn start(data_dir: &Path) {
     }
 }
 
-/// Watches until the daemon is gone. One that ended in order has left nothing.
+/// Waits until the daemon has ended, and then ends the servers that it left. After a normal end there are none.
 pub(super) fn run() -> io::Result<()> {
     platform::leave_session();
     let mut arguments = env::args_os().skip(2);
@@ -54,9 +54,9 @@ pub(super) fn run() -> io::Result<()> {
     io::copy(&mut io::stdin(), &mut io::sink())?;
     // The pipe ends a moment before the process.
     while daemon == Some(parent_id()) {
-        thread::sleep(LOOK_AGAIN);
+        thread::sleep(POLL_INTERVAL);
     }
-    // They see the end of their input, and most end by themselves.
+    // Most servers end by themselves at the end of their input.
     process::end_left_behind(&data_dir, Grace::default().after_eof);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! One change of the configuration: asks for it, and shows what came of it.
+//! Has the daemon change the configuration for `config set` and `config undo`, and shows the outcome.
 
 use http::Method;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::{
     management::{ConfigChange, Files, ShutOut, StatusReport},
 };
 
-/// What the daemon answers. Only undoing puts something back.
+/// The daemon's answer. Only `config undo` puts servers back.
 #[derive(Deserialize)]
 struct Answer {
     #[serde(flatten)]
@@ -23,7 +23,7 @@ struct Answer {
     put_back: Vec<PutBack>,
 }
 
-/// Servers that were moved here, back in the file of their client.
+/// Moved servers that were put back into their client's file.
 #[derive(Deserialize)]
 struct PutBack {
     file: String,
@@ -31,7 +31,7 @@ struct PutBack {
     error: Option<String>,
 }
 
-/// Asks the daemon for a change, or makes it over the files, and shows what came of it.
+/// Makes a change through the daemon, or on the files where none runs, and shows the outcome.
 pub(super) async fn make(
     files: &Files,
     (method, path): (Method, &str),
@@ -85,7 +85,7 @@ pub(super) async fn make(
     output::table(columns, change.changes.iter().map(cells))
 }
 
-/// Whether an endpoint of a server or a profile goes.
+/// Whether a change removes a server or a profile, and with it an endpoint.
 fn takes_endpoint(change: &ChangedValue) -> bool {
     let first = change.path.first().map(String::as_str);
     change.after.is_none() && matches!(first, Some("mcpServers" | "profiles"))
@@ -106,7 +106,7 @@ fn shut_out(one: &ShutOut, dry_run: bool) -> String {
     }
 }
 
-/// Says whether it was written, and how it is undone.
+/// Says whether the change was written, and how to undo it.
 fn say_end(change: &ConfigChange, files: &Files, dry_run: bool, out: Output) {
     match (change.id, change.changes.is_empty()) {
         (None, true) => out.note("nothing to change"),
@@ -124,7 +124,7 @@ fn say_end(change: &ConfigChange, files: &Files, dry_run: bool, out: Output) {
     }
 }
 
-/// Says that the daemon has to be restarted. What is as it was at its start needs none.
+/// Says to restart the daemon, if it needs that. It does not if the value is again the one that it started with.
 async fn say_restart(change: &ConfigChange, daemon: &mut DaemonClient, out: Output) -> Done {
     if change.needs == Needs::Restart && !daemon.is_over_files() {
         let status: StatusReport = daemon.fetch("/api/v1/status").await?;
@@ -143,6 +143,7 @@ fn cells(change: &ChangedValue) -> [String; 3] {
     ]
 }
 
+/// A value in a cell or a command: a string without quotes, `-` for none.
 pub(super) fn shown(value: Option<&Value>) -> String {
     match value {
         None => "-".to_owned(),

@@ -1,4 +1,4 @@
-//! `mcpproxy config check`: whether the configuration file is sound, also by what the daemon that runs on it knows.
+//! `mcpproxy config check`: checks the configuration file, with what the running daemon knows of it.
 
 use clap::Args;
 
@@ -57,8 +57,7 @@ impl ConfigCheck {
     }
 }
 
-/// What of the file counts only after a restart of the daemon. It may not have read the file again yet, and does not say which data
-/// folders are meant.
+/// Warnings about keys whose values count only after a restart of the daemon.
 fn restart_warnings(files: &Files, status: &StatusReport) -> Vec<Warning> {
     let data_dir = data_dir_warning(files, &status.location);
     let keys = status.needs_restart.iter();
@@ -69,7 +68,7 @@ fn restart_warnings(files: &Files, status: &StatusReport) -> Vec<Warning> {
         .collect()
 }
 
-/// That the file names another data folder than the daemon uses, if it does.
+/// The warning if the file names another data folder than the daemon uses. The daemon does not report this itself.
 fn data_dir_warning(files: &Files, daemon: &DaemonLocation) -> Option<Warning> {
     let (named, used) = (files.data_dir(), &daemon.data_dir);
     (real_path(named) != real_path(used)).then(|| {
@@ -82,15 +81,14 @@ fn data_dir_warning(files: &Files, daemon: &DaemonLocation) -> Option<Warning> {
     })
 }
 
-/// The daemon that runs on the file, and how it is.
+/// The daemon that runs with this file, and its status.
 pub(super) async fn running(files: &Files, out: Output) -> Option<(StatusReport, DaemonClient)> {
-    // A daemon that does not answer has no objections.
     let daemon = connection::open(files, out).await.ok()?;
     let status = daemon.status_report()?;
     (status.config_file == files.config_file()).then_some((status, daemon))
 }
 
-/// Takes back what the daemon that runs on this file knows better: it may have variables that this command lacks.
+/// Corrects a report by the servers of the daemon that runs with this file. It may have variables that this command lacks.
 pub(in crate::cli) async fn trust_daemon(
     report: &mut ConfigReport,
     status: &StatusReport,
@@ -139,7 +137,7 @@ fn verdict(report: ConfigReport) -> Done {
 
 fn show(report: &ConfigReport, out: Output) -> Done {
     let finding = |kind: &str, server: &str, what: &str| [kind, server, what].map(str::to_owned);
-    // The error says one alone.
+    // A single fault is in the error already.
     let faults = report.faults.iter().filter(|_| report.faults.len() > 1);
     let faults = faults.map(|fault| finding("fault", "-", fault));
     let broken = report

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{config, management::Files};
 
-/// Opens the file in the user's editor, and checks what came of it.
+/// Opens the file in the user's editor, and then checks it.
 pub(super) async fn edit(files: &Files, out: Output) -> Done {
-    /// The code of a shell that does not find a command.
+    /// The exit code of a shell that does not find a command.
     const NOT_FOUND: i32 = 127;
     let file = files.config_file();
     if file.exists() && config::read_text(file).is_err() {
@@ -17,7 +17,7 @@ pub(super) async fn edit(files: &Files, out: Output) -> Done {
     let named = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR"));
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
-    // As git does it: an editor may have arguments, `code --wait`.
+    // A shell runs it, as git does, because the variable may have arguments: `code --wait`.
     let mut command = tokio::process::Command::new("sh");
     command.args(["-c", &format!("{editor} \"$1\""), "sh"]);
     let ended = command.arg(file).status().await;

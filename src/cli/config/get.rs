@@ -1,4 +1,4 @@
-//! `mcpproxy config get`: the configuration file, or one value of it.
+//! `mcpproxy config get`: shows the configuration file, or one value of it.
 
 use clap::Args;
 use serde_json::Value;
@@ -26,7 +26,7 @@ impl ConfigGet {
     pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let text = config::read_text(files.config_file()).unwrap_or_default();
         if text.trim().is_empty() {
-            // A daemon may go on with what stood there.
+            // A running daemon keeps the settings of the former file, which this file does not show.
             let daemon = running(files, out.quietly()).await;
             refuse_unusable(files, daemon.map(|(status, _)| status), "nothing was shown")?;
         }

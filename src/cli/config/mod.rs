@@ -1,4 +1,4 @@
-//! `mcpproxy config`: which configuration file counts, whether it is sound, what may stand in it, and changing it.
+//! `mcpproxy config`: finds, checks, shows and changes the configuration file.
 
 mod change;
 mod check;

@@ -71,20 +71,20 @@ impl ConfigSet {
     }
 }
 
-/// What is wrong with a value that begins as JSON does. It matters only where the value is refused: `[::1]:8080` is an address.
+/// The error in a value that looks like JSON and is not. It matters only if the value is refused: `[::1]:8080` is an address.
 fn broken_json(value: &str) -> Option<String> {
     let error = serde_json::from_str::<Value>(value).err();
     let error = error.filter(|_| value.starts_with(['{', '[']))?;
     Some(config::json_mistake(value, &error))
 }
 
-/// Whether a value that is refused need not be JSON: the key takes a text, or is none.
+/// Whether a value of this key need not be JSON, because the key takes a string or does not exist.
 fn takes_text(path: &[String]) -> bool {
     let default = config::default_of(path);
     !matches!(config::look_up(path), KeyLookup::Known) || default.is_some_and(|it| it.is_string())
 }
 
-/// What to do about a key that is none, or about a value that a setting does not take. Of a server's value the failure itself says it.
+/// The step for a key that does not exist, or for a value that a setting does not take. The failure of a server's value has its own.
 fn step_for(key: &str, path: &[String]) -> Option<String> {
     match config::look_up(path) {
         KeyLookup::Meant(meant) => Some(format!("`mcpproxy config set {meant} VALUE`")),

@@ -1,4 +1,4 @@
-//! `mcpproxy config undo`: takes a change back.
+//! `mcpproxy config undo`: undoes a change.
 
 use clap::Args;
 use http::Method;
