@@ -1,4 +1,4 @@
-//! `mcpproxy start` and `mcpproxy restart`: the daemon in the background.
+//! `mcpproxy start` and `mcpproxy restart`: start the daemon in the background.
 
 use clap::Args;
 use http::Method;
@@ -49,13 +49,13 @@ impl RestartCommand {
         let mut running = running(&files, out).await?;
         let status = running.as_ref().and_then(DaemonClient::status_report);
         if let Some(daemon) = &mut running {
-            // One that runs keeps the last good files; one that is ended could not begin with these.
+            // A running daemon keeps its last good settings. With a faulty file a new one would not start.
             const RUNS_ON: &str = "the daemon was not restarted and is still running";
             let settings = files.supposed_settings().map_err(|error| {
                 let failure = CommandFailure::from(error).undone(RUNS_ON);
                 failure.next("`mcpproxy config edit`")
             })?;
-            // What was removed a moment ago is noticed now; the status says what came of it.
+            // The daemon reads its files now, and its status reports faults.
             let (reload, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
             let _ = daemon.send(Method::POST, reload, "", deadline).await;
             let now: StatusReport = daemon.fetch("/api/v1/status").await?;
@@ -110,7 +110,7 @@ async fn running(files: &Files, out: Output) -> Done<Option<DaemonClient>> {
     opened.or_undone("the daemon was not started")
 }
 
-/// A daemon that runs on when its starter is gone, with these options of `serve`.
+/// Starts a daemon in the background with these options of `serve`.
 pub(super) async fn start(files: &Files, options: &[String], out: Output) -> Done<DaemonClient> {
     out.progress("starting the daemon");
     let starter = Starter::new(files.clone(), None, out);
@@ -135,7 +135,7 @@ async fn say(files: &Files, daemon: &DaemonClient, done: &str, started: bool, ou
     Err(unheard(files, &location, &done).await?)
 }
 
-/// Why the daemon is not heard at its address; `outcome` says what that came to.
+/// The failure of a daemon that does not listen at its address. `outcome` says what was not done because of that.
 pub(super) async fn unheard(
     files: &Files,
     location: &DaemonLocation,

@@ -1,4 +1,4 @@
-//! `mcpproxy status`: on one screen, is it running and what is wrong.
+//! `mcpproxy status`: shows the state of the daemon, and the servers with problems.
 
 use std::time::Duration;
 
@@ -32,8 +32,8 @@ enum WaitFor {
     Attention,
 }
 
-/// How often it is looked.
-const LOOK: Duration = Duration::from_secs(1);
+/// Between two requests for the status with `--wait-for`.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl StatusCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
@@ -42,7 +42,7 @@ impl StatusCommand {
         let mut status = daemon.status().clone();
         if let Some(WaitFor::Attention) = self.wait_for {
             while !needs_attention(&daemon_client::read("GET /api/v1/status", &status)?) {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
                 status = daemon.get("/api/v1/status").await.map_err(gone)?;
             }
         }
@@ -54,7 +54,7 @@ impl StatusCommand {
     }
 }
 
-/// A daemon that ends while it is waited for cannot be reached any more.
+/// The failure while waiting. A daemon that ended counts as not reachable.
 fn gone(error: DaemonError) -> CommandFailure {
     match error {
         DaemonError::Lost { .. } => {
@@ -65,7 +65,7 @@ fn gone(error: DaemonError) -> CommandFailure {
     }
 }
 
-/// Whether there is something that only a person can do.
+/// Whether something needs a person.
 fn needs_attention(report: &StatusReport) -> bool {
     !report.problems.is_empty() || report.config_error.is_some()
 }
@@ -133,7 +133,7 @@ fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// How many records there are, and what is wrong with the log.
+/// The size of the activity log, and its problems.
 fn activity(status: &ActivityStatus) -> Vec<(&'static str, String)> {
     let size = status.size_bytes.div_ceil(1 << 20);
     let records = usize::try_from(status.records).unwrap_or(usize::MAX);
@@ -194,7 +194,7 @@ fn servers(counts: ServerCounts) -> String {
     format!("{written} in the configuration{demo}: {}", parts.join(", "))
 }
 
-/// A state of servers as people call it.
+/// The words for a state of servers.
 fn in_words(state: &str) -> &str {
     match state {
         "needs_a_value" => "waiting for a secret or variable",

@@ -1,4 +1,4 @@
-//! `mcpproxy stop`: ends the daemon in order.
+//! `mcpproxy stop`: ends the daemon.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct StopCommand {}
 
-/// Ten seconds for calls in flight, and then the servers' grace.
+/// How long the daemon may take to end: 10 s for running calls, and then the servers' time to exit.
 const ENDS_WITHIN: Duration = Duration::from_secs(30);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -51,7 +51,7 @@ impl StopCommand {
     }
 }
 
-/// There was no daemon, but servers of one that was killed.
+/// Says that servers of a killed daemon were ended.
 fn say_ended(servers: &[ServerName], out: Output) -> Done {
     let names: Vec<&str> = servers.iter().map(ServerName::as_str).collect();
     if out.is_json() {
@@ -65,7 +65,7 @@ fn say_ended(servers: &[ServerName], out: Output) -> Done {
     Ok(())
 }
 
-/// Ends a daemon, and gives its process when it has ended.
+/// Ends a daemon, waits until it has ended, and gives its process id.
 pub(super) async fn end(daemon: DaemonClient) -> Done<u32> {
     let status: StatusReport = daemon_client::read("GET /api/v1/status", daemon.status())?;
     // The daemon must not wait for this connection.
@@ -79,7 +79,7 @@ pub(super) async fn end(daemon: DaemonClient) -> Done<u32> {
     })?;
     let socket = status.location.data_dir.join(SOCKET);
     let deadline = Instant::now() + ENDS_WITHIN;
-    // It takes its socket away last of all; one that is killed meanwhile cannot.
+    // The daemon removes its socket last of all, unless it is killed meanwhile.
     while socket.exists() && platform::is_alive(pid) {
         if Instant::now() > deadline {
             let waited = ENDS_WITHIN.as_secs();

@@ -1,4 +1,4 @@
-//! `mcpproxy token`: tokens for clients.
+//! `mcpproxy token`: issues, lists and revokes access tokens.
 
 use bytes::Bytes;
 use clap::{
@@ -122,7 +122,7 @@ impl TokenCommand {
     }
 }
 
-/// Revokes a token; the answer.
+/// Revokes a token, and gives the daemon's answer.
 pub(super) async fn revoke(daemon: &mut DaemonClient, name: &str) -> Result<Bytes, DaemonError> {
     let path = format!("{TOKENS}/{}", encoded(name));
     let sending = daemon.send(Method::DELETE, &path, Vec::new(), AnswerDeadline::Daemon);

@@ -1,4 +1,4 @@
-//! `mcpproxy tools`: the catalog, from a terminal.
+//! `mcpproxy tools`: lists and shows tools, and leads to the commands that search and disable them.
 
 use clap::{Args, Subcommand};
 
@@ -74,7 +74,7 @@ impl ToolsCommand {
         }
     }
 
-    /// The one server that is meant, if it is one.
+    /// The server that the arguments name, if they name one.
     fn server(&self) -> Option<&str> {
         match self {
             Self::List(list) => list.server(),
@@ -124,7 +124,7 @@ impl ListTools {
             return Ok(());
         }
         out.answer(&path, &body, |known: ToolList| {
-            // Without a daemon the notice above is for programs, too.
+            // Without a daemon, `run` has printed this already.
             if !daemon.is_over_files() {
                 warn_of(&known.left_out, out);
             }

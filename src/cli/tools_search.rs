@@ -1,4 +1,4 @@
-//! `mcpproxy tools search`: the ranking of `retrieve_tools`, from a terminal.
+//! `mcpproxy tools search`: searches tools with the ranking of `retrieve_tools`.
 
 use clap::{
     Args,
@@ -77,7 +77,7 @@ impl SearchTools {
         out.answer(&path, &body, |found| print(found, self.limit, out))
     }
 
-    /// The one server that is meant, if it is one.
+    /// The server that the arguments name, if they name one.
     pub(super) fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }

@@ -1,4 +1,4 @@
-//! `mcpproxy ui`: logs a browser in to the page.
+//! `mcpproxy ui`: opens the web UI in a browser, logged in.
 
 use clap::Args;
 use http::Method;

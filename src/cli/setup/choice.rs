@@ -1,21 +1,21 @@
-//! What a person chose by flags: all, nothing, some by name, or by prompts.
+//! The choice that `--import` or `--connect` of `mcpproxy setup` makes.
 
 use super::super::{CommandFailure, Done, Output};
 
-/// A choice among things that are found.
+/// A choice among the found servers or clients.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     All,
     Nothing,
-    /// No flag and no person: nothing is done, and the report names what could be.
+    /// There is neither an option nor a terminal: nothing is done, and the report names what could be.
     Undecided,
     Named(Vec<String>),
-    /// There is a person at a terminal.
+    /// The person at the terminal chooses.
     Ask,
 }
 
 impl Choice {
-    /// What was chosen by these words of an option, which contradict each other where nothing is meant and something, too.
+    /// The choice by the values of an option. Fails if `none` is among others.
     pub(super) fn of(option: &str, words: &[String], yes: bool, out: Output) -> Done<Self> {
         let other = words.iter().find(|word| *word != "none");
         if let Some(other) = other.filter(|_| words.iter().any(|word| word == "none")) {

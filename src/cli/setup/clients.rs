@@ -1,4 +1,4 @@
-//! The fourth step: the clients that are to use the daemon.
+//! Step 4 of `mcpproxy setup`: connects clients.
 
 use super::{
     super::{connect, connection, failure::Done, output::Output},
@@ -11,7 +11,7 @@ use crate::{
     management::Files,
 };
 
-/// Connects the clients that are meant.
+/// Connects the chosen clients.
 pub(super) fn connect_clients(
     files: &Files,
     daemon: &DaemonClient,
@@ -53,7 +53,7 @@ pub(super) fn connect_clients(
     if !out.is_json() {
         connect::say_token(&reaching, &report.connected(), out);
     }
-    // Whoever was not chosen stays connected.
+    // A connected client that was not chosen stays connected.
     for client in &report.already {
         let name = client.name();
         if !names.contains(&name) && !report.not_connected.contains(client) {

@@ -1,4 +1,4 @@
-//! The first step: a configuration file, with the address that was chosen.
+//! Step 1 of `mcpproxy setup`: writes the configuration file, with the chosen address.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{
     management::Files,
 };
 
-/// What a new configuration says.
+/// The text of a new configuration file.
 const BEGINNING: &str = "\
 {
   // The servers behind mcpproxy: `mcpproxy upstream add` and `mcpproxy import` write here, too.
@@ -22,7 +22,7 @@ const BEGINNING: &str = "\
 }
 ";
 
-/// Writes a configuration where there is none, and the address that was chosen, and reports both.
+/// Writes a configuration file if there is none, and the chosen address into it.
 pub(super) fn configure(
     files: &Files,
     listen: Option<Listen>,
@@ -36,15 +36,14 @@ pub(super) fn configure(
     if let Some(listen) = listen.filter(|_| is_written) {
         out.note(&format!("\"listen\" is now {listen} in {}", file.display()));
     }
-    // Whatever refers to secrets is looked at when it is used.
+    // References are resolved when they are used, so a missing value is no failure here.
     let settings = files.supposed_settings()?.settings;
     let servers = settings.servers.len() + settings.broken.len();
     say_step(1, &summary(file, report.config_created, servers), out);
     Ok(())
 }
 
-/// The text of the file with the address written down, so that whatever starts the daemon later, and whatever connects to it, goes by the
-/// same one.
+/// The text of the file with the address, so that later daemons and clients use the same one.
 fn with_address(text: &str, listen: Option<Listen>) -> Result<String, EditError> {
     let is_empty = text.trim().is_empty();
     let text = if is_empty { BEGINNING } else { text };

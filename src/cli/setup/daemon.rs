@@ -1,4 +1,4 @@
-//! The third step: a daemon that clients can reach.
+//! Step 3 of `mcpproxy setup`: a running daemon that clients can reach.
 
 use super::{
     super::{CommandFailure, Done, Output, connection, service, start},
@@ -12,7 +12,7 @@ use crate::{
     management::Files,
 };
 
-/// What is left to do where no service starts it.
+/// The step that is left if the daemon is no service.
 const AT_LOGIN: &str = "start at every login: `mcpproxy service install`";
 
 impl SetupCommand {
@@ -51,7 +51,7 @@ impl SetupCommand {
             out.note("the service manager did not start it; it runs in the background for now");
         }
         let daemon = start::start(files, &[], out).await?;
-        // Who was asked has said no.
+        // A person who was questioned has said no.
         if !is_service && !asks && !self.no_service {
             report.next_steps.push(AT_LOGIN.to_owned());
         }
@@ -60,7 +60,7 @@ impl SetupCommand {
     }
 }
 
-/// The daemon, if clients can reach it.
+/// Reports the daemon, whose start `how` and `did` describe for programs and people. Fails if clients cannot reach it.
 async fn reachable(
     files: &Files,
     daemon: DaemonClient,
@@ -69,27 +69,23 @@ async fn reachable(
     out: Output,
 ) -> Done<DaemonClient> {
     let status = daemon.status_report();
-    let found = status.and_then(|status| {
-        let page = status.location.page_base();
-        Some((status.location.url?, page, status.pid))
-    });
-    let Some((url, page, pid)) = found else {
-        let status = daemon.status_report();
-        let options = status.map(|status| status.location.serve_options);
-        return Err(without_http(files, &options.unwrap_or_default()).await);
+    let status = status.map(|status| (status.pid, status.location));
+    let (pid, location) = status.unwrap_or_default();
+    let page = location.page_base();
+    let Some(url) = location.url else {
+        return Err(without_http(files, &location.serve_options).await);
     };
     say_step(3, &format!("daemon {did}: {url}"), out);
-    let page = page.map(|base| format!("{base}/ui/"));
     report.daemon = Some(DaemonRow {
         how,
         url,
-        page,
+        page: page.map(|base| format!("{base}/ui/")),
         pid,
     });
     Ok(daemon)
 }
 
-/// That no client would reach the daemon that runs.
+/// The failure if clients cannot reach the running daemon.
 async fn without_http(files: &Files, options: &[String]) -> CommandFailure {
     let listen = match files.supposed_settings() {
         Ok(found) => found.settings.listen,
@@ -115,7 +111,7 @@ fn taken_port(what: &str, taken: &TakenPort, setup: &str, places: &Places) -> Co
     CommandFailure::failed(what).next(taken.step(&take))
 }
 
-/// The address of a daemon that is to be started: where another program has the wanted one, a free one, which the person agrees to.
+/// The address for a daemon to be started. If another program has its port, the person at the terminal may agree to a free one.
 pub(super) async fn free_address(
     files: &Files,
     chosen: Option<Listen>,
@@ -129,7 +125,7 @@ pub(super) async fn free_address(
         return Ok(chosen);
     };
     let what = format!("{listen} is taken{}", taken.by);
-    // Clients may have an address that the file names.
+    // An address in the file may be in clients' files, too, so `--yes` replaces the default address only.
     let is_usual = chosen.is_none() && configured == Listen::default();
     let agrees = !taken.is_mcpproxy
         && if yes {

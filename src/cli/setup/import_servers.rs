@@ -1,4 +1,4 @@
-//! The second step: the servers that other programs have.
+//! Step 2 of `mcpproxy setup`: imports servers from clients and other proxies.
 
 use super::{
     super::{
@@ -16,7 +16,7 @@ use crate::{
     management::Files,
 };
 
-/// Imports the servers that were chosen.
+/// Imports the chosen servers. Gives the report on all that were found, unless none are wanted.
 pub(super) async fn import_servers(
     files: &Files,
     daemon: Option<DaemonClient>,
@@ -64,7 +64,7 @@ pub(super) async fn import_servers(
         } else if server.error.is_some() || all && is_wrong {
             report.not_imported.push(name.to_owned());
             let why = server.error.clone().unwrap_or_else(|| server.summary());
-            // That it was not added is said already.
+            // For a chosen server, `add` has printed a warning.
             if !server.chosen {
                 out.warning(&format!("{name} was not imported: {why}"));
             }
@@ -77,7 +77,8 @@ pub(super) async fn import_servers(
     Ok(Some(found))
 }
 
-/// Removes what was imported from the files of clients that are connected now, or asks: what others have they still need.
+/// Removes imported servers from the files of clients that this setup connected; others still need theirs. `moves` is nothing if the person
+/// decides.
 pub(super) fn move_servers(
     found: &mut ImportReport,
     moves: Option<bool>,
@@ -96,7 +97,7 @@ pub(super) fn move_servers(
         import::moving::say(found, false, out);
     }
     report.moved.clone_from(&found.moved);
-    // Clients that are not connected still need theirs; a proxy starts them, too.
+    // A server runs twice if another proxy has it, or a connected client whose file was left as it is.
     let of_proxies = found
         .doubled()
         .filter(|server| !server.client.can_connect());

@@ -1,4 +1,5 @@
-//! `mcpproxy setup`: from nothing to a connected client, step by step. Each step is what a command of its own does, too.
+//! `mcpproxy setup`: creates the configuration, imports servers, starts the daemon, connects clients and makes a test call. Each step does
+//! what a command of its own does.
 
 mod address;
 mod choice;

@@ -1,5 +1,4 @@
-//! The fifth step: what was set up works, that is, the servers are listed, and one call of a tool is made as a client makes it, over HTTP at the address
-//! that clients are given.
+//! Step 5 of `mcpproxy setup`: waits for the servers' tools, and makes a test call over HTTP at the address of clients.
 
 use std::{
     net::SocketAddr,
@@ -23,16 +22,16 @@ use crate::{
     storage::in_words,
 };
 
-/// How long it is waited for first lists. A first start may download for minutes, and nobody should have to watch that.
+/// How long to wait for the servers' tools. A first start may download for minutes, which should not keep the terminal busy.
 const LISTED_WITHIN: Duration = Duration::from_secs(20);
 
-/// Between two looks at the servers.
+/// Between two requests for the servers' states.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A search costs milliseconds.
+/// How long the test call may take. It is a search, which takes milliseconds.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Makes the call.
+/// Makes the test call.
 pub(super) async fn call(
     files: &Files,
     daemon: &DaemonClient,
@@ -91,7 +90,7 @@ pub(super) async fn call(
     Ok(())
 }
 
-/// A request without a session is answered as plain JSON.
+/// Calls `retrieve_tools`. The request has no session, so its answer is plain JSON.
 async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -126,7 +125,7 @@ async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// Waits until the tools of every server are known, or it is clear that they will not be soon.
+/// Waits until the tools of every usable server are known or the server has failed, but not for ever.
 pub(super) async fn wait_until_listed(
     daemon: &mut DaemonClient,
     report: &mut SetupReport,
@@ -157,7 +156,7 @@ pub(super) async fn wait_until_listed(
     }
 }
 
-/// Whether its tools may be known in a moment, or its start be over.
+/// Whether the tools of a server may become known in a moment.
 fn is_awaited(row: &ServerRow) -> bool {
     let is_listed = row.tools.is_some_and(|tools| tools > 0);
     let is_on_its_way = match row.state {

@@ -1,4 +1,4 @@
-//! What setup did, for programs, and what is left to do, for people.
+//! The report of `mcpproxy setup`: what was done, for programs, and what is left to do, for people.
 
 use std::{collections::HashSet, path::Path, time::Duration};
 
@@ -11,10 +11,10 @@ use crate::{
     management::{ServerRow, StatusReport},
 };
 
-/// Servers that do not work and are named one by one.
+/// Failing servers with a step of their own; more get one step together.
 const MOST_PROBLEMS: usize = 5;
 
-/// Steps that are shown.
+/// Steps that are shown to people.
 const MOST_STEPS: usize = 5;
 
 /// Says what a step did.
@@ -32,29 +32,29 @@ pub(super) struct SetupReport {
     pub(super) not_imported: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) moved: Vec<MovedServers>,
-    /// How many servers of other programs could be taken over, where nobody chose.
+    /// The number of servers that could be imported, if nobody chose.
     #[serde(skip_serializing_if = "Option::is_none")]
     offered: Option<usize>,
     pub(super) daemon: Option<DaemonRow>,
-    /// Why it does not run as a service, which was wanted.
+    /// Why the daemon does not run as a service, if it should.
     #[serde(skip)]
     pub(super) no_service: Option<CommandFailure>,
     servers: Vec<ServerSummary>,
-    /// How many tools are known.
+    /// The number of known tools.
     tools: usize,
-    /// How many of them a search finds.
+    /// The number of tools that a search finds.
     pub(super) callable_tools: usize,
-    /// How many wait for a review.
+    /// The number of tools that wait for a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) held_tools: Option<usize>,
     pub(super) clients: Vec<Connected>,
-    /// Those that were connected before.
+    /// The clients that were connected before.
     #[serde(skip)]
     pub(super) already: Vec<Client>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_connected: Vec<Client>,
     pub(super) proof: Option<ProofRow>,
-    /// A call that works.
+    /// An example of a call.
     #[serde(skip)]
     pub(super) example: Option<String>,
     took_ms: u64,
@@ -82,7 +82,7 @@ struct ServerSummary {
     next_step: Option<String>,
 }
 
-/// A call that was made.
+/// The test call.
 #[derive(Serialize)]
 pub(super) struct ProofRow {
     pub(super) url: String,
@@ -98,7 +98,7 @@ impl SetupReport {
         }
     }
 
-    /// How the servers are; `waiting` of them were not listed in time.
+    /// Takes in the servers' states, and the steps for those that fail. `waiting` servers were not listed in time.
     pub(super) fn take_servers(
         &mut self,
         rows: &[ServerRow],
@@ -138,7 +138,7 @@ impl SetupReport {
         self.next_steps.extend(steps_of_others(unnamed, waiting));
     }
 
-    /// So many servers could be taken over, and nobody chose.
+    /// Notes that so many servers could be imported, and nobody chose.
     pub(super) fn offer(&mut self, offered: usize) {
         self.offered = Some(offered);
         if offered > 0 {
@@ -149,12 +149,13 @@ impl SetupReport {
         }
     }
 
-    /// The clients that are connected.
+    /// The chosen clients that are connected now.
     pub(super) fn connected(&self) -> Vec<Client> {
         let connected = self.clients.iter().filter(|done| done.is_connected());
         connected.map(|done| done.client).collect()
     }
 
+    /// Adds the steps that only the whole report shows, and the duration.
     pub(super) fn finish(&mut self, took: Duration) {
         self.took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         if self.servers.is_empty() && self.offered.unwrap_or_default() == 0 {
@@ -181,7 +182,7 @@ impl SetupReport {
         names.filter(|name| known.insert(*name)).collect()
     }
 
-    /// What is left to do.
+    /// Says what is left to do.
     pub(super) fn say_end(&self, out: Output) {
         out.done("done");
         if !self.next_steps.is_empty() {
@@ -207,7 +208,7 @@ impl SetupReport {
     }
 }
 
-/// What to do about failing servers that are not named, and about those that were not listed in time.
+/// The steps for failing servers that have none of their own, and for those that were not listed in time.
 fn steps_of_others(failing: usize, waiting: usize) -> impl Iterator<Item = String> {
     let (fail, are) = (
         if failing == 1 { "fails" } else { "fail" },
