@@ -1,4 +1,4 @@
-//! `mcpproxy upstream add`: from arguments to an entry of the configuration.
+//! `mcpproxy upstream add`: adds a server, from a command, a URL or JSON.
 
 use std::path::Path;
 
@@ -75,7 +75,7 @@ pub(in crate::cli) struct AddServer {
     check: bool,
 }
 
-/// The spellings that help and mistakes name.
+/// The values of `--type` in help and errors.
 const TYPES: [&str; 5] = ["stdio", "http", "streamable-http", "sse", "auto"];
 
 const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS]...
@@ -176,7 +176,7 @@ impl AddServer {
     }
 }
 
-/// Refuses a transport that the rest of the line contradicts.
+/// Fails if the transport contradicts the URL or the command.
 fn check_kind(kind: WrittenTransport, has_url: bool) -> Done {
     let shape = match (kind == WrittenTransport::Stdio, has_url) {
         (true, true) => "a URL",
@@ -236,7 +236,7 @@ fn transport() -> impl TypedValueParser<Value = WrittenTransport> {
     PossibleValuesParser::new(TYPES).try_map(|kind| serde_json::from_value(json!(kind)))
 }
 
-/// A command with its arguments in one word is what a shell would have taken apart.
+/// Fails if a command and its arguments are one word, which only a shell would split.
 fn refuse_shell_line(command: &str) -> Done {
     if !is_command_line(command) {
         return Ok(());
@@ -246,7 +246,7 @@ fn refuse_shell_line(command: &str) -> Done {
     Err(failure.next(format!("write it without quotes: -- {command}")))
 }
 
-/// The first argument that is a file of this folder, and means nothing elsewhere.
+/// The first argument that is a relative path to a file here, so that it depends on the folder.
 fn find_file_here(line: &[String]) -> Option<&String> {
     let mut arguments = line.iter().skip(1);
     let names_a_file = |word: &&String| {
@@ -266,7 +266,7 @@ fn insert_pairs(entry: &mut Map<String, Value>, key: &str, pairs: Vec<(String, S
     }
 }
 
-/// A command given relative to this folder must mean the same to the daemon, which runs elsewhere.
+/// The command with an absolute path if it is relative to this folder, because the daemon runs elsewhere.
 fn from_here(command: &str) -> Done<String> {
     if command.starts_with("./") || command.starts_with("../") {
         return absolute(command);

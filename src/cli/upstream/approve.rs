@@ -1,13 +1,12 @@
-//! `mcpproxy upstream approve`: a person trusts what a server lists.
+//! `mcpproxy upstream approve`: approves a quarantined server, or held definitions of a server.
 
 use clap::Args;
 use http::Method;
 use serde::Serialize;
 
 use super::{
-    super::{
-        CommandFailure, Done, Location, OrUndone, Output, connection, escapes::visible, output,
-    },
+    super::{CommandFailure, Done, Location, OrUndone, Output, connection, output},
+    name_some,
     review::{count_findings, looks_dangerous, print_server, print_things},
 };
 use crate::{
@@ -45,17 +44,17 @@ pub(in crate::cli) struct ApproveServer {
     yes: bool,
 }
 
-/// What programs read.
+/// The report for programs.
 #[derive(Serialize)]
 struct Approved {
     #[serde(flatten)]
     change: ServerChange,
-    /// What there was, as `inspect` shows it; absent where --seen says what was seen.
+    /// What was approved, as `inspect` shows it; absent with --seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     inspection: Option<Inspection>,
 }
 
-/// What can be a fingerprint.
+/// Reads a fingerprint.
 fn fingerprint(text: &str) -> Result<String, &'static str> {
     if text.len() == SEEN_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(text.to_owned());
@@ -118,17 +117,17 @@ impl ApproveServer {
         Ok(())
     }
 
-    /// Whether everything that waits is meant, and nothing waits.
+    /// Whether everything held is to be approved, and nothing is held.
     fn has_nothing_to_approve(&self, shown: &Inspection) -> bool {
-        let is_everything = self.things.is_empty() && !self.instructions && !self.all;
-        is_everything
+        self.means_everything()
+            && !self.all
             && self.seen.is_none()
             && !shown.server.awaits_approval()
             && !shown.awaits_contact
             && !shown.things.iter().any(|thing| thing.held)
     }
 
-    /// Shows what is to be approved, and asks about what looks dangerous.
+    /// Shows what is to be approved. If it looks dangerous or was never listed, the person at the terminal has to agree.
     fn show(&self, shown: &Inspection, is_over_files: bool, out: Output) -> Done {
         if !out.is_json() {
             print_server(shown)?;
@@ -136,9 +135,8 @@ impl ApproveServer {
         }
         let things = shown.things.iter().filter(|thing| self.means(thing));
         let dangerous = things.filter(|thing| looks_dangerous(&thing.findings));
-        let is_everything = self.things.is_empty() && !self.instructions;
         let dangerous = dangerous.count();
-        let is_entry_dangerous = is_everything && looks_dangerous(&shown.entry_findings);
+        let is_entry_dangerous = self.means_everything() && looks_dangerous(&shown.entry_findings);
         let is_unseen = !shown.inspected;
         if self.yes || (dangerous == 0 && !is_entry_dangerous && !is_unseen) {
             return Ok(());
@@ -183,52 +181,45 @@ impl ApproveServer {
         Err(CommandFailure::refused(format!("nothing was approved: {what}")).next(step))
     }
 
-    /// `, 1 has a remark`, of what is approved.
+    /// `, 1 has a minor finding`, for the note.
     fn remarks(&self, shown: &Inspection) -> String {
         let things = shown.things.iter().filter(|thing| self.means(thing));
         let findings = things.map(|thing| &thing.findings);
         let findings = findings.chain([&shown.entry_findings]);
-        let mut remarks = findings.filter(|of| !of.is_empty() && !looks_dangerous(of));
-        match remarks.next() {
-            None => String::new(),
-            Some(first) => format!(
-                ", {}",
-                count_findings(std::iter::once(first).chain(remarks))
-            ),
-        }
+        let remarks = count_findings(findings.filter(|all| !looks_dangerous(all)));
+        remarks.map_or_else(String::new, |remarks| format!(", {remarks}"))
     }
 
-    /// Whether it is to be approved.
+    /// Whether the arguments name no part of the server.
+    fn means_everything(&self) -> bool {
+        self.things.is_empty() && !self.instructions
+    }
+
+    /// Whether a thing is to be approved.
     fn means(&self, thing: &InspectedThing) -> bool {
-        let is_everything = self.things.is_empty() && !self.instructions;
-        let is_of_itself = self.instructions && thing.kind == ThingKind::Instructions;
-        is_everything || is_of_itself || self.things.contains(&thing.name)
+        let is_instructions = thing.kind == ThingKind::Instructions;
+        self.means_everything()
+            || self.instructions && is_instructions
+            || self.things.contains(&thing.name)
     }
 
     /// ` (add, sub)`, for the note.
     fn extent(&self, shown: &Inspection) -> String {
-        /// Names in the note.
-        const NAMED: usize = 8;
-
         let things = shown.things.iter();
         let things = things.filter(|thing| self.means(thing) && !thing.is_unreadable());
-        let named = |thing: &InspectedThing| match &*thing.name {
+        let names = things.map(|thing| match &*thing.name {
             // A server's instructions have no name.
             "" => thing.kind.as_str().to_owned(),
-            name => visible(name),
-        };
-        let all: Vec<String> = things.map(named).collect();
-        let more = all.len().saturating_sub(NAMED);
-        let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>();
-        match (all.len(), more) {
-            (0, _) => String::new(),
-            (_, 0) => format!(" ({})", named.join(", ")),
-            (_, more) => format!(" ({} and {more} more)", named.join(", ")),
+            name => name.to_owned(),
+        });
+        match &*names.collect::<Vec<String>>() {
+            [] => String::new(),
+            names => format!(" ({})", name_some(names)),
         }
     }
 }
 
-/// Refuses before anything is shown or confirmed, where the answer is known.
+/// Fails if a lock file decides what is approved, before anything is shown.
 fn check_unlocked(shown: &Inspection) -> Done {
     let Some(file) = &shown.lock_file else {
         return Ok(());

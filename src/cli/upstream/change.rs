@@ -1,4 +1,4 @@
-//! `mcpproxy upstream remove|enable|disable|restart|quarantine`: one verb for some servers.
+//! `mcpproxy upstream remove|enable|disable|restart|quarantine`: changes one or more servers.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -23,7 +23,7 @@ use crate::{
     text::names::as_argument,
 };
 
-/// The servers that are meant.
+/// The arguments of these commands.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct NamedServers {
     /// The servers' names, as `upstream list` shows them
@@ -34,7 +34,7 @@ pub(in crate::cli) struct NamedServers {
     yes: bool,
 }
 
-/// What programs read: a row for each server, in the order in which they were named.
+/// The report for programs: a row for each server, in the order of the arguments.
 #[derive(Serialize)]
 struct Changes {
     changes: Vec<ChangeRow>,
@@ -69,7 +69,7 @@ impl NamedServers {
         if let Some(mistake) = self.names.iter().find_map(|name| mistaken_tool(verb, name)) {
             return Err(mistake);
         }
-        // Each restart is waited for by itself.
+        // Restarts are one request each, because the command waits for each server.
         let (mut daemon, most_at_once) = if verb == ServerVerb::Restart {
             let opened = connection::open_to_act(&files, out, "nothing was restarted");
             (opened.await?, 1)
@@ -86,7 +86,7 @@ impl NamedServers {
             let outcomes = match request(&mut daemon, verb, names, out).await {
                 Ok(outcomes) => outcomes,
                 Err(failure) => {
-                    // Nothing is known of any of these. What was done before is said all the same.
+                    // The outcome of these is not known. The report has the outcomes of the requests before.
                     let rows = names.iter().map(|name| ChangeRow::failed(name, &failure));
                     changes.extend(rows);
                     failures.push(failure);
@@ -95,7 +95,7 @@ impl NamedServers {
             };
             for (name, outcome) in names.iter().zip(outcomes) {
                 let outcome = match outcome {
-                    Ok(change) => end(&mut daemon, verb, name, change, out).await,
+                    Ok(change) => conclude(&mut daemon, verb, name, change, out).await,
                     Err(failure) => Err(failure),
                 };
                 match outcome {
@@ -119,7 +119,7 @@ impl NamedServers {
     }
 }
 
-/// The mistake, if this name is that of a tool that can be switched.
+/// The failure if the name is a tool's, which a command of `mcpproxy tools` enables or disables.
 fn mistaken_tool(verb: ServerVerb, name: &str) -> Option<CommandFailure> {
     let typed = match verb {
         ServerVerb::Enable => "enable",
@@ -135,7 +135,7 @@ fn mistaken_tool(verb: ServerVerb, name: &str) -> Option<CommandFailure> {
     Some(failure.next(format!("`mcpproxy tools {typed} {name}`")))
 }
 
-/// Has the servers changed, by one change of the file. The outcomes have the order of the names.
+/// Changes the servers by one request. The outcomes have the order of the names.
 async fn request(
     daemon: &mut DaemonClient,
     verb: ServerVerb,
@@ -150,7 +150,7 @@ async fn request(
     let body = serde_json::json!({ "verb": verb, "servers": names }).to_string();
     let Outcomes { changes } = match (verb, names) {
         (ServerVerb::Restart, [name]) => {
-            // The answer comes when the server is up, and a first start may download.
+            // The answer comes when the server has started, and a first start may download.
             let deadline = AnswerDeadline::Upstream;
             let sending = daemon.request(Method::POST, path, body, deadline);
             with_wait_note(name, out, sending).await?
@@ -173,8 +173,8 @@ async fn request(
     Ok(outcomes.collect())
 }
 
-/// Waits for what the change brings about, and says it.
-async fn end(
+/// Says the outcome of a change, which for an enabled server is its start.
+async fn conclude(
     daemon: &mut DaemonClient,
     verb: ServerVerb,
     name: &str,
@@ -207,10 +207,10 @@ async fn end(
     Ok(change)
 }
 
-/// The secrets that a file refers to, with their users, or why they are not known.
+/// The secrets that the configuration refers to, each with its servers, or why they are not known.
 type SecretUses = Result<BTreeMap<String, Vec<String>>, String>;
 
-/// Says which stored secrets nothing uses any more.
+/// Says which stored secrets no server uses any more.
 fn note_unused_secrets(before: SecretUses, files: &Files, out: Output) {
     let left = left_over(before, &files.secret_uses());
     if left.is_empty() {
@@ -225,7 +225,7 @@ fn note_unused_secrets(before: SecretUses, files: &Files, out: Output) {
     }
 }
 
-/// The names that were referred to and are no more; none where either is not known.
+/// The secrets that were used before and are not used after; none if either is not known.
 fn left_over(before: SecretUses, after: &SecretUses) -> Vec<String> {
     let (Ok(before), Ok(after)) = (before, after) else {
         return Vec::new();
@@ -234,7 +234,7 @@ fn left_over(before: SecretUses, after: &SecretUses) -> Vec<String> {
     left.collect()
 }
 
-/// How long a command may wait for a server before it says so.
+/// How long a command waits for a server before it says so.
 const SILENCE: Duration = Duration::from_secs(2);
 
 async fn with_wait_note<T>(name: &str, out: Output, waiting: impl Future<Output = T>) -> T {

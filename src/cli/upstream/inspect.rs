@@ -1,4 +1,4 @@
-//! `mcpproxy upstream inspect`: what a person has to know before trusting a server.
+//! `mcpproxy upstream inspect`: shows what to review of a server before approving it.
 
 use clap::Args;
 use http::Method;
@@ -61,7 +61,7 @@ impl InspectServer {
     }
 }
 
-/// That a contact came to nothing is a failure, also where everything that is known was shown.
+/// Fails if the server could not be listed, also after everything known was shown.
 fn check_contact(inspection: &Inspection) -> Done {
     let Some(why) = &inspection.contact_error else {
         return Ok(());

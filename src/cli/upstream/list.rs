@@ -1,4 +1,4 @@
-//! `mcpproxy upstream list`.
+//! `mcpproxy upstream list`: lists servers.
 
 use clap::Args;
 
@@ -78,14 +78,10 @@ pub(super) fn tools(server: &ServerRow) -> Option<String> {
     Some(format!("{tools} ({})", remarks.join(", ")))
 }
 
-/// The state, how many instances run, where not all clients share one, and what takes it so long: `Ready (2 instances)`.
+/// The state with remarks, such as `Ready (2 instances)` or `Starting (downloading)`.
 pub(super) fn state(server: &ServerRow) -> String {
-    let instances = match server.instances {
-        None | Some(0) => None,
-        Some(1) => Some("1 instance".to_owned()),
-        Some(instances) => Some(format!("{instances} instances")),
-    };
-    // Nobody finds it in the file.
+    let instances = server.instances.filter(|n| *n > 0);
+    let instances = instances.map(|n| output::count(n, "instance"));
     let demo = server.demo.map(|_| "demo server".to_owned());
     let remarks = [instances, server.detail.clone(), demo];
     let remarks: Vec<String> = remarks.into_iter().flatten().collect();

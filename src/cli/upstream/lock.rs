@@ -1,4 +1,4 @@
-//! `mcpproxy upstream lock`: what was approved, as a file that a team reviews and keeps. An existing file is not cut short without a flag.
+//! `mcpproxy upstream lock`: writes the approved tools to a lock file. A file that would lose entries is replaced only with --force.
 
 use std::{
     collections::BTreeSet,
@@ -9,8 +9,9 @@ use std::{
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::{
-    CommandFailure, Done, Location, Output, connection, escapes::visible, output, output::count,
+use super::{
+    super::{CommandFailure, Done, Location, Output, connection, output, output::count},
+    name_some,
 };
 use crate::{
     gate::Standing,
@@ -63,7 +64,7 @@ impl WriteLock {
             ("with a different fingerprint than before", &changes.changed),
         ] {
             if !tools.is_empty() {
-                out.note(&format!("{what}: {}", named(tools)));
+                out.note(&format!("{what}: {}", name_some(tools)));
             }
         }
         // The key is relative to the folder of the configuration.
@@ -76,7 +77,7 @@ impl WriteLock {
     }
 }
 
-/// What was written, for programs.
+/// The report for programs.
 fn written(file: &Path, text: &str, changes: &LockChanges) -> Value {
     let (tools, servers) = counted(text);
     json!({
@@ -88,7 +89,7 @@ fn written(file: &Path, text: &str, changes: &LockChanges) -> Value {
     })
 }
 
-/// How many tools a lock file has, and of which servers.
+/// The number of tools in a lock file, and their servers.
 fn counted(text: &str) -> (usize, BTreeSet<String>) {
     let locked: Value = serde_json::from_str(text).unwrap_or_default();
     let tools = locked["tools"].as_array().map_or(&[][..], Vec::as_slice);
@@ -96,7 +97,7 @@ fn counted(text: &str) -> (usize, BTreeSet<String>) {
     (tools.len(), servers.map(str::to_owned).collect())
 }
 
-/// What becomes of the file that is there.
+/// The changes to the existing file. Fails if it is not a lock file.
 fn replaced(file: &Path, text: &str) -> Done<LockChanges> {
     let shown = file.display();
     let there = match std::fs::read_to_string(file) {
@@ -133,25 +134,13 @@ fn would_lose(file: &Path, lost: &[String]) -> CommandFailure {
             1 => "1 entry".to_owned(),
             n => format!("{n} entries"),
         },
-        named(lost)
+        name_some(lost)
     );
     CommandFailure::refused(what)
         .next("write to another file and compare, or replace it with --force")
 }
 
-/// `a:x, a:y and 3 more`.
-fn named(tools: &[String]) -> String {
-    /// Tools that are named.
-    const NAMED: usize = 8;
-
-    let first: Vec<String> = tools.iter().take(NAMED).map(|tool| visible(tool)).collect();
-    match tools.len().saturating_sub(NAMED) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
-    }
-}
-
-/// How much the file accepts, what of the servers is left out, and what is in it as it was before.
+/// The summary of a lock file: how many tools it has, which servers it leaves out and why, and whose tools are in it as approved before.
 fn contents(text: &str, servers: &[ServerRow]) -> String {
     let (tools, of) = counted(text);
     let (tools, servers_in_it) = (count(tools, "tool"), count(of.len(), "server"));
@@ -174,10 +163,10 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
         })
         .collect();
     if !left_out.is_empty() {
-        summary.extend(["; left out: ", &named(&left_out)]);
+        summary.extend(["; left out: ", &name_some(&left_out)]);
     }
     if !held_of.is_empty() {
-        let held = named(&held_of);
+        let held = name_some(&held_of);
         summary.extend(["; held: ", &held, ", in the file only as approved before"]);
     }
     summary

@@ -1,4 +1,4 @@
-//! `mcpproxy upstream login|logout`: a person logs in to a server, in the browser of this machine or of another.
+//! `mcpproxy upstream login|logout`: logs in to a server with a browser of this machine or of another, and out again.
 
 use std::io::{self, IsTerminal};
 
@@ -27,17 +27,17 @@ pub(in crate::cli) struct LogIn {
     no_browser: bool,
 }
 
-/// The servers that are meant.
+/// Log out of a server
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LogOut {
     /// The server's name, as `upstream list` shows it
     name: String,
 }
 
-/// How long one question for the progress waits at the daemon.
-const STEP: u64 = 20;
+/// Seconds that a request for the progress waits at the daemon.
+const WAIT: u64 = 20;
 
-/// Bytes of a pasted line.
+/// Limit: bytes of a pasted line, which is a URL.
 const LONGEST_LINE: u64 = 16 << 10;
 
 impl LogIn {
@@ -73,7 +73,7 @@ impl LogIn {
                 ..failure
             });
         }
-        // A question that was given up has left its connection unusable.
+        // Dropping a request has left its connection unusable.
         let mut daemon = DaemonClient::connect(&data_dir).await?;
         let server = outcome::wait_for(&mut daemon, &self.name, None).await?;
         if out.is_json() {
@@ -89,7 +89,7 @@ impl LogIn {
         Ok(())
     }
 
-    /// Reads pasted addresses until one ends the login. For ever pending when there is nothing more to read.
+    /// Reads pasted URLs until one ends the login. At the end of stdin it waits for ever, if a browser can still end the login.
     async fn pasted(
         &self,
         daemon: &mut DaemonClient,
@@ -121,7 +121,7 @@ impl LogIn {
             let deadline = AnswerDeadline::Upstream;
             match daemon.request(Method::POST, path, body, deadline).await {
                 Ok(progress) => return Ok(progress),
-                // Whether it has ended all the same, the other question says.
+                // If the login has ended all the same, `waited_for` returns.
                 Err(error) => out.warning(&format!("that address was not accepted: {error}")),
             }
         }
@@ -149,9 +149,9 @@ impl LogOut {
     }
 }
 
-/// Waits for the end of the login, wherever it comes from.
+/// Waits for the end of the login, by a browser or a pasted URL.
 async fn waited_for(daemon: &mut DaemonClient, path: &str) -> Done<LoginProgress> {
-    let question = format!("{path}?wait={STEP}");
+    let question = format!("{path}?wait={WAIT}");
     loop {
         let deadline = AnswerDeadline::Upstream;
         let progress = daemon.request(Method::GET, &question, "", deadline).await?;
@@ -161,7 +161,7 @@ async fn waited_for(daemon: &mut DaemonClient, path: &str) -> Done<LoginProgress
     }
 }
 
-/// Says where to go. For programs the address is a line of JSON of its own, before the one that says what came of it.
+/// Says which URL to open. For programs it is a JSON document of its own, before the one with the outcome.
 fn say(started: &LoginStarted, opened: bool, out: Output) -> Done {
     if out.is_json() {
         return output::print_value(started);
@@ -182,7 +182,7 @@ fn say(started: &LoginStarted, opened: bool, out: Output) -> Done {
     Ok(())
 }
 
-/// Both a person and a program can give the address that the browser ended at.
+/// Says how to end the login if the browser cannot reach this machine.
 fn say_how_to_end(out: Output) {
     let how = if io::stdin().is_terminal() {
         "paste that page's address here"

@@ -1,4 +1,4 @@
-//! `mcpproxy upstream logs`.
+//! `mcpproxy upstream logs`: shows or follows a server's log.
 
 use clap::Args;
 
@@ -28,7 +28,7 @@ impl ShowLogs {
             return self.part.show(&self.name, log, out);
         }
         let name = &self.name;
-        // The demo server stands in no file.
+        // The demo server is not in the file, so its log is followed without this check.
         let was_there = is_configured(&files, name);
         let is_over = || was_there && !is_configured(&files, name);
         if self.part.follow(&log.file, is_over).await? {
@@ -38,7 +38,7 @@ impl ShowLogs {
     }
 }
 
-/// Whether the file names the server. One that cannot be read names all.
+/// Whether the configuration file has the server, or cannot be read.
 fn is_configured(files: &Files, name: &str) -> bool {
     files.settings().map_or(true, |settings| {
         let mut broken = settings.broken.iter();

@@ -1,4 +1,4 @@
-//! `mcpproxy upstream`: the servers behind the daemon, from a terminal.
+//! `mcpproxy upstream`: lists, adds, changes, reviews and removes servers.
 
 mod add;
 mod approve;
@@ -18,7 +18,7 @@ use clap::Subcommand;
 
 pub(super) use list::print_rows;
 
-use super::{Done, Location, Output};
+use super::{Done, Location, Output, escapes::visible};
 use crate::api::ServerVerb;
 
 /// Add, edit, restart, review and remove servers
@@ -45,7 +45,6 @@ pub(super) enum UpstreamCommand {
     Quarantine(change::NamedServers),
     Lock(lock::WriteLock),
     Login(login::LogIn),
-    /// Log out of a server
     Logout(login::LogOut),
 }
 
@@ -68,5 +67,17 @@ impl UpstreamCommand {
             Self::Login(login) => login.run(location, out).await,
             Self::Logout(logout) => logout.run(location, out).await,
         }
+    }
+}
+
+/// The first names, escaped, and how many more there are: `a, b and 3 more`.
+fn name_some(names: &[String]) -> String {
+    /// Names that are shown.
+    const NAMED: usize = 8;
+
+    let first: Vec<String> = names.iter().take(NAMED).map(|name| visible(name)).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
     }
 }

@@ -1,4 +1,4 @@
-//! `mcpproxy upstream patch`: from arguments to a patch of an entry.
+//! `mcpproxy upstream patch`: changes keys of a server's entry.
 
 use clap::Args;
 use http::Method;
@@ -25,7 +25,7 @@ pub(in crate::cli) struct PatchServer {
     json: Option<String>,
 }
 
-/// Keys whose members are texts, whatever they look like.
+/// Keys whose members are strings, whatever they look like.
 const TEXTS: [&str; 2] = ["env", "headers"];
 
 impl PatchServer {
@@ -101,7 +101,7 @@ fn of_assignments(assignments: &[(String, String)]) -> Done<Map<String, Value>> 
     Ok(patch)
 }
 
-/// A value as JSON where it is some, else as text.
+/// The value of a key: JSON if it is that, else a string.
 fn value(key: &str, is_inside: bool, text: &str) -> Value {
     if text == "null" {
         return Value::Null;
@@ -112,6 +112,7 @@ fn value(key: &str, is_inside: bool, text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
+/// Puts a value at the path of keys; nothing if there is one already.
 fn put(object: &mut Map<String, Value>, keys: &[&str], value: Value) -> Option<()> {
     match keys {
         [] => None,

@@ -1,4 +1,4 @@
-//! The part of a definition that a terminal does not show in words, as JSON. Pure; the printer escapes it.
+//! The part of a definition that a review shows as JSON, because it does not show it as text. Pure; the printer escapes it.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::{
     trust::approvals::ThingKind,
 };
 
-/// A definition without its name, its description, and the shown words on its parameters. Nothing where nothing is left.
+/// A definition without its name, its description and the shown parts of its parameters. Nothing if that is all.
 pub(super) fn rest_of_definition(thing: &InspectedThing) -> Option<String> {
     let definition = thing.definition.as_deref()?;
     let Ok(Value::Object(mut members)) = serde_json::from_str(definition) else {
         return Some(definition.to_owned());
     };
-    // Laid out by the daemon, unless reading it loses something of it.
+    // A definition that changes if it is read and written, such as one with a repeated key, is shown as it is.
     let laid_out = serde_json::to_string_pretty(&members);
     if laid_out.is_ok_and(|laid_out| laid_out != definition) {
         return Some(definition.to_owned());
@@ -43,14 +43,14 @@ pub(super) fn rest_of_definition(thing: &InspectedThing) -> Option<String> {
     (!members.is_empty()).then(|| Value::Object(members).to_string())
 }
 
-/// Takes a member out that is this text and no other.
+/// Removes a member if it is this string.
 fn take_text(members: &mut Map<String, Value>, key: &str, text: &str) {
     if members.get(key).and_then(Value::as_str) == Some(text) {
         members.shift_remove(key);
     }
 }
 
-/// Takes out the words on the parameters that are shown.
+/// Removes the type, description and requiredness of shown parameters from a schema, at any depth.
 fn take_parameters(
     schema: &mut Map<String, Value>,
     path: &str,

@@ -1,4 +1,4 @@
-//! What a review of a server shows on a terminal, for `upstream inspect` and `upstream approve`.
+//! Prints the review of a server, for `upstream inspect` and `upstream approve`.
 
 use super::{
     super::{
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Shows how the server is, its entry, and what looks odd in that.
+/// Prints the state of a server, its entry, and the findings in the entry.
 pub(super) fn print_server(inspection: &Inspection) -> Done {
     let server = &inspection.server;
     let tools = if inspection.inspected {
@@ -42,7 +42,7 @@ pub(super) fn print_server(inspection: &Inspection) -> Done {
     print_findings("its entry ", &inspection.entry_findings)
 }
 
-/// Shows what agents changed of an entry, and what of it holds the server.
+/// Prints an agent's changes to an entry, and which of them quarantine the server.
 fn print_entry_review(inspection: &Inspection) -> Done {
     let is_quarantined = inspection.server.awaits_approval();
     let Some(review) = &inspection.entry_review else {
@@ -98,7 +98,7 @@ fn print_changes(review: &EntryReview) -> Done {
     Ok(())
 }
 
-/// Shows what has to be decided: of a quarantined server everything, of others what is held or looks dangerous.
+/// Prints the things to review: all of a quarantined server, else those that are held, have findings or are unreadable.
 pub(super) fn print_things(
     inspection: &Inspection,
     is_meant: impl Fn(&InspectedThing) -> bool,
@@ -138,14 +138,14 @@ pub(super) fn summarize(inspection: &Inspection) -> String {
         offered.push_str(", instructions");
     }
     let of_things = things.iter().map(|thing| &thing.findings);
-    format!(
-        "{offered}, {}",
-        count_findings(of_things.chain([&inspection.entry_findings]))
-    )
+    let found = count_findings(of_things.chain([&inspection.entry_findings]));
+    format!("{offered}, {}", found.as_deref().unwrap_or("no findings"))
 }
 
-/// `1 looks dangerous, 2 have remarks`, of things with these findings.
-pub(super) fn count_findings<'f>(all: impl Iterator<Item = &'f Vec<ShownFinding>>) -> String {
+/// `1 looks dangerous, 2 have minor findings`, of things with these findings; nothing if they have none.
+pub(super) fn count_findings<'f>(
+    all: impl Iterator<Item = &'f Vec<ShownFinding>>,
+) -> Option<String> {
     let all = all.filter(|findings| !findings.is_empty());
     let (dangerous, remarks): (Vec<_>, Vec<_>) = all.partition(|all| looks_dangerous(all));
     let looks = match dangerous.len() {
@@ -159,19 +159,17 @@ pub(super) fn count_findings<'f>(all: impl Iterator<Item = &'f Vec<ShownFinding>
         several => Some(format!("{several} have minor findings")),
     };
     let found: Vec<String> = looks.into_iter().chain(has).collect();
-    if found.is_empty() {
-        return "no findings".to_owned();
-    }
-    found.join(", ")
+    (!found.is_empty()).then(|| found.join(", "))
 }
 
-/// Whether the scanner would hold it.
+/// Whether the scanner holds a thing with these findings.
 pub(super) fn looks_dangerous(findings: &[ShownFinding]) -> bool {
     let mut severities = findings.iter().map(|finding| finding.severity);
     severities.any(|severity| severity == Severity::Hold)
 }
 
-/// Shows a thing, all of it if nobody ever approved it or the server is held. All that a server wrote is escaped.
+/// Prints a tool, prompt, resource, template or the instructions: the difference to the approved definition, or the whole definition if none
+/// was approved or the server is quarantined.
 fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Done {
     // A server's instructions have no name.
     let mut head = visible(format!("{} {}", thing.kind.as_str(), thing.name).trim_end());
@@ -212,7 +210,7 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Done {
     print_definition(thing)
 }
 
-/// What a definition says, in words and then whatever else there is of it.
+/// Prints a definition: description and parameters as text, and the rest as JSON.
 fn print_definition(thing: &InspectedThing) -> Done {
     print_foreign("  ", thing.description.as_deref().unwrap_or_default())?;
     for parameter in &thing.parameters {
@@ -239,7 +237,7 @@ fn print_definition(thing: &InspectedThing) -> Done {
     }
 }
 
-/// A stranger's text, line by line.
+/// Prints text of a server, escaped, with `before` in front of each line.
 fn print_foreign(before: &str, text: &str) -> Done {
     let mut lines = text.lines();
     lines.try_for_each(|line| output::exactly(&format!("{before}{}", visible(line))))

@@ -1,4 +1,4 @@
-//! The step after a review of a server, and the command for it.
+//! The next step after a review of a server, with its command.
 
 use std::path::Path;
 
@@ -9,24 +9,23 @@ use crate::{
     trust::approvals::ThingKind,
 };
 
-/// What a person does after a look at a server.
+/// What a person can do after a review.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReviewStep<'a> {
-    /// What this lock file lets one do.
+    /// The step that this lock file leaves.
     Locked(&'a Path),
-    /// Contact a server whose entry an agent wrote, or approve the entry as it is.
+    /// Connect to a server whose entry an agent wrote, or approve the entry.
     Contact,
-    /// Have a quarantined server connected, so that its tools are known.
+    /// Connect to a quarantined server, so that its tools are known.
     Connect,
-    /// What helps a quarantined server that could not be listed, for this reason.
+    /// None before the quarantined server can be listed; this is why it could not be.
     Mend(&'a str),
     /// Approve a quarantined server.
     ApproveServer,
-    /// Approve everything that is listed.
+    /// Approve all that is held.
     ApproveAll,
-    /// Approve what these arguments name.
+    /// Approve the few things that these arguments name.
     ApproveThese(String),
-    /// Nothing.
     Nothing,
 }
 
@@ -45,7 +44,7 @@ impl<'a> ReviewStep<'a> {
         }
     }
 
-    /// Few names that a shell leaves alone, or everything.
+    /// Approve by name if these are few names that a shell does not change, else approve all.
     fn of_held(things: &[InspectedThing]) -> Self {
         /// Names in a hint.
         const NAMED: usize = 3;
@@ -58,7 +57,7 @@ impl<'a> ReviewStep<'a> {
         }
     }
 
-    /// The step in words, after this inspection.
+    /// The sentence for the step.
     pub(super) fn in_words(&self, inspection: &Inspection) -> String {
         let (name, seen) = (&inspection.server.name, &inspection.seen);
         let approve = |what: &str| command("approve", name, what, &format!("--seen {seen}"));
@@ -97,7 +96,7 @@ impl<'a> ReviewStep<'a> {
     }
 }
 
-/// What names a thing in a command; nothing where quotes do not help.
+/// The argument that names a thing; nothing for names that cannot be quoted simply.
 fn argument_of(thing: &InspectedThing) -> Option<String> {
     let name = &*thing.name;
     let has_only = |more: &str| {
@@ -109,12 +108,12 @@ fn argument_of(thing: &InspectedThing) -> Option<String> {
     } else if has_only("") {
         Some(name.to_owned())
     } else {
-        // A shell takes these for itself, unless they are quoted.
+        // These characters mean something to a shell, unless they are quoted.
         has_only("{}+?&=#*,;@~").then(|| format!("'{name}'"))
     }
 }
 
-/// A command about a server, which can be pasted whatever the server is called.
+/// A command about a server. A name such as `--help` goes behind the options.
 fn command(verb: &str, name: &str, what: &str, options: &str) -> String {
     let what = if what.is_empty() {
         String::new()

@@ -1,4 +1,4 @@
-//! `mcpproxy upstream show`: one server, nothing cut.
+//! `mcpproxy upstream show`: shows one server with its entry, without cutting texts.
 
 use clap::Args;
 
@@ -25,7 +25,7 @@ impl ShowServer {
     }
 }
 
-/// How a server came that has no entry of its own.
+/// Why the demo server has no entry.
 fn not_in_file(origin: DemoOrigin) -> String {
     let came = match origin {
         DemoOrigin::CommandLine => "`mcpproxy serve --demo` adds it",
