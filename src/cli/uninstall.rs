@@ -1,5 +1,5 @@
-//! `mcpproxy uninstall`: undoes what `setup` did, by what `connect --undo`, `import --undo`, `service uninstall` and `stop` do, after a look
-//! at what that is. Files of mcpproxy are deleted only with `--purge`.
+//! `mcpproxy uninstall`: undoes `setup`: it does what `connect --undo`, `import --undo`, `service uninstall` and `stop` do. It deletes the
+//! files of mcpproxy only with `--purge`.
 
 use std::{env, fs, io, path::PathBuf};
 
@@ -14,7 +14,6 @@ use crate::{
         kept_copies, move_back, moved_from, our_address,
     },
     config::ChosenBy,
-    daemon_client::DaemonClient,
     management::Files,
     storage::in_words,
 };
@@ -36,7 +35,7 @@ pub(super) struct UninstallCommand {
     purge: bool,
 }
 
-/// What there is to undo, and afterwards what was undone.
+/// What there is to undo; afterwards, what was undone.
 #[derive(Default, Serialize)]
 struct Uninstalled {
     dry_run: bool,
@@ -65,7 +64,7 @@ impl UninstallCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let files = location.files()?;
         let daemon = connection::open_if_running(&files, out).await?;
-        let status = daemon.as_ref().and_then(DaemonClient::status_report);
+        let status = daemon.and_then(|daemon| daemon.status_report());
         let at = status.as_ref().map(|status| &status.location);
         let (places, us) = (home_places(&files)?, our_address(&files, at));
         let reaching = Reaching::new(&files, at, us)?;
@@ -112,20 +111,7 @@ impl UninstallCommand {
             return Ok(());
         }
         done.forget_plan();
-        let us = &reaching.us;
-        done.put_back = move_back(&places, us, MovesBack::SinceConnected, |_| true);
-        done.disconnect(&places, &reaching, &meant, false);
-        let failed = done.put_back.iter().filter(|one| one.error.is_some());
-        let failed: Vec<Client> = failed.map(|one| one.client).collect();
-        let rest = move_back(&places, us, MovesBack::All, |client| {
-            !failed.contains(&client)
-        });
-        done.put_back.extend(rest);
-        let errors = done.put_back.iter();
-        let errors = errors.filter_map(|one| Some((&one.file, one.error.as_ref()?)));
-        let errors = errors.map(|(file, why)| CommandFailure::failed(format!("{file}: {why}")));
-        done.failures.extend(errors.collect::<Vec<_>>());
-        drop(daemon);
+        done.restore_clients(&places, &reaching, &meant);
         done.end_daemon(&files, out).await;
         done.purge &= done.failures.is_empty();
         if done.purge {
@@ -138,8 +124,8 @@ impl UninstallCommand {
     }
 }
 
-/// The configuration file and the data folder, where there are any. A file that the Go program has, too, and a folder that others use are
-/// not ours to delete.
+/// The configuration file and the data folder, if they exist and are mcpproxy's own: not a file that the Go program uses, too, and not a
+/// folder with other files.
 fn own_files(files: &Files) -> Vec<PathBuf> {
     let (config, data) = (files.config_file(), files.data_dir());
     let is_ours = files.places().chosen_by != ChosenBy::GoProgram && config.is_file();
@@ -152,13 +138,36 @@ fn own_files(files: &Files) -> Vec<PathBuf> {
 }
 
 impl Uninstalled {
-    /// What was only planned of the clients.
+    /// Forgets what a dry run of [`Self::disconnect`] has noted.
     fn forget_plan(&mut self) {
         self.clients.clear();
         self.next_steps.clear();
         self.failures.clear();
     }
 
+    /// Disconnects clients, and puts moved servers back into their files. Moves since the client was connected are undone before it is
+    /// disconnected, older ones after that.
+    fn restore_clients(
+        &mut self,
+        places: &ClientPlaces,
+        reaching: &Reaching,
+        meant: &[(Client, ClientFile)],
+    ) {
+        self.put_back = move_back(places, &reaching.us, MovesBack::SinceConnected, |_| true);
+        self.disconnect(places, reaching, meant, false);
+        let failed = self.put_back.iter().filter(|one| one.error.is_some());
+        let failed: Vec<Client> = failed.map(|one| one.client).collect();
+        let is_meant = |client| !failed.contains(&client);
+        self.put_back
+            .extend(move_back(places, &reaching.us, MovesBack::All, is_meant));
+        for one in &self.put_back {
+            let why = one.error.iter();
+            let failures = why.map(|why| CommandFailure::failed(format!("{}: {why}", one.file)));
+            self.failures.extend(failures);
+        }
+    }
+
+    /// Disconnects these clients, or with `is_dry` only notes what that would change.
     fn disconnect(
         &mut self,
         places: &ClientPlaces,
@@ -198,7 +207,7 @@ impl Uninstalled {
         self.failures.extend(lost.map(CommandFailure::from));
     }
 
-    /// Stops what runs. A service that is removed has ended its daemon.
+    /// Removes the service, which ends its daemon, and ends a daemon that still runs.
     async fn end_daemon(&mut self, files: &Files, out: Output) {
         if self.service.is_some() {
             match service::uninstall().await {
@@ -221,7 +230,7 @@ impl Uninstalled {
         }
     }
 
-    /// Deletes what is mcpproxy's own.
+    /// Deletes the secrets and files of mcpproxy.
     fn purge(&mut self, files: &Files) {
         let failures = &mut self.failures;
         self.secrets.retain(|name| {
@@ -236,13 +245,13 @@ impl Uninstalled {
             } else {
                 if let (Some(folder), Some(name)) = (file.parent(), file.file_name()) {
                     let lock = format!(".{}.lock", name.to_string_lossy());
-                    // Without its file it does nothing.
+                    // A lock without its file does no harm.
                     let _ = fs::remove_file(folder.join(lock));
                 }
                 fs::remove_file(file)
             };
             if let Some(folder) = file.parent().filter(|folder| folder.ends_with("mcpproxy")) {
-                // Another's files may be there.
+                // This fails if the folder has other files.
                 let _ = fs::remove_dir(folder);
             }
             let failed = deleted
@@ -258,7 +267,7 @@ impl Uninstalled {
         });
     }
 
-    /// Shows what is to be done, and says how much.
+    /// Shows the steps, and gives how many there are, failures included.
     fn show(&self, moved: &[PathBuf], out: Output) -> usize {
         let moved = moved.iter();
         let back = moved.map(|file| format!("put servers back into {}", file.display()));
@@ -276,7 +285,7 @@ impl Uninstalled {
         steps.len() + self.failures.len()
     }
 
-    /// All that is to be done, or was done, in these words.
+    /// The steps with these verbs, which are in the present or the past tense.
     fn steps(&self, [remove, stop, delete]: [&str; 3], put_back: Vec<String>) -> Vec<String> {
         let clients = self.clients.iter();
         let clients = clients.map(|one| match one.outcome {
@@ -300,6 +309,7 @@ impl Uninstalled {
         steps
     }
 
+    /// Says which files and secrets are kept without --purge.
     fn say_what_stays(&self, out: Output) {
         let files = self.files.iter().map(|file| file.display().to_string());
         let secrets = self.secrets.iter().map(|name| format!("the secret {name}"));
@@ -312,6 +322,7 @@ impl Uninstalled {
         }
     }
 
+    /// Prints what was done, and what is left to do.
     fn conclude(mut self, out: Output) -> Done {
         let names: Vec<&str> = self.clients.iter().map(|one| one.client.name()).collect();
         if !names.is_empty() {
