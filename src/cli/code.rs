@@ -85,7 +85,7 @@ impl CodeCommand {
         let code = self.code().or_undone(UNDONE)?;
         let input = self.input.as_deref().map(read_input).transpose();
         let input = input.or_undone(UNDONE)?;
-        let body = serde_json::to_vec(&Request {
+        let body = output::as_json(&Request {
             code: &code,
             input: input.as_deref(),
             options: Options {
@@ -94,8 +94,7 @@ impl CodeCommand {
                 allowed_servers: &self.allow_servers,
                 allow_destructive: self.allow_destructive,
             },
-        })
-        .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
+        })?;
         let files = location.files()?;
         let mut daemon = connection::open_to_act(&files, out, UNDONE).await?;
         let answered = progress::send(&mut daemon, "/api/v1/code", body, out).await;

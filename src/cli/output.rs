@@ -322,9 +322,8 @@ pub(super) fn exact_json(json: &str) -> Done {
 
 /// A value as JSON text.
 pub(super) fn as_json(value: &impl Serialize) -> Done<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|error| {
-        CommandFailure::failed(format!("failed to write the result as JSON: {error}"))
-    })
+    serde_json::to_vec(value)
+        .map_err(|error| CommandFailure::failed(format!("failed to write JSON: {error}")))
 }
 
 /// Prints a value as JSON, as [`json`] does.

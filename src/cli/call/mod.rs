@@ -12,7 +12,7 @@ use self::{
     shown::Shown,
 };
 use super::{
-    CommandFailure, Done, Location, Output, connection, example_call, progress,
+    CommandFailure, Done, Location, Output, connection, example_call, output, progress,
     tool_name::{self, own_name},
 };
 use crate::management::{Files, ToolList};
@@ -76,12 +76,11 @@ impl CallCommand {
             Value::Null
         };
         let args = target.arguments.as_declared(&schema)?;
-        let body = serde_json::to_vec(&Request {
+        let body = output::as_json(&Request {
             variant: target.variant.as_deref(),
             name: &target.name,
             args: &args,
-        })
-        .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
+        })?;
         let body = progress::send(&mut daemon, "/api/v1/call", body, out).await?;
         match shown::show(&target.name, &body, out)? {
             Shown::Fine => Ok(()),

@@ -38,20 +38,23 @@ impl ConfigGet {
         let found = path.iter().try_fold(&written, |value, key| value.get(key));
         let value = found.cloned().or_else(|| config::default_of(&path));
         match value {
-            None => Err(match config::look_up(&path) {
-                KeyLookup::Known => {
-                    CommandFailure::failed(format!("`{key}` is not set and has no default value"))
-                        .next(format!("`mcpproxy config set {key} VALUE` sets it"))
-                }
-                KeyLookup::Meant(meant) => {
-                    CommandFailure::failed(format!("there is no key `{key}`"))
-                        .next(format!("did you mean `mcpproxy config get {meant}`?"))
-                }
-                KeyLookup::Unknown => CommandFailure::failed(format!("there is no key `{key}`"))
-                    .next("`mcpproxy config schema` lists every key"),
-            }),
+            None => Err(without_value(&key, config::look_up(&path))),
             Some(Value::String(text)) if !out.is_json() => output::exactly(&text),
             Some(value) => output::print_value(&value),
         }
     }
+}
+
+/// The failure for a key that has neither a value nor a default.
+fn without_value(key: &str, known: KeyLookup) -> CommandFailure {
+    let step = match known {
+        KeyLookup::Known => {
+            let what = format!("`{key}` is not set and has no default value");
+            let step = format!("`mcpproxy config set {key} VALUE` sets it");
+            return CommandFailure::failed(what).next(step);
+        }
+        KeyLookup::Meant(meant) => format!("did you mean `mcpproxy config get {meant}`?"),
+        KeyLookup::Unknown => "`mcpproxy config schema` lists every key".to_owned(),
+    };
+    CommandFailure::failed(format!("there is no key `{key}`")).next(step)
 }
