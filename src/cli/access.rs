@@ -138,5 +138,5 @@ fn print(verdict: AccessVerdict) -> Done {
     ];
     facts.extend(verdict.profile.map(|profile| ("profile", profile)));
     facts.extend(verdict.note.map(|note| ("note", note)));
-    output::facts(facts)
+    output::print_facts(facts)
 }

@@ -178,7 +178,7 @@ async fn follow(
     loop {
         let today = utc(SystemTime::now());
         for shown in shown(&records, shows_all) {
-            output::foreign_text(&row(shown, &today).join("  "))?;
+            output::print_foreign_text(&row(shown, &today).join("  "))?;
         }
         if output::is_unread() {
             return Ok(());
@@ -229,7 +229,7 @@ fn print(records: &[ActivityRecord], all: bool, most: usize) -> Done {
         name("TOOK"),
     ];
     let today = utc(SystemTime::now());
-    output::table(
+    output::print_table(
         columns,
         shown(records, all)
             .take(most)
@@ -242,7 +242,7 @@ impl ShowActivity {
         let body = source.record(self.id).await?;
         out.answer("the activity record", &body, |record: Value| {
             let facts = record.as_object().into_iter().flatten();
-            output::facts(facts.map(|(name, value)| {
+            output::print_facts(facts.map(|(name, value)| {
                 if let ("duration_us", Some(us)) = (&**name, value.as_u64()) {
                     return ("took".to_owned(), rows::took(us));
                 }

@@ -125,7 +125,7 @@ pub(super) fn start(data_dir: &Path) -> Done {
 pub(super) fn report(started: Result<(), &ServeError>) {
     let line = serde_json::to_string(&StartReport::of(started)).unwrap_or_default();
     // Nobody may be listening any more.
-    let _ = output::exactly(&line);
+    let _ = output::print_line(&line);
 }
 
 /// Starts daemons in the background, for commands and for a client's bridge.

@@ -140,7 +140,7 @@ fn read_input(given: &str) -> Done<Box<RawValue>> {
 fn show(body: &[u8], out: Output) -> Done {
     let ended: Ended<'_> = daemon_client::read("POST /api/v1/code", body)?;
     if out.is_json() {
-        output::exact_json(&String::from_utf8_lossy(body))?;
+        output::print_exact_json(&String::from_utf8_lossy(body))?;
     } else {
         print(&ended, out)?;
     }
@@ -168,9 +168,9 @@ fn print(ended: &Ended<'_>, out: Output) -> Done {
     match ended.value.map(RawValue::get) {
         Some(text) if text.starts_with('"') => {
             let text: String = serde_json::from_str(text).unwrap_or_else(|_| text.to_owned());
-            output::foreign_text(&text)
+            output::print_foreign_text(&text)
         }
-        Some(json) => output::foreign_json(json),
+        Some(json) => output::print_foreign_json(json),
         None => Ok(()),
     }
 }

@@ -28,7 +28,7 @@ const ASK: &str = "mcpproxy completions --servers 2>/dev/null";
 impl CompletionsCommand {
     pub(super) fn run(self, location: &Location, program: Command) -> Done {
         match self.shell {
-            Some(shell) => output::exactly(script(shell, program).trim_end()),
+            Some(shell) => output::print_line(script(shell, program).trim_end()),
             None => print_servers(location),
         }
     }
@@ -49,7 +49,7 @@ fn print_servers(location: &Location) -> Done {
     if names.is_empty() {
         return Ok(());
     }
-    output::exactly(&names.join("\n"))
+    output::print_line(&names.join("\n"))
 }
 
 fn script(shell: Shell, program: Command) -> String {

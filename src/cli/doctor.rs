@@ -109,7 +109,7 @@ fn show(report: &DoctorReport, out: Output) -> Done {
         text("WHAT TO DO", usize::MAX),
     ];
     let rows = report.findings.iter().map(|finding| row(finding, out));
-    output::table(columns, rows)?;
+    output::print_table(columns, rows)?;
     if report.ok {
         out.done(&format!("no problems: {}", others(report)));
     }

@@ -83,9 +83,9 @@ impl LogPart {
 
     fn print(self, text: &str) -> Done {
         if self.raw {
-            return output::exactly(text.strip_suffix('\n').unwrap_or(text));
+            return output::print_line(text.strip_suffix('\n').unwrap_or(text));
         }
-        output::escaped_text(text)
+        output::print_escaped(text)
     }
 
     /// Prints the lines of a log that `writer` writes.

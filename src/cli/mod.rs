@@ -203,7 +203,7 @@ pub fn main() -> ExitCode {
     });
     let arguments = match read {
         Ok(arguments) => arguments,
-        Err(help_or_mistake) => return output::usage(&help_or_mistake),
+        Err(help_or_mistake) => return output::print_usage(&help_or_mistake),
     };
     if let Command::Upstream(_) | Command::Secret(_) | Command::Token(_) = arguments.command
         && let Some(failure) = mistake::empty_name()

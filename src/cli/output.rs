@@ -186,14 +186,14 @@ impl Output {
         lay_out: impl FnOnce(T) -> Done,
     ) -> Done {
         match self.format {
-            Format::Json => json(body),
+            Format::Json => print_json(body),
             Format::Table => lay_out(daemon_client::read(request, body)?),
         }
     }
 }
 
 /// Prints the help, or what is wrong with the arguments.
-pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
+pub(super) fn print_usage(help_or_mistake: &clap::Error) -> ExitCode {
     if let Some(failure) = mistake::failure_of(help_or_mistake) {
         return Output::requested().failure(&failure);
     }
@@ -232,7 +232,7 @@ fn requests_json(arguments: &[String]) -> bool {
 
 /// The failure of a command that does one thing to several. Prints all failures but the last, which it returns to be printed by the caller,
 /// with the exit code of the first.
-pub(super) fn overall(mut failures: Vec<CommandFailure>) -> Done {
+pub(super) fn report_failures(mut failures: Vec<CommandFailure>) -> Done {
     let Some(mut last) = failures.pop() else {
         return Ok(());
     };
@@ -264,7 +264,7 @@ fn say(mut place: impl Write, label: &str, text: &str) {
 }
 
 /// Prints a table that fits the terminal.
-pub(super) fn table<const N: usize>(
+pub(super) fn print_table<const N: usize>(
     columns: [Column; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> Done {
@@ -290,7 +290,7 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 /// Prints a list of names and values.
-pub(super) fn facts<N: AsRef<str>>(facts: impl IntoIterator<Item = (N, String)>) -> Done {
+pub(super) fn print_facts<N: AsRef<str>>(facts: impl IntoIterator<Item = (N, String)>) -> Done {
     let facts = facts.into_iter();
     let facts = facts.map(|(name, value)| [visible(name.as_ref()), for_people(&value)]);
     write(&table::facts(&facts.collect::<Vec<_>>(), terminal_width()))
@@ -301,22 +301,22 @@ fn terminal_width() -> Option<usize> {
 }
 
 /// Prints JSON text of mcpproxy, indented. The commands in its steps get the options of this command line.
-pub(super) fn json(json: &[u8]) -> Done {
+pub(super) fn print_json(json: &[u8]) -> Done {
     let json = String::from_utf8_lossy(json);
-    exactly(&pretty_json::with_steps(&json, &as_typed))
+    print_line(&pretty_json::with_steps(&json, &as_typed))
 }
 
 /// Prints JSON text of a server, indented.
-pub(super) fn foreign_json(json: &str) -> Done {
-    exactly(&pretty_json::pretty(json))
+pub(super) fn print_foreign_json(json: &str) -> Done {
+    print_line(&pretty_json::pretty(json))
 }
 
 /// Prints JSON text exactly as it is, but on a terminal with control characters escaped.
-pub(super) fn exact_json(json: &str) -> Done {
+pub(super) fn print_exact_json(json: &str) -> Done {
     if io::stdout().is_terminal() {
-        exactly(&visible_json(json))
+        print_line(&visible_json(json))
     } else {
-        exactly(json)
+        print_line(json)
     }
 }
 
@@ -326,29 +326,29 @@ pub(super) fn as_json(value: &impl Serialize) -> Done<Vec<u8>> {
         .map_err(|error| CommandFailure::failed(format!("failed to write JSON: {error}")))
 }
 
-/// Prints a value as JSON, as [`json`] does.
+/// Prints a value as JSON, as [`print_json`] does.
 pub(super) fn print_value(value: &impl Serialize) -> Done {
-    json(&as_json(value)?)
+    print_json(&as_json(value)?)
 }
 
 /// Prints text exactly as it is, with a line end.
-pub(super) fn exactly(text: &str) -> Done {
+pub(super) fn print_line(text: &str) -> Done {
     write(&format!("{text}\n"))
 }
 
 /// Prints text of a server: as it is into a file or a pipe, escaped on a terminal.
-pub(super) fn foreign_text(text: &str) -> Done {
+pub(super) fn print_foreign_text(text: &str) -> Done {
     if io::stdout().is_terminal() {
-        return escaped_text(text);
+        return print_escaped(text);
     }
-    exactly(text.strip_suffix('\n').unwrap_or(text))
+    print_line(text.strip_suffix('\n').unwrap_or(text))
 }
 
 /// Prints text of a server escaped, also into a pipe: `less` or `grep` behind it prints on a terminal.
-pub(super) fn escaped_text(text: &str) -> Done {
+pub(super) fn print_escaped(text: &str) -> Done {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let lines: Vec<String> = text.split('\n').map(visible).collect();
-    exactly(&lines.join("\n"))
+    print_line(&lines.join("\n"))
 }
 
 /// Whether the reader of stdout is gone.

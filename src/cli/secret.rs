@@ -149,7 +149,7 @@ fn list(files: &Files, out: Output) -> Done {
         };
         [row.name, kept_in, used_by]
     });
-    output::table(columns, cells)
+    output::print_table(columns, cells)
 }
 
 /// Prints the row for programs. People have read messages.

@@ -48,7 +48,7 @@ impl StatusCommand {
         }
         out.answer("GET /api/v1/status", &status, |mut report: StatusReport| {
             let problems = std::mem::take(&mut report.problems);
-            output::facts(facts(report, &files))?;
+            output::print_facts(facts(report, &files))?;
             show_problems(problems)
         })
     }
@@ -74,7 +74,7 @@ fn show_problems(problems: Vec<ServerRow>) -> Done {
     if problems.is_empty() {
         return Ok(());
     }
-    output::exactly("")?;
+    output::print_line("")?;
     upstream::print_rows(problems)
 }
 

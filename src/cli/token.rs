@@ -101,7 +101,7 @@ impl TokenCommand {
                     out.warning("mcpproxy listens on all addresses: in the text, replace MCPPROXY-HOST with the name of this machine");
                 }
                 out.answer(TOKENS, &body, |issued: NewlyIssued| {
-                    output::exactly(issued.text.trim_end())
+                    output::print_line(issued.text.trim_end())
                 })
             }
             Self::List => {
@@ -114,7 +114,7 @@ impl TokenCommand {
                 let location = connection::location_of(&daemon);
                 client_warnings::warn_of_refused(&files, location.as_ref(), out);
                 if out.is_json() {
-                    return output::json(&body);
+                    return output::print_json(&body);
                 }
                 Ok(())
             }
@@ -161,7 +161,7 @@ fn print(list: TokenList, out: Output) -> Done {
         text("EXPIRES", 1),
         text("LAST USED", 1),
     ];
-    output::table(columns, list.tokens.into_iter().map(row))
+    output::print_table(columns, list.tokens.into_iter().map(row))
 }
 
 fn row(token: TokenRow) -> [String; 6] {

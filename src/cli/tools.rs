@@ -145,7 +145,7 @@ pub(super) fn print(known: ToolList, out: Output) -> Done {
         text("CALLABLE", 2),
         text("DESCRIPTION", 2),
     ];
-    output::table(columns, known.tools.into_iter().map(row))
+    output::print_table(columns, known.tools.into_iter().map(row))
 }
 
 fn row(tool: ToolRow) -> [String; 4] {
@@ -197,5 +197,5 @@ fn print_definition(tool: &ShownTool, out: Output) -> Done {
         let reason = tool.reason.as_deref().unwrap_or("no reason is given");
         out.note(&format!("cannot be called: {reason}"));
     }
-    output::foreign_json(tool.definition.as_str())
+    output::print_foreign_json(tool.definition.as_str())
 }

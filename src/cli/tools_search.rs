@@ -103,7 +103,7 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Done {
         name("CALL WITH"),
         text("DESCRIPTION", 2),
     ];
-    output::table(columns, found.tools.into_iter().map(row))?;
+    output::print_table(columns, found.tools.into_iter().map(row))?;
     if usize::try_from(found.total).is_ok_and(|total| shown < total) {
         // Fewer than requested: the ceiling is reached.
         let more = match limit {

@@ -58,7 +58,7 @@ impl NamedTools {
         if out.is_json() {
             output::print_value(&json!({ "changes": changes }))?;
         }
-        output::overall(failures)
+        output::report_failures(failures)
     }
 }
 

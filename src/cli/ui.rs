@@ -35,13 +35,13 @@ impl UiCommand {
             .await?;
         let link: PageLink = daemon_client::read(path, &answer)?;
         if out.is_json() {
-            return output::json(&answer);
+            return output::print_json(&answer);
         }
         if !self.print && browser::open(&link.url).await {
             out.done("opened the web UI in your browser; if nothing opened: `mcpproxy ui --print`");
             return Ok(());
         }
-        output::exactly(&format!("{}\n", link.url))?;
+        output::print_line(&format!("{}\n", link.url))?;
         out.note(&format!(
             "open this link in a browser: it logs in once, within {} seconds",
             link.expires_in_seconds

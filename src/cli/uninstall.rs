@@ -355,6 +355,6 @@ impl Uninstalled {
             out.done("uninstalled; now remove the program the way you installed it");
             return Ok(());
         }
-        output::overall(failures)
+        output::report_failures(failures)
     }
 }

@@ -49,6 +49,6 @@ impl VersionCommand {
         }
         let daemon = versions.daemon.unwrap_or_else(|| "not running".to_owned());
         let ours = with_commit_and_revisions();
-        output::exactly(&format!("mcpproxy {ours}\ndaemon {daemon}"))
+        output::print_line(&format!("mcpproxy {ours}\ndaemon {daemon}"))
     }
 }

@@ -69,7 +69,7 @@ impl ExportActivity {
         let mut write = |text: String| match &mut file {
             Some(file) => file.write_all(text.as_bytes()).map_err(failed),
             None if text.is_empty() => Ok(()),
-            None => output::exactly(text.strip_suffix('\n').unwrap_or(&text)),
+            None => output::print_line(text.strip_suffix('\n').unwrap_or(&text)),
         };
         let mut count = page.records.len();
         write(self.form.header())?;

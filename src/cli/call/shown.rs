@@ -63,9 +63,9 @@ fn show_result(tool: &str, raw: &RawValue, out: Output) -> Done<Shown> {
     // A result of an unknown shape is printed as it is.
     let result: Option<ToolResult<'_>> = serde_json::from_str(raw.get()).ok();
     match &result {
-        _ if out.is_json() => output::exact_json(raw.get())?,
+        _ if out.is_json() => output::print_exact_json(raw.get())?,
         Some(result) => show_content(result)?,
-        None => output::foreign_json(raw.get())?,
+        None => output::print_foreign_json(raw.get())?,
     }
     if result.is_none_or(|result| result.is_error != Some(true)) {
         return Ok(Shown::Fine);
@@ -83,7 +83,9 @@ fn show_content(result: &ToolResult<'_>) -> Done {
         show_block(block)?;
     }
     match result.structured_content {
-        Some(structured) if result.content.is_empty() => output::foreign_json(structured.get()),
+        Some(structured) if result.content.is_empty() => {
+            output::print_foreign_json(structured.get())
+        }
         _ => Ok(()),
     }
 }
@@ -92,7 +94,7 @@ fn show_rpc_error(tool: &str, raw: &RawValue, step: Option<NextStep>, out: Outpu
     let RpcError { code, message } =
         daemon_client::read("POST /api/v1/call", raw.get().as_bytes())?;
     if out.is_json() {
-        output::exact_json(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
+        output::print_exact_json(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
     }
     let (server, _) = tool.split_once(':').unwrap_or_default();
     let failure = CommandFailure::failed(format!(
@@ -121,7 +123,7 @@ struct Block {
 fn show_block(raw: &RawValue) -> Done {
     let block: Block = serde_json::from_str(raw.get()).unwrap_or_default();
     if let ("text", Some(text)) = (block.r#type.as_str(), &block.text) {
-        return output::foreign_text(text);
+        return output::print_foreign_text(text);
     }
     let inner = block.resource.unwrap_or_default();
     let kind = if block.r#type.is_empty() {
@@ -141,5 +143,5 @@ fn show_block(raw: &RawValue) -> Done {
         data,
     ];
     let line: Vec<String> = parts.into_iter().flatten().collect();
-    output::foreign_text(&format!("[{}]", line.join(" ")))
+    output::print_foreign_text(&format!("[{}]", line.join(" ")))
 }

@@ -76,13 +76,13 @@ pub(super) async fn make(
         say_restart(&change, &mut daemon, out).await?;
     }
     if out.is_json() {
-        return output::json(&body);
+        return output::print_json(&body);
     }
     if change.changes.is_empty() {
         return Ok(());
     }
     let columns = [name("KEY"), text("BEFORE", 1), text("AFTER", 1)];
-    output::table(columns, change.changes.iter().map(cells))
+    output::print_table(columns, change.changes.iter().map(cells))
 }
 
 /// Whether a change removes a server or a profile, and with it an endpoint.

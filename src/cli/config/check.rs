@@ -154,7 +154,7 @@ fn show(report: &ConfigReport, out: Output) -> Done {
     let findings: Vec<[String; 3]> = faults.chain(broken).chain(warnings).collect();
     if !findings.is_empty() {
         let columns = [name("FINDING"), name("SERVER"), text("WHAT", usize::MAX)];
-        output::table(columns, findings)?;
+        output::print_table(columns, findings)?;
     }
     if report.ok {
         let usable = output::count(report.servers, "server");

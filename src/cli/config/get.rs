@@ -39,7 +39,7 @@ impl ConfigGet {
         let value = found.cloned().or_else(|| config::default_of(&path));
         match value {
             None => Err(without_value(&key, config::look_up(&path))),
-            Some(Value::String(text)) if !out.is_json() => output::exactly(&text),
+            Some(Value::String(text)) if !out.is_json() => output::print_line(&text),
             Some(value) => output::print_value(&value),
         }
     }

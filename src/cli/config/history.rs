@@ -40,7 +40,7 @@ impl ConfigHistoryList {
             text("CHANGED", usize::MAX),
             text("UNDONE", 1),
         ];
-        output::table(columns, history.entries.into_iter().map(row))
+        output::print_table(columns, history.entries.into_iter().map(row))
     }
 }
 

@@ -50,7 +50,7 @@ impl ConfigCommand {
             Self::Path => print_path(&files, out),
             Self::Edit => edit::edit(&files, out).await,
             Self::Check(check) => check.run(&files, out).await,
-            Self::Schema => output::exactly(config::schema().trim_end()),
+            Self::Schema => output::print_line(config::schema().trim_end()),
             Self::Get(get) => get.run(&files, out).await,
             Self::Set(set) => set.run(&files, out).await,
             Self::History(list) => list.run(&files, out).await,
@@ -62,7 +62,7 @@ impl ConfigCommand {
 fn print_path(files: &Files, out: Output) -> Done {
     let config_file = files.config_file();
     if !out.is_json() {
-        return output::exactly(&config_file.to_string_lossy());
+        return output::print_line(&config_file.to_string_lossy());
     }
     let (data_dir, exists) = (files.data_dir(), config_file.exists());
     output::print_value(

@@ -48,7 +48,7 @@ pub(super) fn say_done(done: &Connected, places: &ClientPlaces, out: Output) -> 
         )),
         ConnectOutcome::WouldConnect | ConnectOutcome::WouldDisconnect => {
             out.note(&format!("would change {file}; nothing was written"));
-            output::foreign_text(&done.diff.join("\n"))?;
+            output::print_foreign_text(&done.diff.join("\n"))?;
         }
     }
     if !done.is_found && done.outcome == ConnectOutcome::Connected {

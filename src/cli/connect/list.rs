@@ -40,7 +40,7 @@ pub(super) fn print(list: &ClientList, is_running: bool, out: Output) -> Done {
         text("FILE", 2),
         text("NEXT", usize::MAX),
     ];
-    output::table(columns, cells)?;
+    output::print_table(columns, cells)?;
     let absent: Vec<&str> = rows
         .iter()
         .filter(|row| !row.found)

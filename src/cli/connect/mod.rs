@@ -223,7 +223,7 @@ impl ConnectCommand {
             file::say_hints(reaching, &connected.collect::<Vec<Client>>(), out);
         }
         let failures = done.into_iter().filter_map(|(_, outcome)| outcome.err());
-        output::overall(failures.collect())
+        output::report_failures(failures.collect())
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) async fn change_own_token(
     let sending = daemon.send(method, &path, body, AnswerDeadline::Daemon);
     let body = sending.await?;
     if out.is_json() {
-        return output::json(&body);
+        return output::print_json(&body);
     }
     let Changed { file, diff, token } = daemon_client::read(&path, &body)?;
     let (name, id) = (client.name(), client.id());
@@ -66,7 +66,7 @@ pub(super) async fn change_own_token(
         }
         (_, None) => {
             out.note(&format!("would change {file}; nothing was written"));
-            return output::foreign_text(&diff.join("\n"));
+            return output::print_foreign_text(&diff.join("\n"));
         }
     }
     out.next(&format!("restart {name}"));

@@ -38,7 +38,7 @@ pub(in crate::cli) fn show_table(report: &ImportReport) -> Done {
         text("COMMAND OR URL", 2),
         text("RESULT", 4),
     ];
-    output::table(columns, rows)
+    output::print_table(columns, rows)
 }
 
 fn place(server: &FoundServer) -> String {

@@ -242,7 +242,7 @@ fn dry_run(kind: ServiceKind, path: &str, text: &str, start: StartNow, out: Outp
         "nothing done; would write {path} and run: {}",
         typed(&steps)
     ));
-    output::foreign_text(text)
+    output::print_foreign_text(text)
 }
 
 /// Steps in one line for a shell.
@@ -312,7 +312,7 @@ fn print(report: &InstallReport, out: Output) -> Done {
         ("configuration", report.config_file.clone()),
         ("log", report.logs.clone()),
     ];
-    output::facts(facts)?;
+    output::print_facts(facts)?;
     for step in &report.next_steps {
         out.note(step);
     }

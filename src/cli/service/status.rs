@@ -149,7 +149,7 @@ fn print(report: ServiceReport, out: Output) -> Done {
     let differences = report.differences.into_iter();
     facts.extend(differences.map(|line| ("difference", line)));
     facts.extend(report.warnings.into_iter().map(|text| ("warning", text)));
-    output::facts(facts)?;
+    output::print_facts(facts)?;
     if let Some(reason) = report.state.unknown {
         out.note(&format!("no service manager here: {reason}"));
         out.next("`mcpproxy start` runs the daemon without one");

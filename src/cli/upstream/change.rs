@@ -115,7 +115,7 @@ impl NamedServers {
         if out.is_json() {
             output::print_value(&Changes { changes })?;
         }
-        output::overall(failures)
+        output::report_failures(failures)
     }
 }
 

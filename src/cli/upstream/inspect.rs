@@ -45,7 +45,7 @@ impl InspectServer {
         };
         let inspection: Inspection = daemon_client::read(&path, &body)?;
         if out.is_json() {
-            output::json(&body)?;
+            output::print_json(&body)?;
         } else {
             print(&inspection)?;
         }
@@ -87,10 +87,10 @@ fn check_contact(inspection: &Inspection) -> Done {
 fn print(inspection: &Inspection) -> Done {
     print_server(inspection)?;
     print_things(inspection, |_| true)?;
-    output::exactly("")?;
+    output::print_line("")?;
     if inspection.inspected {
-        output::exactly(&summarize(inspection))?;
+        output::print_line(&summarize(inspection))?;
     }
     let step = ReviewStep::of(inspection).in_words(inspection);
-    output::exactly(&output::as_typed(&step))
+    output::print_line(&output::as_typed(&step))
 }

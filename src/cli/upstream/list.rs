@@ -47,7 +47,7 @@ pub(in crate::cli) fn print_rows(servers: Vec<ServerRow>) -> Done {
         text("ERROR", 3),
         text("NEXT", usize::MAX),
     ];
-    output::table(columns, servers.into_iter().map(row))
+    output::print_table(columns, servers.into_iter().map(row))
 }
 
 fn row(server: ServerRow) -> [String; 6] {

@@ -44,7 +44,7 @@ impl WriteLock {
         let text = String::from_utf8_lossy(&text).into_owned();
         let summary = contents(&text, &servers.servers);
         let Some(file) = self.file else {
-            return output::exactly(text.trim_end());
+            return output::print_line(text.trim_end());
         };
         let changes = match replaced(&file, &text) {
             Ok(changes) => changes,

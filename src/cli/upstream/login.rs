@@ -176,7 +176,7 @@ fn say(started: &LoginStarted, opened: bool, out: Output) -> Done {
         }
         return Ok(());
     }
-    output::exactly(&format!("{}\n", started.url))?;
+    output::print_line(&format!("{}\n", started.url))?;
     out.note("open this address and log in");
     say_how_to_end(out);
     Ok(())

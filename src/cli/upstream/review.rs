@@ -34,7 +34,7 @@ pub(super) fn print_server(inspection: &Inspection) -> Done {
         ("fingerprint", inspection.seen.clone()),
     ];
     let error = server.last_error.clone().filter(|_| server.unusable);
-    output::facts(facts.into_iter().chain(error.map(|error| ("error", error))))?;
+    output::print_facts(facts.into_iter().chain(error.map(|error| ("error", error))))?;
     if let Some(entry) = &inspection.entry {
         output::print_value(entry)?;
         print_entry_review(inspection)?;
@@ -47,7 +47,7 @@ fn print_entry_review(inspection: &Inspection) -> Done {
     let is_quarantined = inspection.server.awaits_approval();
     let Some(review) = &inspection.entry_review else {
         if is_quarantined && inspection.awaits_contact {
-            output::exactly(
+            output::print_line(
                 "an agent wrote this entry; its former state is not known, and secrets are masked here: read it in the file",
             )?;
         }
@@ -63,23 +63,23 @@ fn print_entry_review(inspection: &Inspection) -> Done {
         now.any(|now| now.contains(MASK))
     };
     if review.is_new {
-        output::exactly("an agent added this server; its whole entry is new")?;
+        output::print_line("an agent added this server; its whole entry is new")?;
     } else {
         print_changes(review)?;
     }
     if is_masked {
-        output::exactly("values that look like secrets are masked here: read them in the file")?;
+        output::print_line("values that look like secrets are masked here: read them in the file")?;
     }
     Ok(())
 }
 
 fn print_changes(review: &EntryReview) -> Done {
-    output::exactly(&format!(
+    output::print_line(&format!(
         "an agent changed this entry; the server is quarantined because of {} until you approve it",
         visible(&review.held_for.join(", "))
     ))?;
     if !review.changes.is_empty() {
-        output::exactly("trusted (-) and now (+):")?;
+        output::print_line("trusted (-) and now (+):")?;
     }
     for change in &review.changes {
         let held = if change.holds {
@@ -92,7 +92,7 @@ fn print_changes(review: &EntryReview) -> Done {
         print_foreign("    - ", change.was.as_deref().unwrap_or_default())?;
         print_foreign("    + ", change.is.as_deref().unwrap_or_default())?;
         if is_redacted_twice {
-            output::exactly("    (a different value, also masked)")?;
+            output::print_line("    (a different value, also masked)")?;
         }
     }
     Ok(())
@@ -184,17 +184,17 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Done {
         (true, _) => ": held, ",
     });
     head.push_str(thing.explanation.as_deref().unwrap_or_default());
-    output::exactly("")?;
-    output::exactly(&head)?;
+    output::print_line("")?;
+    output::print_line(&head)?;
     if let Some(at) = &thing.approved_at {
         let by = thing.approved_by.as_deref().map_or_else(
             || "accepted because the server is trusted".to_owned(),
             |by| format!("approved by {}", visible(by)),
         );
-        output::exactly(&format!("  {by}, {at}"))?;
+        output::print_line(&format!("  {by}, {at}"))?;
     }
     if let Some(since) = &thing.changed_since {
-        output::exactly(&format!("  minor: changed since {since}"))?;
+        output::print_line(&format!("  minor: changed since {since}"))?;
     }
     print_findings("", &thing.findings)?;
     if let Some(matters) = &thing.what_matters {
@@ -205,7 +205,7 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Done {
         if !is_quarantined {
             return Ok(());
         }
-        output::exactly("  the whole current definition:")?;
+        output::print_line("  the whole current definition:")?;
     }
     print_definition(thing)
 }
@@ -225,7 +225,7 @@ fn print_definition(thing: &InspectedThing) -> Done {
             &parameter.kind
         };
         let line = format!("    {} ({kind}, {needed})", parameter.name);
-        output::exactly(visible(&line).trim_end())?;
+        output::print_line(visible(&line).trim_end())?;
         print_foreign("      ", &parameter.description)?;
     }
     if thing.kind == ThingKind::Instructions && thing.description.is_some() {
@@ -240,7 +240,7 @@ fn print_definition(thing: &InspectedThing) -> Done {
 /// Prints text of a server, escaped, with `before` in front of each line.
 fn print_foreign(before: &str, text: &str) -> Done {
     let mut lines = text.lines();
-    lines.try_for_each(|line| output::exactly(&format!("{before}{}", visible(line))))
+    lines.try_for_each(|line| output::print_line(&format!("{before}{}", visible(line))))
 }
 
 fn print_findings(of: &str, findings: &[ShownFinding]) -> Done {
@@ -260,7 +260,7 @@ fn print_findings(of: &str, findings: &[ShownFinding]) -> Done {
             "  {gravity}: {of}{}{place}: {excerpt}{taken_for}",
             finding.meaning
         );
-        output::exactly(&visible(&line))?;
+        output::print_line(&visible(&line))?;
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ fn print(details: ServerDetails) -> Done {
         ("log", details.log_file.map(|log| log.display().to_string())),
     ];
     let facts = facts.into_iter();
-    output::facts(facts.filter_map(|(name, value)| Some((name, value?))))?;
+    output::print_facts(facts.filter_map(|(name, value)| Some((name, value?))))?;
     match details.entry {
         Some(entry) => output::print_value(&entry),
         None => Ok(()),
