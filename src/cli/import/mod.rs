@@ -80,6 +80,17 @@ pub(super) struct ImportCommand {
     undo: bool,
 }
 
+/// Who chooses the servers to import.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Chooser {
+    /// The options, or the text on stdin.
+    Options,
+    /// The person at the terminal.
+    Person,
+    /// Nobody, so nothing is imported.
+    Nobody,
+}
+
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
         let (files, out) = (location.files()?, out.unasked(self.yes));
@@ -93,44 +104,37 @@ impl ImportCommand {
             return moving::undo(&files, location.as_ref(), &self.from, out);
         }
         let mut daemon = connection::open_or_files(&files, out).await?;
-        let is_pasted = self.from.iter().any(|word| word == "-");
-        let mut report = if is_pasted {
+        let mut report = if self.reads_stdin() {
             let text = Input::Stdin.read("the entry")?;
             gather_pasted(&files, &daemon, &text, None)?
         } else {
             gather(&files, &daemon, &self.from).or_undone("nothing was imported")?
         };
-        let is_decided = is_pasted || self.all || self.yes || !self.server.is_empty();
+        let chooser = self.chooser(out);
         let mut chosen = self.importable(&report)?;
-        let asks = !is_decided && !self.dry_run && out.is_interactive();
         if !out.is_json() {
             show_table(&report)?;
             say_faults(&report, out);
         }
         let offered = chosen.len();
-        if asks && !chosen.is_empty() {
+        if chooser == Chooser::Person && offered > 0 {
             chosen = pick(&chosen, out);
         }
-        let takes = !self.dry_run && (is_decided || asks);
         // --move alone moves only servers that were imported before.
-        let is_meant = is_decided || asks || !self.moves;
-        report.choose(if is_meant { &chosen } else { &[] });
+        let moves_only = chooser == Chooser::Nobody && self.moves;
+        report.choose(if moves_only { &[] } else { &chosen });
+        let takes = !self.dry_run && chooser != Chooser::Nobody;
         if takes {
             values::fill_placeholders(&files, &mut report, out);
             values::keep_secrets(&files, &mut report, self.secrets, out)?;
             add(&mut daemon, &mut report, self.is_held, out).await;
         }
-        let (places, us) = (
-            home_places(&files)?,
-            our_address(&files, connection::location_of(&daemon).as_ref()),
-        );
+        let places = home_places(&files)?;
+        let us = our_address(&files, connection::location_of(&daemon).as_ref());
         let rows = client_rows(&places, &us, true);
-        let connected = |client| rows.iter().any(|row| row.client == client && row.connected);
-        let from = if asks && !self.moves && report.taken().any(|one| connected(one.client)) {
-            let servers = report.servers.iter();
-            moving::wanted(servers.filter(|one| connected(one.client)), false, out)
-        } else {
-            BTreeSet::new()
+        let from = match chooser {
+            Chooser::Person if !self.moves => files_to_clear(&report, &rows, out),
+            _ => BTreeSet::new(),
         };
         let is_meant = |server: &FoundServer| self.moves || from.contains(&server.file);
         move_out(&mut report, (&places, &us), is_meant, self.dry_run);
@@ -153,6 +157,20 @@ impl ImportCommand {
             say_readable(files.config_file(), &report, out);
         }
         verdict(&report)
+    }
+
+    fn reads_stdin(&self) -> bool {
+        self.from.iter().any(|word| word == "-")
+    }
+
+    fn chooser(&self, out: Output) -> Chooser {
+        if self.reads_stdin() || self.all || self.yes || !self.server.is_empty() {
+            Chooser::Options
+        } else if !self.dry_run && out.is_interactive() {
+            Chooser::Person
+        } else {
+            Chooser::Nobody
+        }
     }
 
     /// The indices of the servers that can be imported: of those that `--server` names, or of all. A named one that is in the configuration
@@ -195,6 +213,18 @@ impl ImportCommand {
             out.next(&format!("`mcpproxy import{from} --all{moves}` imports {n}"));
         }
     }
+}
+
+/// The files of connected clients from which the person at the terminal wants the imported servers removed.
+fn files_to_clear(report: &ImportReport, rows: &[ClientRow], out: Output) -> BTreeSet<String> {
+    let is_connected = |server: &&FoundServer| {
+        let mut rows = rows.iter();
+        rows.any(|row| row.client == server.client && row.connected)
+    };
+    if !report.taken().any(|server| is_connected(&server)) {
+        return BTreeSet::new();
+    }
+    moving::wanted(report.servers.iter().filter(is_connected), false, out)
 }
 
 /// Whether every client whose servers were imported is connected, or, if they came from no client, any client.
