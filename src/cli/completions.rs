@@ -1,6 +1,4 @@
-//! `mcpproxy completions`: scripts that complete commands, options and names of servers in a shell.
-//!
-//! The only door to `clap_complete`.
+//! `mcpproxy completions`: scripts for shells that complete commands, options and names of servers. No other file uses `clap_complete`.
 
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
@@ -19,10 +17,10 @@ pub(super) struct CompletionsCommand {
     servers: bool,
 }
 
-/// Stands in a generated script where names of servers are to be offered.
+/// The placeholder for the names of servers in a generated script.
 const SERVERS: &str = "MCPPROXY-SERVERS";
 
-/// The same, in bash and zsh: only the file is read, so it takes some milliseconds.
+/// The command that takes its place. It only reads the configuration file, so it takes a few milliseconds.
 const ASK: &str = "mcpproxy completions --servers 2>/dev/null";
 
 impl CompletionsCommand {
@@ -35,13 +33,13 @@ impl CompletionsCommand {
 }
 
 fn print_servers(location: &Location) -> Done {
-    // Nothing is offered where the file cannot be read; the command itself will say why.
+    // If the file cannot be read, nothing is offered; the completed command will say why.
     let Ok(settings) = location.files()?.settings_without_secrets() else {
         return Ok(());
     };
     let mut names: Vec<&str> = settings.servers.keys().map(ServerName::as_str).collect();
     names.extend(settings.broken.iter().map(|broken| broken.name.as_str()));
-    // Others cannot be named on a line.
+    // Other names would have to be quoted.
     names.retain(|name| {
         name.chars()
             .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
@@ -72,7 +70,7 @@ fn script(shell: Shell, program: Command) -> String {
     }
 }
 
-/// The program with a placeholder in place of every name of a server.
+/// The command with the placeholder as the value of every argument that names a server.
 fn offering_servers(command: Command, parent: &str) -> Command {
     let name = command.get_name().to_owned();
     let command = command.mut_args(|argument| {
@@ -85,7 +83,7 @@ fn offering_servers(command: Command, parent: &str) -> Command {
     command.mut_subcommands(|inner| offering_servers(inner, &name))
 }
 
-/// Whether the name of a configured server is wanted.
+/// Whether an argument names a configured server.
 fn names_a_server(parent: &str, command: &str, argument: &Arg) -> bool {
     let id = argument.get_id().as_str();
     if argument.is_positional() {
@@ -95,19 +93,19 @@ fn names_a_server(parent: &str, command: &str, argument: &Arg) -> bool {
     argument.get_long() == Some("server")
 }
 
-/// The function of zsh that offers the names.
+/// The script for zsh with the function that offers the names.
 fn with_function(script: &str) -> String {
     let function = format!(
         "_mcpproxy_servers() {{\n    local -a names\n    names=(${{(f)\"$({ASK})\"}})\n    compadd -a names\n}}\n"
     );
     match script.split_once("\n\n") {
-        // The first line says for which command the file is.
+        // The first line must stay first: it names the command.
         Some((first, rest)) => format!("{first}\n\n{function}\n{rest}"),
         None => format!("{script}\n{function}"),
     }
 }
 
-/// What the generator leaves out for fish: the verbs behind which a name stands.
+/// The part that the generator leaves out for fish: the commands that take a server's name.
 fn fish_positionals(program: &Command) -> String {
     let upstream = program.find_subcommand("upstream");
     let verbs = upstream.into_iter().flat_map(Command::get_subcommands);

@@ -7,8 +7,9 @@ use clap::Args;
 use super::{
     CommandFailure, Done, Location, OrUndone, Output,
     background::{self, Background, Starter},
-    carried::CarriedOptions,
-    connection, output, platform, stdio,
+    connection,
+    daemon_options::DaemonOptions,
+    output, platform, stdio,
 };
 use crate::{
     daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
@@ -25,7 +26,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct ServeCommand {
     #[command(flatten)]
-    carried: CarriedOptions,
+    daemon: DaemonOptions,
     /// Serve HTTP, at ADDR if given; only needed with --stdio
     #[arg(long, value_name = "ADDR", num_args = 0..=1, conflicts_with_all = ["listen", "port"])]
     #[expect(
@@ -112,26 +113,23 @@ impl ServeCommand {
     }
 
     fn options(self, files: &Files, out: Output) -> ServeOptions {
-        let listen = self.carried.address().or(self.http.clone().flatten());
+        let listen = self.daemon.address().or(self.http.clone().flatten());
         let speaks_http = !self.stdio || listen.is_some() || self.http.is_some();
-        let carried = CarriedOptions {
+        let options = DaemonOptions {
             listen,
             port: None,
-            log_level: self
-                .carried
-                .log_level
-                .or(out.log_level().map(str::to_owned)),
-            ..self.carried
+            log_level: self.daemon.log_level.or(out.log_level().map(str::to_owned)),
+            ..self.daemon
         };
         ServeOptions {
             places: files.places().clone(),
             // These fail only for a path that is not UTF-8.
-            arguments: carried.arguments().unwrap_or_default(),
-            listen: carried.listen,
-            mode: carried.mode,
-            insecure: carried.insecure,
-            log_level: carried.log_level,
-            log_format: match carried.log_format.as_deref() {
+            arguments: options.arguments().unwrap_or_default(),
+            listen: options.listen,
+            mode: options.mode,
+            insecure: options.insecure,
+            log_level: options.log_level,
+            log_format: match options.log_format.as_deref() {
                 Some("json") => LogFormat::Json,
                 _ => LogFormat::Text,
             },
@@ -144,18 +142,18 @@ impl ServeCommand {
                 None => Tcp::Never,
             },
             idle_exit: self.idle_exit,
-            demo: carried.demo,
-            locked: carried.locked,
+            demo: options.demo,
+            locked: options.locked,
             login_path: LoginPath::default(),
             script_program: None,
         }
     }
 
     fn joining(&self, files: &Files, out: Output) -> Joining {
-        let mode = self.carried.mode.as_deref();
+        let mode = self.daemon.mode.as_deref();
         let token = env::var("MCPPROXY_TOKEN").ok().map(Secret::new);
         let starter = Starter::new(files.clone(), Some(stdio::IDLE_EXIT), out);
-        let demo = self.carried.demo.then(|| "--demo".into());
+        let demo = self.daemon.demo.then(|| "--demo".into());
         Joining {
             socket: stdio::daemon_socket(files, endpoint(mode).to_owned(), token),
             starter: starter

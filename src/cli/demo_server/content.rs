@@ -1,17 +1,17 @@
-//! What the demo server offers: its instructions, its lists, one resource, one prompt.
+//! The instructions, lists, resource and prompt of the demo server.
 
 use serde_json::{Value, json};
 
 use super::DemoError;
 
-/// The definitions of all that is listed, and what can be read.
+/// The lists of definitions, the instructions, and the contents of the resource.
 const OFFERS: &str = include_str!("offers.json");
 
 const WELCOME_URI: &str = "demo://welcome";
 
 const PROMPT: &str = "summarize_notes";
 
-/// The result that has only this: a list, or the contents of the resource.
+/// A result with this member of the offers only, such as `tools`.
 pub(super) fn offered(kind: &str) -> Value {
     let offers: Value = serde_json::from_str(OFFERS).unwrap_or_default();
     json!({ kind: offers[kind] })

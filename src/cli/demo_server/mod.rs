@@ -20,7 +20,7 @@ use crate::runtime::sync::Guarded;
 /// Every revision spoken here, oldest first.
 const REVISIONS: [&str; 3] = ["2024-11-05", "2025-06-18", "2025-11-25"];
 
-/// Calls that run at once: each long one has a thread.
+/// Limit: long calls at once, each of which has a thread.
 const AT_ONCE: usize = 64;
 
 /// Serves until stdin ends. An error means that stdin or stdout failed otherwise than by the client leaving.
@@ -68,12 +68,12 @@ impl Server {
                 Ok(())
             }
             Some(_) if !id.is_null() => self.serve_request(message),
-            // Other notifications, and answers: the demo server asks nothing.
+            // Other notifications, and responses, which a server without requests ignores.
             _ => Ok(()),
         }
     }
 
-    /// Serves a request. What takes long goes to a thread of its own, so that the next line is read meanwhile.
+    /// Serves a request. A long call gets a thread, so that the next line is read meanwhile.
     fn serve_request(self: &Arc<Self>, request: Value) -> io::Result<()> {
         if !tools::takes_long(&request) {
             return self.answer(&request);
@@ -88,7 +88,7 @@ impl Server {
         }
         let server = Arc::clone(self);
         thread::spawn(move || {
-            // A client that is gone shows on the next line that the reader gets: the end.
+            // If the client is gone, the reader of stdin notices it.
             let _ = server.answer(&request);
         });
         Ok(())

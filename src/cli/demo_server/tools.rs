@@ -1,4 +1,4 @@
-//! What the demo server's tools do.
+//! The tools of the demo server.
 
 use std::{
     thread::sleep,
@@ -14,10 +14,10 @@ use crate::text::moment::utc;
 /// The one tool that takes long.
 const SLOW: &str = "slow_count";
 
-/// A demo server's memory is bounded, too.
+/// Limit: notes in the memory of a demo server.
 const MOST_NOTES: usize = 500;
 
-/// Bytes of a note with its title.
+/// Limit: bytes of a note with its title, so that all notes together take 20 MB.
 const LONGEST_NOTE: usize = 40_000;
 
 /// A call, by the tool's name, with the arguments that its schema in `offers.json` declares.
@@ -61,14 +61,14 @@ pub(super) fn takes_long(request: &Value) -> bool {
 /// The result of `tools/call`; nothing when the call was cancelled.
 pub(super) fn call(server: &Server, request: &Value) -> Result<Option<Value>, DemoError> {
     let result = result_of(server, request);
-    // However it ended, it runs no more. A cancelled call is no longer among those that run.
+    // A cancelled call is not among the running ones any more.
     if takes_long(request) && !server.running.lock().remove(&request["id"].to_string()) {
         return Ok(None);
     }
     result.map(Some)
 }
 
-/// What a call gives. Wrong arguments are a result with `isError`, so that the model sees them and can do better.
+/// The result of a call. Wrong arguments are a result with `isError`, so that the model sees the reason.
 fn result_of(server: &Server, request: &Value) -> Result<Value, DemoError> {
     let Some(name) = request["params"]["name"].as_str() else {
         return Err(DemoError::params("tools/call needs name, a string"));
@@ -94,7 +94,7 @@ fn result_of(server: &Server, request: &Value) -> Result<Value, DemoError> {
     })
 }
 
-/// What a tool answers: a text, or an object where the tool has an output schema.
+/// Runs a tool. The result is a string, or an object if the tool has an output schema.
 fn run(server: &Server, request: &Value, call: ToolCall) -> Result<Value, String> {
     let mut notes = server.notes.lock();
     Ok(match call {
@@ -140,7 +140,7 @@ fn run(server: &Server, request: &Value, call: ToolCall) -> Result<Value, String
     })
 }
 
-/// Whole numbers stay whole as far as they fit.
+/// The sum, as a whole number if both are and it fits into 64 bits.
 fn sum(a: &Number, b: &Number) -> Result<Number, String> {
     let whole = a.as_i64().zip(b.as_i64());
     if let Some(sum) = whole.and_then(|(a, b)| a.checked_add(b)) {
@@ -173,7 +173,7 @@ fn count(server: &Server, request: &Value, seconds: u64) -> Result<String, Strin
                     "message": format!("counted to {second}"),
                 },
             });
-            // A client that is gone shows on the next line that the reader gets.
+            // If the client is gone, the reader of stdin notices it.
             let _ = super::send(&progress);
         }
     }

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     cli::{
         Done,
-        carried::{CarriedOptions, utf8},
+        daemon_options::{DaemonOptions, utf8},
         failure::own_program,
     },
     management::Files,
@@ -43,7 +43,7 @@ pub(super) struct ServiceDefinition {
 
 impl ServiceDefinition {
     /// The service for this configuration and these options.
-    pub(super) fn new(files: &Files, options: &CarriedOptions) -> Done<Self> {
+    pub(super) fn new(files: &Files, options: &DaemonOptions) -> Done<Self> {
         let places = files.places();
         let mut arguments = vec!["--config".to_owned(), utf8(&places.config_file)?];
         if places.data_dir_given {
@@ -90,7 +90,7 @@ impl CommandLine {
     }
 }
 
-/// Beside the configuration, because it is about it.
+/// The file of variables, beside the configuration.
 fn environment_file(config_file: &Path) -> PathBuf {
     config_file.with_file_name("mcpproxy.env")
 }

@@ -11,7 +11,9 @@ use super::{
     steps::StartNow,
 };
 use crate::{
-    cli::{CommandFailure, Done, Location, OrUndone, Output, carried::CarriedOptions, output},
+    cli::{
+        CommandFailure, Done, Location, OrUndone, Output, daemon_options::DaemonOptions, output,
+    },
     config,
     daemon_client::DaemonClient,
     management::Files,
@@ -25,7 +27,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InstallService {
     #[command(flatten)]
-    options: CarriedOptions,
+    options: DaemonOptions,
     /// Print the file and the commands, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -203,7 +205,7 @@ pub(super) const LOOK: &str = "`mcpproxy logs` says why";
 /// Installs the service with the usual options, and starts it.
 pub(in crate::cli) async fn install(files: &Files) -> Done<InstallReport> {
     let usual = InstallService {
-        options: CarriedOptions::default(),
+        options: DaemonOptions::default(),
         dry_run: false,
         no_start: false,
         manager: ServiceChoice { manager: None },

@@ -9,7 +9,7 @@ pub(super) const LABEL: &str = "local.mcpproxy";
 pub(super) fn agent(definition: &ServiceDefinition) -> String {
     let log_file = format!("{}/daemon.log", definition.log_folder);
     let early = escaped(&format!("{}/service.log", definition.log_folder));
-    // launchd keeps no log, and never cuts a file that it writes to.
+    // launchd keeps no log, and a file that it writes output to grows without end. So the daemon writes its own log file.
     let keeps_log = ["--log-file", &log_file].map(str::to_owned);
     let command = &definition.command;
     let words = [&command.program].into_iter();
@@ -26,7 +26,7 @@ pub(super) fn agent(definition: &ServiceDefinition) -> String {
     )
 }
 
-/// Text as it stands between two tags.
+/// Text escaped for XML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -34,7 +34,7 @@ fn escaped(text: &str) -> String {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
-            // Parsers may take it for a line end.
+            // A parser may read it as a line end.
             '\r' => escaped.push_str("&#13;"),
             c => escaped.push(c),
         }

@@ -1,6 +1,6 @@
-//! `mcpproxy service`: the daemon as a service of the person who is logged in, under systemd or launchd.
+//! `mcpproxy service`: runs the daemon as a service of the user, under systemd or launchd.
 //!
-//! Writes one file and registers it with the service manager. What runs is `mcpproxy serve`, as by hand.
+//! It writes one file, which starts `mcpproxy serve`, and registers it with the service manager.
 
 mod definition;
 mod install;
@@ -64,7 +64,7 @@ pub(super) async fn restart(pid: u32) -> Done<bool> {
     restarted.map(|_| true)
 }
 
-/// Which service manager is meant.
+/// The option that chooses the service manager.
 #[derive(Debug, Args)]
 struct ServiceChoice {
     /// The service manager, if not this machine's own

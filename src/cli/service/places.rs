@@ -1,4 +1,4 @@
-//! Which service manager this machine has, and where the files of services belong.
+//! The service manager of this machine, and the paths of service files.
 
 use std::{
     env,
@@ -27,7 +27,7 @@ pub(super) fn present() -> Option<ServiceKind> {
     is_systemd.then_some(ServiceKind::Systemd)
 }
 
-/// Where the file of our service belongs.
+/// The path of mcpproxy's service file.
 pub(super) fn file(kind: ServiceKind) -> Result<PathBuf, String> {
     let home = env::home_dir().filter(|home| home.is_absolute());
     let home = home.ok_or("no home folder is known: set $HOME")?;
@@ -45,7 +45,7 @@ pub(super) fn file(kind: ServiceKind) -> Result<PathBuf, String> {
     })
 }
 
-/// Whether services of this person go on after the last logout; nothing where that is unknown.
+/// Whether systemd keeps this user's services running after the last logout; nothing if that is unknown.
 pub(super) fn lingers() -> Option<bool> {
     let folder = Path::new("/var/lib/systemd/linger");
     let user = env::var_os("USER")?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     CommandLine, Found, ServiceChoice, ServiceDefinition, ServiceFile, ServiceState, install,
 };
-use crate::cli::{Done, Location, Output, carried::CarriedOptions, output};
+use crate::cli::{Done, Location, Output, daemon_options::DaemonOptions, output};
 
 /// Show whether the service is installed and running
 #[derive(Debug, Args)]
@@ -80,7 +80,7 @@ impl ServiceReport {
         };
         let path = |option| installed.option(option).map(PathBuf::from);
         let there = Location::named(path("--config"), path("--data-dir")).files()?;
-        let mut wanted = ServiceDefinition::new(&there, &CarriedOptions::default())?;
+        let mut wanted = ServiceDefinition::new(&there, &DaemonOptions::default())?;
         wanted.command.arguments.clone_from(&installed.arguments);
         self.logs = Some(install::logs(file.kind, &wanted));
         self.differences = differences(text, &file.text(&wanted));

@@ -42,7 +42,7 @@ impl Step {
         }
     }
 
-    /// Asks whether the service manager can be reached; it prints what it gives to services.
+    /// Asks whether the service manager can be reached.
     pub(super) fn reach(kind: ServiceKind) -> Self {
         match kind {
             ServiceKind::Systemd => Self::systemctl(&["show-environment"]),
@@ -50,7 +50,7 @@ impl Step {
         }
     }
 
-    /// Asks how the service is.
+    /// Asks for the state of the service.
     pub(super) fn look(kind: ServiceKind) -> Self {
         const PROPERTIES: &str = "--property=ActiveState,SubState,Result,MainPID,NRestarts,UnitFileState,NeedDaemonReload";
         match kind {
@@ -93,7 +93,7 @@ impl Step {
         }
     }
 
-    /// Stops the service, and has it run no more.
+    /// Stops the service, and does not start it at the next login.
     pub(super) fn end(kind: ServiceKind) -> Self {
         match kind {
             ServiceKind::Systemd => Self::systemctl(&["disable", "--now", systemd::UNIT]),
@@ -139,7 +139,7 @@ impl Step {
 pub(super) enum StartNow {
     No,
     Now,
-    /// It runs already, as something else.
+    /// It runs already, with another service file, and is restarted.
     Anew,
 }
 

@@ -27,12 +27,12 @@ pub(super) fn unit(definition: &ServiceDefinition) -> String {
     )
 }
 
-/// What a dollar sign in a word is.
+/// How a dollar sign is written in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dollar {
-    /// Nothing special there: in the program and in assignments.
+    /// As it is: in the program and in assignments, where systemd expands no variables.
     Plain,
-    /// It would begin a variable.
+    /// Twice: in arguments, where one would begin a variable.
     Doubled,
 }
 

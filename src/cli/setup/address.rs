@@ -2,7 +2,7 @@
 
 use super::super::{
     CommandFailure, Done,
-    carried::{address_of, read_address},
+    daemon_options::{address_of, read_address},
 };
 use crate::{config::Listen, management::DaemonLocation};
 

@@ -1,4 +1,4 @@
-//! The options of `serve` that `service install` takes, too, and writes into the service file.
+//! The options of a daemon that both `serve` and `service install` take.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use crate::{
     config::{BadListen, Listen, NotLoopback, Settings},
 };
 
-/// The options of a daemon, besides those that name the configuration and the data folder.
+/// The options of a daemon, besides those that name the configuration and the data folder. `service install` writes them into its file.
 #[derive(Debug, Clone, Default, Args)]
-pub(super) struct CarriedOptions {
+pub(super) struct DaemonOptions {
     /// The address; overrides `listen` in the configuration
     #[arg(long, value_name = "ADDR")]
     pub(super) listen: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct CarriedOptions {
     pub(super) locked: Option<PathBuf>,
 }
 
-impl CarriedOptions {
+impl DaemonOptions {
     /// The arguments of `serve`.
     pub(super) fn arguments(&self) -> Done<Vec<String>> {
         let mut all = Vec::new();
