@@ -10,7 +10,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    CommandFailure, Done, Location, Output, connection,
+    CommandFailure, Done, Output, connection,
     import::{self, values::SecretsPlace},
     outcome, output, tools,
 };
@@ -83,16 +83,15 @@ const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS].
        mcpproxy upstream add [NAME] --json <JSON>";
 
 impl AddServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        let files = location.files()?;
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let daemon = if self.check {
-            connection::open_to_act(&files, out, "nothing was added").await?
+            connection::open_to_act(files, out, "nothing was added").await?
         } else {
-            connection::open_or_files(&files, out).await?
+            connection::open_or_files(files, out).await?
         };
         match &self.json {
-            Some(text) => self.add_pasted(text, &files, daemon, out).await,
-            None => self.add_typed(&files, daemon, out).await,
+            Some(text) => self.add_pasted(text, files, daemon, out).await,
+            None => self.add_typed(files, daemon, out).await,
         }
     }
 

@@ -5,7 +5,7 @@ use http::Method;
 use serde::Serialize;
 
 use super::{
-    super::{CommandFailure, Done, Location, OrUndone, Output, connection, output},
+    super::{CommandFailure, Done, OrUndone, Output, connection, output},
     name_some,
     review::{count_findings, looks_dangerous, print_server, print_things},
 };
@@ -13,7 +13,7 @@ use crate::{
     catalog::SEEN_LENGTH,
     daemon_client::AnswerDeadline,
     failure::ErrorCode,
-    management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
+    management::{ApprovalBody, Files, InspectedThing, Inspection, ServerChange},
     text::names::as_argument,
     trust::approvals::ThingKind,
 };
@@ -63,9 +63,8 @@ fn fingerprint(text: &str) -> Result<String, &'static str> {
 }
 
 impl ApproveServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        let files = location.files()?;
-        let mut daemon = connection::open_or_files(&files, out).await?;
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
+        let mut daemon = connection::open_or_files(files, out).await?;
         let path = |rest| connection::server_path(&self.name, rest);
         let shown = daemon.fetch(&path("/inspect")).await;
         let shown: Inspection = shown.or_undone("nothing was approved")?;

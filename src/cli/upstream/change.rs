@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::super::{
-    CommandFailure, Done, Location, Output, client_warnings, connection, outcome, output, secret,
+    CommandFailure, Done, Output, client_warnings, connection, outcome, output, secret,
 };
 use crate::{
     api::{MOST_CHANGED, ServerVerb},
@@ -64,17 +64,16 @@ impl ChangeRow {
 }
 
 impl NamedServers {
-    pub(super) async fn run(self, verb: ServerVerb, location: &Location, out: Output) -> Done {
-        let files = location.files()?;
+    pub(super) async fn run(self, verb: ServerVerb, files: &Files, out: Output) -> Done {
         if let Some(mistake) = self.names.iter().find_map(|name| mistaken_tool(verb, name)) {
             return Err(mistake);
         }
         // Restarts are one request each, because the command waits for each server.
         let (mut daemon, most_at_once) = if verb == ServerVerb::Restart {
-            let opened = connection::open_to_act(&files, out, "nothing was restarted");
+            let opened = connection::open_to_act(files, out, "nothing was restarted");
             (opened.await?, 1)
         } else {
-            (connection::open_or_files(&files, out).await?, MOST_CHANGED)
+            (connection::open_or_files(files, out).await?, MOST_CHANGED)
         };
         let used_before = files.secret_uses();
         let mut known = HashSet::new();
@@ -108,9 +107,9 @@ impl NamedServers {
             }
         }
         if verb == ServerVerb::Remove {
-            note_unused_secrets(used_before, &files, out);
+            note_unused_secrets(used_before, files, out);
             let location = connection::location_of(&daemon);
-            client_warnings::warn_of_refused(&files, location.as_ref(), out);
+            client_warnings::warn_of_refused(files, location.as_ref(), out);
         }
         if out.is_json() {
             output::print_value(&Changes { changes })?;

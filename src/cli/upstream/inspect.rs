@@ -5,8 +5,8 @@ use http::Method;
 
 use super::{
     super::{
-        CommandFailure, Done, Location, Output, connection, escapes::visible,
-        outcome::LONG_CONNECT_TIMEOUT, output,
+        CommandFailure, Done, Output, connection, escapes::visible, outcome::LONG_CONNECT_TIMEOUT,
+        output,
     },
     review::{print_server, print_things, summarize},
     review_step::ReviewStep,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     daemon_client::{self, AnswerDeadline},
     gate::Standing,
-    management::Inspection,
+    management::{Files, Inspection},
     text::names::as_argument,
 };
 
@@ -31,16 +31,15 @@ pub(in crate::cli) struct InspectServer {
 }
 
 impl InspectServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        let files = location.files()?;
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let path = connection::server_path(&self.name, "/inspect");
         let body = if self.connect {
-            let mut daemon = connection::open_to_act(&files, out, "nothing was inspected").await?;
+            let mut daemon = connection::open_to_act(files, out, "nothing was inspected").await?;
             let path = format!("{path}?wait={LONG_CONNECT_TIMEOUT}");
             let deadline = AnswerDeadline::Upstream;
             daemon.send(Method::POST, &path, "", deadline).await?
         } else {
-            let mut daemon = connection::open_to_show(&files, out).await?;
+            let mut daemon = connection::open_to_show(files, out).await?;
             daemon.get(&path).await?
         };
         let inspection: Inspection = daemon_client::read(&path, &body)?;

@@ -3,28 +3,27 @@
 use clap::Args;
 
 use super::super::{
-    Done, Location, Output, connection, output,
+    Done, Output, connection, output,
     table::{name, text},
     unusable_file::correct_the_file,
 };
-use crate::management::{LeftOut, ServerList, ServerRow};
+use crate::management::{Files, LeftOut, ServerList, ServerRow};
 
 /// List servers, their states, errors and next steps
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListServers {}
 
 impl ListServers {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        let files = location.files()?;
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let path = "/api/v1/servers";
-        let mut daemon = connection::open_to_show(&files, out).await?;
+        let mut daemon = connection::open_to_show(files, out).await?;
         if let Some(status) = daemon.status_report()
             && let Some(error) = status.config_error
         {
             out.warning(&format!(
                 "configuration file not loaded: {error}; mcpproxy keeps the last good one"
             ));
-            out.next(&correct_the_file(&status.config_file, &files));
+            out.next(&correct_the_file(&status.config_file, files));
         }
         let body = daemon.get(path).await?;
         out.answer(path, &body, |list: ServerList| {

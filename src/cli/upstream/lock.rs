@@ -10,12 +10,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    super::{CommandFailure, Done, Location, Output, connection, output, output::count},
+    super::{CommandFailure, Done, Output, connection, output, output::count},
     name_some,
 };
 use crate::{
     gate::Standing,
-    management::{ServerList, ServerRow},
+    management::{Files, ServerList, ServerRow},
     storage::{DiskFault, in_words},
     text::names::as_argument,
     trust::approvals::{Lock, LockChanges},
@@ -36,9 +36,8 @@ pub(in crate::cli) struct WriteLock {
 }
 
 impl WriteLock {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        let files = location.files()?;
-        let mut daemon = connection::open_or_files(&files, out).await?;
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
+        let mut daemon = connection::open_or_files(files, out).await?;
         let servers: ServerList = daemon.fetch("/api/v1/servers").await?;
         let text = daemon.get("/api/v1/lock").await?;
         let text = String::from_utf8_lossy(&text).into_owned();

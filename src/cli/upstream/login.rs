@@ -7,11 +7,11 @@ use http::Method;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::super::{CommandFailure, Done, Location, Output, browser, connection, outcome, output};
+use super::super::{CommandFailure, Done, Output, browser, connection, outcome, output};
 use crate::{
     daemon_client::{AnswerDeadline, DaemonClient},
     failure::{ErrorCode, NextStep},
-    management::{LoginProgress, LoginStarted, ServerChange},
+    management::{Files, LoginProgress, LoginStarted, ServerChange},
 };
 
 /// Log in to a server
@@ -41,10 +41,9 @@ const WAIT: u64 = 20;
 const LONGEST_LINE: u64 = 16 << 10;
 
 impl LogIn {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        let files = location.files()?;
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let outcome = format!("not logged in to {}", self.name);
-        let mut daemon = connection::open_to_act(&files, out, &outcome).await?;
+        let mut daemon = connection::open_to_act(files, out, &outcome).await?;
         let path = connection::server_path(&self.name, "/login");
         let deadline = AnswerDeadline::Upstream;
         let started: LoginStarted = daemon.request(Method::POST, &path, "", deadline).await?;
@@ -129,10 +128,9 @@ impl LogIn {
 }
 
 impl LogOut {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        let files = location.files()?;
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let outcome = format!("not logged out of {}", self.name);
-        let mut daemon = connection::open_to_act(&files, out, &outcome).await?;
+        let mut daemon = connection::open_to_act(files, out, &outcome).await?;
         let path = connection::server_path(&self.name, "/logout");
         let answer = daemon
             .send(Method::POST, &path, "", AnswerDeadline::Daemon)

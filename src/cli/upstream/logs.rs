@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::super::{Done, Location, Output, connection, logs::LogPart};
+use super::super::{Done, Output, connection, logs::LogPart};
 use crate::management::{Files, LogLines};
 
 /// Show a server's log
@@ -17,20 +17,19 @@ pub(in crate::cli) struct ShowLogs {
 }
 
 impl ShowLogs {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         self.part.check(out)?;
-        let files = location.files()?;
         let lines = format!("/logs?lines={}", self.part.lines);
         let path = connection::server_path(&self.name, &lines);
-        let mut daemon = connection::open_or_files(&files, out).await?;
+        let mut daemon = connection::open_or_files(files, out).await?;
         let log: LogLines = daemon.fetch(&path).await?;
         if !self.part.follow {
             return self.part.show(&self.name, log, out);
         }
         let name = &self.name;
         // The demo server is not in the file, so its log is followed without this check.
-        let was_there = is_configured(&files, name);
-        let is_over = || was_there && !is_configured(&files, name);
+        let was_there = is_configured(files, name);
+        let is_over = || was_there && !is_configured(files, name);
         if self.part.follow(&log.file, is_over).await? {
             out.note(&format!("the server {name:?} was removed"));
         }

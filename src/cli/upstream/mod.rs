@@ -50,22 +50,23 @@ pub(super) enum UpstreamCommand {
 
 impl UpstreamCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Done {
+        let files = &location.files()?;
         match self {
-            Self::List(list) => list.run(location, out).await,
-            Self::Show(show) => show.run(location, out).await,
-            Self::Add(add) => add.run(location, out).await,
-            Self::Remove(named) => named.run(ServerVerb::Remove, location, out).await,
-            Self::Enable(named) => named.run(ServerVerb::Enable, location, out).await,
-            Self::Disable(named) => named.run(ServerVerb::Disable, location, out).await,
-            Self::Restart(named) => named.run(ServerVerb::Restart, location, out).await,
-            Self::Patch(patch) => patch.run(location, out).await,
-            Self::Logs(logs) => logs.run(location, out).await,
-            Self::Inspect(inspect) => inspect.run(location, out).await,
-            Self::Approve(approve) => approve.run(location, out).await,
-            Self::Quarantine(named) => named.run(ServerVerb::Quarantine, location, out).await,
-            Self::Lock(lock) => lock.run(location, out).await,
-            Self::Login(login) => login.run(location, out).await,
-            Self::Logout(logout) => logout.run(location, out).await,
+            Self::List(list) => list.run(files, out).await,
+            Self::Show(show) => show.run(files, out).await,
+            Self::Add(add) => add.run(files, out).await,
+            Self::Remove(named) => named.run(ServerVerb::Remove, files, out).await,
+            Self::Enable(named) => named.run(ServerVerb::Enable, files, out).await,
+            Self::Disable(named) => named.run(ServerVerb::Disable, files, out).await,
+            Self::Restart(named) => named.run(ServerVerb::Restart, files, out).await,
+            Self::Patch(patch) => patch.run(files, out).await,
+            Self::Logs(logs) => logs.run(files, out).await,
+            Self::Inspect(inspect) => inspect.run(files, out).await,
+            Self::Approve(approve) => approve.run(files, out).await,
+            Self::Quarantine(named) => named.run(ServerVerb::Quarantine, files, out).await,
+            Self::Lock(lock) => lock.run(files, out).await,
+            Self::Login(login) => login.run(files, out).await,
+            Self::Logout(logout) => logout.run(files, out).await,
         }
     }
 }

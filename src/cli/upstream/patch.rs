@@ -4,9 +4,11 @@ use clap::Args;
 use http::Method;
 use serde_json::{Map, Value};
 
-use super::super::{CommandFailure, Done, Location, OrUndone, Output, connection, outcome, output};
+use super::super::{CommandFailure, Done, OrUndone, Output, connection, outcome, output};
 use crate::{
-    config::read_unrepeated_object, daemon_client::AnswerDeadline, management::ServerChange,
+    config::read_unrepeated_object,
+    daemon_client::AnswerDeadline,
+    management::{Files, ServerChange},
 };
 
 /// Change keys of a server's entry
@@ -29,7 +31,7 @@ pub(in crate::cli) struct PatchServer {
 const TEXTS: [&str; 2] = ["env", "headers"];
 
 impl PatchServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let patch = match &self.json {
             Some(text) => read_unrepeated_object(text.as_bytes())
                 .map_err(|why| {
@@ -40,8 +42,7 @@ impl PatchServer {
             None => of_assignments(&self.assignments),
         };
         let patch = patch.or_undone("nothing was changed")?;
-        let files = location.files()?;
-        let mut daemon = connection::open_or_files(&files, out).await?;
+        let mut daemon = connection::open_or_files(files, out).await?;
         let route = connection::server_path(&self.name, "");
         let body = Value::Object(patch).to_string();
         let deadline = AnswerDeadline::Daemon;

@@ -3,10 +3,13 @@
 use clap::Args;
 
 use super::{
-    super::{Done, Location, Output, connection, output},
+    super::{Done, Output, connection, output},
     list::{state, tools},
 };
-use crate::{config::DemoOrigin, management::ServerDetails};
+use crate::{
+    config::DemoOrigin,
+    management::{Files, ServerDetails},
+};
 
 /// Show one server and its entry
 #[derive(Debug, Args)]
@@ -16,10 +19,9 @@ pub(in crate::cli) struct ShowServer {
 }
 
 impl ShowServer {
-    pub(super) async fn run(self, location: &Location, out: Output) -> Done {
-        let files = location.files()?;
+    pub(super) async fn run(self, files: &Files, out: Output) -> Done {
         let path = connection::server_path(&self.name, "");
-        let mut daemon = connection::open_to_show(&files, out).await?;
+        let mut daemon = connection::open_to_show(files, out).await?;
         let body = daemon.get(&path).await?;
         out.answer(&path, &body, print)
     }
