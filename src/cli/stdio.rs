@@ -86,7 +86,7 @@ fn endpoint(text: &str) -> Result<String, String> {
 
 fn token(text: &str) -> Result<Secret, String> {
     match http::HeaderValue::from_str(text) {
-        // An empty --token would connect as `anonymous`, which is not what it says.
+        // With an empty --token, the client would be connected as `anonymous`.
         _ if text.trim().is_empty() => Err("leave --token out to connect without one".to_owned()),
         Ok(_) => Ok(Secret::new(text)),
         Err(_) => {

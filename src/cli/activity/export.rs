@@ -2,11 +2,12 @@
 
 use std::{
     fs::File,
-    io::{ErrorKind, Write},
-    path::PathBuf,
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
 };
 
 use clap::Args;
+use serde_json::json;
 
 use super::{ActivityFilter, RecordSource, source::go_on};
 use crate::{
@@ -40,64 +41,78 @@ impl ExportActivity {
             limit: Some(PAGE.0),
             ..self.filter.query()
         };
-        let target = self.file.filter(|file| file.as_os_str() != "-");
-        let shown = target.as_ref().map(|file| file.display().to_string());
-        let failed = |error: std::io::Error| {
-            let shown = shown.as_deref().unwrap_or_default();
-            CommandFailure::failed(format!("{shown}: {}", storage::in_words(&error)))
-                .undone("nothing was written")
-                .next("name a writable file, or none for stdout")
-        };
         let mut page = source.page(&query).await?;
-        let made = target.as_ref().map(|file| {
-            if self.force {
-                storage::create_private_file(file)
-            } else {
-                let mut new = File::options();
-                storage::open_private_file(file, new.write(true).create_new(true))
-            }
-        });
-        let mut file: Option<File> = made.transpose().map_err(|error| {
-            if error.kind() == ErrorKind::AlreadyExists {
-                let file = shown.as_deref().unwrap_or_default();
-                let mistake = CommandFailure::usage(format!("{file} already exists"));
-                let mistake = mistake.undone("nothing was written");
-                return mistake.next("name another file, or replace it with --force");
-            }
-            failed(error)
-        })?;
-        let mut write = |text: String| match &mut file {
-            Some(file) => file.write_all(text.as_bytes()).map_err(failed),
-            None if text.is_empty() => Ok(()),
-            None => output::print_line(text.strip_suffix('\n').unwrap_or(&text)),
+        let path = self.file.filter(|path| path.as_os_str() != "-");
+        let mut target = match &path {
+            Some(path) => Target::File(path, create(path, self.force)?),
+            None => Target::Stdout,
         };
-        let mut count = page.records.len();
-        write(self.form.header())?;
+        target.write(&self.form.header())?;
+        let mut count = 0;
         loop {
-            write(
-                page.records
-                    .iter()
-                    .map(|record| self.form.line(record))
-                    .collect(),
-            )?;
+            let lines = page.records.iter().map(|record| self.form.line(record));
+            target.write(&lines.collect::<String>())?;
+            count += page.records.len();
             let Some(next) = page.next else {
                 break;
             };
             go_on(&mut query, next);
             query.run = query.run.or(page.run);
             page = source.page(&query).await?;
-            count += page.records.len();
         }
-        if let Some(file) = target.filter(|_| out.is_json()) {
-            let written = serde_json::json!({ "file": file, "records": count });
-            return output::print_value(&written);
-        }
-        let into = shown.as_deref().map(|file| format!(" to {file}"));
-        out.done(&format!(
-            "wrote {}{}",
-            output::count(count, "record"),
-            into.unwrap_or_default()
-        ));
+        let into = match &path {
+            Some(path) if out.is_json() => {
+                return output::print_value(&json!({ "file": path, "records": count }));
+            }
+            Some(path) => format!(" to {}", path.display()),
+            None => String::new(),
+        };
+        let records = output::count(count, "record");
+        out.done(&format!("wrote {records}{into}"));
         Ok(())
     }
+}
+
+/// Where the records are written.
+enum Target<'a> {
+    File(&'a Path, File),
+    Stdout,
+}
+
+impl Target<'_> {
+    fn write(&mut self, text: &str) -> Done {
+        match self {
+            Self::File(path, file) => {
+                let written = file.write_all(text.as_bytes());
+                written.map_err(|error| unwritable(path, &error))
+            }
+            Self::Stdout if text.is_empty() => Ok(()),
+            Self::Stdout => output::print_line(text.strip_suffix('\n').unwrap_or(text)),
+        }
+    }
+}
+
+/// Creates the file, or empties one that exists if `force` is set.
+fn create(path: &Path, force: bool) -> Done<File> {
+    let created = if force {
+        storage::create_private_file(path)
+    } else {
+        let mut new = File::options();
+        storage::open_private_file(path, new.write(true).create_new(true))
+    };
+    created.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            CommandFailure::usage(format!("{} already exists", path.display()))
+                .undone("nothing was written")
+                .next("name another file, or replace it with --force")
+        }
+        _ => unwritable(path, &error),
+    })
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> CommandFailure {
+    let why = storage::in_words(error);
+    CommandFailure::failed(format!("{}: {why}", path.display()))
+        .undone("nothing was written")
+        .next("name a writable file, or none for stdout")
 }

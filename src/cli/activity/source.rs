@@ -72,7 +72,7 @@ impl RecordSource {
             let page = self.page(&query).await?;
             found.records.extend(page.records);
             found.next = page.next;
-            // What follows is of the same run.
+            // Further pages are of the same run.
             found.run = found.run.or(page.run);
             query.run = query.run.or(page.run);
             match page.next {
