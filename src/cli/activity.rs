@@ -229,12 +229,8 @@ fn print(records: &[ActivityRecord], all: bool, most: usize) -> Done {
         name("TOOK"),
     ];
     let today = utc(SystemTime::now());
-    output::print_table(
-        columns,
-        shown(records, all)
-            .take(most)
-            .map(|shown| row(shown, &today)),
-    )
+    let rows = shown(records, all).take(most);
+    output::print_table(columns, rows.map(|shown| row(shown, &today)))
 }
 
 impl ShowActivity {

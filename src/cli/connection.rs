@@ -91,14 +91,13 @@ pub(super) async fn open_or_files(files: &Files, out: Output) -> Result<DaemonCl
 
 /// [`open`] for commands that show something: where no daemon runs with this configuration, the client reads the files.
 pub(super) async fn open_to_show(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
-    let daemon = open_if_running(files, out).await?;
-    let daemon = daemon.unwrap_or_else(|| DaemonClient::over_files(files.clone()));
-    if daemon.is_over_files() {
-        let file = files.config_file().display();
-        let stopped = format!("the daemon is not running; showing {file} and the tools last seen");
-        out.note(&files.missing_file().unwrap_or(stopped));
+    if let Some(daemon) = open_if_running(files, out).await? {
+        return Ok(daemon);
     }
-    Ok(daemon)
+    let file = files.config_file().display();
+    let stopped = format!("the daemon is not running; showing {file} and the tools last seen");
+    out.note(&files.missing_file().unwrap_or(stopped));
+    Ok(DaemonClient::over_files(files.clone()))
 }
 
 /// [`open`] for a daemon that was just started, with some patience.

@@ -88,20 +88,17 @@ fn facts(report: StatusReport, files: &Files) -> Vec<(&'static str, String)> {
     };
     let listens = location.addresses();
     let listens = listens.unwrap_or_else(|| "the local socket only".to_owned());
+    let url = location.url.clone().unwrap_or_else(|| {
+        output::as_typed(if location.local_only {
+            "none: `serve --stdio` listens only with --http"
+        } else {
+            "none: the daemon does not listen on its address; `mcpproxy doctor` says why"
+        })
+    });
     let mut facts = vec![
         ("version", report.version.clone()),
         ("running", running(&report)),
-        (
-            "url",
-            location.url.clone().unwrap_or_else(|| {
-                let why = if location.local_only {
-                    "none: `serve --stdio` listens only with --http"
-                } else {
-                    "none: the daemon does not listen on its address; `mcpproxy doctor` says why"
-                };
-                output::as_typed(why)
-            }),
-        ),
+        ("url", url),
         ("listens on", listens),
         ("routing mode", report.routing_mode),
         ("servers", servers(report.servers)),
@@ -146,19 +143,10 @@ fn activity(status: &ActivityStatus) -> Vec<(&'static str, String)> {
         format!("{}, {size} MB{lost}", output::count(records, "record")),
     )];
     let set_aside = status.set_aside.as_ref();
-    facts.extend(set_aside.map(|file| {
-        (
-            "activity log",
-            format!("a damaged file was set aside as {file}"),
-        )
-    }));
-    facts.extend(
-        status
-            .begun_anew
-            .iter()
-            .chain(&status.problem)
-            .map(|problem| ("activity log", problem.clone())),
-    );
+    let set_aside = set_aside.map(|file| format!("a damaged file was set aside as {file}"));
+    let problems = status.begun_anew.iter().chain(&status.problem).cloned();
+    let problems = set_aside.into_iter().chain(problems);
+    facts.extend(problems.map(|problem| ("activity log", problem)));
     facts
 }
 

@@ -89,10 +89,8 @@ impl TokenCommand {
                 let sending = daemon.send(Method::POST, TOKENS, body, AnswerDeadline::Daemon);
                 let body = sending.await?;
                 let issued: NewlyIssued = daemon_client::read(TOKENS, &body)?;
-                out.done(&format!(
-                    "issued {}; its token is shown only now",
-                    issued.name
-                ));
+                let name = &issued.name;
+                out.done(&format!("issued {name}; its token is shown only now"));
                 let location = connection::location_of(&daemon);
                 if location.is_some_and(|location| location.url.is_none()) {
                     out.warning("mcpproxy does not listen at this address: do not use it until `mcpproxy doctor` finds no problem");

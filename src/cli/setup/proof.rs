@@ -39,27 +39,18 @@ pub(super) async fn call(
     out: Output,
 ) -> Done {
     let location = connection::location_of(daemon);
-    let address = location
-        .as_ref()
-        .and_then(|location| location.listen.first().copied());
-    let Some(address) = address else {
+    let Some(address) = location.and_then(|location| location.listen.first().copied()) else {
         say_step(5, "call: none, the daemon does not serve HTTP", out);
         return Ok(());
     };
-    let token = std::env::var("MCPPROXY_TOKEN")
-        .ok()
-        .filter(|token| !token.is_empty());
-    let auth = files
-        .supposed_settings()
-        .ok()
-        .and_then(|found| found.settings.server_auth);
+    let token = std::env::var("MCPPROXY_TOKEN").ok();
+    let token = token.filter(|token| !token.is_empty());
+    let settings = files.supposed_settings().map(|found| found.settings);
+    let auth = settings.ok().and_then(|settings| settings.server_auth);
     let needs_token = auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer));
     if needs_token && token.is_none() {
-        say_step(
-            5,
-            "call: none, clients need a token; set MCPPROXY_TOKEN to try it",
-            out,
-        );
+        let why = "call: none, clients need a token; set MCPPROXY_TOKEN to try it";
+        say_step(5, why, out);
         return Ok(());
     }
     let began = Instant::now();
@@ -75,18 +66,14 @@ pub(super) async fn call(
         tool: "retrieve_tools",
         milliseconds,
     });
-    let held = report
-        .held_tools
-        .map(|held| format!("; {held} more await your review: `mcpproxy upstream list`"));
-    say_step(
-        5,
-        &format!(
-            "call: retrieve_tools answered in {milliseconds:.0} ms, and searches {} tools{}",
-            report.callable_tools,
-            held.unwrap_or_default()
-        ),
-        out,
+    let (tools, held) = (report.callable_tools, report.held_tools);
+    let held =
+        held.map(|held| format!("; {held} more await your review: `mcpproxy upstream list`"));
+    let held = held.unwrap_or_default();
+    let text = format!(
+        "call: retrieve_tools answered in {milliseconds:.0} ms, and searches {tools} tools{held}"
     );
+    say_step(5, &text, out);
     Ok(())
 }
 
