@@ -38,11 +38,7 @@ pub(super) fn shown(
     });
     let made: HashSet<(u64, &str, &str)> = if all { HashSet::new() } else { made.collect() };
     let is_left_out = move |record: &ActivityRecord| {
-        let calls_one = record
-            .tool
-            .as_ref()
-            .is_some_and(|t| t.starts_with(CALLS_ONE));
-        let call = record.call.as_deref().filter(|_| calls_one);
+        let call = record.call.as_deref().filter(|_| calls_one(record));
         call.is_some_and(|call| made.contains(&(record.run, call, record.outcome.as_str())))
     };
     let shown = records.iter().filter(move |record| !is_left_out(record));
@@ -51,6 +47,12 @@ pub(super) fn shown(
         let through = parent.and_then(|parent| tools.get(&(record.run, parent)).copied());
         ShownRecord { record, through }
     })
+}
+
+/// Whether the record is of `call_tool` or one of its variants.
+fn calls_one(record: &ActivityRecord) -> bool {
+    let tool = record.tool.as_ref().filter(|_| record.server.is_none());
+    tool.is_some_and(|tool| tool.starts_with(CALLS_ONE))
 }
 
 /// Whether a built-in tool made the call.
@@ -103,12 +105,13 @@ pub(super) fn time(time: &str, today: &str) -> String {
     }
 }
 
+/// The action or method of a record, and the things that it is about.
 pub(super) fn what(ShownRecord { record, through }: ShownRecord<'_>) -> String {
-    let method = record
-        .method
-        .as_deref()
-        .filter(|method| *method != "tools/call");
-    let detail = record.detail.as_deref().filter(|_| record.method.is_none());
+    let method = record.method.as_deref();
+    let (detail, endpoint) = match method {
+        None => (record.detail.as_deref(), record.endpoint.as_deref()),
+        Some(_) => (None, None),
+    };
     let kind = match record.kind.as_str() {
         "call" => None,
         kind => Some(kind),
@@ -132,14 +135,10 @@ pub(super) fn what(ShownRecord { record, through }: ShownRecord<'_>) -> String {
     let parts = [
         kind,
         record.action.as_deref(),
-        method,
+        method.filter(|method| *method != "tools/call"),
         thing.as_deref(),
         detail,
-        record
-            .method
-            .is_none()
-            .then_some(record.endpoint.as_deref())
-            .flatten(),
+        endpoint,
         times.as_deref(),
     ];
     let parts: Vec<&str> = parts.into_iter().flatten().collect();
@@ -148,8 +147,7 @@ pub(super) fn what(ShownRecord { record, through }: ShownRecord<'_>) -> String {
 
 /// The tool that a call of `call_tool` names in its arguments, if those are kept.
 fn target(record: &ActivityRecord) -> Option<String> {
-    let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with(CALLS_ONE);
-    let arguments = record.arguments.as_ref().filter(|_| is_caller)?;
+    let arguments = record.arguments.as_ref().filter(|_| calls_one(record))?;
     let text = |key| arguments.get(key).and_then(|text| text.string());
     let apart = || Some(format!("{}:{}", text("server")?, text("tool")?));
     text("name").or_else(apart)

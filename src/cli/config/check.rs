@@ -60,12 +60,10 @@ impl ConfigCheck {
 /// Warnings about keys whose values count only after a restart of the daemon.
 fn restart_warnings(files: &Files, status: &StatusReport) -> Vec<Warning> {
     let data_dir = data_dir_warning(files, &status.location);
-    let keys = status.needs_restart.iter();
-    let others = keys.filter(|key| data_dir.is_none() || *key != "data_dir");
-    others
-        .map(|key| restart_warning(key))
-        .chain(data_dir.clone())
-        .collect()
+    let mut keys: Vec<&String> = status.needs_restart.iter().collect();
+    keys.retain(|key| data_dir.is_none() || *key != "data_dir");
+    let warnings = keys.into_iter().map(|key| restart_warning(key));
+    warnings.chain(data_dir).collect()
 }
 
 /// The warning if the file names another data folder than the daemon uses. The daemon does not report this itself.

@@ -41,11 +41,8 @@ pub(super) fn print(list: &ClientList, is_running: bool, out: Output) -> Done {
         text("NEXT", usize::MAX),
     ];
     output::print_table(columns, cells)?;
-    let absent: Vec<&str> = rows
-        .iter()
-        .filter(|row| !row.found)
-        .map(|row| row.client.id())
-        .collect();
+    let absent = rows.iter().filter(|row| !row.found);
+    let absent: Vec<&str> = absent.map(|row| row.client.id()).collect();
     if !absent.is_empty() {
         out.note(&format!("not found here: {}", absent.join(", ")));
     }

@@ -122,11 +122,8 @@ pub(super) async fn wait_until_listed(
     let mut shown = usize::MAX;
     loop {
         let list: ServerList = daemon.fetch("/api/v1/servers").await?;
-        let usable = list
-            .servers
-            .iter()
-            .filter(|row| row.standing() == Standing::Usable);
-        let waiting = usable.filter(|row| is_awaited(row)).count();
+        let servers = list.servers.iter();
+        let waiting = servers.filter(|row| is_awaited(row)).count();
         if waiting == 0 || Instant::now() > deadline {
             let status = daemon.fetch("/api/v1/status").await?;
             report.take_servers(&list.servers, waiting, &status);
@@ -151,5 +148,5 @@ fn is_awaited(row: &ServerRow) -> bool {
         ServerState::Disconnected => !is_listed,
         _ => false,
     };
-    is_on_its_way && row.last_error.is_none()
+    row.standing() == Standing::Usable && is_on_its_way && row.last_error.is_none()
 }

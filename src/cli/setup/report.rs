@@ -198,11 +198,7 @@ impl SetupReport {
         if let Some(call) = &self.example {
             out.done(&format!("try a tool: `{call}`"));
         }
-        let page = self
-            .daemon
-            .as_ref()
-            .and_then(|daemon| daemon.page.as_deref());
-        if let Some(page) = page {
+        if let Some(page) = self.daemon.as_ref().and_then(|daemon| daemon.page.as_ref()) {
             out.done(&format!("web UI: {page} (logged in: `mcpproxy ui`)"));
         }
     }
