@@ -84,11 +84,9 @@ impl CheckAccess {
             (AskedKind::BuiltIn, _) => (None, self.thing.as_str()),
             (_, Some((server, name))) => (Some(server.to_owned()), name),
             (_, None) => {
-                let what = format!(
-                    "{:?} is neither SERVER:NAME nor a built-in tool",
-                    self.thing
-                );
-                let close = names::closest(&self.thing, BUILT_IN_TOOLS.iter().copied());
+                let thing = &self.thing;
+                let what = format!("{thing:?} is neither SERVER:NAME nor a built-in tool");
+                let close = names::closest(thing, BUILT_IN_TOOLS.iter().copied());
                 let meant = close.map(|close| format!("did you mean {close}? "));
                 let step = "`mcpproxy tools list` shows the names of tools";
                 let step = meant.unwrap_or_default() + step;

@@ -41,9 +41,9 @@ pub(super) async fn open(files: &Files, out: Output) -> Result<DaemonClient, Dae
         }
         connected => connected?,
     };
+    let folder = files.data_dir().display();
     out.detail(&format!(
-        "connected to the daemon of the data folder {}",
-        files.data_dir().display()
+        "connected to the daemon of the data folder {folder}"
     ));
     if let Some(note) = daemon.version_note() {
         out.note(&note);

@@ -107,10 +107,8 @@ pub(super) fn utf8(path: &Path) -> Done<String> {
         .to_str()
         .filter(|text| !text.contains(char::is_control));
     text.map(str::to_owned).ok_or_else(|| {
-        CommandFailure::failed(format!(
-            "the path {} cannot be written into a service file",
-            path.display()
-        ))
-        .next("use a path of printable UTF-8 characters")
+        let path = path.display();
+        let what = format!("the path {path} cannot be written into a service file");
+        CommandFailure::failed(what).next("use a path of printable UTF-8 characters")
     })
 }

@@ -258,9 +258,9 @@ async fn say_to_users(
 
 fn value_for(name: &str) -> Done<Secret> {
     let failed = |error: io::Error| {
+        let why = in_words(&error);
         CommandFailure::failed(format!(
-            "{name} was not stored: its value cannot be read: {}",
-            in_words(&error)
+            "{name} was not stored: its value cannot be read: {why}"
         ))
     };
     let wrong = |why: &str| {

@@ -72,10 +72,8 @@ pub(super) async fn end(daemon: DaemonClient) -> Done<u32> {
     drop(daemon);
     let pid = status.pid;
     platform::terminate(pid).map_err(|error| {
-        CommandFailure::failed(format!(
-            "failed to end the daemon, process {pid}: {}",
-            in_words(&error)
-        ))
+        let why = in_words(&error);
+        CommandFailure::failed(format!("failed to end the daemon, process {pid}: {why}"))
     })?;
     let socket = status.location.data_dir.join(SOCKET);
     let deadline = Instant::now() + ENDS_WITHIN;

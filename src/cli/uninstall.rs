@@ -315,10 +315,8 @@ impl Uninstalled {
         let secrets = self.secrets.iter().map(|name| format!("the secret {name}"));
         let kept: Vec<String> = files.chain(secrets).collect();
         if !self.purge && !kept.is_empty() {
-            out.done(&format!(
-                "kept: {}; deleted only with --purge",
-                kept.join(", ")
-            ));
+            let kept = kept.join(", ");
+            out.done(&format!("kept: {kept}; deleted only with --purge"));
         }
     }
 

@@ -172,10 +172,8 @@ fn object(given: &str) -> Done<Box<RawValue>> {
     };
     let text = text.trim();
     let args = RawValue::from_string(text.to_owned()).map_err(|error| {
-        usage(format!(
-            "the arguments are not JSON: {}",
-            json_mistake(text, &error)
-        ))
+        let why = json_mistake(text, &error);
+        usage(format!("the arguments are not JSON: {why}"))
     })?;
     if !args.get().starts_with('{') {
         return Err(usage("the arguments are not a JSON object".to_owned()));

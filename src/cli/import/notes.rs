@@ -122,9 +122,9 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
         ));
     }
     if !server.left_behind.is_empty() {
+        let keys = server.left_behind.join(", ");
         out.note(&format!(
-            "{name}: left out {}, which mcpproxy does not use",
-            server.left_behind.join(", ")
+            "{name}: left out {keys}, which mcpproxy does not use"
         ));
     }
 }

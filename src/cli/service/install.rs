@@ -240,9 +240,9 @@ fn dry_run(kind: ServiceKind, path: &str, text: &str, start: StartNow, out: Outp
         let planned = json!({ "file": path, "content": text, "commands": commands });
         return output::print_value(&planned);
     }
+    let steps = typed(&steps);
     out.note(&format!(
-        "nothing done; would write {path} and run: {}",
-        typed(&steps)
+        "nothing done; would write {path} and run: {steps}"
     ));
     output::print_foreign_text(text)
 }

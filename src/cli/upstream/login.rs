@@ -63,10 +63,8 @@ impl LogIn {
         };
         if let LoginProgress::Failed { error } = finished {
             let failure = CommandFailure::failed(error).undone(&outcome);
-            let failure = failure.next(format!(
-                "`mcpproxy upstream login {}` tries again",
-                self.name
-            ));
+            let name = &self.name;
+            let failure = failure.next(format!("`mcpproxy upstream login {name}` tries again"));
             return Err(CommandFailure {
                 code: Some(ErrorCode::LoginRequired),
                 ..failure

@@ -49,9 +49,9 @@ impl PatchServer {
         let sending = daemon.request(Method::PATCH, &route, body, deadline);
         let mut change: ServerChange = sending.await?;
         if change.changed.is_empty() {
+            let name = &self.name;
             out.note(&format!(
-                "nothing was changed: {} already has these values",
-                self.name
+                "nothing was changed: {name} already has these values"
             ));
         } else {
             change.server = outcome::wait_for(&mut daemon, &self.name, None).await?;
