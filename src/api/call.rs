@@ -115,12 +115,11 @@ async fn make_call(api: &Api, context: &CallContext, call: DeclaredTool) -> Resu
     } = call;
     let (router, params) = (&api.0.router, notices::progress_params());
     let (args, params) = (args.as_ref(), Some(&params));
-    let (variant, called_as) = match variant {
-        Some(variant) => (variant, None),
-        None => {
-            let own = router.variant_for_operator(context, &server, &tool).await?;
-            (own, Some(own))
-        }
+    let (variant, called_as) = if let Some(variant) = variant {
+        (variant, None)
+    } else {
+        let own = router.variant_for_operator(context, &server, &tool).await?;
+        (own, Some(own))
     };
     let answering = router.call_for_operator(context, variant, &server, &tool, args, params);
     let answer = answering.logged_in(context.logged_as.clone()).await;

@@ -31,12 +31,11 @@ pub(super) fn notes(
     refusal: Option<&Failure>,
 ) -> Vec<String> {
     let subject = unknown_subject(&question.subject, &view.settings);
-    let notes = match refusal {
-        Some(_) => [subject, None, None],
-        None => {
-            let needs = also_needed(question, view, caller);
-            [subject, needs, unlisted(question, &view.lists)]
-        }
+    let notes = if refusal.is_some() {
+        [subject, None, None]
+    } else {
+        let needs = also_needed(question, view, caller);
+        [subject, needs, unlisted(question, &view.lists)]
     };
     notes.into_iter().flatten().collect()
 }
