@@ -19,7 +19,7 @@ use crate::{
             ThingKind, now,
         },
         fingerprint::Fingerprint,
-        scanner::{self, Comparison, Finding, Neighbours, Scanner},
+        scanner::{self, Finding, Neighbours, Scanner},
     },
     wire::Raw,
 };
@@ -105,10 +105,6 @@ pub(super) fn judge(
     let concerns_others = OnceCell::new();
     let concerns_others = || *concerns_others.get_or_init(|| beside.may_concern(server));
     let mut objects = |one: &Listed<'_>, known: Knowledge| {
-        let comparison = match known {
-            Knowledge::New => Comparison::OfNew,
-            Knowledge::Baseline => Comparison::OfBaseline,
-        };
         if known == Knowledge::Baseline && !concerns_others() {
             return false;
         }
@@ -118,7 +114,7 @@ pub(super) fn judge(
                 tool.is_some_and(|tool| {
                     let scanner = || beside.scanner.borrow_mut();
                     known == Knowledge::New && objects_to(&server.server, tool, &mut scanner())
-                        || beside.imitates(server, tool, comparison)
+                        || beside.imitates(server, tool, known)
                         || concerns_others() && beside.orders_about_others(server, tool)
                 })
             }
@@ -187,9 +183,9 @@ impl<'a> Beside<'a> {
         others.filter(|other| other.relations().may_be_about(one.relations()))
     }
 
-    fn imitates(&self, server: &ServerCatalog, tool: &Tool, comparison: Comparison) -> bool {
+    fn imitates(&self, server: &ServerCatalog, tool: &Tool, known: Knowledge) -> bool {
         let name = (server.server.as_str(), &*tool.name);
-        scanner::imitates(name, self.names(), comparison)
+        scanner::imitates(name, self.names(), known)
     }
 
     fn orders_about_others(&self, server: &ServerCatalog, tool: &Tool) -> bool {

@@ -71,12 +71,12 @@ impl PinPolicy {
     }
 }
 
-/// Since when a definition is known that the scanner reads.
+/// Since when a definition is known that no person approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knowledge {
     /// It is new.
     New,
-    /// It was taken for the baseline, and no person approved it: what it is compared with may have changed.
+    /// It is in the baseline: it was fine when it was taken in, but other servers may list other tools since.
     Baseline,
 }
 

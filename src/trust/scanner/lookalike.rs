@@ -1,25 +1,27 @@
 //! Names that are taken for others: of tools across servers, and of servers.
 
 use super::{
-    Comparison, Findings, Neighbours, Passage,
+    Findings, Neighbours, Passage,
     Severity::{Hold, Remark},
     excerpt::excerpt,
     neighbours::Nearness,
     passage::Kind,
     similar_names::is_plain,
 };
+use crate::trust::approvals::Knowledge;
 
-/// Whether a tool's name is taken for another server's, or its server's for another's.
+/// Whether a tool's name imitates that of another server's tool, or its server's name that of another server. Of two names of which nothing
+/// says which imitates the other, only the new one does: otherwise a server could take another's tools out of use.
 pub(super) fn imitates(
     name: &str,
     server: &str,
     neighbours: &Neighbours,
-    comparison: Comparison,
+    known: Knowledge,
 ) -> bool {
     let is_imitation = |own: &str, near: Nearness| match near {
-        Nearness::LooksTheSame => comparison == Comparison::OfNew || !is_plain(&own.to_lowercase()),
+        Nearness::LooksTheSame => known == Knowledge::New || !is_plain(&own.to_lowercase()),
         Nearness::NamesTheServer => true,
-        Nearness::BetterThan => comparison == Comparison::OfNew,
+        Nearness::BetterThan => known == Knowledge::New,
         Nearness::OneLetterOff | Nearness::Same | Nearness::WithMore => false,
     };
     let tool = neighbours.nearest(server, name);

@@ -59,7 +59,12 @@ use self::{
     passage::{Passage, PassageReader},
     purpose::ToolPurpose,
 };
-use crate::{config::ServerEntry, text::secret::Secrets, trust::fingerprint, wire::Raw};
+use crate::{
+    config::ServerEntry,
+    text::secret::Secrets,
+    trust::{approvals::Knowledge, fingerprint},
+    wire::Raw,
+};
 
 /// One thing that a person should know before trusting a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,13 +105,9 @@ pub fn is_only_a_name(name: &str) -> bool {
     orders::is_only_a_name(name)
 }
 
-/// Whether the name of a server's tool, or of the server, is taken for that of another server's tool, or of another server.
-pub fn imitates(
-    (server, name): (&str, &str),
-    neighbours: &Neighbours,
-    comparison: Comparison,
-) -> bool {
-    lookalike::imitates(name, server, neighbours, comparison)
+/// Whether the name of a tool imitates that of another server's tool, or the name of its server that of another server.
+pub fn imitates((server, name): (&str, &str), neighbours: &Neighbours, known: Knowledge) -> bool {
+    lookalike::imitates(name, server, neighbours, known)
 }
 
 /// What follows from a finding.
@@ -219,16 +220,6 @@ impl Scanner {
         entry::read(entry, &self.0, &mut findings);
         findings.done()
     }
-}
-
-/// Since when a definition is known that is compared with what others list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
-    /// It is new.
-    OfNew,
-    /// It was taken for good when others did not list what they list now. Where nothing says which of two names imitates the other,
-    /// it is not this one: no server may take another's tools out of use.
-    OfBaseline,
 }
 
 fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings) {
