@@ -54,15 +54,9 @@ pub const PAGE: (usize, usize) = (1_000, 50);
 const KINDS: [&str; 6] = ["call", "refusal", "change", "server", "daemon", "gap"];
 
 /// Every outcome of a record.
+#[rustfmt::skip]
 const OUTCOMES: [&str; 8] = [
-    "ok",
-    "tool_error",
-    "rpc_error",
-    "asked",
-    "refused",
-    "failed",
-    "invalid",
-    "withdrawn",
+    "ok", "tool_error", "rpc_error", "asked", "refused", "failed", "invalid", "withdrawn",
 ];
 
 /// Characters that are repeated of what was written wrongly.

@@ -31,16 +31,10 @@ pub enum ScriptCode {
 
 impl ScriptCode {
     /// Every code.
+    #[rustfmt::skip]
     pub const ALL: [Self; 9] = [
-        Self::SyntaxError,
-        Self::RuntimeError,
-        Self::Timeout,
-        Self::OutOfMemory,
-        Self::StackOverflow,
-        Self::MaxToolCallsExceeded,
-        Self::OutputLimitExceeded,
-        Self::SerializationError,
-        Self::EngineFailed,
+        Self::SyntaxError, Self::RuntimeError, Self::Timeout, Self::OutOfMemory, Self::StackOverflow, Self::MaxToolCallsExceeded,
+        Self::OutputLimitExceeded, Self::SerializationError, Self::EngineFailed,
     ];
 
     /// Its spelling and the next step.

@@ -299,12 +299,9 @@ fn as_label(name: &str) -> String {
 
 /// The methods that are calls. What clients make up is one method.
 fn known_method(method: &str) -> &'static str {
+    #[rustfmt::skip]
     const KNOWN: [&str; 5] = [
-        "tools/call",
-        "prompts/get",
-        "resources/read",
-        "resources/subscribe",
-        "completion/complete",
+        "tools/call", "prompts/get", "resources/read", "resources/subscribe", "completion/complete",
     ];
     let known = KNOWN.into_iter().find(|known| *known == method);
     known.unwrap_or(OTHER)

@@ -7,19 +7,9 @@ use crate::text::MASK;
 const SCHEMES: [&str; 4] = ["bearer", "basic", "token", "apikey"];
 
 /// What the name of a value is called in a pair of both, and what the value.
+#[rustfmt::skip]
 const NAMES: [&str; 12] = [
-    "name",
-    "key",
-    "header",
-    "variable",
-    "var",
-    "env",
-    "field",
-    "param",
-    "parameter",
-    "option",
-    "flag",
-    "k",
+    "name", "key", "header", "variable", "var", "env", "field", "param", "parameter", "option", "flag", "k",
 ];
 const VALUES: [&str; 7] = ["value", "values", "val", "v", "content", "default", "data"];
 

@@ -28,59 +28,23 @@ pub(super) struct Row {
 }
 
 /// Parts of names of secrets; `{-}` is what people put between words, or nothing.
+#[rustfmt::skip]
 pub(super) const PARTS: &[&str] = &[
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "passphrase",
-    "api{-}key",
-    "access{-}key",
-    "private{-}key",
-    "credential",
-    "authorization",
-    "bearer",
-    "cookie",
-    "webhook",
-    "connection{-}string",
-    "session{-}id",
-    "sessid",
+    "token", "secret", "password", "passwd", "passphrase", "api{-}key", "access{-}key", "private{-}key", "credential",
+    "authorization", "bearer", "cookie", "webhook", "connection{-}string", "session{-}id", "sessid",
 ];
 
 /// Words that name a secret where they stand alone: "pat" and "auth" inside others ("path", "author") say nothing.
+#[rustfmt::skip]
 pub(super) const WORDS: &[&str] = &[
-    "auth",
-    "session",
-    "signature",
-    "dsn",
-    "pat",
-    "key",
-    "pass",
-    "pwd",
-    "otp",
-    "totp",
-    "jwt",
+    "auth", "session", "signature", "dsn", "pat", "key", "pass", "pwd", "otp", "totp", "jwt",
 ];
 
 /// What each of these names has in it.
+#[rustfmt::skip]
 pub(super) const NAMES: &[&str] = &[
-    "token",
-    "secret",
-    "pass",
-    "key",
-    "credential",
-    "bearer",
-    "cookie",
-    "webhook",
-    "connection",
-    "sess",
-    "auth",
-    "signature",
-    "dsn",
-    "pat",
-    "pwd",
-    "otp",
-    "jwt",
+    "token", "secret", "pass", "key", "credential", "bearer", "cookie", "webhook", "connection", "sess", "auth", "signature",
+    "dsn", "pat", "pwd", "otp", "jwt",
 ];
 
 /// What of JSON says something by where it stands: flags, schemes, and members whose own members are variables or headers.

@@ -114,21 +114,10 @@ pub fn compatible(character: char) -> Option<char> {
 fn small(character: char) -> Option<char> {
     const STYLED: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘǫʀꜱᴛᴜᴠᴡxʏᴢ";
     const RAISED: &str = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖqʳˢᵗᵘᵛʷˣʸᶻ";
+    #[rustfmt::skip]
     const ODD: [(char, char); 14] = [
-        ('ℂ', 'c'),
-        ('ℊ', 'g'),
-        ('ℋ', 'h'),
-        ('ℌ', 'h'),
-        ('ℍ', 'h'),
-        ('ℐ', 'i'),
-        ('ℒ', 'l'),
-        ('ℕ', 'n'),
-        ('ℙ', 'p'),
-        ('ℚ', 'q'),
-        ('ℛ', 'r'),
-        ('ℝ', 'r'),
-        ('ℤ', 'z'),
-        ('ℯ', 'e'),
+        ('ℂ', 'c'), ('ℊ', 'g'), ('ℋ', 'h'), ('ℌ', 'h'), ('ℍ', 'h'), ('ℐ', 'i'), ('ℒ', 'l'), ('ℕ', 'n'), ('ℙ', 'p'), ('ℚ', 'q'),
+        ('ℛ', 'r'), ('ℝ', 'r'), ('ℤ', 'z'), ('ℯ', 'e'),
     ];
     if character.is_ascii()
         || u32::from(character) > 0xFFFF

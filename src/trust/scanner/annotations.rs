@@ -56,13 +56,9 @@ const ACTING: &[&str] = &[
 
 /// Whether a description says that anything may be run.
 fn says_any(description: &str) -> bool {
+    #[rustfmt::skip]
     const ANY: [&str; 6] = [
-        "any ",
-        "arbitrary",
-        "shell",
-        "full access",
-        "statement",
-        "whatever",
+        "any ", "arbitrary", "shell", "full access", "statement", "whatever",
     ];
     let folded = fold(description);
     ANY.iter().any(|word| folded.contains(word))

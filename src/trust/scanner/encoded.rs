@@ -306,6 +306,12 @@ fn hidden_order(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
     }
 }
 
+/// What orders are made of, without the blanks that were lost among the letters.
+#[rustfmt::skip]
+const JOINED_ORDERS: &[&str] = &[
+    "ignoreall", "ignoreprevious", "donottell", "systemprompt", "readfile", "idrsa", "apikey", "conversation", "instructions",
+];
+
 /// Letters with a blank or a point between each two.
 fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
     /// So many single letters in a row are no list of initials.
@@ -360,18 +366,7 @@ fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
     }
     hidden_order(text, &joined, findings);
     let words = fold(&joined);
-    let bare = [
-        "ignoreall",
-        "ignoreprevious",
-        "donottell",
-        "systemprompt",
-        "readfile",
-        "idrsa",
-        "apikey",
-        "conversation",
-        "instructions",
-    ];
-    if let Some(at) = bare.iter().find_map(|bare| words.find(bare))
+    if let Some(at) = JOINED_ORDERS.iter().find_map(|order| words.find(order))
         && joined != text.text
     {
         findings.add(

@@ -36,14 +36,9 @@ const HIDES: &[&str] = &[
 ];
 
 /// What a text that is not shown would have done with what it speaks of.
+#[rustfmt::skip]
 const ACTS: [Hint; 7] = [
-    Hint::Send,
-    Hint::Give,
-    Hint::Take,
-    Hint::Hand,
-    Hint::Order,
-    Hint::EveryTime,
-    Hint::Model,
+    Hint::Send, Hint::Give, Hint::Take, Hint::Hand, Hint::Order, Hint::EveryTime, Hint::Model,
 ];
 
 /// Limit: bytes of what is not shown that are looked at.

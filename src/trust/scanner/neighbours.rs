@@ -175,27 +175,10 @@ pub(super) fn joined(name: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Words with which a name says that it is the right one.
+#[rustfmt::skip]
 const BETTER: [&str; 20] = [
-    "official",
-    "verified",
-    "real",
-    "original",
-    "secure",
-    "secured",
-    "safe",
-    "trusted",
-    "genuine",
-    "authentic",
-    "approved",
-    "certified",
-    "fixed",
-    "patched",
-    "corrected",
-    "preferred",
-    "improved",
-    "better",
-    "updated",
-    "enhanced",
+    "official", "verified", "real", "original", "secure", "secured", "safe", "trusted", "genuine", "authentic", "approved",
+    "certified", "fixed", "patched", "corrected", "preferred", "improved", "better", "updated", "enhanced",
 ];
 
 /// Words that make another name of one and say nothing of what it does.
@@ -208,29 +191,10 @@ const MORE: [&str; 24] = [
 /// Whether a name of two words says that something is done or read which matters who does it. Such names are shared by accident too,
 /// hence a remark.
 fn is_act(tool: &str) -> bool {
+    #[rustfmt::skip]
     const ACTS: [&str; 22] = [
-        "send",
-        "transfer",
-        "pay",
-        "make",
-        "delete",
-        "write",
-        "read",
-        "execute",
-        "run",
-        "merge",
-        "publish",
-        "deploy",
-        "approve",
-        "login",
-        "sign",
-        "withdraw",
-        "push",
-        "post",
-        "authenticate",
-        "list",
-        "create",
-        "commit",
+        "send", "transfer", "pay", "make", "delete", "write", "read", "execute", "run", "merge", "publish", "deploy", "approve",
+        "login", "sign", "withdraw", "push", "post", "authenticate", "list", "create", "commit",
     ];
     const COMMON: [&str; 4] = ["directory", "files", "directories", "tools"];
     let mut words = tool.split(['_', '-']).filter(|word| !word.is_empty());

@@ -112,6 +112,13 @@ fn contains_words(text: &str, words: &str) -> bool {
 /// The most words of a value; a longer one is a speech.
 const VALUE_WORDS: usize = 30;
 
+/// Words in the name of a parameter whose value says where data go.
+#[rustfmt::skip]
+const CARRIERS: &[&str] = &[
+    "bcc", "cc", "forward", "copy", "webhook", "callback", "notify", "report", "telemetry", "recipient", "collector", "beacon", "audit",
+    "reply to", "analytics", "exfil", "mirror", "sync", "log url", "upload", "proxy",
+];
+
 fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     let whole = 0..text.text.len();
     let grave = if role == Role::FilledIn { Hold } else { Remark };
@@ -133,34 +140,11 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     if runs_something(folded) {
         findings.add("values.command", grave, text, whole.clone());
     }
-    let carries = [
-        "bcc",
-        "cc",
-        "forward",
-        "copy",
-        "webhook",
-        "callback",
-        "notify",
-        "report",
-        "telemetry",
-        "recipient",
-        "collector",
-        "beacon",
-        "audit",
-        "reply to",
-        "analytics",
-        "exfil",
-        "mirror",
-        "sync",
-        "log url",
-        "upload",
-        "proxy",
-    ];
     let leads_out = folded.starts_with("http") && !is_at_home(folded)
         || folded.contains('@') && has(Hint::Recipient);
     let is_carried = || {
         let parameter = words_of_name(text.place);
-        carries.iter().any(|word| contains_words(&parameter, word))
+        CARRIERS.iter().any(|word| contains_words(&parameter, word))
     };
     if role == Role::FilledIn && leads_out && is_carried() {
         findings.add("values.recipient", Hold, text, whole.clone());
@@ -178,19 +162,9 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
 }
 
 fn runs_something(folded: &str) -> bool {
+    #[rustfmt::skip]
     const AFTER: [&str; 12] = [
-        "curl ",
-        "wget ",
-        "sh ",
-        "bash ",
-        "nc ",
-        "rm ",
-        "cat ",
-        "python",
-        "base64",
-        "chmod ",
-        "eval ",
-        "powershell",
+        "curl ", "wget ", "sh ", "bash ", "nc ", "rm ", "cat ", "python", "base64", "chmod ", "eval ", "powershell",
     ];
     const JOINTS: [&str; 7] = ["; ", ";", "&& ", "| ", "$(", "|| ", "|"];
     folded.contains([';', '&', '|', '$'])
@@ -204,16 +178,11 @@ fn runs_something(folded: &str) -> bool {
         })
 }
 
+/// Whether a URL leads to this machine, or to a host that stands for any.
 fn is_at_home(url: &str) -> bool {
-    [
-        "://localhost",
-        "://127.",
-        "://[::1]",
-        "://example.",
-        ".example.com",
-        "://0.0.0.0",
-        "://www.example",
-    ]
-    .iter()
-    .any(|host| url.contains(host))
+    #[rustfmt::skip]
+    const HOME: [&str; 7] = [
+        "://localhost", "://127.", "://[::1]", "://example.", ".example.com", "://0.0.0.0", "://www.example",
+    ];
+    HOME.iter().any(|host| url.contains(host))
 }
