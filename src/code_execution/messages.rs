@@ -65,7 +65,7 @@ mod tests {
             r#"{"calls":{"requests":[{"server":"a","tool":"b","args":{"n":1.10}}],"max_parallel":2,"at":{"stack":"","position":[3,1]}}}"#,
             r#"{"log":"x\ny"}"#,
             r#"{"ended":{"value":{"n":12345678901234567890123}}}"#,
-            r#"{"ended":{"failed":{"code":"TIMEOUT","message":"m","stack":"","position":[1,2]}}}"#,
+            r#"{"ended":{"failed":{"code":"TIMEOUT","message":"m","place":{"stack":"","position":[1,2]}}}}"#,
         ] {
             let event: ScriptEvent = serde_json::from_str(line).expect("an event");
             assert_eq!(serde_json::to_string(&event).expect("JSON"), line);

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::limits;
-use crate::text::cut::shortened;
+use crate::text::{cut::shortened, spelt};
 
-/// What kind of end it was.
+/// Why a script ended without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ScriptCode {
@@ -29,52 +29,41 @@ pub enum ScriptCode {
     EngineFailed,
 }
 
+spelt!(ScriptCode {
+    SyntaxError = "SYNTAX_ERROR",
+    RuntimeError = "RUNTIME_ERROR",
+    Timeout = "TIMEOUT",
+    OutOfMemory = "OUT_OF_MEMORY",
+    StackOverflow = "STACK_OVERFLOW",
+    MaxToolCallsExceeded = "MAX_TOOL_CALLS_EXCEEDED",
+    OutputLimitExceeded = "OUTPUT_LIMIT_EXCEEDED",
+    SerializationError = "SERIALIZATION_ERROR",
+    EngineFailed = "ENGINE_FAILED",
+});
+
 impl ScriptCode {
-    /// Every code.
-    #[rustfmt::skip]
-    pub const ALL: [Self; 9] = [
-        Self::SyntaxError, Self::RuntimeError, Self::Timeout, Self::OutOfMemory, Self::StackOverflow, Self::MaxToolCallsExceeded,
-        Self::OutputLimitExceeded, Self::SerializationError, Self::EngineFailed,
-    ];
-
-    /// Its spelling and the next step.
-    fn row(self) -> (&'static str, &'static str) {
-        match self {
-            Self::SyntaxError => (
-                "SYNTAX_ERROR",
-                "Correct the script: use plain JavaScript, without types and modules.",
-            ),
-            Self::RuntimeError => (
-                "RUNTIME_ERROR",
-                "Correct the script; it has no network, files, timers or modules.",
-            ),
-            Self::Timeout => (
-                "TIMEOUT",
-                "Do less in one script; if it waited for calls, use call_tools or give a larger timeout_ms.",
-            ),
-            Self::OutOfMemory => ("OUT_OF_MEMORY", "Keep only what you need of each result."),
-            Self::StackOverflow => ("STACK_OVERFLOW", "Use a loop instead of recursion."),
-            Self::MaxToolCallsExceeded => ("MAX_TOOL_CALLS_EXCEEDED", "Make fewer calls."),
-            Self::OutputLimitExceeded => (
-                "OUTPUT_LIMIT_EXCEEDED",
-                "Log and return only what you need.",
-            ),
-            Self::SerializationError => (
-                "SERIALIZATION_ERROR",
-                "Return plain data without deep nesting: objects, arrays, strings, numbers.",
-            ),
-            Self::EngineFailed => ("ENGINE_FAILED", "Keep less in memory at once."),
-        }
-    }
-
-    /// The spelling.
-    pub fn as_str(self) -> &'static str {
-        self.row().0
-    }
-
-    /// What to do next, after a script that made so many calls.
+    /// The next step, and what became of the calls of a script that made so many.
     pub fn hint(self, calls: usize) -> String {
-        format!("{} {}", self.row().1, calls_before(calls))
+        let step = match self {
+            Self::SyntaxError => {
+                "Correct the script: use plain JavaScript, without types and modules."
+            }
+            Self::RuntimeError => {
+                "Correct the script; it has no network, files, timers or modules."
+            }
+            Self::Timeout => {
+                "Do less in one script; if it waited for calls, use call_tools or give a larger timeout_ms."
+            }
+            Self::OutOfMemory => "Keep only what you need of each result.",
+            Self::StackOverflow => "Use a loop instead of recursion.",
+            Self::MaxToolCallsExceeded => "Make fewer calls.",
+            Self::OutputLimitExceeded => "Log and return only what you need.",
+            Self::SerializationError => {
+                "Return plain data without deep nesting: objects, arrays, strings, numbers."
+            }
+            Self::EngineFailed => "Keep less in memory at once.",
+        };
+        format!("{step} {}", calls_before(calls))
     }
 }
 
@@ -103,10 +92,8 @@ pub struct ScriptFailure {
     pub code: ScriptCode,
     /// What happened, in a sentence.
     pub message: String,
-    /// Where, frame by frame; empty if that is not known.
-    pub stack: String,
-    /// The line of the script, from 1, and the column in it.
-    pub position: Option<(u32, u32)>,
+    /// Where in the script.
+    pub place: CodePlace,
 }
 
 impl ScriptFailure {
@@ -115,19 +102,14 @@ impl ScriptFailure {
         Self {
             code,
             message: shortened(message, limits::SHOWN),
-            stack: String::new(),
-            position: None,
+            place: CodePlace::default(),
         }
     }
 
     /// The same at this place.
     #[must_use]
     pub fn at(self, place: CodePlace) -> Self {
-        Self {
-            stack: place.stack,
-            position: place.position,
-            ..self
-        }
+        Self { place, ..self }
     }
 }
 
@@ -137,10 +119,9 @@ mod tests {
 
     #[test]
     fn every_code_is_written_as_it_is_spelt() {
-        for code in ScriptCode::ALL {
+        for (code, word) in ScriptCode::ALL {
             let written = serde_json::to_value(code).expect("a text");
-            assert_eq!(written, code.as_str());
-            assert!(!code.hint(0).is_empty());
+            assert_eq!(written, *word);
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) fn failure_of(
         return thrown;
     };
     watch.stopped_at().map_or_else(
-        || stop.failure_near(thrown.stack, thrown.position),
+        || stop.failure_after(thrown.place),
         |place| stop.failure().at(place),
     )
 }

@@ -59,7 +59,7 @@ fn fails(code: &str, expected: ScriptCode, message: &str, position: Option<(u32,
     let failure = run_in(&Echo::default(), code).expect_err(code);
     assert_eq!(failure.code, expected, "{code}: {failure:?}");
     assert!(failure.message.contains(message), "{code}: {failure:?}");
-    assert_eq!(failure.position, position, "{code}: {failure:?}");
+    assert_eq!(failure.place.position, position, "{code}: {failure:?}");
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn a_script_that_is_stopped_names_the_last_line_that_the_engine_knows() {
     ] {
         let failure = ended_within(50, code);
         assert_eq!(failure.code, ScriptCode::Timeout, "{code}");
-        let found = failure.position.map(|(line, _)| line);
+        let found = failure.place.position.map(|(line, _)| line);
         assert_eq!(found, line, "{code}\n{failure:?}");
         let says = line.map_or("than 50 ms".to_owned(), |line| format!("near line {line}"));
         assert!(failure.message.ends_with(&says), "{code}\n{failure:?}");
@@ -446,7 +446,7 @@ fn what_ran_out_of_memory_is_named() {
     ] {
         let failure = ended_within(600_000, code);
         assert_eq!(failure.code, ScriptCode::OutOfMemory, "{code}");
-        let found = failure.position.map(|(line, _)| line);
+        let found = failure.place.position.map(|(line, _)| line);
         // Where there was no memory for an error either, the engine knows no place.
         let is_there = found.is_none_or(|found| (line..line + 2).contains(&found));
         assert!(is_there, "{code}\n{failure:?}");
@@ -459,5 +459,5 @@ fn what_was_logged_too_much_is_named_though_the_script_catches_it() {
         "let a = 1;\nfor (;;) {\n try { for (;;)\n console.log(''); } catch {}\n let b = 1; }";
     let failure = run_in(&Echo::default(), code).expect_err(code);
     assert_eq!(failure.code, ScriptCode::OutputLimitExceeded);
-    assert_eq!(failure.position, Some((4, 10)), "{failure:?}");
+    assert_eq!(failure.place.position, Some((4, 10)), "{failure:?}");
 }

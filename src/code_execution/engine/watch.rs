@@ -109,13 +109,13 @@ impl Watch {
 }
 
 impl Interruption {
-    /// The failure where the engine knows a place that came before.
-    pub(super) fn failure_near(self, stack: String, position: Option<(u32, u32)>) -> ScriptFailure {
+    /// The failure of a script that was stopped after this place, which is the last that the engine knows.
+    pub(super) fn failure_after(self, place: CodePlace) -> ScriptFailure {
         let mut failure = self.failure();
-        if let Some((line, _)) = position {
+        if let Some((line, _)) = place.position {
             failure.message = format!("{}; it was stopped near line {line}", failure.message);
         }
-        failure.at(CodePlace { stack, position })
+        failure.at(place)
     }
 
     pub(super) fn failure(self) -> ScriptFailure {

@@ -50,9 +50,9 @@ impl<'a> ShownFailure<'a> {
         Self {
             code: failure.code.as_str(),
             message: &failure.message,
-            stack: &failure.stack,
-            line: failure.position.map(|(line, _)| line),
-            column: failure.position.map(|(_, column)| column),
+            stack: &failure.place.stack,
+            line: failure.place.position.map(|(line, _)| line),
+            column: failure.place.position.map(|(_, column)| column),
             hint: failure.code.hint(calls),
         }
     }

@@ -130,11 +130,15 @@ fn checked(end: ScriptEnd) -> ScriptEnd {
             let why = "the value is larger than is allowed";
             ScriptFailure::new(ScriptCode::OutputLimitExceeded, why).into()
         }
-        ScriptEnd::Failed(failure) => ScriptEnd::Failed(ScriptFailure {
-            stack: failure.stack.chars().take(limits::SHOWN).collect(),
-            position: failure.position,
-            ..ScriptFailure::new(failure.code, failure.message)
-        }),
+        ScriptEnd::Failed(ScriptFailure {
+            code,
+            message,
+            place,
+        }) => {
+            let stack = place.stack.chars().take(limits::SHOWN).collect();
+            let place = CodePlace { stack, ..place };
+            ScriptFailure::new(code, message).at(place).into()
+        }
         end @ ScriptEnd::Value(_) => end,
     }
 }
