@@ -107,8 +107,8 @@ impl ClientSession {
         self.0.state.lock().stream.clone()
     }
 
-    /// The client listens here from now on.
-    pub fn listens_on(&self, stream: ClientSender) {
+    /// Notes the stream on which the client listens from now on.
+    pub fn set_stream(&self, stream: ClientSender) {
         self.0.state.lock().stream = stream;
     }
 

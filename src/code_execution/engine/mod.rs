@@ -267,10 +267,10 @@ impl Running<'_> {
                 .map_err(|error| Exception::throw_type(&ctx, &format!("no calls: {error}")))?;
             batch.at = place_of_caller(&ctx, &source);
             let at = batch.at.clone();
-            let answers = watch.outside(|| host.borrow_mut().call(batch));
+            let answers = watch.wait_for(|| host.borrow_mut().call(batch));
             match answers {
                 Some(answers) => ctx.json_parse(answers),
-                None => Err(watch.stop(&ctx, Interruption::Alone, at)),
+                None => Err(watch.stop(&ctx, Interruption::CallerGone, at)),
             }
         };
         Function::new(ctx.clone(), call)
@@ -287,13 +287,13 @@ impl Running<'_> {
                 let at = place_of_caller(&ctx, &source);
                 Err(watch.stop(&ctx, why, at))
             };
-            if !watch.has_room_for(line.len()) {
+            if !watch.count_logged(line.len()) {
                 return stop(Interruption::Console);
             }
             if host.borrow_mut().log(line) {
                 Ok(())
             } else {
-                stop(Interruption::Alone)
+                stop(Interruption::CallerGone)
             }
         };
         Function::new(ctx.clone(), log)

@@ -12,31 +12,32 @@ use crate::{
     config::duration,
 };
 
-/// Why a script is stopped from outside: it cannot catch that.
+/// Why a script is stopped from outside, which it cannot catch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interruption {
-    /// It has taken too long.
+    /// It took longer than this.
     Wall(Duration),
-    /// It has computed too long.
+    /// It computed for longer than this.
     Cpu(Duration),
-    /// It has logged too much.
+    /// It logged too much.
     Console,
-    /// Whoever made its calls is gone.
-    Alone,
+    /// The daemon, which makes its calls, is gone.
+    CallerGone,
 }
 
-/// Looks after one script.
+/// Measures what one script uses, and remembers why it was stopped.
 pub(super) struct Watch {
     began: Instant,
     wall: Duration,
     cpu: Duration,
-    /// What the thread had computed when it began, where the system says so.
-    computed: Option<Duration>,
-    /// Waited for calls; counts for computing where the system says nothing.
+    /// The processor time of the thread when the script began; none on systems that do not tell it.
+    cpu_before: Option<Duration>,
+    /// The time spent waiting for calls, by which the computing is estimated on such systems.
     waited: Cell<Duration>,
+    /// In bytes.
     logged: Cell<usize>,
     stopped: Cell<Option<Interruption>>,
-    /// Where, if it was in a call of ours.
+    /// Where the script was stopped, if it was in one of the functions that mcpproxy gives it.
     stopped_at: RefCell<Option<CodePlace>>,
 }
 
@@ -46,7 +47,7 @@ impl Watch {
             began: Instant::now(),
             wall,
             cpu,
-            computed: restrictions::computed_by_this_thread(),
+            cpu_before: restrictions::computed_by_this_thread(),
             waited: Cell::default(),
             logged: Cell::default(),
             stopped: Cell::default(),
@@ -58,7 +59,7 @@ impl Watch {
         self.stopped.get()
     }
 
-    /// Whether the script is to end now. The engine asks every few thousand steps.
+    /// Whether the script must end now. The engine calls it every few thousand steps.
     pub(super) fn must_stop(&self) -> bool {
         if self.stopped.get().is_none() {
             let stop = if self.began.elapsed() > self.wall {
@@ -73,33 +74,33 @@ impl Watch {
 
     fn computed(&self) -> Duration {
         let now = restrictions::computed_by_this_thread();
-        match (self.computed, now) {
+        match (self.cpu_before, now) {
             (Some(before), Some(now)) => now.saturating_sub(before),
             _ => self.began.elapsed().saturating_sub(self.waited.get()),
         }
     }
 
-    /// Does something that is no computing of the script.
-    pub(super) fn outside<T>(&self, work: impl FnOnce() -> T) -> T {
+    /// Does work that does not count as computing of the script.
+    pub(super) fn wait_for<T>(&self, work: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let done = work();
         self.waited.set(self.waited.get() + began.elapsed());
         done
     }
 
-    /// Whether so many bytes more may be logged.
-    pub(super) fn has_room_for(&self, bytes: usize) -> bool {
-        // An empty line is one, too.
+    /// Counts a line of so many bytes. False if the script has logged too much with it.
+    pub(super) fn count_logged(&self, bytes: usize) -> bool {
+        // With its end, so that empty lines count, too.
         self.logged.set(self.logged.get() + bytes + 1);
         self.logged.get() <= limits::CONSOLE
     }
 
-    /// Where the script was stopped, if that was in a call of ours.
+    /// Where the script was stopped, if it was in one of the functions that mcpproxy gives it.
     pub(super) fn stopped_at(&self) -> Option<CodePlace> {
         self.stopped_at.borrow().clone()
     }
 
-    /// Stops the script at this place. Should it catch what is thrown here, it ends where the engine asks next.
+    /// Stops the script at this place. If it catches the error, it ends when the engine calls [`Watch::must_stop`] next.
     pub(super) fn stop(&self, ctx: &Ctx<'_>, why: Interruption, at: CodePlace) -> Error {
         if self.stopped.replace(Some(why)).is_none() {
             self.stopped_at.replace(Some(at));
@@ -135,7 +136,7 @@ impl Interruption {
                 let why = format!("the script logged more than {} KiB", limits::CONSOLE >> 10);
                 ScriptFailure::new(ScriptCode::OutputLimitExceeded, why)
             }
-            Self::Alone => {
+            Self::CallerGone => {
                 let why = "the script's caller has left";
                 ScriptFailure::new(ScriptCode::EngineFailed, why)
             }

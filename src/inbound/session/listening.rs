@@ -79,7 +79,7 @@ impl LegacySession {
     ) {
         let mut state = self.state.lock();
         let caller = self.caller.clone().at(state.seat(&self.client));
-        self.client.listens_on(to_client);
+        self.client.set_stream(to_client);
         let new = Listener {
             stream_end: stream_end.clone(),
             // Taken under the lock: a change after this finds us here.
