@@ -1,11 +1,11 @@
-//! What passes between the daemon and the process of a script: a line of JSON each. The daemon checks all that comes from there.
+//! The messages between the daemon and the process of a script, each one line of JSON. The daemon trusts nothing that the process sends.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{CodePlace, ScriptFailure};
 
-/// To the process, first and once.
+/// The first message to the process: the script.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ScriptStart {
     pub(super) code: String,
@@ -15,22 +15,22 @@ pub(super) struct ScriptStart {
     pub(super) cpu_ms: u64,
 }
 
-/// What a running script wants or says.
+/// A message from the process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptEvent {
-    /// It waits for the results of these calls.
+    /// The script waits for the results of these calls.
     Calls(CallBatch),
-    /// It logged a line.
+    /// The script logged a line.
     Log(String),
-    /// It has ended.
+    /// The script ended.
     Ended(ScriptEnd),
 }
 
 /// Calls that a script waits for together.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CallBatch {
-    /// The calls as the script wrote them. Nobody has looked into them yet.
+    /// The calls as the script wrote them, not validated.
     pub requests: Vec<Box<RawValue>>,
     /// How many of them may run at once.
     pub max_parallel: usize,
@@ -45,7 +45,7 @@ pub struct CallBatch {
 pub enum ScriptEnd {
     /// With this value, as JSON.
     Value(Box<RawValue>),
-    /// Without one.
+    /// Without a value, for this reason.
     Failed(ScriptFailure),
 }
 

@@ -1,5 +1,5 @@
-//! Scripts of agents: JavaScript that calls tools. Each runs in a process of its own, with a runtime of its own, under limits of time,
-//! memory and output, and can do nothing but compute, ask for calls, and say something. What it asks for is decided and done elsewhere.
+//! Scripts of agents: JavaScript that calls tools. Each runs in its own process and its own runtime, under limits of time, memory and
+//! output. It can only compute, log, and request tool calls; the router decides about these and makes them.
 
 mod engine;
 pub mod limits;

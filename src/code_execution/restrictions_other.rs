@@ -1,10 +1,10 @@
-//! Where the system has no limits that a process can set itself, those of the engine and the daemon are what holds.
+//! For systems on which a process cannot limit itself: only the limits of the engine and the daemon hold there.
 
 use std::time::Duration;
 
 pub(super) fn restrict_this_process(_cpu: Duration) {}
 
-/// Nobody says.
+/// Not known on these systems.
 pub(super) fn computed_by_this_thread() -> Option<Duration> {
     None
 }

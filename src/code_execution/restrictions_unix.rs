@@ -1,4 +1,4 @@
-//! What the process of a script takes from itself before it runs anything, and the clock of its thread.
+//! The resource limits that the process of a script sets itself before it runs anything, and the processor time of its thread.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use rustix::{
 
 use super::limits;
 
-/// Limit: files that the process may have open: its pipes, and what the runtime of the language opens.
+/// Limit: files that the process may have open: its pipes, and those that the Rust runtime opens.
 const FILES: u64 = 16;
 
-/// How far the process gives way to others.
+/// By how much the priority of the process is lowered.
 const NICENESS: i32 = 5;
 
-/// The system counts in seconds, and the engine shall be first.
+/// Seconds after the limit of the engine at which that of the system applies, so that the engine can report first.
 const CPU_GRACE: u64 = 2;
 
-/// Gives up what a script never needs. What the system refuses to take is no reason not to run: the engine has limits of its own.
+/// Takes from this process what a script never needs. Where the system refuses, the script still runs: the engine has its own limits.
 pub(super) fn restrict_this_process(cpu: Duration) {
     let cpu = cpu.as_secs() + CPU_GRACE;
     for (resource, most) in [
@@ -43,7 +43,7 @@ pub(super) fn restrict_this_process(cpu: Duration) {
     }
 }
 
-/// How long this thread has computed.
+/// The processor time of this thread.
 pub(super) fn computed_by_this_thread() -> Option<Duration> {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(now.tv_sec).ok()?;

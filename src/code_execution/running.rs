@@ -1,4 +1,4 @@
-//! A script that runs, as the daemon sees it: what it wants next, and how it ended, whatever its process does.
+//! The daemon's side of a running script: its messages in order, and always an end, whatever its process does.
 
 use std::{io, process::ExitStatus, time::Duration};
 
@@ -12,10 +12,10 @@ use tokio::{
 use super::{CodePlace, ScriptCode, ScriptEnd, ScriptEvent, ScriptFailure, limits};
 use crate::wire::lines::{self, Line, Lines};
 
-/// How long a process may take to be gone after it closed its output.
+/// How long a process may take to exit after it closed its output.
 const REAPING: Duration = Duration::from_secs(1);
 
-/// A place to run, and one in the queue. Given back when dropped.
+/// A place to run and one in the queue, both given back when dropped.
 pub(super) struct ScriptPlace {
     _runs: OwnedSemaphorePermit,
     _waits: OwnedSemaphorePermit,
@@ -41,7 +41,7 @@ pub struct RunningScript {
     _place: ScriptPlace,
 }
 
-/// The process does not read what it is told: it ended.
+/// The process does not read its input: it ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the process of the script has ended")]
 pub struct BrokenScript;
@@ -64,17 +64,17 @@ impl RunningScript {
             wall,
             _place: place,
         };
-        let begun = timeout_at(script.deadline, script.tell(start)).await;
+        let begun = timeout_at(script.deadline, script.send(start)).await;
         begun.map_err(|_| io::ErrorKind::TimedOut)??;
         Ok(script)
     }
 
-    /// When the script is over, whatever it does.
+    /// When the process is killed.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// The end of a script that is still there at its deadline. `waiting_for` is what it waited for, and where.
+    /// The failure of a script that still runs at its deadline. `waiting_for` is the call that it waited for, and where it made that.
     pub fn timed_out(&self, waiting_for: Option<(&str, &CodePlace)>) -> ScriptFailure {
         let why = format!("the script took longer than {} ms", self.wall.as_millis());
         let code = ScriptCode::Timeout;
@@ -87,7 +87,7 @@ impl RunningScript {
         }
     }
 
-    /// What the script wants next. Cancel-safe, but what comes after [`ScriptEvent::Ended`] says nothing.
+    /// The next message of the script. Cancel-safe. Not to be called again after [`ScriptEvent::Ended`].
     pub async fn next(&mut self) -> ScriptEvent {
         let broken = |why: String| ScriptFailure::new(ScriptCode::EngineFailed, why);
         let line = match self.lines.next().await {
@@ -113,11 +113,11 @@ impl RunningScript {
 
     /// Gives the script the results that it waits for: a JSON array.
     pub async fn answer(&mut self, results: &[u8]) -> Result<(), BrokenScript> {
-        let told = timeout_at(self.deadline, self.tell(results)).await;
-        told.map_err(|_| BrokenScript)?.map_err(|_| BrokenScript)
+        let sent = timeout_at(self.deadline, self.send(results)).await;
+        sent.map_err(|_| BrokenScript)?.map_err(|_| BrokenScript)
     }
 
-    async fn tell(&mut self, line: &[u8]) -> io::Result<()> {
+    async fn send(&mut self, line: &[u8]) -> io::Result<()> {
         let mut whole = Vec::with_capacity(line.len() + 1);
         lines::append(line, &mut whole);
         self.input.write_all(&whole).await?;
@@ -125,14 +125,13 @@ impl RunningScript {
     }
 }
 
-/// Why a process ended without a word. What the engine does not survive is mostly a lack of memory; the time that it computes is
-/// the system's to count where it does not look itself.
+/// Why a process ended without [`ScriptEvent::Ended`], by its exit status.
 fn died(status: Option<ExitStatus>) -> ScriptFailure {
     #[cfg(unix)]
     if let Some(signal) =
         status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status))
     {
-        // What the system sends for its limits of time: SIGXCPU, and SIGKILL where that is not heeded.
+        // The system enforces its limit of processor time by SIGXCPU, then by SIGKILL.
         let is_for_time = signal == rustix::process::Signal::XCPU.as_raw()
             || signal == rustix::process::Signal::KILL.as_raw();
         if is_for_time {

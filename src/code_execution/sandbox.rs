@@ -1,5 +1,5 @@
-//! The process of a script: reads it from stdin, runs it, says what it wants on stdout, and ends with it, or with its input: no other
-//! process holds the other end than the daemon. It has no files, no secrets and no environment, and it answers to the daemon alone.
+//! The process of a script: reads the script from stdin, runs it, and writes its messages to stdout. It ends with the script, or when stdin
+//! ends, because only the daemon holds the other end. It has no files, no secrets and no environment.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Stdout, Write},
@@ -16,10 +16,10 @@ use super::{
     restrictions,
 };
 
-/// The most bytes of a message of the daemon: the largest results, with room for what is written around them.
+/// The most bytes of a message of the daemon: the largest results, with room for the JSON around them.
 const LONGEST: u64 = (limits::RESULTS + (1 << 20)) as u64;
 
-/// Runs the script that comes in, and ends this process with it. Comes back only where it cannot begin.
+/// Runs the script that stdin brings, and ends this process with it. Returns only if the script cannot begin.
 ///
 /// # Errors
 ///
@@ -46,9 +46,9 @@ pub fn run() -> io::Result<()> {
                 output: io::stdout(),
             };
             engine::run(script, pipes, |end| {
-                // The engine is not taken apart: the process ends as it is.
-                let is_said = say(&mut io::stdout(), &ScriptEvent::Ended(end));
-                process::exit(i32::from(!is_said));
+                // Without freeing the engine, which may fail after a lack of memory.
+                let is_sent = send(&mut io::stdout(), &ScriptEvent::Ended(end));
+                process::exit(i32::from(!is_sent));
             });
         })?;
     running
@@ -63,18 +63,18 @@ struct Pipes {
 
 impl ScriptHost for Pipes {
     fn call(&mut self, batch: CallBatch) -> Option<Vec<u8>> {
-        if !say(&mut self.output, &ScriptEvent::Calls(batch)) {
+        if !send(&mut self.output, &ScriptEvent::Calls(batch)) {
             return None;
         }
         self.answers.recv().ok()
     }
 
     fn log(&mut self, line: String) -> bool {
-        say(&mut self.output, &ScriptEvent::Log(line))
+        send(&mut self.output, &ScriptEvent::Log(line))
     }
 }
 
-/// Reads what the daemon sends in a thread of its own, so that the end of the daemon ends a script that only computes.
+/// Reads the daemon's messages on a separate thread, so that the end of the daemon also ends a script that only computes.
 fn read_answers(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
     let (answers, received) = sync_channel(1);
     thread::Builder::new()
@@ -90,8 +90,8 @@ fn read_answers(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver
     Ok(received)
 }
 
-/// Writes a line; whether that worked.
-fn say(output: &mut Stdout, event: &ScriptEvent) -> bool {
+/// Writes a message. False if the daemon does not read it.
+fn send(output: &mut Stdout, event: &ScriptEvent) -> bool {
     let Ok(mut line) = serde_json::to_vec(event) else {
         return false;
     };
@@ -102,7 +102,7 @@ fn say(output: &mut Stdout, event: &ScriptEvent) -> bool {
         .is_ok()
 }
 
-/// A whole line. The end of the input is an error: the daemon is gone.
+/// Reads a whole line. The end of the input is an error: the daemon is gone.
 fn read_line(input: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     input.take(LONGEST).read_until(b'\n', &mut line)?;

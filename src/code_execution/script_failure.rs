@@ -1,4 +1,4 @@
-//! Why a script ended without a value: one closed list of codes, each with what to do next.
+//! Why a script ended without a value: a closed list of codes, each with a next step.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,23 +9,23 @@ use crate::text::{cut::shortened, spelt};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ScriptCode {
-    /// It is no JavaScript.
+    /// It is not valid JavaScript.
     SyntaxError,
     /// It threw something that it did not catch.
     RuntimeError,
     /// It took too long, or computed too long.
     Timeout,
-    /// It held too much.
+    /// Its objects needed too much memory.
     OutOfMemory,
-    /// Its functions called each other too deep.
+    /// Its functions called each other too deeply.
     StackOverflow,
-    /// It wanted to make more calls than it may.
+    /// It made more calls than it may.
     MaxToolCallsExceeded,
     /// It logged too much, or its value is too large.
     OutputLimitExceeded,
     /// Its value cannot be written as JSON.
     SerializationError,
-    /// The engine broke down.
+    /// The engine failed.
     EngineFailed,
 }
 
@@ -79,16 +79,16 @@ fn calls_before(calls: usize) -> String {
 /// A place in a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodePlace {
-    /// Where, frame by frame; empty if that is not known.
+    /// The stack trace; empty if it is not known.
     pub stack: String,
-    /// The line of the script, from 1, and the column in it.
+    /// The line of the script and the column in it, both from 1.
     pub position: Option<(u32, u32)>,
 }
 
 /// Why a script ended without a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptFailure {
-    /// The kind.
+    /// The kind of failure.
     pub code: ScriptCode,
     /// What happened, in a sentence.
     pub message: String,
@@ -97,7 +97,7 @@ pub struct ScriptFailure {
 }
 
 impl ScriptFailure {
-    /// One without a place.
+    /// A failure whose place is not known.
     pub fn new(code: ScriptCode, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -1,4 +1,4 @@
-//! Starts the processes of scripts: few at once, a bounded number waiting, none without a place.
+//! Starts the processes of scripts. Few run at once, a bounded number waits, and each further one is refused.
 
 use std::{
     env, io,
@@ -17,32 +17,32 @@ use tokio::{
 
 use super::{RunningScript, limits, messages::ScriptStart, running::ScriptPlace};
 
-/// How this program is asked to be the process of a script.
+/// The command of this program that makes it the process of a script.
 const COMMAND: &str = "run-script";
 
-/// The program that runs, whatever has become of its file since.
+/// The running program, also if its file has been replaced since it started.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// Starts scripts. Clones share the places.
+/// Starts scripts. Clones share one limit.
 #[derive(Clone)]
 pub struct Scripts(Arc<Parts>);
 
 struct Parts {
     program: PathBuf,
-    /// Those that run.
+    /// A permit for each script that runs.
     places: Arc<Semaphore>,
-    /// Those that run or wait.
+    /// A permit for each script that runs or waits.
     queue: Arc<Semaphore>,
 }
 
-/// What is to be run.
+/// A script to run.
 #[derive(Debug)]
 pub struct Script {
     /// Its text.
     pub code: String,
-    /// What it finds as `input`.
+    /// The value of its variable `input`.
     pub input: Box<RawValue>,
-    /// How long it may take, its wait for a place not included.
+    /// How long it may take, without its wait for a place.
     pub wall: Duration,
 }
 
@@ -62,7 +62,7 @@ fn milliseconds(duration: Duration) -> u64 {
 }
 
 impl Scripts {
-    /// Scripts are run by this program, or by another one of the same version: tests are not this program.
+    /// Runs scripts with this program, or with the given one of the same version, as tests do.
     pub fn run_by(program: Option<PathBuf>) -> Self {
         let own = || {
             if Path::new(THIS_PROGRAM).exists() {
@@ -77,8 +77,7 @@ impl Scripts {
         }))
     }
 
-    /// Starts a script as soon as there is a place, and waits no longer for that than the script may take. Dropping what comes of it
-    /// ends the script.
+    /// Starts a script as soon as there is a place, for which it waits as long as the script may take. Dropping the result ends the script.
     pub async fn start(&self, script: Script) -> Result<RunningScript, NotStarted> {
         let parts = &self.0;
         let waits = parts.queue.clone().try_acquire_owned();
@@ -103,7 +102,7 @@ impl Scripts {
             .map_err(NotStarted::Process)
     }
 
-    /// A process with nothing of ours but its pipes.
+    /// A process that inherits nothing but its pipes.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.0.program);
         command
@@ -112,7 +111,7 @@ impl Scripts {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .kill_on_drop(true);
-        // Elsewhere programs do not start without some of it.
+        // On Windows programs do not start without some variables.
         #[cfg(unix)]
         command.env_clear().current_dir("/").process_group(0);
         command

@@ -1,6 +1,6 @@
-//! Runs one script to its end on the thread that asks for it: a fresh runtime, which is not used again. The only door to rquickjs.
+//! Runs one script to its end on the calling thread, in a fresh runtime that is not used again. The only door to rquickjs.
 //!
-//! Knows nothing of servers and processes; what a script asks for goes to its [`ScriptHost`].
+//! Knows nothing of servers and processes: calls and log lines of the script go to its [`ScriptHost`].
 
 mod outcome;
 mod stack_trace;
@@ -23,22 +23,23 @@ use super::{CallBatch, CodePlace, ScriptCode, ScriptEnd, ScriptFailure, limits};
 
 const PRELUDE: &str = include_str!("prelude.js");
 
-/// A script with `return` outside of functions is the body of one. On the same line, so that lines keep their numbers.
+/// Stands around a script that has a `return` outside of functions, to make it the body of one. Adds no line before it, so that its lines
+/// keep their numbers.
 const BODY: (&str, &str) = ("(async()=>{", "\n})()");
 
-/// What the parser says of a `return` outside of functions.
+/// The parser's message for a `return` outside of functions.
 const NO_BODY: &str = "return not in a function";
 
-/// Answers what a script asks for.
+/// Makes the calls of a script and takes its log lines.
 pub(super) trait ScriptHost {
-    /// Makes these calls and gives the JSON of their answers, an array. `None` if there is nobody any more who would.
+    /// Makes these calls and gives their answers, a JSON array. `None` if the daemon is gone.
     fn call(&mut self, batch: CallBatch) -> Option<Vec<u8>>;
 
-    /// Takes a line that the script logs. False if nobody is there any more.
+    /// Takes a line that the script logs. False if the daemon is gone.
     fn log(&mut self, line: String) -> bool;
 }
 
-/// What is to be run.
+/// A script for the engine.
 pub(super) struct EngineScript {
     pub(super) code: String,
     pub(super) input: Box<RawValue>,
@@ -48,7 +49,7 @@ pub(super) struct EngineScript {
     pub(super) cpu: Duration,
 }
 
-/// Runs a script, and tells `ended` how it ended before anything of it is let go: letting go of what ran out of memory may fail.
+/// Runs a script, and calls `ended` with its end before any of its memory is freed: after a lack of memory that may fail.
 pub(super) fn run(
     script: EngineScript,
     host: impl ScriptHost + 'static,
@@ -75,14 +76,14 @@ pub(super) fn run(
     ended(value.map_or_else(ScriptEnd::Failed, ScriptEnd::Value));
 }
 
-/// What waits for the end of a promise, outside of the engine.
+/// A promise, kept while the engine is not entered.
 type Waiting = Persistent<Promise<'static>>;
 
-/// What comes of a promise that has settled.
+/// The result of a promise that has settled.
 enum Settled {
-    /// The script ends with this.
+    /// The value of the script.
     Value(Box<RawValue>),
-    /// The script ends with what comes of this one, as of an async function.
+    /// Another promise, such as that of an async function, whose result is the value of the script.
     Promise(Waiting),
 }
 
@@ -106,7 +107,7 @@ impl Running<'_> {
             let promise = self.begin(&ctx)?;
             Ok(Persistent::save(&ctx, promise))
         })?;
-        // The engine gives what a script ends with in an object.
+        // The engine wraps the result of a script in an object.
         let mut is_wrapped = true;
         loop {
             self.settle(&waiting)?;
@@ -125,7 +126,7 @@ impl Running<'_> {
         failure_of(caught, self.watch, self.source)
     }
 
-    /// Gives the script its `input` and what it can call.
+    /// Gives the script its `input` and its functions.
     fn prepare(
         &self,
         ctx: &Ctx<'_>,
@@ -146,7 +147,7 @@ impl Running<'_> {
             ctx.eval_with_options(code, options(stack_trace::SCRIPT, true))
         };
         let code = self.source.code();
-        // What is thrown here is thrown by the parser, or stops the script: everything else is a promise that was rejected.
+        // Only the parser and an interruption throw here: everything else rejects the promise.
         let caught = match evaluate(code.to_owned()).catch(ctx) {
             Ok(promise) => return Ok(promise),
             Err(caught) => caught,
@@ -165,18 +166,18 @@ impl Running<'_> {
         self.source.begins_after(head.len());
         match evaluate(format!("{head}{code}{tail}")).catch(ctx) {
             Ok(promise) => Ok(promise),
-            // It was meant to be the body of a function, or it was one and was stopped.
+            // The script was meant as the body of a function and has another mistake, or was stopped.
             Err(caught) if failure.message.contains(NO_BODY) => Err(self.failure_of(caught)),
             Err(_) => Err(failure),
         }
     }
 
-    /// Runs what there is to run until the promise has settled.
+    /// Runs jobs until the promise has settled.
     fn settle(&self, promise: &Waiting) -> Result<(), ScriptFailure> {
-        // A step that ran out of memory between two of the script's own, which it was not told.
+        // A job that ran out of memory, of which the script was not told.
         let mut lost = None;
         while self.is_pending(promise)? {
-            // An endless row of short jobs never comes to where the engine looks at the clock, or only after many of them.
+            // The engine looks at the clock only every few thousand steps, which many short jobs may never reach.
             if self.watch.must_stop() {
                 return Err(self.stopped_between_jobs());
             }
@@ -188,7 +189,7 @@ impl Running<'_> {
                     return Err(lost.unwrap_or_else(waits));
                 }
                 Err(thrown) => match thrown.0.with(|ctx| self.left_in(&ctx)) {
-                    // What stops the script settles no promise.
+                    // An interruption settles no promise.
                     Some(failure) if self.watch.stopped().is_some() => return Err(failure),
                     Some(failure) if failure.code == ScriptCode::OutOfMemory => {
                         lost = Some(failure);
@@ -200,11 +201,11 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Whether a promise has not settled yet. Where the engine has no memory to note what comes after a promise, it says so to nobody and
-    /// goes on without: the script would end with less than it had to do, or wait for ever, so it ends here.
+    /// Whether a promise has not settled yet. If the engine has no memory to queue the reaction to a promise, it drops that silently: the
+    /// script would skip work or wait for ever, so its failure is returned here.
     fn is_pending(&self, promise: &Waiting) -> Result<bool, ScriptFailure> {
         self.context.with(|ctx| {
-            // An async function that is stopped says no more than this.
+            // Of an async function that was stopped nothing else remains.
             let is_end = |failure: &ScriptFailure| {
                 failure.code == ScriptCode::OutOfMemory || self.watch.stopped().is_some()
             };
@@ -217,7 +218,7 @@ impl Running<'_> {
         })
     }
 
-    /// What was thrown last and taken by nobody.
+    /// The exception that is still set in the engine.
     fn left_in(&self, ctx: &Ctx<'_>) -> Option<ScriptFailure> {
         let caught = Err::<(), _>(Error::Exception).catch(ctx);
         caught.err().map(|caught| self.failure_of(caught))
@@ -300,7 +301,7 @@ impl Running<'_> {
     }
 }
 
-/// Where the script is that calls us.
+/// The place in the script that calls a function of ours.
 fn place_of_caller(ctx: &Ctx<'_>, source: &ScriptSource) -> CodePlace {
     let here = Exception::from_message(ctx.clone(), "").catch(ctx);
     let trace = here.map_or_else(|_| String::new(), |here| outcome::trace_of(&here));

@@ -1,4 +1,4 @@
-//! What a script ended with, from the engine's words to ours.
+//! Translates the end of a script from the engine's values: an exception into a [`ScriptFailure`], a result into JSON.
 
 use rquickjs::{CatchResultExt, CaughtError, Coerced, Ctx, Exception, Value};
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use crate::{
     wire::Raw,
 };
 
-/// Why it failed.
+/// The failure of a script that threw this, or was stopped.
 pub(super) fn failure_of(
     caught: CaughtError<'_>,
     watch: &Watch,
@@ -24,7 +24,7 @@ pub(super) fn failure_of(
             ScriptFailure::new(ScriptCode::EngineFailed, error.to_string())
         }
     };
-    // What was thrown may have steps of its own, which are stopped while it is written.
+    // Looked at again: reading the exception may run code of the script, and that may be stopped.
     let Some(stop) = watch.stopped() else {
         return thrown;
     };
@@ -55,7 +55,7 @@ fn of_exception(exception: &Exception<'_>, source: &ScriptSource, is_stop: bool)
             ScriptCode::OutOfMemory
         }
         ("RangeError", "Maximum call stack size exceeded") => ScriptCode::StackOverflow,
-        // One that was thrown while it ran has frames besides the place.
+        // A SyntaxError that the running script threw has frames before the place.
         ("SyntaxError", _) if is_of_parser(&trace) => ScriptCode::SyntaxError,
         _ => ScriptCode::RuntimeError,
     };
@@ -77,16 +77,16 @@ fn of_exception(exception: &Exception<'_>, source: &ScriptSource, is_stop: bool)
     ScriptFailure::new(code, message).at(place)
 }
 
-/// The parser of the script names the place alone; what is thrown by a function has the function's name or `(native)`.
+/// The parser's trace names the place alone; that of a function has its name or `(native)`.
 fn is_of_parser(trace: &str) -> bool {
     let first = trace.lines().next().unwrap_or_default().trim();
     first.starts_with(&format!("at {}:", stack_trace::SCRIPT))
 }
 
-/// The engine keeps no place for what is thrown and is no error.
+/// The failure of a script that threw something other than an `Error`, for which the engine keeps no place.
 fn of_value(value: &Value<'_>) -> ScriptFailure {
     if value.is_null() {
-        // What the engine throws where it has no memory for an error.
+        // The engine throws null if it has no memory for an error.
         let why = "the script ran out of memory, or threw null";
         return ScriptFailure::new(ScriptCode::OutOfMemory, why);
     }
@@ -105,7 +105,7 @@ fn of_value(value: &Value<'_>) -> ScriptFailure {
     ScriptFailure::new(ScriptCode::RuntimeError, message)
 }
 
-/// The value as JSON, if it is data, small and flat enough. The engine no longer knows which place it comes from.
+/// The value of a script as JSON, within the limits of its size and depth. Its failures have no place: the engine does not know one.
 pub(super) fn json<'js>(
     ctx: &Ctx<'js>,
     value: Value<'js>,

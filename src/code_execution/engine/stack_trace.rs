@@ -1,13 +1,13 @@
-//! Stack traces of the engine as the author of a script knows its lines. Pure.
+//! Stack traces of the engine, with the lines and columns that the author of the script knows. Pure.
 
 use std::cell::Cell;
 
 use crate::code_execution::{CodePlace, limits};
 
-/// What the engine calls the script.
+/// The name of the script in traces.
 pub(super) const SCRIPT: &str = "script.js";
 
-/// What it calls our own code, whose frames nobody wants to see.
+/// The name of mcpproxy's own code in traces; its frames are not shown.
 pub(super) const PRELUDE: &str = "prelude.js";
 
 /// Frames that are shown.
@@ -64,7 +64,7 @@ impl ScriptSource {
         }
     }
 
-    /// The same where the engine was stopped: of a loop it knows the last place before it, and 1:1 where it knows none.
+    /// The last known place of a script that was stopped. The engine writes 1:1 where it knows none.
     pub(super) fn place_of_stop(&self, trace: &str) -> CodePlace {
         let place = self.place(trace);
         match place.position {
@@ -73,7 +73,7 @@ impl ScriptSource {
         }
     }
 
-    /// Where the script ends, if this place is behind it, in what was put there.
+    /// The end of the script, if this place is after it, in what was put around it.
     pub(super) fn end_before(&self, (line, _): (u32, u32)) -> Option<CodePlace> {
         let lines = u32::try_from(self.code.lines().count()).ok()?;
         let last = self.code.lines().last()?.chars().count() + 1;
@@ -84,7 +84,7 @@ impl ScriptSource {
         })
     }
 
-    /// A place without what was put before the first line.
+    /// Translates a place of the engine into one of the script as its author wrote it.
     fn own_place(&self, (line, column): (u32, u32)) -> (u32, u32) {
         let column = match line {
             1 => column.saturating_sub(self.before.get()).max(1),

@@ -1,4 +1,4 @@
-//! The clocks of a running script, and why it was stopped.
+//! Measures the time and the output of a running script, and decides when to stop it.
 
 use std::{
     cell::{Cell, RefCell},
