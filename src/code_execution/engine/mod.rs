@@ -135,7 +135,7 @@ impl Running<'_> {
     ) -> rquickjs::Result<()> {
         let input = ctx.json_parse(input.get())?;
         let prelude: Function<'_> =
-            ctx.eval_with_options(PRELUDE, options(stack_trace::PRELUDE, false))?;
+            ctx.eval_with_options(PRELUDE, options(stack_trace::PRELUDE))?;
         let calls = self.call_function(ctx, host.clone())?;
         let logs = self.log_function(ctx, host)?;
         prelude.call((calls, logs, input))
@@ -144,7 +144,9 @@ impl Running<'_> {
     /// Begins the script, as it is or as the body of a function.
     fn begin<'js>(&self, ctx: &Ctx<'js>) -> Result<Promise<'js>, ScriptFailure> {
         let evaluate = |code: String| -> rquickjs::Result<Promise<'js>> {
-            ctx.eval_with_options(code, options(stack_trace::SCRIPT, true))
+            let mut options = options(stack_trace::SCRIPT);
+            options.promise = true;
+            ctx.eval_with_options(code, options)
         };
         let code = self.source.code();
         // Only the parser and an interruption throw here: everything else rejects the promise.
@@ -308,10 +310,9 @@ fn place_of_caller(ctx: &Ctx<'_>, source: &ScriptSource) -> CodePlace {
     source.place(&trace)
 }
 
-fn options(name: &str, promise: bool) -> EvalOptions {
+fn options(name: &str) -> EvalOptions {
     let mut options = EvalOptions::default();
     options.strict = false;
-    options.promise = promise;
     options.filename = Some(name.to_owned());
     options
 }
