@@ -1,37 +1,37 @@
-//! In the course of what a line is logged: it stands before the line. Of most calls nothing is logged, so what they would be called is
-//! not put together before there is a line.
+//! The context of log lines: the call in the course of which a line is logged stands before it. Most calls log nothing, so the text of a
+//! context is made only when a line is written.
 
 use std::{fmt::Display, future::Future, sync::Arc};
 
 use tokio::task::futures::TaskLocalFuture;
 
-/// Something that lines are logged in the course of: a call.
+/// Something in the course of which lines are logged, such as a call.
 pub trait LogContext: Send + Sync {
-    /// What it is.
+    /// The kind of thing: `call`.
     fn name(&self) -> &'static str;
 
-    /// Tells what tells it from others.
+    /// Gives the fields that identify it.
     fn fields(&self, fields: &mut dyn ContextFields);
 
-    /// What this happens in the course of.
+    /// The context within which this one happens.
     fn outer(&self) -> Option<&dyn LogContext>;
 }
 
-/// Hears of the fields of a context.
+/// Receives the fields of a context.
 pub trait ContextFields {
-    /// One of our own making: a number, an id.
+    /// A field whose value mcpproxy made: a number, an id.
     fn ours(&mut self, name: &'static str, value: &dyn Display);
 
-    /// One that others may have made up.
+    /// A field whose value a client or a server may have made up.
     fn text(&mut self, name: &'static str, value: &str);
 }
 
-/// A context that work and lines can be given. Cheap to clone.
+/// A context for work and for single lines. Cheap to clone.
 #[derive(Clone)]
 pub struct LoggedAs(Arc<dyn LogContext>);
 
 impl LoggedAs {
-    /// In the course of this.
+    /// Wraps a context.
     pub fn new(context: impl LogContext + 'static) -> Self {
         Self(Arc::new(context))
     }
@@ -41,7 +41,7 @@ impl LoggedAs {
         &*self.0
     }
 
-    /// Logs something in this context.
+    /// Runs `log`, whose lines get this context.
     pub fn log(&self, log: impl FnOnce()) {
         CURRENT.sync_scope(self.clone(), log);
     }
@@ -53,12 +53,12 @@ tokio::task_local! {
 
 /// Work in the course of which lines may be logged.
 pub trait LoggedWork: Future + Sized {
-    /// What is logged while it runs is logged in this context.
+    /// The same work, whose lines get this context.
     fn logged_in(self, context: LoggedAs) -> TaskLocalFuture<LoggedAs, Self> {
         CURRENT.scope(context, self)
     }
 
-    /// The same with the context that this is called in: for what goes on in another task.
+    /// The same with the context of the caller, for work that moves to another task.
     fn logged_here(self) -> impl Future<Output = Self::Output> {
         let context = CURRENT.try_with(LoggedAs::clone).ok();
         async move {
@@ -72,7 +72,7 @@ pub trait LoggedWork: Future + Sized {
 
 impl<F: Future> LoggedWork for F {}
 
-/// Has a look at the context that this is called in, if there is one.
+/// Calls `look` with the context of the caller, if there is one.
 pub fn with_current<T>(look: impl FnOnce(Option<&dyn LogContext>) -> T) -> T {
     match CURRENT.try_with(LoggedAs::clone) {
         Ok(context) => look(Some(context.context())),

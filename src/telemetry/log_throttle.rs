@@ -1,5 +1,5 @@
-//! Bounds how often one thing is logged that somebody else can cause as often as they like: the first time is a line, and after that
-//! one line a minute at most, which says how often it was.
+//! Bounds log lines that clients or servers can cause as often as they like: the first event is logged, and then at most one line a minute,
+//! with the number of events since the line before.
 
 use std::{
     collections::HashMap,
@@ -11,19 +11,19 @@ use crate::runtime::sync::Guarded;
 /// The shortest time between two lines about the same thing.
 const BETWEEN: Duration = Duration::from_mins(1);
 
-/// Counts one kind of thing.
+/// Counts events of one kind.
 #[derive(Debug, Default)]
 pub struct LogThrottle(Guarded<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
     logged: Option<Instant>,
-    /// How often since then.
+    /// The number of events since then.
     since: u64,
 }
 
 impl LogThrottle {
-    /// It happened. Gives how often it did since the last line, this time included, if it is time for another line.
+    /// Counts an event. If a line is due: the number of events since the last line, with this one.
     pub fn due(&self) -> Option<u64> {
         self.due_at(Instant::now())
     }
@@ -42,10 +42,10 @@ impl LogThrottle {
     }
 }
 
-/// Limit: those who are counted apart. The others are counted together.
+/// Limit: causes that are counted apart, so that clients cannot fill the memory with names. The others are counted together.
 pub const COUNTED_APART: usize = 256;
 
-/// The same for each of those who cause it.
+/// Counts events of one kind apart for each cause, such as each caller.
 #[derive(Debug, Default)]
 pub struct LogThrottles {
     apart: Guarded<HashMap<Box<str>, LogThrottle>>,
@@ -53,7 +53,7 @@ pub struct LogThrottles {
 }
 
 impl LogThrottles {
-    /// This one caused it. If it is time for a line: whose it is, nothing for those who are counted together, and how often it happened.
+    /// Counts an event with this cause. If a line is due: the cause, or `None` for those that are counted together, and the number of events.
     pub fn due<'c>(&self, cause: &'c str) -> Option<(Option<&'c str>, u64)> {
         let mut apart = self.apart.lock();
         let (whose, limit) = if apart.contains_key(cause) || apart.len() < COUNTED_APART {

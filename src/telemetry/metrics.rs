@@ -1,5 +1,5 @@
-//! Counts and durations of calls, and how the daemon is, as text that Prometheus reads (`OpenMetrics` 1.0). It counts events, off
-//! the way of any call. The only door to prometheus-client.
+//! Metrics for Prometheus (`OpenMetrics` 1.0): counts and durations of calls, and figures of the daemon. The task of the activity log counts
+//! calls here after they ended, so that no call waits for it. The only door to prometheus-client.
 
 use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
@@ -11,22 +11,22 @@ use prometheus_client::{
 
 use crate::runtime::sync::Guarded;
 
-/// What the text is.
+/// The media type of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Limit: pairs of server and tool that are counted by themselves, and bytes of a name in a label. What there is more, and what has a
-/// longer name, is counted together under [`OTHER`].
+/// Limit: pairs of server and tool that are counted apart, and bytes of a name in a label. Further pairs and longer names are counted
+/// together under [`OTHER`].
 const MOST_PAIRS: usize = 1_000;
 const LONGEST_NAME: usize = 128;
 
 const OTHER: &str = "other";
 
-/// In seconds.
+/// The upper bounds of the histogram of durations, in seconds.
 const BUCKETS: [f64; 12] = [
     0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0,
 ];
 
-/// What is counted. Cheap to clone; clones count together.
+/// All metrics. Cheap to clone; clones count together.
 #[derive(Clone)]
 pub struct Metrics(Arc<Parts>);
 
@@ -72,39 +72,39 @@ struct StateLabel {
     state: &'static str,
 }
 
-/// Calls that ended and are alike, as far as they are counted, under the names that people are shown.
+/// Ended calls that are counted alike, with redacted names.
 #[derive(Debug, Clone, Copy)]
 pub struct CountedCall<'a> {
     /// When the last of them ended.
     pub millis: u64,
-    /// How many they are.
+    /// The number of calls.
     pub calls: u64,
-    /// Whether other calls caused them.
+    /// Whether other calls caused them, as those of a script are.
     pub is_caused: bool,
-    /// The server; none with tools of our own, and where no server was found.
+    /// The server; `None` for built-in tools and unknown servers.
     pub server: Option<&'a str>,
-    /// The tool, where it is one.
+    /// The tool, if a tool was called.
     pub tool: Option<&'a str>,
     /// The method of MCP.
     pub method: &'a str,
-    /// How they ended, in the words of the activity log.
+    /// The outcome, as the activity log records it.
     pub outcome: &'a str,
-    /// How long each took of which that is known.
+    /// The duration of each call of which it is known.
     pub took: &'a [Duration],
-    /// The program.
+    /// The name of the client.
     pub client: Option<&'a str>,
-    /// Whose they were.
+    /// The caller.
     pub caller: Option<&'a str>,
 }
 
 impl CountedCall<'_> {
-    /// Whether a client may have made up what was called.
+    /// Whether the names may be made up by the client: nobody checked them.
     pub fn is_doubtful(&self) -> bool {
         matches!(self.outcome, "invalid" | "refused")
     }
 }
 
-/// Numbers that are read when the text is written.
+/// Figures of the daemon at the moment when the text is written.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Figures {
     /// Open client sessions.
@@ -122,7 +122,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Each with its name and what it is.
+    /// Each figure with the name and the help text of its metric.
     fn named(&self) -> [(u64, &'static str, &'static str); 6] {
         [
             (self.sessions, "mcpproxy_sessions", "Open client sessions"),
@@ -216,7 +216,7 @@ fn make_histogram() -> Histogram {
 impl Metrics {
     /// Counts calls that ended.
     pub fn count_call(&self, call: CountedCall<'_>) {
-        // What clients made up is no name.
+        // Made-up names would fill the limit of pairs.
         let (server, tool) = if call.is_doubtful() {
             self.named(None, None)
         } else {
@@ -267,7 +267,7 @@ impl Metrics {
         written
     }
 
-    /// The labels for a server and a tool: their names, as long as there are not too many.
+    /// The labels for a server and a tool: their names, within the limits.
     fn named(&self, server: Option<&str>, tool: Option<&str>) -> (String, String) {
         let pair = (
             as_label(server.unwrap_or_default()),
@@ -297,7 +297,7 @@ fn as_label(name: &str) -> String {
     escaped.replace('\n', r"\n")
 }
 
-/// The methods that are calls. What clients make up is one method.
+/// The label for a method: its name if it is one that calls something, else [`OTHER`], because clients make up names.
 fn known_method(method: &str) -> &'static str {
     #[rustfmt::skip]
     const KNOWN: [&str; 5] = [

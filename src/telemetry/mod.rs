@@ -1,4 +1,4 @@
-//! What the daemon tells about itself: log lines, counts for Prometheus, spans for a collector.
+//! How the daemon is observed: log lines, metrics for Prometheus, spans for a collector.
 
 pub mod log_context;
 pub mod log_throttle;

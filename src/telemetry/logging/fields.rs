@@ -1,5 +1,5 @@
-//! The fields of a log line. Values come from clients, servers and files: whatever they hold, they stay within their line, steer no
-//! terminal, and are no longer than a line may be. This is the one place that sees to it for people.
+//! Writes the fields of a log line for people. Values come from clients, servers and files: they are escaped here so that they stay in
+//! their line and steer no terminal, and are cut to a length.
 
 use std::fmt::{self, Debug, Display, Write};
 
@@ -10,13 +10,13 @@ use crate::{
     text::visible::{is_invisible, layout_escape, push_visible},
 };
 
-/// Limit: bytes of one field. What strangers say may be megabytes.
+/// Limit: bytes of one field. A value from a client or a server may have megabytes.
 pub(super) const LONGEST: usize = 8 << 10;
 
-/// The field that has no name in a line.
+/// The field that is written without its name.
 const MESSAGE: &str = "message";
 
-/// One field after the other, for people.
+/// The fields so far, as `message name=value …`.
 #[derive(Default)]
 pub(super) struct ShownFields {
     pub(super) text: String,
@@ -26,7 +26,7 @@ pub(super) struct ShownFields {
 impl ShownFields {
     fn begin(&mut self, name: &str) {
         if self.text.is_empty() {
-            // Most need less.
+            // Enough for most lines.
             self.text.reserve(384);
         } else {
             self.text.push(' ');
@@ -37,7 +37,7 @@ impl ShownFields {
         }
     }
 
-    /// As [`Debug`] shows it, which escapes nothing in most.
+    /// Writes a text as [`Debug`] does; most texts have nothing to escape and are copied.
     fn put_text(&mut self, name: &str, value: &str) {
         let is_escaped = |byte: u8| !is_plain(byte) || matches!(byte, b'"' | b'\\');
         if value.len() > LONGEST || value.bytes().any(is_escaped) {
@@ -69,7 +69,7 @@ impl ShownFields {
     }
 }
 
-/// Whether everybody sees where a value ends: it has no blank, or signs around it.
+/// Whether a reader sees where a value ends: it has no blank, or has quotes or brackets around it.
 fn is_one(value: &str) -> bool {
     let inside = |begin, end| value.strip_prefix(begin)?.strip_suffix(end);
     let quoted = inside('"', '"').map(|inside: &str| inside.replace("\\\"", ""));
@@ -98,12 +98,12 @@ impl ContextFields for ShownFields {
     }
 }
 
-/// Whether this is a character that everybody sees.
+/// Whether a byte is a visible character of ASCII or a blank.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
 
-/// Text in which nothing is invisible, up to a length: what goes beyond fails, with nothing left.
+/// Writes text with its invisible characters escaped, up to a length: then it fails, and `left` is 0.
 struct Escaping<'a> {
     text: &'a mut String,
     left: usize,

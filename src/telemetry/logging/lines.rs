@@ -1,4 +1,4 @@
-//! How a log line looks: when, how severe, in the course of what, who says it, what.
+//! The format of a log line: time, level, context, module, fields.
 
 use std::{
     fmt::{self, Debug, Display},
@@ -24,8 +24,8 @@ use crate::{
 /// For people: `2026-11-22T10:00:00.000000Z  INFO call{id=c1 …}: listening address=127.0.0.1:8080`; lines of debug and trace name their module.
 pub(super) struct TextLines;
 
-/// For machines: an object a line, with `timestamp`, `level`, `fields`, `target`; in the course of a call also `span`, which is the
-/// call, and `spans`, with what it happened in the course of, the outermost first.
+/// For machines: a JSON object a line, with `timestamp`, `level`, `fields`, `target`; with a context also `span`, the innermost context,
+/// and `spans`, all of them, the outermost first.
 pub(super) struct JsonLines;
 
 impl<S, N> FormatEvent<S, N> for TextLines
@@ -66,11 +66,11 @@ where
     }
 }
 
-/// How terminals show a part of a line; other numbers are colours.
+/// Styles of terminals (SGR); the other numbers are colours.
 const BOLD: u8 = 1;
 const DIM: u8 = 2;
 
-/// The colour of a level and its name, which are all equally wide.
+/// The colour of a level, and its name padded to a common width.
 fn shown(level: Level) -> (u8, &'static str) {
     match level {
         Level::ERROR => (31, "ERROR"),
@@ -81,7 +81,7 @@ fn shown(level: Level) -> (u8, &'static str) {
     }
 }
 
-/// The outermost first.
+/// Writes a context and those around it, the outermost first.
 fn write_context(line: &mut Writer<'_>, context: &dyn LogContext) -> fmt::Result {
     if let Some(outer) = context.outer() {
         write_context(line, outer)?;
@@ -95,7 +95,7 @@ fn write_context(line: &mut Writer<'_>, context: &dyn LogContext) -> fmt::Result
     styled(line, DIM, ":")
 }
 
-/// As it is where nothing is coloured.
+/// Writes text in a style, if the line may have escapes.
 fn styled(line: &mut Writer<'_>, style: u8, text: &str) -> fmt::Result {
     if line.has_ansi_escapes() {
         write!(line, "\u{1b}[{style}m{text}\u{1b}[0m")
@@ -132,13 +132,13 @@ where
             members.insert("span".to_owned(), innermost.clone());
             members.insert("spans".to_owned(), contexts.into());
         }
-        // Readers that end a line at other characters than a line feed see one line, too.
+        // Some readers end a line at other characters than a line feed, so those are escaped, too.
         let json = Value::Object(members).to_string();
         writeln!(line, "{}", visible_json(&json))
     }
 }
 
-/// The outermost first.
+/// A context and those around it as JSON objects, the outermost first.
 fn contexts(innermost: Option<&dyn LogContext>) -> Vec<Value> {
     let Some(context) = innermost else {
         return Vec::new();
@@ -151,13 +151,13 @@ fn contexts(innermost: Option<&dyn LogContext>) -> Vec<Value> {
     all
 }
 
-/// Fields as members.
+/// Fields as members of a JSON object.
 #[derive(Default)]
 struct JsonFields(Map<String, Value>);
 
 impl JsonFields {
     fn put(&mut self, name: &str, value: Value) {
-        // `r#type` is a name that is a word of the language, too.
+        // A field whose name is a keyword of Rust is called `r#type`.
         let name = name.strip_prefix("r#").unwrap_or(name);
         self.0.insert(name.to_owned(), value);
     }

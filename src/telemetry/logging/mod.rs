@@ -1,5 +1,4 @@
-//! Where log lines go: stderr, or a file where nobody sees stderr; as text for people or JSON for machines. What is logged is decided
-//! by the code that logs.
+//! Starts logging: to stderr or to a file, as text for people or JSON for machines, with the secrets of the configuration masked.
 
 mod fields;
 mod lines;
@@ -39,7 +38,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Why nothing can be logged.
+/// Why logging cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum LoggingError {
     /// The text is not a log level.

@@ -1,4 +1,4 @@
-//! No secret of the configuration stands in a log, whoever logs it: a library's reason may name what it was given.
+//! Masks the secrets of the configuration in every log line, whoever logs it: an error of a library may repeat the value that it was given.
 
 use std::{
     borrow::Cow,
@@ -11,22 +11,22 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::text::{cut, secret::Secrets};
 
-/// There is one log in a process, so there is one list.
+/// The secrets that are masked. A process has one log, so it has one list.
 static HIDDEN: LazyLock<ArcSwap<Secrets>> = LazyLock::new(ArcSwap::default);
 
-/// From now on these are redacted in every log line.
+/// Masks these in every log line from now on, and no others.
 pub fn hide(secrets: Secrets) {
     HIDDEN.store(Arc::new(secrets));
 }
 
-/// As much of a text of a stranger's as is shown.
+/// The beginning of a text from a client or a server, of at most so many bytes, with its secrets masked.
 pub fn beginning(text: &str, longest: usize) -> String {
     let hidden = HIDDEN.load();
     let (shown, _) = hidden.redacted_to_show(text, longest);
     cut::beginning(&shown, longest).to_owned()
 }
 
-/// Masks what it passes on. Each write is one log line or several; bytes in them that are no text are replaced.
+/// Masks secrets in what is written through it. Each write is one or more whole log lines; bytes that are not UTF-8 are replaced.
 pub(super) struct Redacted<W>(pub(super) W);
 
 impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for Redacted<W> {
@@ -39,7 +39,7 @@ impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for Redacted<W> {
 
 impl<W: Write> Write for Redacted<W> {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
-        // Looked at as a whole first: nearly all are text, and that takes a tenth of it.
+        // Nearly all lines are UTF-8, and checking them takes a tenth of the time of the lossy conversion.
         let text = str::from_utf8(lines);
         let text = text.map_or_else(|_| String::from_utf8_lossy(lines), Cow::Borrowed);
         self.0.write_all(HIDDEN.load().redacted(&text).as_bytes())?;

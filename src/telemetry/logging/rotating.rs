@@ -1,4 +1,4 @@
-//! The log of a daemon that has no terminal: a file of bounded size, and the one before it.
+//! The log file of a daemon without a terminal: of bounded size, with one older file beside it.
 
 use std::{
     fs::{self, File},
@@ -21,7 +21,7 @@ pub(super) struct Rotating {
 }
 
 impl Rotating {
-    /// Opens the file, and makes it the process's stderr: what does not go through the log, such as the text of a panic, is there too.
+    /// Opens the file and makes it the stderr of the process, so that it also gets what does not go through the log, such as panics.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut opened = Self::open_with(path, ROTATE_AT)?;
         become_stderr(&opened.file)?;
@@ -30,7 +30,7 @@ impl Rotating {
     }
 
     fn open_with(path: &Path, rotate_at: u64) -> io::Result<Self> {
-        // The folder of a bare name is an empty one: it is there. One that is there may be everybody's, as `/var/log` is.
+        // A bare name has an empty parent. A folder that exists is left as it is: it may be shared, as `/var/log` is.
         let is_missing = |folder: &&Path| {
             let found = fs::symlink_metadata(folder);
             !folder.as_os_str().is_empty() && !found.is_ok_and(|found| found.is_dir())
@@ -64,7 +64,7 @@ impl Rotating {
     }
 }
 
-/// Whether somebody moved or removed the file, as `logrotate` does. Without its folder nobody wants a new one.
+/// Whether the file was moved or removed, as `logrotate` does. If its folder is gone, no new file is wanted.
 #[cfg(unix)]
 fn is_moved(path: &Path, file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -79,7 +79,7 @@ fn is_moved(path: &Path, file: &File) -> bool {
     }
 }
 
-/// An open file cannot be moved.
+/// On Windows an open file cannot be moved.
 #[cfg(not(unix))]
 fn is_moved(_: &Path, _: &File) -> bool {
     false
@@ -88,11 +88,11 @@ fn is_moved(_: &Path, _: &File) -> bool {
 impl Write for Rotating {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         if is_moved(&self.path, &self.file) {
-            // Better there than lost.
+            // If that fails the lines go to the moved file, which is better than losing them.
             let _ = self.reopen();
         }
         if self.size > 0 && self.size + lines.len() as u64 > self.rotate_at {
-            // If renaming fails the file grows: better too large than lost.
+            // If that fails the file grows beyond its size, which is better than losing lines.
             let _ = self.rotate();
         }
         let written = self.file.write(lines)?;

@@ -1,4 +1,4 @@
-//! The place of one call in a trace: made when the call begins, and extended when something is sent to a server for it.
+//! The place of one call in a trace: made when the call begins, and used when the call is sent to a server and when its spans are exported.
 
 use std::time::Instant;
 
@@ -9,43 +9,43 @@ use crate::{
     wire::{Edit, Raw, RequestTrace, TraceParent, meta},
 };
 
-/// The ids of a call's spans. Only traces that are recorded have one.
+/// The ids of a call's spans. Calls whose trace is not recorded have none.
 #[derive(Debug)]
 pub struct CallTrace {
     /// The span of the call.
     pub(super) own: TraceParent,
-    /// The span of what is sent to a server for it.
+    /// The span of the request to a server.
     pub(super) sent: TraceParent,
     /// The span that the call is part of.
     pub(super) parent: Option<Parent>,
-    /// The `tracestate` of whoever began the trace.
+    /// The `tracestate` of the incoming request.
     pub(super) state: Option<Box<str>>,
-    /// The id of the client's request; calls that another call causes have none.
+    /// The id of the client's request; `None` for calls that another call causes.
     request_id: Option<Box<str>>,
     /// The revision that the client speaks.
     pub revision: &'static str,
-    /// Whether the trace came in the params, whose `tracestate` goes on to the server by itself.
+    /// Whether the trace came in the params, which carry its `tracestate` to the server unchanged.
     is_in_params: bool,
     pub(super) exchange: Guarded<ExchangeTimes>,
 }
 
-/// The id of a span that a call is part of.
+/// The id of the span that a call is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parent {
-    /// Of whoever asks.
+    /// A span of the client.
     Remote([u8; 8]),
-    /// Of another call, which caused this one.
+    /// The span of another call, which caused this one.
     Call([u8; 8]),
 }
 
-/// When something was sent to the server, and when all was answered.
+/// When the call was first sent to a server, and when it was answered last.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ExchangeTimes {
     pub(super) sent: Option<Instant>,
     pub(super) answered: Option<Instant>,
 }
 
-/// The request of a span.
+/// What a span says of the client's request.
 #[derive(Debug, Clone, Copy)]
 pub struct TracedRequest<'a> {
     /// Its id, if it has one.
@@ -57,7 +57,7 @@ pub struct TracedRequest<'a> {
 }
 
 impl CallTrace {
-    /// The place of a call that comes in with this trace, or begins one; nothing where the trace is not recorded.
+    /// The place of a call in the received trace, or in a new one. `None` if the received trace is not recorded.
     pub(super) fn begin(
         received: Option<RequestTrace>,
         request: TracedRequest<'_>,
@@ -85,7 +85,7 @@ impl CallTrace {
         })
     }
 
-    /// That of a call which this one causes.
+    /// The place of a call that this one causes.
     #[must_use]
     pub fn child(&self) -> Self {
         let (trace_id, flags) = (self.own.trace_id, self.own.flags);
@@ -96,13 +96,13 @@ impl CallTrace {
             state: self.state.clone(),
             request_id: None,
             revision: self.revision,
-            // Whoever causes calls repeats its trace in their params.
+            // A call that causes others repeats its trace in their params.
             is_in_params: self.is_in_params,
             exchange: Guarded::default(),
         }
     }
 
-    /// What a server is to find in `_meta`: the span of what it is sent. What was there of a trace that does not count goes.
+    /// The edits of `_meta` for the request to a server: the span of that request, and the `tracestate` that belongs to it.
     pub fn edits(&self) -> Vec<(&'static str, Edit<'static>)> {
         let parent = Raw::author(&self.sent.to_string());
         let mut edits = vec![(meta::TRACEPARENT, Edit::Set(parent))];
@@ -119,15 +119,15 @@ impl CallTrace {
         self.request_id.as_deref()
     }
 
-    /// Something is sent to the server.
+    /// Notes that the call is sent to a server.
     pub fn note_sent(&self) {
         let mut exchange = self.exchange.lock();
         exchange.sent.get_or_insert_with(Instant::now);
-        // What came before was a question.
+        // An earlier answer was a question to the client.
         exchange.answered = None;
     }
 
-    /// Nothing more is waited for.
+    /// Notes that the server answered.
     pub fn note_answered(&self) {
         self.exchange.lock().answered = Some(Instant::now());
     }

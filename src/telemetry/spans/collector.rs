@@ -1,4 +1,5 @@
-//! A collector, and the way there: what the SDK puts together is encoded by the exporter for OTLP over HTTP and posted by whoever gave the way.
+//! Sends spans to a collector: the SDK collects them in batches, its exporter encodes these for OTLP over HTTP, and the function that
+//! [`Collector`] brings posts them.
 
 use std::{
     fmt,
@@ -22,39 +23,39 @@ use tokio::runtime::Handle;
 
 use crate::{telemetry::log_throttle::LogThrottle, text::secret::Secret};
 
-/// Limit: spans that wait, more finding no room; and spans in one request.
+/// Limit: spans that wait, further ones being dropped; and spans in one request.
 const MOST_WAITING: usize = 2_048;
 const MOST_AT_ONCE: usize = 512;
 
 /// How long spans wait for others.
 const GATHER: Duration = Duration::from_secs(1);
 
-/// How long one batch may take, with what is tried again.
+/// How long one batch may take, with its retries.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What we are called where neither `OTEL_SERVICE_NAME` nor `OTEL_RESOURCE_ATTRIBUTES` says it.
+/// The name of the service if neither `OTEL_SERVICE_NAME` nor `OTEL_RESOURCE_ATTRIBUTES` names one.
 const SERVICE: &str = env!("CARGO_PKG_NAME");
 
-/// Posts a request: a deadline of its own bounds it, and its error names nothing of the address.
+/// Posts a request. Must have its own deadline, and must not name the address in its error.
 pub type PostSpans = Arc<
     dyn Fn(Request<Vec<u8>>) -> BoxFuture<'static, Result<Response<Vec<u8>>, String>> + Send + Sync,
 >;
 
 /// Where spans go.
 pub struct Collector {
-    /// The address that they are posted to.
+    /// The URL to which they are posted.
     pub url: Secret,
-    /// How.
+    /// Posts them.
     pub post: PostSpans,
 }
 
-/// Why nothing can be sent to a collector.
+/// Why spans cannot be sent to a collector.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadCollector(String);
 
 impl Collector {
-    /// Called within a runtime, on which requests are made.
+    /// Starts the thread that exports. Called within a runtime, on which it makes its requests.
     pub(super) fn into_processor(self) -> Result<BatchSpanProcessor, BadCollector> {
         let client = CollectorClient {
             post: self.post,
@@ -69,7 +70,7 @@ impl Collector {
             .with_timeout(TIMEOUT)
             .with_retry_policy(RetryPolicy::recommended())
             .build();
-        // What the library says of an address shows it.
+        // The error of the library shows the address.
         let unusable = |_| BadCollector("its address cannot be used".to_owned());
         let mut exporter = exporter.map_err(unusable)?;
         exporter.set_resource(&resource());
@@ -78,14 +79,14 @@ impl Collector {
             .with_max_export_batch_size(MOST_AT_ONCE)
             .with_scheduled_delay(GATHER)
             .build();
-        // The library panics where the system has no room for its thread.
+        // The library panics if the system cannot start its thread.
         let begin = AssertUnwindSafe(|| BatchSpanProcessor::new(exporter, config));
         panic::catch_unwind(begin)
             .map_err(|_| BadCollector("the thread that exports cannot be started".to_owned()))
     }
 }
 
-/// What spans are spans of.
+/// The description of this service in each batch.
 fn resource() -> Resource {
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let from_environment = Resource::builder().build();
@@ -97,7 +98,7 @@ fn resource() -> Resource {
     .build()
 }
 
-/// Lets the exporter's thread, on which no runtime is, use a client that needs one.
+/// The HTTP client of the exporter: its thread has no runtime, so requests run on that of the daemon.
 struct CollectorClient {
     post: PostSpans,
     runtime: Handle,
@@ -105,7 +106,7 @@ struct CollectorClient {
 }
 
 impl CollectorClient {
-    /// Logs that something was not taken, now and then. The reason holds nothing of the address.
+    /// Logs that batches were lost, at most once a minute.
     fn note_failure(&self, why: &str) {
         if let Some(batches) = self.failures.due() {
             tracing::warn!(why, batches, "spans cannot be exported and are lost");
@@ -120,7 +121,7 @@ impl fmt::Debug for CollectorClient {
 }
 
 impl HttpClient for CollectorClient {
-    // As the library's attribute would write it.
+    // The signature that `#[async_trait]` generates.
     fn send_bytes<'s, 'async_trait>(
         &'s self,
         request: Request<Bytes>,
@@ -131,7 +132,7 @@ impl HttpClient for CollectorClient {
     {
         Box::pin(async move {
             let posting = (self.post)(request.map(Vec::from));
-            // Waited for at once; a runtime that ends drops it, and nobody waits then.
+            // Awaited at once. A runtime that shuts down drops the task, and then the exporter does not wait either.
             let posted = self.runtime.spawn(posting).await;
             let why = match posted {
                 Ok(Ok(response)) => {

@@ -1,4 +1,4 @@
-//! Makes the spans of a call that ended: one of the call, and one of what was sent to a server for it.
+//! Makes the spans of an ended call: one for the call, and one for its request to a server.
 
 use std::{
     str::FromStr,
@@ -15,39 +15,39 @@ use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use super::{CallTrace, call_trace::Parent};
 use crate::wire::TraceParent;
 
-/// Who makes spans.
+/// The instrumentation scope of all spans.
 static SCOPE: LazyLock<InstrumentationScope> = LazyLock::new(|| {
     InstrumentationScope::builder(env!("CARGO_PKG_NAME"))
         .with_version(env!("CARGO_PKG_VERSION"))
         .build()
 });
 
-/// A key of a span, and what it says of this call, if anything.
+/// The key of an attribute, and its value if the call has one.
 type Attribute<'a> = (&'static str, Option<&'a str>);
 
-/// A call that ended, in texts that are redacted and bounded.
+/// An ended call, with texts that are redacted and cut.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedCall<'a> {
-    /// Its place.
+    /// Its place in a trace.
     pub trace: &'a CallTrace,
     /// When it began.
     pub began: Instant,
     /// When it ended.
     pub ended: Instant,
-    /// The same, for others.
+    /// When it ended, by the clock.
     pub ended_at: SystemTime,
-    /// What its spans are called.
+    /// The name of its spans.
     pub name: &'a str,
-    /// What went wrong, if it failed.
+    /// The error, if it failed.
     pub failure: Option<&'a str>,
-    /// What both spans say.
+    /// The attributes of both spans.
     pub shared: &'a [Attribute<'a>],
-    /// What only the span of the call says.
+    /// The attributes of the call's span alone.
     pub own: &'a [Attribute<'a>],
 }
 
 impl EndedCall<'_> {
-    /// That of what was sent first, if anything was.
+    /// The span of the request to a server, if there was one, and the span of the call.
     pub(super) fn spans(&self) -> impl Iterator<Item = SpanData> {
         let trace = self.trace;
         let exchange = *trace.exchange.lock();

@@ -1,5 +1,5 @@
-//! Spans of calls for a collector that speaks OTLP over HTTP. Whoever has a call that ended tells [`Spans`], which never waits: a thread of
-//! the SDK puts spans together and posts them. What finds no room, or no collector, is gone.
+//! Spans of calls for a collector that speaks OTLP over HTTP. [`Spans`] takes ended calls and never waits: a thread of the SDK gathers spans
+//! and posts them. Spans that find no room or no collector are lost.
 //!
 //! The only door to the OpenTelemetry crates. Knows no settings: `daemon` says where the collector is and how requests get there.
 
@@ -19,7 +19,7 @@ pub use self::{
 };
 use crate::wire::RequestTrace;
 
-/// Takes spans, if there is a collector. Cheap to clone; clones are of one collector.
+/// Takes spans, if there is a collector. Cheap to clone; clones share the collector.
 #[derive(Clone, Default)]
 pub struct Spans(Arc<ArcSwapOption<BatchSpanProcessor>>);
 
@@ -30,13 +30,13 @@ impl fmt::Debug for Spans {
 }
 
 impl Spans {
-    /// Whether anybody gets spans.
+    /// Whether there is a collector.
     pub fn is_on(&self) -> bool {
         self.0.load().is_some()
     }
 
-    /// The place in a trace of a call that begins: in that of whoever asks, or in a new one. None where nobody gets spans, and where whoever
-    /// asks says that the trace is not recorded.
+    /// The place of a call that begins: in the client's trace, or in a new one. `None` if there is no collector, or if the client says that
+    /// its trace is not recorded.
     pub fn begin(
         &self,
         remote: Option<RequestTrace>,
@@ -48,7 +48,7 @@ impl Spans {
         CallTrace::begin(remote, request).map(Arc::new)
     }
 
-    /// Hands over the spans of a call that ended.
+    /// Hands over the spans of an ended call.
     pub fn export(&self, ended: &EndedCall<'_>) {
         if let Some(processor) = &*self.0.load() {
             for span in ended.spans() {
@@ -57,7 +57,7 @@ impl Spans {
         }
     }
 
-    /// From now on this collector gets the spans, or nobody: none is given, or it cannot be used. What was in force is given either way.
+    /// Sends spans to this collector from now on; to none if it is `None` or cannot be used. Gives the collector of before either way.
     pub fn send_to(
         &self,
         collector: Option<Collector>,
@@ -71,17 +71,17 @@ impl Spans {
     }
 }
 
-/// A collector that gets no more spans but those that wait for it.
+/// A collector that gets no new spans. Those that wait for it are sent by [`FormerCollector::flush`].
 #[must_use = "spans may wait for it"]
 pub struct FormerCollector(Option<Arc<BatchSpanProcessor>>);
 
 impl FormerCollector {
-    /// Posts what waits, for no longer than this; whether it was all posted.
+    /// Posts the spans that wait, within the deadline. False if not all were posted.
     pub async fn flush(self, deadline: Duration) -> bool {
         let Some(processor) = self.0 else {
             return true;
         };
-        // It waits for the SDK's thread.
+        // This blocks until the thread of the SDK is done.
         let flushing = move || processor.shutdown_with_timeout(deadline).is_ok();
         tokio::task::spawn_blocking(flushing).await.unwrap_or(false)
     }
