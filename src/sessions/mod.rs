@@ -1,4 +1,4 @@
-//! What outlives a daemon of its clients' sessions: sealed ids, and records on disk.
+//! The part of clients' sessions that outlives the daemon: sealed session ids, and records on disk.
 
 pub mod sealing;
 pub mod session_records;

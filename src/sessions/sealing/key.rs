@@ -1,4 +1,4 @@
-//! The key behind every seal: of the configuration, or made once and kept in the data folder.
+//! The key that seals texts: from the configuration, or generated once and kept in the data folder.
 
 use std::{
     fs, io,
@@ -15,35 +15,35 @@ use ring::{
 use super::{ALGORITHM, LABEL, Sealer};
 use crate::{storage, text::secret::Secret};
 
-/// The name of the file with the key of session ids, in the data folder.
+/// The file with the key of session ids, in the data folder.
 pub const KEY_FILE: &str = "session_key";
 
-/// The name of the file with the key of operators.
+/// The file with the API key, in the data folder.
 pub const API_KEY_FILE: &str = "api_key";
 
-/// Bytes of a key that we make.
+/// Bytes of a generated key.
 const BYTES: usize = 32;
 
-/// How many bytes of the file are read. More was never written.
+/// The most bytes of a file that are read. A larger one was not written by mcpproxy.
 const LONGEST_FILE: u64 = 4096;
 
-/// The key. Whatever is sealed has a key of its own that is derived from it.
+/// The key from which the keys of sealers are derived.
 pub struct SealingKey(Prk);
 
-/// A secret that we made, and the file that keeps it.
+/// A generated secret, and the file that keeps it.
 pub struct KeptKey {
     secret: Secret,
     file: PathBuf,
 }
 
 impl SealingKey {
-    /// The key that this secret stands for, wherever it is given.
+    /// The key of this secret: the same in every daemon that has the secret.
     pub fn of(secret: &Secret) -> Self {
         let salt = Salt::new(HKDF_SHA256, b"mcpproxy session_key");
         Self(salt.extract(secret.reveal().as_bytes()))
     }
 
-    /// What seals with it.
+    /// A sealer with a key that is derived from this one.
     pub fn sealer(&self) -> Sealer {
         let label = [LABEL];
         let key = self.0.expand(&label, ALGORITHM);
@@ -53,7 +53,7 @@ impl SealingKey {
 }
 
 impl KeptKey {
-    /// The secret that is kept in this folder under this name; the first time it is made. A file that holds none is set aside.
+    /// Reads the secret from the file of this name in the folder, or generates one and writes it. A damaged file is set aside.
     pub fn of_folder(data_dir: &Path, name: &str) -> io::Result<Self> {
         let file = data_dir.join(name);
         match read(&file) {
@@ -74,7 +74,7 @@ impl KeptKey {
         Ok(Self { secret, file })
     }
 
-    /// What seals with it.
+    /// The key of this secret.
     pub fn key(&self) -> SealingKey {
         SealingKey::of(&self.secret)
     }
@@ -84,7 +84,7 @@ impl KeptKey {
         &self.secret
     }
 
-    /// Writes the file again where somebody removed it. Blocks.
+    /// Writes the file again if it was removed. Blocks.
     pub fn write_again(&self) -> io::Result<()> {
         if self.file.exists() {
             return Ok(());
@@ -93,7 +93,7 @@ impl KeptKey {
     }
 }
 
-/// A text that nobody can guess, of characters that addresses and headers have as they are.
+/// Generates a secret of characters that need no escape in URLs and headers.
 pub fn random_secret() -> io::Result<Secret> {
     let mut key = [0; BYTES];
     let filled = SystemRandom::new().fill(&mut key);

@@ -1,5 +1,5 @@
-//! Texts that only holders of one key can make and read, given to clients and taken back from them. What a text is bound to does not
-//! stand in it and has to be named again to open it. Knows nothing of who is given what, and keeps no list of what was made.
+//! Seals texts (AES-256-GCM) so that only holders of the key can make and read them. A text can be bound to others, which do not stand in it
+//! and must be given again to open it. Keeps no list of what it sealed.
 
 mod key;
 mod session_id;
@@ -17,11 +17,11 @@ pub use self::{
     session_id::{Agreement, Bound, MAX_SESSION_ID, SessionIds},
 };
 
-/// What texts are sealed for: to be ids of sessions. Goes into the key, and with its number into what is authenticated: a later format gets
-/// another number.
+/// The purpose of sealed texts and the number of their format. Goes into the derived key and into the authenticated data, so that a text of
+/// another format does not open.
 const LABEL: &[u8] = b"mcpproxy session id 1";
 
-/// What a sealed text begins with.
+/// The first character of a sealed text.
 const FIRST: char = '1';
 
 /// Seals and opens texts. Cheap to clone.
@@ -41,7 +41,7 @@ impl Sealer {
         }
     }
 
-    /// Seals a content: letters, digits, `-` and `_`. `None` if the system has no random bytes to give.
+    /// Seals a content into letters, digits, `-` and `_`. `None` if the system gives no random bytes.
     pub fn seal(&self, content: &[u8], bound: &[&str]) -> Option<String> {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).ok()?;
@@ -56,7 +56,7 @@ impl Sealer {
         Some(text)
     }
 
-    /// Opens a text. `None` if it was not sealed with this key and for exactly this.
+    /// Opens a text. `None` if it was not sealed with this key and bound to exactly these texts.
     pub fn open(&self, text: &str, bound: &[&str]) -> Option<Vec<u8>> {
         let encoded = text.strip_prefix(FIRST)?;
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(encoded).ok()?;
@@ -69,7 +69,7 @@ impl Sealer {
     }
 }
 
-/// What texts are sealed for and what this one is bound to, so that no two lists read the same.
+/// The authenticated data: the label, and the bound texts, each after its length so that no two lists give the same bytes.
 fn authenticated(bound: &[&str]) -> Vec<u8> {
     let mut all = LABEL.to_vec();
     for text in bound {

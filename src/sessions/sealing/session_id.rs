@@ -1,28 +1,28 @@
-//! Session ids that hold what client and daemon agreed on, so that any daemon with the key can continue the session. An id says
-//! nothing to its client, and opens for one endpoint and one subject only.
+//! Session ids that hold, sealed, what client and daemon agreed on, so that any daemon with the key can continue the session. A client
+//! cannot read its id, and an id opens for one endpoint and one subject only.
 
 use bytes::Bytes;
 
 use super::{Sealer, SealingKey};
 use crate::wire::{Raw, Revision};
 
-/// Limit: bytes of a session id. Balancers take headers of 4 KiB as a rule, and what is sealed is bounded to fit.
+/// Limit: bytes of a session id. Load balancers commonly accept headers of 4 KiB.
 pub const MAX_SESSION_ID: usize = 4096;
 
-/// Bytes of it that capabilities may have, longer ones being kept by the daemon that opened the session; and a client's implementation,
-/// which is left out if it is longer: nothing depends on it.
+/// The most bytes in it of the client's capabilities, longer ones being stored by the daemon that opened the session; and of the client's
+/// implementation, a longer one being left out because nothing depends on it.
 const MAX_CAPABILITIES: usize = 2 << 10;
 const MAX_INFO: usize = 512;
 
-/// The version of what stands in an id.
+/// The version of the content of an id.
 const VERSION: u8 = 1;
 
 /// What an id is bound to.
 #[derive(Debug, Clone, Copy)]
 pub struct Bound<'a> {
-    /// The address of the endpoint.
+    /// The URL path of the endpoint.
     pub endpoint: &'a str,
-    /// Whose session it is.
+    /// The subject of the session's caller.
     pub subject: &'a str,
 }
 
@@ -31,13 +31,13 @@ pub struct Bound<'a> {
 pub struct Agreement {
     /// The revision that is spoken.
     pub revision: Revision,
-    /// The client's implementation, unless its description is long.
+    /// The client's implementation; an empty object if it is long.
     pub info: Raw,
-    /// What the client can do; `None` where that is kept by the daemon that opened the session, because it is long.
+    /// The client's capabilities; `None` if they are long and stored by the daemon that opened the session.
     pub capabilities: Option<Raw>,
-    /// Marks the data folder of the daemon that opened the session.
+    /// Identifies the data folder of the daemon that opened the session.
     pub origin: [u8; 8],
-    /// In seconds since 1970. The id is worth nothing afterwards.
+    /// The end of the id's validity, in seconds since 1970.
     pub expires: u32,
 }
 
@@ -51,12 +51,12 @@ impl SessionIds {
         Self(key.sealer())
     }
 
-    /// An id; `None` if the system has no random bytes to give.
+    /// Makes an id. `None` if the system gives no random bytes.
     pub fn seal(&self, agreement: &Agreement, bound: Bound<'_>) -> Option<String> {
         self.0.seal(&agreement.write(), &bound.texts())
     }
 
-    /// The contents of an id; `None` if it is not valid, or bound to something else. Bounded work, whatever the text.
+    /// Reads an id. `None` if it is not valid, or bound to something else. The work is bounded, whatever the text.
     pub fn open(&self, id: &str, bound: Bound<'_>) -> Option<Agreement> {
         if id.len() > MAX_SESSION_ID {
             return None;
@@ -72,12 +72,12 @@ impl<'a> Bound<'a> {
 }
 
 impl Agreement {
-    /// Whether capabilities of this size have to be kept elsewhere.
+    /// Whether capabilities are too long for an id.
     pub fn is_too_long(capabilities: &Raw) -> bool {
         capabilities.as_bytes().len() > MAX_CAPABILITIES
     }
 
-    /// What is sealed: version, expiry, origin, then texts, each after its length.
+    /// The content of an id: version, expiry, origin, then texts, each after its length.
     fn write(&self) -> Vec<u8> {
         let empty = Raw::empty_object();
         let is_short = self.info.as_bytes().len() <= MAX_INFO;
@@ -130,7 +130,7 @@ impl Agreement {
     }
 }
 
-/// A text after its length, and what comes then.
+/// Reads a text after its length. Gives it and the rest.
 fn text(written: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&length, rest) = written.split_first_chunk()?;
     rest.split_at_checked(u16::from_be_bytes(length).into())

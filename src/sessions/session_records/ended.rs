@@ -1,11 +1,11 @@
-//! The ids that must not be continued: those that have not expired, or, when they get too many, the latest of them and one moment up to
-//! which none is continued.
+//! The ids of ended sessions, which must not be continued. Expired ids need no entry. When there are too many, those that expire first are
+//! replaced by a floor: no id that expires by that moment is continued.
 
 use std::collections::HashMap;
 
 use super::{RecordedSession, SessionDigest};
 
-/// Limit: ids that are known one by one: 2.4 MB on disk.
+/// Limit: ids with an entry of their own. They take 2.4 MB on disk.
 pub(super) const MAX_IDS: usize = 100_000;
 
 /// The ids that have ended.
@@ -17,7 +17,7 @@ pub(super) struct EndedIds {
 }
 
 impl EndedIds {
-    /// With this floor.
+    /// No ids, and this floor.
     pub(super) fn above(floor: u32) -> Self {
         Self {
             by_digest: HashMap::new(),
@@ -39,7 +39,7 @@ impl EndedIds {
         session.expires <= self.floor || self.by_digest.contains_key(&session.digest)
     }
 
-    /// Adds an id; whether that is news. The quarter that expires first gives way to the floor when there are too many.
+    /// Adds an id. False if it had ended before. If there are too many, the quarter that expires first is replaced by the floor.
     pub(super) fn insert(&mut self, session: RecordedSession) -> bool {
         if self.contains(session) {
             return false;
@@ -58,7 +58,7 @@ impl EndedIds {
         self.by_digest.retain(|_, expires| *expires > now);
     }
 
-    /// No id that expires by then is continued.
+    /// Raises the floor to this moment, in seconds since 1970.
     pub(super) fn raise(&mut self, floor: u32) {
         self.floor = self.floor.max(floor);
         let floor = self.floor;

@@ -1,5 +1,5 @@
-//! The folder on disk: one file with the ids that have ended, to which records are appended, and one file for each session of which more
-//! is kept. Written by one task.
+//! The folder on disk: one file of ended ids, to which records are appended, and one file for each session with a stored content. Only one
+//! task writes it.
 
 use std::{
     fs::{self, File},
@@ -10,17 +10,17 @@ use std::{
 use super::{Content, EndedIds, KeptIndex, LIFETIME, RecordedSession, SessionDigest, kept};
 use crate::storage::{self, FileIdentity};
 
-/// What the file of ended ids begins with; then comes the mark of the folder. Another format has another beginning.
+/// The first bytes of the file of ended ids, with the number of its format. The origin of the folder follows.
 const BEGINNING: &[u8; 8] = b"MCPENDS1";
 
-/// Bytes before the first record, and of a record: digest, expiry, and the beginning of a hash of both.
+/// Bytes before the first record, and bytes of a record: digest, expiry, and the beginning of a hash of both.
 const HEAD: usize = 16;
 const RECORD: usize = 24;
 
-/// How many records are appended before the file is written anew without those that have expired.
+/// Appended records after which the file is written anew without the expired ones.
 const APPENDED: usize = 4096;
 
-/// The folder. Only one has it at a time: the data folder has a lock.
+/// The open folder. There is one at a time: the daemon holds the lock of its data folder.
 pub(super) struct RecordFiles {
     folder: PathBuf,
     origin: [u8; 8],
@@ -28,12 +28,12 @@ pub(super) struct RecordFiles {
     ended: File,
     identity: FileIdentity,
     appended: usize,
-    /// Whether a record may have been written by half, behind which no other one may stand.
+    /// Whether half a record may have been written, after which none may be appended.
     is_torn: bool,
 }
 
 impl RecordFiles {
-    /// Opens the folder, and reads what it says. Without a readable file of ended ids none is known, so no id of before is continued.
+    /// Opens and reads the folder. If the file of ended ids is damaged, no id of before is continued.
     pub(super) fn open(folder: &Path, now: u32) -> io::Result<(Self, EndedIds, KeptIndex)> {
         storage::create_private_subfolder(folder)?;
         let file = ended_file(folder);
@@ -46,7 +46,7 @@ impl RecordFiles {
                     file = %aside.display(),
                     "the list of ended sessions is damaged and was set aside; open sessions start again"
                 );
-                // Not even one that is opened in this second under another clock.
+                // The floor is above every id that was given out until now.
                 (new_origin(), EndedIds::above(now + LIFETIME))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -80,11 +80,11 @@ impl RecordFiles {
         self.origin
     }
 
-    /// Notes that an id has ended. Nothing is kept of it any more.
+    /// Writes that a session has ended, and deletes its content.
     pub(super) fn end(&mut self, session: RecordedSession) -> io::Result<()> {
         kept::remove(&self.folder, session);
         if self.is_torn {
-            // It comes into the file that is written anew.
+            // The file is written anew with it.
             return Ok(());
         }
         let written = self.ended.write_all(&record(session));
@@ -93,7 +93,7 @@ impl RecordFiles {
         written
     }
 
-    /// Whether the file has to be written anew before anything can be noted.
+    /// Whether the file must be written anew before a record can be appended.
     pub(super) fn is_torn(&self) -> bool {
         self.is_torn
     }
@@ -103,12 +103,12 @@ impl RecordFiles {
         self.appended >= APPENDED
     }
 
-    /// Whether somebody removed what is written to.
+    /// Whether the file was removed, or another one put in its place.
     pub(super) fn is_removed(&self) -> bool {
         !self.identity.is_at(&ended_file(&self.folder))
     }
 
-    /// Writes the file of ended ids anew, in a new folder if that is gone.
+    /// Writes the file of ended ids anew, and makes its folder if that is gone.
     pub(super) fn rewrite(&mut self, ended: &EndedIds) -> io::Result<()> {
         storage::create_private_subfolder(&self.folder)?;
         self.ended = write(&self.folder, self.origin, ended)?;
@@ -118,7 +118,7 @@ impl RecordFiles {
         Ok(())
     }
 
-    /// Keeps what there is of a session. How much that is; `None` if it is nothing.
+    /// Stores the content of a session, or deletes it if there is none. Gives its bytes.
     pub(super) fn keep(
         &self,
         session: RecordedSession,
@@ -134,7 +134,7 @@ impl RecordFiles {
         }
     }
 
-    /// Deletes what is kept of sessions that have expired.
+    /// Deletes the contents of expired sessions.
     pub(super) fn remove(&self, expired: &[RecordedSession]) {
         for session in expired {
             kept::remove(&self.folder, *session);
@@ -172,10 +172,10 @@ fn recorded(bytes: &[u8; RECORD]) -> Option<RecordedSession> {
     (record(session) == *bytes).then_some(session)
 }
 
-/// Stands for the moment up to which no id is continued.
+/// The digest of the record that holds the floor.
 const FLOOR: SessionDigest = SessionDigest([0; 16]);
 
-/// What the file says; `None` if it is damaged. A last record that was not written to its end was never confirmed to anybody.
+/// Reads the origin and the ended ids. `None` if the file is damaged. An incomplete last record is ignored: its end was never confirmed.
 fn read(file: &Path) -> io::Result<Option<([u8; 8], EndedIds)>> {
     storage::read_private_file(file, u64::MAX).map(|bytes| parse(&bytes))
 }

@@ -1,5 +1,4 @@
-//! Files with what is kept of single sessions. Their names say whose they are and until when, so that none has to be read to be
-//! counted or deleted.
+//! The files with the contents of single sessions. Their names hold digest and expiry, so that none has to be read to be counted or deleted.
 
 use std::{
     collections::HashMap,
@@ -10,14 +9,14 @@ use std::{
 use super::{RecordedSession, SessionDigest};
 use crate::storage;
 
-/// Limit: bytes that are kept of one session, and of all.
+/// Limit: bytes of one content, and of all.
 const MAX_CONTENT: usize = 256 << 10;
 pub(super) const MAX_CONTENTS: usize = 64 << 20;
 
-/// How the names end.
+/// The extension of the files.
 const ENDING: &str = "json";
 
-/// Of which sessions something is kept, until when and how much.
+/// The sessions with a stored content: their expiry and the bytes of it.
 #[derive(Default)]
 pub(super) struct KeptIndex {
     by_digest: HashMap<SessionDigest, (u32, usize)>,
@@ -29,7 +28,7 @@ impl KeptIndex {
         self.by_digest.contains_key(&digest)
     }
 
-    /// How much may be kept of this session.
+    /// The bytes that the content of this session may have.
     pub(super) fn room(&self, digest: SessionDigest) -> usize {
         let own = self.by_digest.get(&digest).map_or(0, |(_, bytes)| *bytes);
         MAX_CONTENTS.saturating_sub(self.bytes - own)
@@ -48,7 +47,7 @@ impl KeptIndex {
         }
     }
 
-    /// Takes out those that have expired.
+    /// Removes and gives those that expire by this moment.
     pub(super) fn expired(&mut self, now: u32) -> Vec<RecordedSession> {
         let all = self.by_digest.iter();
         let expired = all.filter(|(_, (expires, _))| *expires <= now);
@@ -76,12 +75,12 @@ fn session_of(path: &Path) -> Option<RecordedSession> {
         digest: SessionDigest(digest),
         expires: u32::from_str_radix(expires, 16).ok()?,
     };
-    // Only names that we write.
+    // Only names that `file` makes.
     let name = file(Path::new(""), session);
     (is_ours && path.ends_with(name)).then_some(session)
 }
 
-/// Finds what is kept, and deletes what has expired.
+/// Lists the contents, and deletes the expired ones.
 pub(super) fn list(folder: &Path, now: u32) -> KeptIndex {
     let mut index = KeptIndex::default();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -103,7 +102,7 @@ pub(super) fn read(file: &Path) -> io::Result<Vec<u8>> {
     storage::read_private_file(file, limit)
 }
 
-/// Writes a content of at most so many bytes, and gives its size.
+/// Writes a content of at most `room` bytes. Gives its size.
 pub(super) fn write(
     folder: &Path,
     session: RecordedSession,
@@ -117,12 +116,12 @@ pub(super) fn write(
     Ok(content.len())
 }
 
-/// What is not there any more is as good as deleted, and what cannot be deleted is of no use to anybody.
+/// Deletes a content. A failure is ignored: without its entry in the index the file is never read.
 pub(super) fn remove(folder: &Path, session: RecordedSession) {
     let _ = storage::remove(&file(folder, session));
 }
 
-/// Keeps a damaged file, so that somebody can look into what happened.
+/// Renames a damaged file, so that its cause can be found.
 pub(super) fn set_aside(file: &Path) {
     let aside = file.with_extension("damaged");
     let moved = fs::rename(file, &aside);

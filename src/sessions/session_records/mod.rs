@@ -1,5 +1,5 @@
-//! What is kept on disk of clients' sessions, so that they outlive the daemon: which ids must not be continued, and small contents of
-//! those that have more to remember than their id says. Knows ids by digests only, and nothing of what the contents mean.
+//! Records of clients' sessions on disk, so that sessions outlive the daemon: which ids must not be continued, and a small content for each
+//! session that needs more than its id holds. Knows ids by their digests only, and does not interpret contents.
 
 mod ended;
 mod files;
@@ -25,19 +25,19 @@ use self::{
 };
 use crate::runtime::sync::Guarded;
 
-/// How long anybody waits for the disk. What was commanded is still done.
+/// How long a caller waits for the disk. The command is carried out all the same.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// For how long a session can be continued after its id was given, in seconds: a week, so that a holiday of a few days is no reason to
-/// begin anew, and what is kept does not pile up.
+/// How long a session can be continued after its id was given, in seconds: a week, so that sessions survive a few days off, and records do
+/// not pile up.
 pub const LIFETIME: u32 = 7 * 24 * 60 * 60;
 
-/// An id as it is known here: nobody can use it.
+/// The digest of a session id, which cannot be used in place of the id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionDigest([u8; 16]);
 
 impl SessionDigest {
-    /// Of this id.
+    /// The digest of this id.
     pub fn of(id: &str) -> Self {
         let hash = blake3::hash(id.as_bytes());
         let first = hash.as_bytes().first_chunk();
@@ -57,19 +57,19 @@ impl fmt::Debug for SessionDigest {
     }
 }
 
-/// An id, and until when it would be worth something.
+/// A session id and its expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordedSession {
-    /// The id.
+    /// The digest of the id.
     pub digest: SessionDigest,
     /// In seconds since 1970.
     pub expires: u32,
 }
 
-/// What is to be kept of a session when its turn comes; `None` if nothing is. Does not block.
+/// Gives the content to store for a session when it is written; `None` if there is nothing to store. Must not block.
 pub type Content = Box<dyn FnOnce() -> Option<Vec<u8>> + Send>;
 
-/// What is kept of sessions. Cheap to clone; without a data folder it remembers what has ended, and nothing more.
+/// The records of sessions. Cheap to clone. Without a data folder it only remembers which sessions ended.
 #[derive(Clone, Default)]
 pub struct SessionRecords(Arc<Shared>);
 
@@ -79,12 +79,12 @@ struct Shared {
     origin: [u8; 8],
     ended: Guarded<EndedIds>,
     kept: Guarded<KeptIndex>,
-    /// Without a data folder there are none.
+    /// To the task that writes; `None` without a data folder.
     commands: Option<Arc<SessionCommands>>,
 }
 
 impl SessionRecords {
-    /// Opens what is in this data folder. What is damaged is set aside.
+    /// Opens the records in this data folder. Damaged files are set aside.
     pub fn open(data_dir: &Path) -> io::Result<(Self, SessionRecordsTask)> {
         let (files, ended, kept) = RecordFiles::open(&folder(data_dir), now())?;
         let commands = Arc::new(SessionCommands::default());
@@ -99,17 +99,17 @@ impl SessionRecords {
         Ok((records, task))
     }
 
-    /// Marks this data folder.
+    /// Identifies this data folder.
     pub fn origin(&self) -> [u8; 8] {
         self.0.origin
     }
 
-    /// Whether an id must not be continued: it has ended here, or one that lasted as long may have.
+    /// Whether a session must not be continued: it has ended, or its record may be lost.
     pub fn has_ended(&self, session: RecordedSession) -> bool {
         self.0.ended.lock().contains(session)
     }
 
-    /// From this call on the id must not be continued, and when the future is done not after a restart either.
+    /// Ends a session: at once for this daemon, and when the future is done also after a restart.
     pub fn end(&self, session: RecordedSession) -> impl Future<Output = ()> + Send + use<> {
         let is_news = self.0.ended.lock().insert(session);
         let ending = is_news.then(|| self.send(session, SessionAction::End));
@@ -120,15 +120,15 @@ impl SessionRecords {
         }
     }
 
-    /// Keeps what there is to be kept of a session, in place of what was kept before. It is on disk when this returns. What cannot be
-    /// kept ends the id: a session must not be continued with half of what it agreed on.
+    /// Stores the content of a session in place of the one before. It is on disk when this returns. If it cannot be stored the id is recorded
+    /// as ended: a session must not be continued with half of what was agreed.
     pub async fn keep(&self, session: RecordedSession, content: Content) {
         if !self.has_ended(session) {
             self.send(session, SessionAction::Keep(content)).await;
         }
     }
 
-    /// What is kept of a session, if anything is. An error where it cannot be read; it was set aside then.
+    /// The stored content of a session, if there is one. An error if it cannot be read.
     pub async fn kept(&self, session: RecordedSession) -> io::Result<Option<Vec<u8>>> {
         let is_kept = self.0.kept.lock().has(session.digest);
         let Some(data_dir) = self.0.data_dir.as_deref().filter(|_| is_kept) else {
@@ -139,18 +139,18 @@ impl SessionRecords {
         read.await.map_err(io::Error::other)?.map(Some)
     }
 
-    /// What is kept of this session makes no sense.
+    /// Sets aside the content of a session, because it makes no sense.
     pub async fn set_aside(&self, session: RecordedSession) {
         if let Some(data_dir) = self.0.data_dir.as_deref() {
             let file = kept::file(&folder(data_dir), session);
             let aside = tokio::task::spawn_blocking(move || kept::set_aside(&file));
-            // It logged itself what it did.
+            // It logs its outcome itself.
             let _ = aside.await;
         }
         self.0.kept.lock().remove(session.digest);
     }
 
-    /// Sends a command; the future waits for it.
+    /// Queues a command. The future waits until it is carried out, within bounds.
     fn send(
         &self,
         of: RecordedSession,
@@ -160,7 +160,7 @@ impl SessionRecords {
         let sent = commands.map(|commands| commands.add(of, action));
         async move {
             let Some(done) = sent else { return };
-            // Its sender is dropped when the command is carried out, and where nobody carries out any.
+            // Its sender is dropped when the command is carried out, or when the task has ended.
             if timeout(CONFIRM_TIMEOUT, done).await.is_err() {
                 tracing::warn!("disk is slow; session data waits");
             }

@@ -1,5 +1,5 @@
-//! What waits for the disk: at most one command of each session, so that nothing is lost however slow the disk is, and no more waits than
-//! there are sessions.
+//! The commands that wait for the disk: at most one for each session, so that none is lost on a slow disk, and the queue stays bounded by the
+//! number of sessions.
 
 use std::{collections::HashMap, mem};
 
@@ -8,7 +8,7 @@ use tokio::sync::{Notify, oneshot};
 use super::{Content, RecordedSession, SessionDigest};
 use crate::runtime::sync::Guarded;
 
-/// A command to the task, and who waits for it.
+/// A command to the task, and those who wait for it. Dropping it wakes them.
 pub(super) struct SessionCommand {
     pub(super) of: RecordedSession,
     pub(super) action: SessionAction,
@@ -16,13 +16,13 @@ pub(super) struct SessionCommand {
 }
 
 pub(super) enum SessionAction {
-    /// The id must not be continued.
+    /// Record that the session ended.
     End,
-    /// This is to be found when it is.
+    /// Store this content.
     Keep(Content),
 }
 
-/// The commands.
+/// The queue.
 #[derive(Default)]
 pub(super) struct SessionCommands {
     waiting: Guarded<Waiting>,
@@ -32,13 +32,13 @@ pub(super) struct SessionCommands {
 #[derive(Default)]
 struct Waiting {
     commands: HashMap<SessionDigest, SessionCommand>,
-    /// Nobody carries out any more.
+    /// Whether the task has ended.
     is_closed: bool,
 }
 
 impl SessionCommands {
-    /// Adds a command, in place of what was to be kept before. What has ended stays so. The receiver ends when it is carried out, and
-    /// where nobody carries out any.
+    /// Adds a command. It replaces a waiting content of the session, but never its end. The receiver ends when the command is carried out, or
+    /// when the task has ended.
     pub(super) fn add(&self, of: RecordedSession, action: SessionAction) -> oneshot::Receiver<()> {
         let (waiter, done) = oneshot::channel();
         let mut waiting = self.waiting.lock();
@@ -62,18 +62,18 @@ impl SessionCommands {
         done
     }
 
-    /// Waits until there are some.
+    /// Waits for commands.
     pub(super) async fn wait(&self) {
         self.news.notified().await;
     }
 
-    /// Those that wait.
+    /// Takes the waiting commands.
     pub(super) fn take(&self) -> Vec<SessionCommand> {
         let commands = mem::take(&mut self.waiting.lock().commands);
         commands.into_values().collect()
     }
 
-    /// Those that wait; none is taken from now on.
+    /// Takes the waiting commands, and accepts none from now on.
     pub(super) fn close(&self) -> Vec<SessionCommand> {
         self.waiting.lock().is_closed = true;
         self.take()

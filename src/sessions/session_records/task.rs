@@ -1,4 +1,4 @@
-//! The one task that writes the folder, many commands at a time.
+//! The task that writes the folder, in batches of commands.
 
 use std::{
     sync::Arc,
@@ -13,16 +13,16 @@ use super::{
 };
 use crate::{runtime::sync::Guarded, telemetry::log_throttle::LogThrottle};
 
-/// How often what has expired is looked for.
+/// The interval at which expired records are deleted.
 const PRUNE: Duration = Duration::from_hours(1);
 
-/// How often it is looked whether the folder is still there while nothing happens.
+/// The interval at which an idle task checks that the folder is still there.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// How many commands are carried out in one turn.
+/// The most commands of a batch.
 const AT_ONCE: usize = 256;
 
-/// Writes what is kept of sessions.
+/// Writes the records of sessions; [`SessionRecordsTask::run`] ends with the daemon.
 pub struct SessionRecordsTask {
     records: SessionRecords,
     writer: Arc<Guarded<Writer>>,
@@ -55,7 +55,7 @@ impl SessionRecordsTask {
         }
     }
 
-    /// Runs until shutdown, and carries out what was commanded before.
+    /// Runs until shutdown, and carries out all commands given before.
     pub async fn run(self, shutdown: CancellationToken) {
         loop {
             let (mut commands, is_last) = tokio::select! {
@@ -63,7 +63,7 @@ impl SessionRecordsTask {
                 () = tokio::time::sleep(LOOK) => (Vec::new(), false),
                 () = shutdown.cancelled() => (self.commands.close(), true),
             };
-            // Waits end turn by turn. Without commands there is one turn that tidies up.
+            // Those who wait are woken after each batch. A batch without commands only deletes what has expired.
             loop {
                 let later = commands.split_off(commands.len().min(AT_ONCE));
                 let (records, writer) = (self.records.clone(), self.writer.clone());
@@ -84,7 +84,7 @@ impl SessionRecordsTask {
 }
 
 impl Writer {
-    /// Carries out the commands; those without any only tidy up. Blocks.
+    /// Carries out a batch. Blocks.
     fn carry_out(&mut self, commands: Vec<SessionCommand>, records: &SessionRecords) {
         if self.files.is_removed() {
             self.begin_anew(records);
@@ -92,7 +92,7 @@ impl Writer {
         if commands.is_empty() && self.pruned.elapsed() >= PRUNE {
             self.prune(records);
         }
-        // Dropping the senders at the end wakes all that wait.
+        // Dropped at the end, which wakes those who wait.
         let mut done = Vec::with_capacity(commands.len());
         for SessionCommand {
             of,
@@ -102,7 +102,7 @@ impl Writer {
         {
             match action {
                 SessionAction::End => self.end(of, records),
-                // It has ended since.
+                // The session has ended since.
                 SessionAction::Keep(_) if records.has_ended(of) => (),
                 SessionAction::Keep(content) => self.keep(of, content, records),
             }
@@ -135,7 +135,7 @@ impl Writer {
         }
     }
 
-    /// Writes down again which sessions have ended. Those of which more was kept must not be continued with half of it.
+    /// Writes the removed folder anew. Sessions whose content is lost must not be continued without it, so they end.
     fn begin_anew(&mut self, records: &SessionRecords) {
         if let Some(times) = self.removals.due() {
             tracing::warn!(
