@@ -1,4 +1,4 @@
-//! The identity of a call in this process, in log lines and records.
+//! The id of a call, by which log lines and records name it.
 
 use std::{
     fmt,
@@ -15,12 +15,12 @@ use crate::{
     wire::{RequestTrace, meta},
 };
 
-/// Names one call. No other call of the process has the same.
+/// The id of a call, unique in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(u64);
 
 impl CallId {
-    /// The number in it.
+    /// Its number.
     pub fn number(self) -> u64 {
         self.0
     }
@@ -32,7 +32,7 @@ impl fmt::Display for CallId {
     }
 }
 
-/// Gives out ids, and places in traces where anybody gets spans. Cheap to clone; clones give out the same ids, each of them once.
+/// Gives out ids, and knows where the spans of the calls go. Cheap to clone; clones share one counter.
 #[derive(Debug, Clone, Default)]
 pub struct CallIds {
     last: Arc<AtomicU64>,
@@ -40,7 +40,7 @@ pub struct CallIds {
 }
 
 impl CallIds {
-    /// For calls whose spans go there.
+    /// Ids for calls whose spans go there.
     pub fn traced_by(spans: &Spans) -> Self {
         Self {
             last: Arc::default(),
@@ -58,7 +58,7 @@ impl CallIds {
         &self.spans
     }
 
-    /// The sender's trace as the headers name it, where anybody gets spans.
+    /// The client's trace, from the headers of its request. `None` if spans are off.
     pub fn trace_in(&self, headers: &HeaderMap) -> Option<RequestTrace> {
         if !self.spans.is_on() {
             return None;

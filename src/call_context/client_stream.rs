@@ -1,4 +1,4 @@
-//! The stream back of a request: what goes to its client before the answer.
+//! The stream of messages to a client: notifications and questions that belong to a request and go out before its answer.
 
 use std::{
     collections::VecDeque,
@@ -17,26 +17,26 @@ use crate::runtime::{
     sync::Guarded,
 };
 
-/// Limit: notifications that wait for a client which reads slowly, later ones being dropped, the answer never; and bytes that wait, beside
-/// the frame that passes it. A client that reads never comes near.
+/// Limit: frames that wait for a client that reads slowly, and their bytes. Further notifications are dropped, answers never. A client that
+/// reads at all does not come near.
 const WAITING: usize = 8192;
 const WAITING_BYTES: usize = 64 << 20;
 
-/// So many of them need no place in the budget.
+/// Waiting bytes that do not count in the memory budget.
 const UNCOUNTED: usize = 64 << 10;
 
-/// The sending end of a request's stream back. Cheap to clone.
+/// The sending end of a stream. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct ClientSender(Option<Arc<ClientStream>>);
 
-/// The receiving end: what the face writes to its client before the answer.
+/// The receiving end, from which the transport writes to its client.
 pub struct ClientReceiver(Arc<ClientStream>);
 
 struct ClientStream {
     waiting: Guarded<Waiting>,
     news: Notify,
     abandoned: AtomicBool,
-    /// Cancelled when too much waits, where nothing may be left out.
+    /// Cancelled when too much waits on a stream that may drop nothing.
     cut: Option<CancellationToken>,
 }
 
@@ -53,13 +53,13 @@ impl Drop for ClientReceiver {
 }
 
 impl ClientSender {
-    /// Both ends. What waits between them counts in the budget.
+    /// Both ends. Waiting frames count in the budget.
     pub fn new(memory: &MemoryBudget) -> (Self, ClientReceiver) {
         Self::ends(memory, None)
     }
 
-    /// Both ends of a stream that answers take too, in order with everything else. When more waits than a client leaves unread, nothing
-    /// is left out: the stream is given up, and `cut` is cancelled.
+    /// Both ends of a stream that also carries answers and therefore drops nothing: when too much waits, the stream is given up and `cut` is
+    /// cancelled.
     pub fn with_answers(memory: &MemoryBudget, cut: CancellationToken) -> (Self, ClientReceiver) {
         Self::ends(memory, Some(cut))
     }
@@ -79,12 +79,12 @@ impl ClientSender {
         (Self(Some(stream.clone())), ClientReceiver(stream))
     }
 
-    /// An end that leads nowhere, for callers that read nothing before the answer.
+    /// An end without a stream, for callers that read nothing before the answer.
     pub fn nowhere() -> Self {
         Self(None)
     }
 
-    /// Whether it leads anywhere.
+    /// Whether there is a stream.
     pub fn is_open(&self) -> bool {
         self.0.is_some()
     }
@@ -126,7 +126,7 @@ impl ClientSender {
 }
 
 impl ClientReceiver {
-    /// The next frame; waits for ever if none comes. Cancel-safe.
+    /// Waits for the next frame. Cancel-safe.
     pub async fn next(&self) -> Bytes {
         loop {
             if let Some(frame) = self.take() {
@@ -136,13 +136,13 @@ impl ClientReceiver {
         }
     }
 
-    /// Puts a frame back that was taken too early.
+    /// Puts back a frame that was taken too early.
     pub fn put_back(&self, frame: Bytes) {
         self.0.waiting.lock().push(frame, VecDeque::push_front);
         self.0.news.notify_one();
     }
 
-    /// A frame that waits already.
+    /// Takes a frame, if one waits.
     pub fn take(&self) -> Option<Bytes> {
         let mut waiting = self.0.waiting.lock();
         let frame = waiting.frames.pop_front()?;
@@ -160,7 +160,7 @@ impl Waiting {
         full && !self.frames.is_empty()
     }
 
-    /// Whether there is memory left for it.
+    /// Reserves memory for a frame. False if the budget has none left.
     fn finds_memory_for(&mut self, frame: &Bytes) -> bool {
         let counted = (self.bytes + frame.len()).saturating_sub(UNCOUNTED);
         let missing = counted.saturating_sub(self.memory.bytes());
@@ -175,7 +175,7 @@ impl Waiting {
 }
 
 impl ClientStream {
-    /// Nobody will read what waits, or what comes later.
+    /// Gives up the stream, with all that waits.
     fn abandon(&self, waiting: &mut Waiting) {
         self.abandoned.store(true, Ordering::Relaxed);
         waiting.frames = VecDeque::new();

@@ -1,8 +1,8 @@
-//! The connection that a request came over: it identifies clients that have no session.
+//! The connection over which a request came. It identifies a client that has no session.
 
 use tokio_util::sync::CancellationToken;
 
-/// A connection over which one client alone speaks. Cheap to clone.
+/// A connection that one client does not share with others. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct OwnConnection {
     number: u64,
@@ -10,7 +10,7 @@ pub struct OwnConnection {
 }
 
 impl OwnConnection {
-    /// The connection of this number, which no other of the process has.
+    /// The connection with this number, which must be unique in the process.
     pub fn new(number: u64, closed: CancellationToken) -> Self {
         Self { number, closed }
     }
@@ -20,7 +20,7 @@ impl OwnConnection {
         self.number
     }
 
-    /// Cancelled when it is over.
+    /// Cancelled when it is closed.
     pub fn closed(&self) -> &CancellationToken {
         &self.closed
     }

@@ -1,4 +1,4 @@
-//! How log lines name the call that they belong to.
+//! The log context of a call: how its log lines name it.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     wire::method,
 };
 
-/// Bytes of a method's name and of a request's id that log lines and spans show. Clients write what they like there.
+/// Limit: bytes of a method's name and of a request's id in log lines and spans. Clients choose both.
 const SHOWN: usize = 64;
 
 /// The fields of a call in its log lines.
@@ -19,16 +19,16 @@ pub(super) struct LoggedCall {
     pub(super) id: CallId,
     pub(super) method: Cow<'static, str>,
     pub(super) caller: Arc<str>,
-    /// The call on whose behalf this one is made, and how lines name that.
+    /// The call that caused this one, and its log context.
     pub(super) outer: Option<(CallId, LoggedAs)>,
 }
 
-/// As much of a text of a client as is shown.
+/// The beginning of a client's text, with secrets masked.
 pub(super) fn shown(text: &str) -> String {
     logging::beginning(text, SHOWN)
 }
 
-/// The same of a method's name.
+/// A method's name as it is shown. Known names are not copied.
 pub(super) fn shown_method(method: &str) -> Cow<'static, str> {
     method::well_known(method).map_or_else(|| Cow::Owned(shown(method)), Cow::Borrowed)
 }

@@ -1,5 +1,4 @@
-//! One request in flight: its identity, its caller, the revision of its answer, the way back for what comes before the answer, and the
-//! way to ask its client something.
+//! One request in flight: its id, its caller, the protocol revision of its client, the stream to that client, and the questions to it.
 
 mod call_id;
 mod client_stream;
@@ -40,65 +39,64 @@ use crate::{
     },
 };
 
-/// How long one call may take in all, however much progress it reports.
+/// How long one call may take in all, whatever progress it reports.
 const TOTAL: Duration = Duration::from_mins(30);
 
-/// Limit: bytes that a session keeps of its client's implementation, and of each of its names where it says more; and
-/// of its capabilities.
+/// Limit: bytes that a session keeps of its client's implementation; bytes of each name in a longer one; and bytes of its capabilities.
 const MAX_INFO: usize = 2 << 10;
 const SHOWN_NAME: usize = 256;
 const MAX_CAPABILITIES: usize = 16 << 10;
 
-/// Travels with a request from the face that took it to the link that carries it.
+/// Travels with a request from the transport that received it to the connection that carries it to a server.
 #[derive(Clone)]
 pub struct CallContext {
-    /// The identity of the call.
+    /// The id of the call.
     pub id: CallId,
-    /// The call on whose behalf this one is made, if there is one.
+    /// The call that caused this one, if one did.
     pub parent: Option<CallId>,
-    /// When it is given up, unless its server is allowed to take longer for one answer.
+    /// When it is given up, unless the timeout of its server is longer.
     pub deadline: Instant,
-    /// All work on the call logs in this context, so that lines show their call.
+    /// The context in which all work on the call logs.
     pub logged_as: LoggedAs,
-    /// Where the ids of inner calls come from.
+    /// Gives the ids of calls that this one causes.
     ids: CallIds,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
-    /// Where the client's request came in; nothing for an operator's.
+    /// The endpoint of the client's request; `None` for an operator's.
     pub endpoint: Option<CallEntrance>,
-    /// What the client speaks.
+    /// The protocol revision of the client.
     pub revision: Revision,
-    /// What the client declared.
+    /// What the client declared of itself.
     pub client: Arc<ClientIdentity>,
-    /// The log lines that the client wants to see; of a legacy client that named no level, all that its servers send.
+    /// The least level of the log messages that the client wants, if it wants any. A legacy client that set no level wants all.
     pub log_level: Option<LogLevel>,
-    /// Where notifications about this request go.
+    /// The stream for notifications about this request.
     pub to_client: ClientSender,
-    /// The questions to this client on the way back; none where it cannot answer.
+    /// The open questions to this client; `None` if it cannot answer any.
     pub questions: Option<Questions>,
-    /// What identifies the client, if anything does: its legacy session, or the connection that it has to itself.
+    /// The legacy session of the client, if it has one.
     pub session: Option<ClientSession>,
-    /// Without a session, the connection that it sent this over, if that is its own.
+    /// The connection of a client without a session, if it shares that with nobody.
     pub connection: Option<OwnConnection>,
     /// Its place in a trace, if it has one.
     pub trace: Option<Arc<CallTrace>>,
-    /// What becomes of it on its way, for its record.
+    /// Decisions and times on its way, for its record.
     pub course: Arc<CallCourse>,
 }
 
-/// The declarations of a client. Detached: they outlive the frame that they came in.
+/// What a client declared of itself. Detached copies, which do not keep its message alive.
 #[derive(Debug, Clone)]
 pub struct ClientIdentity {
     /// Its name and version.
     pub info: Raw,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: Raw,
-    /// Why it is not asked what it did not declare.
+    /// Why it is not asked a question whose capability it did not declare.
     pub unable: NotAnswered,
 }
 
 impl CallContext {
-    /// For a request of this method whose sender reads nothing before the answer, and takes no questions: of the operator, for example.
+    /// The context of a request whose sender reads nothing before the answer and takes no questions, such as an operator's.
     pub fn alone(ids: &CallIds, caller: Caller, method: &str) -> Self {
         let id = ids.next();
         Self {
@@ -126,7 +124,7 @@ impl CallContext {
         }
     }
 
-    /// Gives it its place in a trace, where anybody gets spans: in that which its params name, else in that of the headers, else in a new one.
+    /// Gives the call its place in a trace, if spans are on: in the trace of its params, else of the headers, else in a new one.
     pub fn begin_trace(
         &mut self,
         id: Option<&Id>,
@@ -147,7 +145,7 @@ impl CallContext {
         self.trace = spans.begin(in_params.or_else(|| in_headers.cloned()), request);
     }
 
-    /// For a call that is made in the course of this one: of the same client, and over when this one is.
+    /// The context of a call that this one causes: of the same client and with the same deadline.
     #[must_use]
     pub fn child(&self, method: &str) -> Self {
         let id = self.ids.next();
@@ -179,7 +177,7 @@ impl CallContext {
         }
     }
 
-    /// What a client tells of itself with each request, over whatever connection.
+    /// The client by the name that it gives itself, over whatever connection.
     pub fn named_client(&self) -> ClientKey {
         let name = self.client.info.get("name").and_then(|name| name.string());
         ClientKey::Named {
@@ -188,7 +186,7 @@ impl CallContext {
         }
     }
 
-    /// What its lists depend on: what tells its client from others, and what that can do.
+    /// What the lists for this client depend on: which client it is, and its capabilities.
     pub fn seat(&self) -> Arc<ClientSeat> {
         let new = || {
             let capabilities = self.client.capabilities.clone();
@@ -199,19 +197,19 @@ impl CallContext {
         self.caller.seat().cloned().unwrap_or_else(new)
     }
 
-    /// The same, whose caller is known to be at this client.
+    /// The same, with this client noted in its caller.
     #[must_use]
     pub fn at_client(mut self) -> Self {
         self.caller = self.caller.clone().at(self.seat());
         self
     }
 
-    /// What servers named to its client, where a session keeps that.
+    /// The resources that servers named to the client, which only a session keeps.
     pub fn named_resources(&self) -> Option<&NamedResources> {
         Some(self.session.as_ref()?.named_resources())
     }
 
-    /// The client as upstreams hear of it.
+    /// The client as servers see it.
     pub fn sender(&self) -> Sender<'_> {
         Sender {
             revision: self.revision,
@@ -257,7 +255,7 @@ impl ClientIdentity {
         }
     }
 
-    /// The same client while a script of its calls, which cannot ask.
+    /// The same client for the calls of a script, which cannot ask it questions.
     #[must_use]
     pub fn in_script(&self) -> Self {
         Self {
@@ -266,8 +264,8 @@ impl ClientIdentity {
         }
     }
 
-    /// The same, to be kept for as long as a session lasts. Of a longer implementation its names and version remain; capabilities decide
-    /// which questions the client gets, so those that are too large are an error.
+    /// The part that a session keeps. Of a long implementation that is its names and version. Capabilities decide which questions the client
+    /// gets, so too long ones are an error.
     pub fn kept(info: &Raw, capabilities: &Raw) -> Result<Self, RpcError> {
         if capabilities.as_bytes().len() > MAX_CAPABILITIES {
             let why =
@@ -302,7 +300,7 @@ impl ClientIdentity {
         self.info.as_bytes().len() + self.capabilities.as_bytes().len()
     }
 
-    /// Whether it declared what this question takes.
+    /// Whether the client declared the capability for this question.
     pub fn can_answer(&self, method: &str, params: Option<&Raw>) -> bool {
         capabilities::can_answer(&self.capabilities, method, params)
     }

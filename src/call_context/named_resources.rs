@@ -1,4 +1,4 @@
-//! Which server's results named a resource to a client, so that what no list has can be read where it was named. A client's own.
+//! The resources that the results of servers named to one client, so that it can read a resource that no list has from the server that named it.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,11 +13,11 @@ use crate::{
     text::names::ServerName,
 };
 
-/// Limit: URIs that are remembered for one client, and bytes of them. Those that were named longest ago are forgotten.
+/// Limit: URIs that are remembered for one client, and their bytes. Those that were named longest ago are forgotten.
 const MAX_URIS: usize = 1_000;
 const MAX_BYTES: usize = 512 << 10;
 
-/// What a URI costs beside its text.
+/// Bytes of memory for a URI beside its text, about.
 const OVERHEAD: usize = 256;
 
 /// A server, and its own URI for a resource.
@@ -31,15 +31,15 @@ pub struct NamedResources(Guarded<Known>);
 struct Known {
     by_uri: HashMap<Arc<str>, (u64, NamedBy)>,
     in_order: BTreeMap<u64, Arc<str>>,
-    /// The number of the naming before.
+    /// The number of the latest entry.
     last: u64,
     bytes: usize,
     memory: Option<MemoryShare>,
 }
 
 impl NamedResources {
-    /// Notes that a server named a resource to the client under this URI: the last one that does so counts. What there is no memory for
-    /// is not remembered.
+    /// Notes that a server named a resource to the client under this URI; `own` is the server's own URI for it. The last server to name it
+    /// counts. Nothing is noted if the budget has no memory left.
     pub fn note(&self, uri: &str, server: &ServerName, own: &str, budget: &MemoryBudget) {
         let mut known = self.0.lock();
         known.forget(uri);
@@ -70,7 +70,7 @@ impl NamedResources {
         known.by_uri.insert(uri, (number, (server.clone(), own)));
     }
 
-    /// Who named this URI last.
+    /// The server that named this URI last.
     pub fn find(&self, uri: &str) -> Option<NamedBy> {
         let known = self.0.lock();
         known.by_uri.get(uri).map(|(_, named)| named.clone())

@@ -1,4 +1,4 @@
-//! A session of a client, as operators see it.
+//! The description of a client's session for operators.
 
 use std::time::SystemTime;
 
@@ -9,15 +9,15 @@ use crate::wire::Revision;
 pub struct OpenSession {
     /// The client's name and version, as it gives them.
     pub client: Option<String>,
-    /// What was agreed on.
+    /// The protocol revision.
     pub revision: Revision,
     /// `http`, `sse` or `stdio`.
     pub transport: &'static str,
     /// The path of its endpoint.
     pub endpoint: String,
-    /// Who opened it.
+    /// The caller who opened it.
     pub caller: String,
-    /// Since when it is open here.
+    /// When it was opened, or continued, in this daemon.
     pub opened: SystemTime,
     /// When its client last sent something.
     pub last_seen: SystemTime,

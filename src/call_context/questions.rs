@@ -1,4 +1,4 @@
-//! Questions to a legacy client: own requests on its stream, and the client's answers.
+//! Questions to a legacy client: requests of mcpproxy on the client's stream, and the client's answers.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -22,17 +22,17 @@ struct Open {
     waiting: HashMap<Id, oneshot::Sender<Outcome>>,
     /// The number of the last question.
     last: u64,
-    /// The client is gone.
+    /// Whether the client is gone.
     over: bool,
 }
 
 /// Why a question got no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnswered {
-    /// It did not declare that it can answer such a thing.
+    /// The client did not declare the capability.
     #[error("the client does not support it")]
     Unable,
-    /// It would answer by making its request again, and its script cannot continue from where it was.
+    /// The client would answer by repeating its request, and a script cannot be resumed in the middle.
     #[error("a script cannot ask the user")]
     Script,
     /// There is no stream for the question, or no way back for its answer.
@@ -41,7 +41,7 @@ pub enum NotAnswered {
     /// Too many questions wait for it already.
     #[error("too many questions wait for the client")]
     TooMany,
-    /// It left before it answered.
+    /// The client left before it answered.
     #[error("the client left")]
     Left,
 }
@@ -80,13 +80,13 @@ impl Questions {
         Ok(OpenQuestion { question, answered })
     }
 
-    /// Takes an answer of the client. Whether it was waited for.
+    /// Takes an answer of the client. False if no question waits for it.
     pub fn answer(&self, id: &Id, outcome: Outcome) -> bool {
         let waiting = self.0.lock().waiting.remove(id);
         waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
     }
 
-    /// The client is gone: all waits end, and nobody waits again.
+    /// Ends all questions, now and later: the client is gone.
     pub fn end(&self) {
         let mut open = self.0.lock();
         open.over = true;
@@ -94,6 +94,7 @@ impl Questions {
     }
 }
 
+/// A question that was sent.
 struct OpenQuestion {
     question: Question,
     answered: oneshot::Receiver<Outcome>,
@@ -107,7 +108,7 @@ impl OpenQuestion {
     }
 }
 
-/// A question that waits. Dropping it withdraws the question.
+/// Withdraws a question when it is dropped, unless the client has answered.
 struct Question {
     id: Id,
     questions: Questions,

@@ -1,5 +1,4 @@
-//! A client's session as those see it who act on its behalf: its key, the ways to ask it something, and its end. The face that the
-//! client came by keeps it; the client's requests carry it with them.
+//! A client's session as its requests carry it: its key, the questions to the client, its end. The transport of the client keeps it.
 
 use std::sync::Arc;
 
@@ -14,17 +13,17 @@ use crate::{
     wire::{Outcome, Raw},
 };
 
-/// One client's session, or the connection that a client has to itself. Cheap to clone.
+/// One client's session, or the connection of a client that shares it with nobody. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientSession(Arc<Parts>);
 
-/// Records that a session cannot be continued, for other daemons and for the next start of this one.
+/// What it takes to bind a session to this daemon, so that no other one continues it, and this one does not after a restart.
 pub struct Binding {
-    /// Where that is noted.
+    /// Records the end of ids.
     pub records: SessionRecords,
-    /// The session.
+    /// The session's id.
     pub record: RecordedSession,
-    /// Whether it was opened with these records. Otherwise it may have something elsewhere already.
+    /// Whether this daemon opened the session. Otherwise another one may have bound it already.
     pub is_ours: bool,
 }
 
@@ -39,14 +38,14 @@ struct Parts {
 
 #[derive(Default)]
 struct State {
-    /// The stream that the client listens on outside of its requests.
+    /// The stream on which the client listens outside of its requests.
     stream: ClientSender,
-    /// The roots that the client named, from the first time that somebody wanted to know.
+    /// The client's roots, from the first request for them on.
     roots: Arc<OnceCell<Raw>>,
 }
 
 impl ClientSession {
-    /// The session of this key, which no other has. One that could be continued by another daemon has a binding.
+    /// The session with this key, which must be unique. A session that another daemon could continue has a binding.
     pub fn new(key: Arc<str>, binding: Option<Binding>) -> Self {
         Self(Arc::new(Parts {
             key,
@@ -58,13 +57,13 @@ impl ClientSession {
         }))
     }
 
-    /// What identifies it.
+    /// Its key.
     pub fn key(&self) -> &Arc<str> {
         &self.0.key
     }
 
-    /// Something is about to be started for this session alone, which no other daemon has. Whether it may be; if not, the session is
-    /// over.
+    /// Binds the session to this daemon, before something is started for it that no other daemon has. If another daemon may have bound it,
+    /// the session ends and the result is false.
     pub async fn bind(&self) -> bool {
         let Some(binding) = &self.0.binding else {
             return true;
@@ -76,17 +75,17 @@ impl ClientSession {
         binding.is_ours
     }
 
-    /// What identifies the session's record, if it can be continued.
+    /// The id of the session's record, if it can be continued by another daemon.
     pub fn record(&self) -> Option<RecordedSession> {
         self.0.binding.as_ref().map(|binding| binding.record)
     }
 
-    /// The questions to its client.
+    /// The open questions to its client.
     pub fn questions(&self) -> &Questions {
         &self.0.questions
     }
 
-    /// What servers named to its client.
+    /// The resources that servers named to its client.
     pub fn named_resources(&self) -> &NamedResources {
         &self.0.named
     }
@@ -96,13 +95,13 @@ impl ClientSession {
         &self.0.ended
     }
 
-    /// Ends it, and all waits for answers of its client.
+    /// Ends the session and its open questions.
     pub fn end(&self) {
         self.0.ended.cancel();
         self.0.questions.end();
     }
 
-    /// The way to the client outside of any request.
+    /// The stream to the client outside of its requests.
     pub fn stream(&self) -> ClientSender {
         self.0.state.lock().stream.clone()
     }
@@ -112,8 +111,8 @@ impl ClientSession {
         self.0.state.lock().stream = stream;
     }
 
-    /// Asks the client on its own stream, or on that of a request where it does not listen, which may end sooner. Waits for the
-    /// answer; dropping the future withdraws the question.
+    /// Asks the client on its own stream, or on that of a request if it listens on none, and waits for the answer. Dropping the future
+    /// withdraws the question.
     pub async fn ask(
         &self,
         request: &ClientSender,
@@ -127,18 +126,18 @@ impl ClientSession {
         self.0.questions.ask(&stream, method, params).await
     }
 
-    /// Tells the client something outside of its requests, if it listens.
+    /// Sends the client a frame outside of its requests, if it listens.
     pub fn tell(&self, frame: Bytes) {
         self.stream().send(frame);
     }
 
-    /// The roots that the client named, requested once. An answer that does not count is not kept.
+    /// The client's roots, requested once. A failed request is made again the next time.
     pub async fn roots<E>(&self, request: impl Future<Output = Result<Raw, E>>) -> Result<Raw, E> {
         let roots = self.0.state.lock().roots.clone();
         roots.get_or_try_init(|| request).await.cloned()
     }
 
-    /// The client has other roots now.
+    /// Forgets the client's roots, because they changed.
     pub fn forget_roots(&self) {
         self.0.state.lock().roots = Arc::default();
     }
