@@ -1,14 +1,15 @@
-//! Texts of limited length, cut between two characters. What may be secret is masked first: [`redacted_to_show`](super::secret::Secrets::redacted_to_show).
+//! Cuts texts to a length, between two characters. Mask secrets before, because a cut secret is not found: see
+//! [`redacted_to_show`](super::secret::Secrets::redacted_to_show).
 
-/// Stands for what is left out.
+/// The mark for the part that is left out.
 const LEFT_OUT: &str = "…";
 
-/// At most so many bytes of a text.
+/// The first bytes of a text, at most `longest`.
 pub fn beginning(text: &str, longest: usize) -> &str {
     text.split_at(text.floor_char_boundary(longest)).0
 }
 
-/// At most so many bytes of a text, with a mark where that is not all.
+/// The first bytes of a text, at most `longest`, and a mark if there are more.
 pub fn shortened(text: impl Into<String>, longest: usize) -> String {
     let text = text.into();
     if text.len() > longest {
@@ -18,14 +19,14 @@ pub fn shortened(text: impl Into<String>, longest: usize) -> String {
     }
 }
 
-/// At most so many bytes of a text that goes on, with a mark.
+/// The first bytes of a text, at most `longest`, and a mark in any case: the text is itself the beginning of a longer one.
 pub fn marked(mut text: String, longest: usize) -> String {
     text.truncate(text.floor_char_boundary(longest));
     text.push_str(LEFT_OUT);
     text
 }
 
-/// How many bytes two texts begin with alike, and how many of the rest they end with alike.
+/// The bytes of the common beginning of two texts, and of the common end of their rests.
 pub fn common_ends(one: &str, other: &str) -> (usize, usize) {
     let begin = count_alike(one.chars(), other.chars());
     let [one, other] = [one, other].map(|text| text.split_at(begin).1.chars().rev());

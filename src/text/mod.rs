@@ -1,5 +1,4 @@
-//! Texts that mean something everywhere: names of servers and tools, moments, secrets and what looks like one, and characters that
-//! cannot be seen.
+//! Texts that every room uses: names of servers and tools, moments, secrets and texts that look like one, and invisible characters.
 
 pub mod cut;
 pub mod moment;
@@ -24,7 +23,7 @@ pub fn count(n: usize, one: &str) -> String {
     }
 }
 
-/// Gives an enum the words by which its values are written and read.
+/// Gives an enum one word for each value: `ALL`, `as_str` and `parse`.
 macro_rules! spelt {
     ($name:ident { $($value:ident = $word:literal),* $(,)? }) => {
         impl $name {

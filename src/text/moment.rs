@@ -1,10 +1,10 @@
-//! Moments in UTC: as text, and as milliseconds since 1970. The only door to `chrono`.
+//! Moments in UTC, as text and as milliseconds since 1970. The only door to `chrono`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, Timelike, Utc};
 
-/// Milliseconds since 1970; what is before counts as 1970.
+/// Milliseconds since 1970; 0 for earlier moments.
 pub fn millis(moment: SystemTime) -> u64 {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
@@ -25,7 +25,7 @@ pub fn utc_seconds(seconds: u64) -> String {
     date(seconds.saturating_mul(1_000)).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// A moment as `2026-07-28T12:34:56.123456Z`. Digit by digit, because each line of the log has one, and a format takes ten times as long.
+/// A moment as `2026-07-28T12:34:56.123456Z`. Written digit by digit: each log line has one, and `format!` takes ten times as long.
 pub fn utc_micros(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     let date = date(millis(moment));

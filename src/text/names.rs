@@ -1,8 +1,7 @@
-//! Names: what a server may be called, the names under which its tools and prompts are offered to clients, and which known name is
-//! closest to one that is unknown.
+//! Names of servers, the names under which their tools and prompts are offered to clients, and suggestions for unknown names.
 //!
-//! An offered name is a pure function of server and tool, so it never depends on what other servers exist. It is never parsed
-//! back: the catalog looks it up.
+//! An offered name is a pure function of server and tool: it does not depend on other servers. It is never parsed back: the catalog looks it
+//! up.
 
 mod built_in;
 mod closest;
@@ -39,19 +38,19 @@ pub enum BadServerName {
     /// `__` separates server and tool in offered names.
     #[error("{0:?} cannot be a server name: it contains \"__\", which separates server and tool")]
     DoubleUnderscore(String),
-    /// In an address it stands for another one, so that no request could reach the server.
+    /// `.` and `..` mean another path in a URL, so no request could reach the server.
     #[error("{0:?} cannot be a server name: in a URL it means another path")]
     Place(String),
 }
 
 impl BadServerName {
-    /// What to do about it.
+    /// The next step.
     pub const STEP: &str =
         "choose a name of at most 64 letters, digits, `.`, `_` and `-`, without `__`";
 }
 
 impl ServerName {
-    /// What schemas say of a name; they leave out `.` and `..`.
+    /// The pattern of a name for JSON schemas. It also matches `.` and `..`.
     pub const PATTERN: &str = "^(?!.*__)[A-Za-z0-9._-]{1,64}$";
 
     /// The longest name, in characters.
@@ -80,7 +79,7 @@ impl ServerName {
         Ok(Self(text.into()))
     }
 
-    /// A good name that is as close to the text as can be, with room for an ending that is put behind it.
+    /// Makes a valid name from any text, and appends the ending.
     pub fn made_of(text: &str, ending: &str) -> Self {
         let plain = |text: &str| {
             let allowed = |c: char| if is_server_character(c) { c } else { '-' };
@@ -135,7 +134,7 @@ impl serde::Serialize for ServerName {
     }
 }
 
-/// A server's name as a command takes it: after `--` where it would be read as an option. Options of the command go before it.
+/// A server's name as an argument of a command: after `--` if it looks like an option. It must be the last argument.
 pub fn as_argument(server: &str) -> String {
     if server.starts_with('-') {
         format!("-- {server}")
@@ -150,7 +149,7 @@ const OFFERED_MAX: usize = 40;
 /// Hexadecimal digits of the hash at the end of a name that was altered.
 const HASH_DIGITS: usize = 8;
 
-/// Of a server's name so many characters are kept, before that of its tool is cut.
+/// The characters of a server's name that are kept when the tool's name is cut.
 const SERVER_KEPT: usize = 8;
 
 /// What separates server and tool.
@@ -166,7 +165,7 @@ pub fn offered(server: &ServerName, tool: &str) -> String {
     let is_plain = clean_server == server.as_str() && clean_tool == tool;
     // A server that ends in `_` could collide with a tool that begins with one: `a_` + `x`, `a` + `_x`.
     let unambiguous = !server.as_str().ends_with('_') && !tool.is_empty();
-    // One that looks like an altered name could be taken for the one that it is the altered name of.
+    // A name that looks altered could equal the altered name of another pair.
     let is_own = unambiguous && !looks_altered(tool);
     let length = clean_server.len() + SEPARATOR.len() + clean_tool.len();
     if is_plain && length <= OFFERED_MAX && is_own {
@@ -183,13 +182,13 @@ pub fn offered(server: &ServerName, tool: &str) -> String {
     format!("{clean_server}{SEPARATOR}{clean_tool}_{digits}")
 }
 
-/// With `_` for each character that offered names do not have.
+/// The text with `_` for each character that offered names do not have.
 fn clean(text: &str) -> String {
     let allowed = |c: char| if is_offered_character(c) { c } else { '_' };
     text.chars().map(allowed).collect()
 }
 
-/// Whether a name ends as altered ones do.
+/// Whether a name ends in a hash, as altered names do.
 fn looks_altered(tool: &str) -> bool {
     let end = tool.rsplit_once('_').map(|(_, end)| end);
     end.is_some_and(|end| {
@@ -198,14 +197,14 @@ fn looks_altered(tool: &str) -> bool {
     })
 }
 
-/// What an offered name says after that of `server`, if it begins with that. For refusals: calls find their way by lookup.
+/// The part of an offered name after that of `server`, if it begins with it. Only for the text of refusals: calls are looked up.
 pub fn tool_part<'a>(server: &ServerName, offered: &'a str) -> Option<&'a str> {
     let (prefix, tool) = offered.split_once(SEPARATOR)?;
     let is_meant = prefix == clean(server.as_str());
     (is_meant && !tool.is_empty()).then_some(tool)
 }
 
-/// Whether an offered name may be that of a tool of `server`. Only a hint: the catalog decides.
+/// Whether an offered name may belong to a tool of `server`. A hint only: the catalog decides.
 pub fn may_own(server: &ServerName, offered: &str) -> bool {
     let prefix = clean(server.as_str());
     let kept = if looks_altered(offered) {

@@ -1,15 +1,15 @@
-//! Percent-encoding of what becomes part of a URI.
+//! Percent-encoding for parts of URIs.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What stands in a part of a path or a query as it is (RFC 3986, 2.3).
+/// The characters that are not encoded (RFC 3986, 2.3).
 pub const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// Percent-encodes what becomes one part of a path, or one value of a query.
+/// Percent-encodes one segment of a path, or one value of a query.
 pub fn encoded(part: &str) -> String {
     utf8_percent_encode(part, UNRESERVED).to_string()
 }

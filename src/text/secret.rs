@@ -1,4 +1,4 @@
-//! Texts that cannot be printed by accident, and texts in which they must not show.
+//! Secrets: texts that cannot be printed by accident, and lists of them to be masked in other texts.
 
 use std::{borrow::Cow, collections::BTreeSet, fmt, sync::Arc};
 
@@ -12,7 +12,7 @@ use super::{cut::beginning, percent::encoded};
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes the text in.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -23,7 +23,7 @@ impl Secret {
     }
 }
 
-/// What is shown in place of a secret.
+/// Stands in place of a secret.
 pub const MASK: &str = "***";
 
 impl fmt::Debug for Secret {
@@ -38,16 +38,16 @@ impl fmt::Display for Secret {
     }
 }
 
-/// Shorter texts are no secrets, and would be found in any text.
+/// Bytes of the shortest secret that is masked: shorter ones would be found in any text.
 const SHORTEST: usize = 6;
 
-/// Secrets to be redacted in whatever a server or a library says. Clones share one list.
+/// Secrets to mask in texts from servers and libraries. Clones share one list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Arc<[Secret]>);
 
 impl Secrets {
-    /// Takes texts in. Each is also found line by line, without the word before it (`Bearer …`), percent-encoded or decoded, and as JSON
-    /// writes it.
+    /// Makes a list. Each text is also masked line by line, without its first word (`Bearer …`), percent-encoded or decoded, and escaped as in
+    /// JSON.
     pub fn new(texts: impl IntoIterator<Item = String>) -> Self {
         let mut forms = BTreeSet::new();
         for text in texts {
@@ -79,7 +79,7 @@ impl Secrets {
         let mut secrets: Vec<Secret> = forms
             .filter(|form| form.reveal().len() >= SHORTEST)
             .collect();
-        // The longest first, because others may be parts of it.
+        // The longest first, because shorter ones may be parts of it.
         let order = |a: &Secret, b: &Secret| {
             let (a, b) = (a.reveal(), b.reveal());
             b.len().cmp(&a.len()).then_with(|| a.cmp(b))
@@ -94,12 +94,12 @@ impl Secrets {
         self.0.is_empty()
     }
 
-    /// Whether any of them is of a kind.
+    /// Whether the predicate holds for one of them.
     pub fn any(&self, is_of_kind: impl Fn(&str) -> bool) -> bool {
         self.0.iter().any(|secret| is_of_kind(secret.reveal()))
     }
 
-    /// The text with every secret as `***`.
+    /// The text with every secret masked.
     pub fn redacted<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut redacted = Cow::Borrowed(text);
         for secret in &*self.0 {
@@ -110,8 +110,8 @@ impl Secrets {
         redacted
     }
 
-    /// As much of a text as is looked at to show so many bytes of it, with every secret as `***`, and whether there is more. It is masked
-    /// before it is cut, because what is cut can no longer be found as a whole; but nobody searches megabytes for nothing.
+    /// A beginning of a text that is long enough to show `longest` bytes of it, with every secret masked, and whether the text goes on. Masking
+    /// comes before cutting, because a cut secret is not found; but only four times as much is searched, because texts may have megabytes.
     pub fn redacted_to_show<'a>(&self, text: &'a str, longest: usize) -> (Cow<'a, str>, bool) {
         let begin = beginning(text, longest.saturating_mul(4));
         if begin.len() < text.len() {
@@ -121,7 +121,7 @@ impl Secrets {
         }
     }
 
-    /// The same for the beginning of a longer text, in which a secret may have been cut: what is left of that at the end is redacted too.
+    /// Masks the beginning of a longer text. A part of a secret at its end, which may have been cut there, is masked, too.
     pub fn redacted_beginning<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let redacted = self.redacted(text);
         let parts = self.0.iter().map(|secret| {

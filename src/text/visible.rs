@@ -1,18 +1,17 @@
-//! Which characters steer a terminal or hide from the eye, in text that strangers wrote: the one list of them. And which letters are read
-//! as others.
+//! The one list of characters that steer a terminal or cannot be seen, and which letters look like others.
 
 pub mod letters;
 pub mod uris;
 
 use std::fmt::Write;
 
-/// Whether a character is not to be shown as it is: it steers a terminal, turns the direction of text, or stands between letters unseen.
-/// What scripts and emoji need to shape their neighbours may be shown.
+/// Whether a character must be escaped when it is shown: it steers a terminal, turns the direction of text, or has no glyph. Joiners and
+/// variation selectors, which scripts and emoji need, may be shown.
 pub fn is_invisible(character: char) -> bool {
     character.is_control() || is_hidden(character) && !shapes_neighbours(character)
 }
 
-/// Characters without a width, and letters that look like nothing or like what two parties agreed on. Controls are not among them.
+/// Whether a character has no width or no glyph of its own, as private ones. Control characters are not among them.
 pub fn is_hidden(character: char) -> bool {
     matches!(character,
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
@@ -22,12 +21,12 @@ pub fn is_hidden(character: char) -> bool {
         || is_private(character)
 }
 
-/// Letters that mean what two parties agree on, which a reader is not one of.
+/// Private-use characters, whose meaning is a private agreement.
 pub fn is_private(character: char) -> bool {
     matches!(character, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{10FFFF}')
 }
 
-/// Letters that nobody sees and that spell in ASCII.
+/// Tag characters: invisible counterparts of ASCII.
 pub fn is_tag(character: char) -> bool {
     matches!(character, '\u{E0000}'..='\u{E007F}')
 }
@@ -38,7 +37,7 @@ fn shapes_neighbours(character: char) -> bool {
         '\u{34F}' | '\u{180B}'..='\u{180F}' | '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
 }
 
-/// Adds a character, or its number where nobody would see it.
+/// Appends a character, escaped if it is invisible.
 pub fn push_visible(character: char, text: &mut String) {
     if is_invisible(character) {
         text.extend(character.escape_unicode());
@@ -57,7 +56,7 @@ pub fn layout_escape(character: char) -> Option<&'static str> {
     }
 }
 
-/// JSON text that says the same, with such characters inside its strings as JSON escapes.
+/// The same JSON with invisible characters in its strings as JSON escapes.
 pub fn visible_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for character in json.chars() {
@@ -66,7 +65,7 @@ pub fn visible_json(json: &str) -> String {
     shown
 }
 
-/// Adds a character of JSON text.
+/// Appends a character of JSON, as a JSON escape if it is invisible.
 pub fn push_json(character: char, json: &mut String) {
     if layout_escape(character).is_some() || !is_invisible(character) {
         json.push(character);

@@ -1,6 +1,6 @@
-//! The names of the tools of our own, for rules that name them. The tools themselves are the router's.
+//! The names of the built-in tools, for access rules that name them. The tools themselves belong to the router.
 
-/// Every name, those of tools included that this version does not have yet.
+/// The names of all built-in tools, and of tools that later versions may have.
 #[rustfmt::skip]
 pub const BUILT_IN_TOOLS: &[&str] = &[
     "retrieve_tools", "describe_tool", "call_tool_read", "call_tool_write", "call_tool_destructive", "call_tool",

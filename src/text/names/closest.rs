@@ -1,27 +1,27 @@
-//! The known name that is closest to an unknown one.
+//! Finds the known name that is closest to an unknown one, as a suggestion.
 
 use strsim::osa_distance;
 
-/// Limit: bytes of a name that is compared, longer input being a client's mistake that gets no suggestion; and names whose edits are
-/// counted, because clients make up names and servers list thousands.
+/// Limit: bytes of a name that is compared, a longer one getting no suggestion; and names whose edits are counted, because clients can ask for
+/// any name and servers list thousands.
 const COMPARED: usize = 128;
 const COUNTED: usize = 5_000;
 
-/// As how many edits it counts that one name is a part of the other.
+/// The distance of two names of which one contains the other, in edits.
 const PART: usize = 2;
 
-/// How many letters have to be changed, added, taken out or swapped with the next to make one text of the other.
+/// The edits between two texts: letters changed, added, removed, or swapped with the next.
 pub fn edits(one: &str, other: &str) -> usize {
     osa_distance(one, other)
 }
 
-/// The known name closest to `wanted`, if one is close enough to be worth naming: at most a third of its letters differ,
-/// or it contains `wanted`, or is the half of it.
+/// The known name closest to `wanted`, if it is close enough for a suggestion: at most a third of its letters differ, it contains `wanted`, or
+/// it is contained in `wanted` and has at least half its letters.
 pub fn closest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     closest_allowed(wanted, known, |_| true)
 }
 
-/// The same among the names that are `allowed`, a test that only close ones are put to.
+/// The same among the names that are `allowed`, which is called only for names that are close.
 pub fn closest_allowed<'a>(
     wanted: &str,
     known: impl Iterator<Item = &'a str>,

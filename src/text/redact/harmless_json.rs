@@ -1,18 +1,18 @@
-//! A fast way past redaction for most JSON: it has nothing in it that could be a secret, which one pass tells.
+//! A fast path past redaction: one pass over most JSON shows that nothing in it could be a secret.
 
 use super::table::{OF_STRUCTURE, TABLE, TextKind, is_secret_name};
 
-/// The most lists and objects.
+/// The most lists and objects in JSON that takes the fast path.
 const MOST_OPENINGS: usize = 16;
 
-/// Whether certainly nothing of a text of JSON would be redacted or written otherwise. What it does not let pass may be harmless.
+/// Whether redaction would certainly leave this JSON as it is, byte for byte. False does not mean that there is a secret.
 pub fn is_harmless_json(json: &str) -> bool {
     if !is_plain(json.as_bytes()) {
         return false;
     }
     let mut rows = TABLE.rows_in(json);
     if json.contains('\\') {
-        // An escape is no part of any word, but not what rows take it for.
+        // The patterns of rows do not expect escapes.
         return rows == 0;
     }
     if rows & TABLE.of_names != 0 && !is_secret_name(json) {
@@ -23,7 +23,7 @@ pub fn is_harmless_json(json: &str) -> bool {
             && TABLE.ranges(rows, json, TextKind::Record).is_empty()
 }
 
-/// Whether JSON stands in one line, with no escapes but the commonest, without JSON in its texts, and has few lists and objects.
+/// Whether JSON is on one line, has only the commonest escapes, no JSON inside its strings, and few lists and objects.
 fn is_plain(json: &[u8]) -> bool {
     let (mut openings, mut is_text, mut begins) = (0, false, false);
     let mut bytes = json.iter();
@@ -45,7 +45,7 @@ fn is_plain(json: &[u8]) -> bool {
             _ => begins = false,
         }
         if is_text && !begins {
-            // Nothing else matters in a text.
+            // Inside a string only its end and escapes matter.
             let rest = bytes.as_slice();
             let next = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
             bytes = rest.get(next..).unwrap_or_default().iter();

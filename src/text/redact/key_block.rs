@@ -1,9 +1,9 @@
-//! Keys of several lines (RFC 7468), which are read one by one.
+//! Private keys of several lines (RFC 7468) in a text that is read line by line.
 
-/// Limit: the lines of one key, of which the longest in use have about a hundred.
+/// Limit: lines of one key. The longest in use have about a hundred.
 const KEY_LINES: usize = 200;
 
-/// How many more lines of a key may follow.
+/// The number of further lines that the current key may have.
 #[derive(Default)]
 pub struct KeyBlock(usize);
 

@@ -1,26 +1,26 @@
-//! What of texts in lists, and in pairs of a name and a value, is a secret because of what stands beside it.
+//! Finds secrets by what stands beside them: elements of a list after a flag or a name, and values in a pair of name and value.
 
 use super::{TextKind, hidden_texts, is_secret_name, redacted, rows::is_login};
 use crate::text::MASK;
 
-/// What stands before a credential in a header. The first two say so anywhere.
+/// Schemes that stand before a credential in a header. The first two announce one anywhere.
 const SCHEMES: [&str; 4] = ["bearer", "basic", "token", "apikey"];
 
-/// What the name of a value is called in a pair of both, and what the value.
+/// Keys of an object that hold the name in a pair of name and value, and those that hold the value.
 #[rustfmt::skip]
 const NAMES: [&str; 12] = [
     "name", "key", "header", "variable", "var", "env", "field", "param", "parameter", "option", "flag", "k",
 ];
 const VALUES: [&str; 7] = ["value", "values", "val", "v", "content", "default", "data"];
 
-/// The most characters of a name. Longer texts are none.
+/// The most bytes of a name.
 const LONGEST_NAME: usize = 64;
 
 fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 
-/// Whether a word is a scheme of a header, behind which its credential stands.
+/// Whether a word is a scheme that stands before a credential in a header.
 pub fn is_scheme(word: &str) -> bool {
     is_one_of(word, &SCHEMES)
 }
@@ -30,10 +30,10 @@ fn announces(word: &str) -> bool {
     is_one_of(word, &SCHEMES[..2])
 }
 
-/// Whether the value of this flag is a secret and comes as the next argument.
+/// Whether this is a flag whose value is a secret and is the next argument.
 pub fn is_secret_flag(argument: &str) -> bool {
     let flag = argument.trim_start_matches('-');
-    // What was redacted had a value in it, so what comes next is another one.
+    // A flag with a mask in it had its value in the same argument.
     flag.len() < argument.len()
         && !flag.contains(|c: char| c == '=' || c.is_whitespace())
         && !flag.contains(MASK)
@@ -41,7 +41,7 @@ pub fn is_secret_flag(argument: &str) -> bool {
         && is_secret_name(flag)
 }
 
-/// The arguments of a command. Words without a dash announce nothing here: behind `-e TOKEN` an image may stand.
+/// The arguments of a command with secrets masked. A word without a dash announces nothing: after `-e TOKEN` the next argument may be an image.
 pub fn redacted_arguments(arguments: &[String]) -> Vec<String> {
     let mut follows_flag = false;
     let shown = arguments.iter().map(|argument| {
@@ -54,7 +54,7 @@ pub fn redacted_arguments(arguments: &[String]) -> Vec<String> {
     shown.collect()
 }
 
-/// What [`redacted_arguments`] hides.
+/// The parts of the arguments that [`redacted_arguments`] masks.
 pub fn hidden_in_arguments(arguments: &[String]) -> Vec<&str> {
     let mut follows_flag = false;
     let hidden = arguments.iter().flat_map(|argument| {
@@ -68,12 +68,12 @@ pub fn hidden_in_arguments(arguments: &[String]) -> Vec<&str> {
     hidden.collect()
 }
 
-/// Whether a member may say how the value beside it is called: `"name": "DB_PASSWORD"`.
+/// Whether a member of this key may name the value beside it: `"name": "DB_PASSWORD"`.
 pub fn is_naming_key(key: &str) -> bool {
     is_one_of(key, &NAMES)
 }
 
-/// Whether a member is the value that another one gives a name to.
+/// Whether a member of this key is a value that another member names.
 pub fn is_named_value(key: &str) -> bool {
     is_one_of(key, &VALUES)
 }
@@ -85,13 +85,13 @@ pub fn is_bare_name(text: &str) -> bool {
     name.len() <= LONGEST_NAME && name.chars().all(is_of_name) && is_secret_name(name)
 }
 
-/// Whether an option of a command that starts containers passes a variable on to one, by its name.
+/// Whether an option of a command that starts containers passes a variable to the container by its name.
 pub fn passes_on(command: &str, option: &str) -> bool {
     let program = command.rsplit('/').next();
     matches!(program, Some("docker" | "podman" | "nerdctl")) && matches!(option, "-e" | "--env")
 }
 
-/// The name in an argument that is such an option with it: `-eNAME`, `--env=NAME`.
+/// The name of the variable in an argument that joins it to such an option: `-eNAME`, `--env=NAME`.
 pub fn joined_name(argument: &str) -> Option<&str> {
     let name = argument
         .strip_prefix("-e")
@@ -100,30 +100,30 @@ pub fn joined_name(argument: &str) -> Option<&str> {
         .then_some(name)
 }
 
-/// What stands before the next text of a list: arguments of a command, headers and their values, lines of a key.
+/// Remembers what stands before the next element of a list: arguments of a command, headers and their values, lines of a key.
 #[derive(Debug, Default)]
 pub struct ListContext {
-    /// The command, if it is one.
+    /// The command, if the list is its arguments.
     command: String,
     before: Before,
     in_key: bool,
 }
 
-/// What the text before the next one introduces.
+/// What the element before announces.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Before {
     #[default]
     Nothing,
-    /// The name of a variable that a container gets.
+    /// The name of a variable for a container.
     VariableName,
     /// A secret.
     Secret,
-    /// A user, perhaps with a password.
+    /// A user name, perhaps with a password.
     User,
 }
 
 impl ListContext {
-    /// Of the arguments of this command.
+    /// The context of the arguments of this command.
     pub fn of_command(command: &str) -> Self {
         Self {
             command: command.to_owned(),
@@ -131,7 +131,7 @@ impl ListContext {
         }
     }
 
-    /// Whether the next text is a secret because of those before it.
+    /// Takes the next text of the list. Whether it is a secret because of those before it.
     pub fn hide(&mut self, text: &str) -> bool {
         let is_secret = match self.before {
             Before::Secret => true,
@@ -162,7 +162,7 @@ impl ListContext {
         is_secret
     }
 
-    /// Whether the next element, which is no text, is a secret in all its parts.
+    /// Takes the next element, an object or a list. Whether it is a secret in all its parts.
     pub fn hide_other(&mut self) -> bool {
         let is_secret = self.before == Before::Secret || self.in_key;
         self.before = Before::Nothing;

@@ -1,8 +1,7 @@
-//! What of foreign texts looks like a secret. Guesses err on the side of masking; what is known exactly is
-//! `text::secret::Secrets`.
+//! Masks what looks like a secret in texts from outside. These are guesses, and masking too much is preferred to too little; secrets of the
+//! configuration are masked by `text::secret::Secrets`.
 //!
-//! [`table`](self) has one row for each thing that looks like a secret or is introduced as one; [`ListContext`] knows what stands before a
-//! text in a list.
+//! `rows` is the table of patterns, `table` applies it, and [`ListContext`] knows what stands before a text in a list.
 
 mod harmless_json;
 mod key_block;

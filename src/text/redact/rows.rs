@@ -1,16 +1,16 @@
-//! The table: what looks like a secret, or is introduced as one. A row says one thing.
+//! The table of patterns: each row finds one kind of text that looks like a secret, or is announced as one.
 
 use std::ops::Range;
 
 use crate::text::secret::MASK;
 
-/// Kinds of texts in which a row looks, a bit for each.
+/// The kinds of texts to which a row applies, one bit each.
 pub(super) type Kinds = u8;
 /// Prose and lines of files.
 pub(super) const TEXT: Kinds = 1;
-/// The same where it is kept: no parameter of an address is left, because codes and signatures have names of all kinds.
+/// The same in the activity log, where every parameter of a URL is masked: codes and signatures have names of all kinds.
 pub(super) const RECORD: Kinds = 2;
-/// One word of a command line, or an address.
+/// One word of a command line, or a URL.
 pub(super) const WORD: Kinds = 4;
 
 const PROSE: Kinds = TEXT | RECORD;
@@ -19,47 +19,48 @@ const ANYWHERE: Kinds = PROSE | WORD;
 pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) kinds: Kinds,
-    /// It matches no text that has none of these, in any case.
+    /// Words of which a text must have one, in upper or lower case; without one the row is not tried.
     pub(super) needs: &'static [&'static str],
-    /// The group that takes part is the secret. `{NAME}`, `{HEADER}`, `{VALUE}`, `{WORD}` and `{NOT}` stand for other expressions.
+    /// The first group that takes part in the match is the secret. `{NAME}`, `{HEADER}`, `{VALUE}`, `{WORD}` and `{NOT}` are placeholders for
+    /// other expressions.
     pub(super) regex: &'static str,
-    /// What of the group is hidden.
+    /// The part of the group that is hidden.
     pub(super) hides: fn(&str, Range<usize>) -> Option<Range<usize>>,
 }
 
-/// Parts of names of secrets; `{-}` is what people put between words, or nothing.
+/// Parts of names of secrets; `{-}` is a separator of words, or nothing.
 #[rustfmt::skip]
 pub(super) const PARTS: &[&str] = &[
     "token", "secret", "password", "passwd", "passphrase", "api{-}key", "access{-}key", "private{-}key", "credential",
     "authorization", "bearer", "cookie", "webhook", "connection{-}string", "session{-}id", "sessid",
 ];
 
-/// Words that name a secret where they stand alone: "pat" and "auth" inside others ("path", "author") say nothing.
+/// Words that name a secret only as whole words: "pat" and "auth" also stand in "path" and "author".
 #[rustfmt::skip]
 pub(super) const WORDS: &[&str] = &[
     "auth", "session", "signature", "dsn", "pat", "key", "pass", "pwd", "otp", "totp", "jwt",
 ];
 
-/// What each of these names has in it.
+/// Each name has at least one of these in it.
 #[rustfmt::skip]
 pub(super) const NAMES: &[&str] = &[
     "token", "secret", "pass", "key", "credential", "bearer", "cookie", "webhook", "connection", "sess", "auth", "signature",
     "dsn", "pat", "pwd", "otp", "jwt",
 ];
 
-/// What of JSON says something by where it stands: flags, schemes, and members whose own members are variables or headers.
+/// Words that announce a secret by their place in JSON: flags, schemes, and members whose own members are variables or headers.
 pub(super) const STRUCTURE: &[&str] = &["-u", "bearer", "basic", "\"env", "\"headers"];
 
-/// Stands for letters and digits side by side, which no word tells.
+/// Stands for a run of letters and digits, which no word announces.
 pub(super) const RUN: &[&str] = &["\0"];
 
-/// Shorter runs are words, versions or dates.
+/// The least length of a run; shorter ones are words, versions or dates.
 pub(super) const RUN_LENGTH: usize = 20;
 
-/// A value: in quotes, which may be escaped themselves, or a word.
+/// A value: in quotes, which may be escaped, or one word.
 pub(super) const VALUE: &str = r#"\\"[^"\\]*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`|\\?["'`]?{WORD}"#;
 pub(super) const BARE: &str = r#"[^\s"'`,;<>()\[\]{}\\=][^\s"'`,;<>()\[\]{}\\]*"#;
-/// What ends an address.
+/// The characters that end a URL.
 pub(super) const NOT: &str = r#"\s"'`<>"#;
 
 pub(super) const ROWS: &[Row] = &[
@@ -80,7 +81,7 @@ pub(super) const ROWS: &[Row] = &[
         regex: r"(?:^|[^A-Za-z0-9])((?:gh[pousr]_|github_pat_|glpat-|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|eyJ|dop_v1_|shpat_|figd_|lin_api_|ntn_)[\w.=+-]{4,})",
         hides: all,
     },
-    // Names begin like these, too: `npm_config_registry`, `sk-learn`. Credentials have digits.
+    // Names begin like these, too (`npm_config_registry`, `sk-learn`), but credentials have digits.
     Row {
         name: "beginning with digits behind it",
         kinds: ANYWHERE,
@@ -220,7 +221,7 @@ fn at_least_8(_: &str, found: Range<usize>) -> Option<Range<usize>> {
     (found.len() >= 8).then_some(found)
 }
 
-/// To the end of the line, unless it is known where the secret ends: what stood there is masked already.
+/// Without the blanks at the end. Nothing if the value begins with a mask that ends before the line does: another row knew where it ends.
 fn trimmed(text: &str, found: Range<usize>) -> Option<Range<usize>> {
     let value = part(text, &found);
     let rest = value.strip_prefix(MASK);
@@ -231,7 +232,7 @@ fn trimmed(text: &str, found: Range<usize>) -> Option<Range<usize>> {
     (length > 0).then_some(found.start..found.start + length)
 }
 
-/// Without the quotes, which may be escaped, and without the parameters behind it.
+/// Without the quotes, which may be escaped, and without further parameters of a query after it.
 fn unquoted(text: &str, found: Range<usize>) -> Option<Range<usize>> {
     const QUOTES: [char; 3] = ['"', '\'', '`'];
     let value = part(text, &found);
@@ -252,10 +253,10 @@ fn unquoted(text: &str, found: Range<usize>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// How many signs of a value there are behind which a parameter is looked for.
+/// Limit: `&` in a value after which a parameter is looked for.
 const MOST_SIGNS: usize = 8;
 
-/// User and password: not so the numbers of a user and a group.
+/// A user and a password, but not the numbers of a user and a group.
 fn login(text: &str, found: Range<usize>) -> Option<Range<usize>> {
     let inside = unquoted(text, found)?;
     is_login(part(text, &inside)).then_some(inside)
@@ -268,14 +269,14 @@ pub(super) fn is_login(text: &str) -> bool {
     })
 }
 
-/// Addresses have rows of their own.
+/// Nothing in a URL, for which there are other rows.
 fn outside_addresses(text: &str, found: Range<usize>) -> Option<Range<usize>> {
     (!text.contains("://")).then_some(found)
 }
 
-/// The word around letters and digits that are as mixed as those of random tokens.
+/// The whole word around a run in which letters and digits are mixed as in random tokens.
 fn mixed(text: &str, found: Range<usize>) -> Option<Range<usize>> {
-    /// How many bytes of the word are looked at on either side.
+    /// The most bytes of the word on either side of the run.
     const FARTHEST: usize = 64;
     let run = part(text, &found);
     let digits = run.bytes().filter(u8::is_ascii_digit).count();

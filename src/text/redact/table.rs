@@ -1,6 +1,6 @@
-//! The table made ready. Texts are many and secrets are few: one pass finds the words without which rows cannot match, and only those rows
-//! are looked for, each compiled when first needed. One expression for all rows would need ever more states of its automaton in texts that
-//! are full of names, and then take 500 times as long.
+//! Applies the rows. Texts are many and secrets few: one pass finds the words without which a row cannot match, and only rows whose words are
+//! there are tried, each compiled when first needed. One expression for all rows would take 500 times as long in texts full of names, because
+//! its automaton would need ever more states.
 
 use std::{
     borrow::Cow,
@@ -16,38 +16,42 @@ use super::rows::{
 };
 use crate::text::secret::MASK;
 
-/// What a text is.
+/// The kind of a text, which decides which rows apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextKind {
     /// Prose, or lines of a file.
     Prose,
-    /// The same where it is kept: of addresses no parameter is left.
+    /// The same for the activity log, where every parameter of a URL is masked.
     Record,
-    /// A word of a command line, or an address.
+    /// A word of a command line, or a URL.
     Word,
 }
 
-/// Rows, a bit for each.
+/// A set of rows, one bit each.
 pub(super) type Rows = u32;
 
-/// What only the structure of a value tells.
+/// The bit for words that matter only by their place in JSON.
 pub(super) const OF_STRUCTURE: Rows = 1 << 31;
 
+/// The rows of [`ROWS`], ready to use.
 pub(super) struct Table {
-    /// Those that were needed.
+    /// The compiled pattern of each row that was needed.
     rows: [OnceLock<Regex>; ROWS.len()],
+    /// Finds the words that rows need.
     words: DFA,
-    /// The rows that each of the words is for.
+    /// The rows that need each word.
     rows_of: Vec<Rows>,
+    /// The rows that need a run of letters and digits.
     of_runs: Rows,
+    /// The rows that need the name of a secret.
     pub(super) of_names: Rows,
-    /// A name, and behind it what may give it a value.
+    /// The name of a secret, followed by a sign that may give it a value.
     named: LazyLock<Regex>,
 }
 
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
-/// A name of a secret.
+/// The name of a secret.
 static NAME: LazyLock<Regex> = LazyLock::new(|| compile("name", "(?i){NAME}"));
 
 pub(super) fn compile(name: &str, regex: &str) -> Regex {
@@ -56,7 +60,7 @@ pub(super) fn compile(name: &str, regex: &str) -> Regex {
     regex.unwrap_or_else(|error| panic!("every row is tested, but {name}: {error}"))
 }
 
-/// An expression with those in it that others share.
+/// An expression with its placeholders replaced by the expressions that rows share.
 fn spelled(regex: &str) -> String {
     let parts = PARTS.join("|").replace("{-}", "[_.-]?");
     let words = WORDS.join("|");
@@ -89,7 +93,7 @@ impl Table {
             }
         }
         let mut searched = DFA::builder();
-        // Where words end is looked for, so nothing is skipped.
+        // Words are noted at their ends, so no byte may be skipped.
         searched.ascii_case_insensitive(true).prefilter(false);
         Self {
             rows: [const { OnceLock::new() }; ROWS.len()],
@@ -106,7 +110,7 @@ impl Table {
         }
     }
 
-    /// The rows that have what they need in a text.
+    /// The rows whose words are in a text.
     pub(super) fn rows_in(&self, text: &str) -> Rows {
         let words = &self.words;
         let Ok(mut state) = words.start_state(Anchored::No) else {
@@ -129,7 +133,7 @@ impl Table {
         }
     }
 
-    /// The rows that may match.
+    /// The rows that may match: rows with names only if one of the names may have a value.
     fn candidates(&self, text: &str) -> Rows {
         let rows = self.rows_in(text);
         let is_named = || may_give_a_value(text) && self.named.is_match(text.as_bytes());
@@ -139,7 +143,7 @@ impl Table {
         rows
     }
 
-    /// What these rows hide of a text, in no order.
+    /// The parts of a text that these rows hide, in no order.
     pub(super) fn ranges(&self, candidates: Rows, text: &str, kind: TextKind) -> Vec<Range<usize>> {
         let kind = match kind {
             TextKind::Prose => TEXT,
@@ -165,8 +169,7 @@ impl Table {
     }
 }
 
-/// Whether something in a text may stand between a name and its value. Most words of a sentence have nothing of the kind, and for them no
-/// expression is built.
+/// Whether a text has a sign or a blank that may stand between a name and its value. Single words have none, and need no expression.
 fn may_give_a_value(text: &str) -> bool {
     let is_blank = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ');
     let mut inside = text
@@ -177,8 +180,8 @@ fn may_give_a_value(text: &str) -> bool {
     inside.any(|byte| is_blank(byte) || matches!(byte, b':' | b'=' | b',' | b'>' | b'%'))
 }
 
-/// Whether so many letters, digits and dashes, a digit among them, stand side by side. Looks at few of the bytes of most texts: where one
-/// of them is none of these, no run has it in it.
+/// Whether a text has a run of [`RUN_LENGTH`] letters, digits and dashes with a digit among them. Looks at few of the bytes of most texts: a
+/// window of that length with another character in it is skipped up to that character.
 fn has_run(text: &[u8]) -> bool {
     let is_between = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'-');
     let mut rest = text;
@@ -222,7 +225,7 @@ fn redacted_by(candidates: Rows, text: &str, kind: TextKind) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// In order; those that touch are one.
+/// Sorts the ranges, and joins those that touch.
 fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     ranges.dedup_by(|next, last| {
@@ -235,7 +238,7 @@ fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The value of a member of this name: nothing of it where the name says that it is a secret.
+/// The value of a member of this name with secrets masked: all of it if the name says that it is a secret.
 pub fn redacted_value<'a>(name: &str, value: &'a str, kind: TextKind) -> Cow<'a, str> {
     if !value.is_empty() && is_secret_name(name) {
         Cow::Borrowed(MASK)
@@ -244,18 +247,18 @@ pub fn redacted_value<'a>(name: &str, value: &'a str, kind: TextKind) -> Cow<'a,
     }
 }
 
-/// What [`redacted`] hides.
+/// The parts of a text that [`redacted`] masks.
 pub fn hidden_texts(text: &str, kind: TextKind) -> Vec<&str> {
     let ranges = hidden_ranges(text, kind).into_iter();
     ranges.filter_map(|range| text.get(range)).collect()
 }
 
-/// Where that is, in order.
+/// The ranges of the parts that [`redacted`] masks, in order.
 pub fn hidden_ranges(text: &str, kind: TextKind) -> Vec<Range<usize>> {
     merged(TABLE.ranges(TABLE.candidates(text), text, kind))
 }
 
-/// What all rows hide, whatever they need.
+/// Masks with all rows, whether or not their words are there.
 #[cfg(test)]
 pub(super) fn every_row(text: &str, kind: TextKind) -> Cow<'_, str> {
     redacted_by(Rows::MAX, text, kind)

@@ -1,5 +1,5 @@
-//! Letters that are written otherwise and read as ours: wide, styled, or of another script; and what of a name is left for a reader who
-//! does not mind how it is written. Pure. What follows from that is for others to decide.
+//! Letters that look like those of ASCII: wide, styled, or of another script; and the folded form of names, in which names that look alike
+//! are equal. Pure; decides nothing.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,18 @@ use unicode_security::confusable_detection::skeleton;
 
 use super::is_hidden;
 
-/// How often a text is decoded. What is encoded twice is decoded twice by some.
+/// How often a text is percent-decoded: some readers decode twice.
 const DECODED: usize = 3;
 
-/// What a lenient reader may take a name for: its letters and digits in lower case, with percent-encodings decoded and letters of ours
-/// in place of those that look like them, without what joins words and what cannot be seen.
+/// The folded form of a name: its letters and digits in lower case, percent-decoded, with letters of ASCII in place of those that look like
+/// them, without separators and invisible characters.
 pub fn folded_name(name: &str) -> String {
     let name = in_ascii(name);
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// A name with percent-encodings decoded and characters of ASCII in place of those that look like them, without what cannot be seen.
+/// A name percent-decoded, with characters of ASCII in place of those that look like them, without invisible ones.
 pub fn in_ascii(name: &str) -> String {
     let name = decoded(name);
     let seen = name.chars().filter(|c| !is_hidden(*c) && !is_mark(*c));
@@ -32,35 +32,34 @@ pub fn in_ascii(name: &str) -> String {
     seen.map(plain).collect()
 }
 
-/// The letter of ours that it, or it in the other case, looks like: the same for both.
+/// The letter of ASCII that this letter looks like in lower or upper case: the same for both.
 fn looks_like_in_some_case(letter: char) -> Option<char> {
     let small = letter.to_lowercase().next()?;
     let large = small.to_uppercase().next()?;
     looks_like(small).or_else(|| looks_like(large))
 }
 
-/// What stands over or under a letter.
+/// Combining marks over or under a letter.
 fn is_mark(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36F}')
 }
 
-/// Whether every reader takes a name for the same: it is made of letters and digits of ASCII and of what joins words, encoded or not, and
-/// nothing in it leads elsewhere.
+/// Whether a name can be read in one way only: it has letters and digits of ASCII and separators, encoded or not, and does not lead to another
+/// path.
 pub fn is_plain_name(name: &str) -> bool {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | ' ');
     decoded(name).chars().all(is_plain) && !leads_elsewhere(name)
 }
 
-/// Whether a reader who takes a name for a path may arrive at another one: between its separators, or at the end of a part, stand dots
-/// that mean this folder or the one above.
+/// Whether a name that is read as a path may lead to another one: it has `..`, or `.` between separators.
 pub fn leads_elsewhere(name: &str) -> bool {
     let name = in_ascii(name);
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
     name.contains("..") || parts.any(|part| part == ".")
 }
 
-/// A text without its percent-encodings.
+/// A text percent-decoded, repeatedly.
 pub fn decoded(text: &str) -> Cow<'_, str> {
     #[cfg(test)]
     DECODED_BYTES.set(DECODED_BYTES.get() + text.len());
@@ -80,18 +79,18 @@ thread_local! {
     static DECODED_BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// How many bytes were decoded on this thread: every way to fold a text begins with it.
+/// The bytes that were decoded on this thread, by which tests see how often texts are folded.
 #[cfg(test)]
 pub(crate) fn decoded_bytes() -> usize {
     DECODED_BYTES.get()
 }
 
-/// Latin letters with marks.
+/// Whether a letter is Latin with a mark.
 pub fn is_latin(character: char) -> bool {
     matches!(character, '\u{C0}'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}')
 }
 
-/// The plain form of letters that are only styled: wide, mathematical, enclosed, raised.
+/// The letter of ASCII, in lower case, that a styled letter stands for: wide, mathematical, enclosed, raised.
 pub fn compatible(character: char) -> Option<char> {
     let code = u32::from(character);
     let letter = |offset: u32| char::from_u32(u32::from(b'a') + offset % 26);
@@ -110,7 +109,7 @@ pub fn compatible(character: char) -> Option<char> {
     }
 }
 
-/// Letters above the line, small capitals, and the mathematical ones that stand elsewhere.
+/// The same for raised letters, small capitals, and the mathematical letters outside of their block.
 fn small(character: char) -> Option<char> {
     const STYLED: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘǫʀꜱᴛᴜᴠᴡxʏᴢ";
     const RAISED: &str = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖqʳˢᵗᵘᵛʷˣʸᶻ";
@@ -135,7 +134,7 @@ fn small(character: char) -> Option<char> {
     })
 }
 
-/// The letter of ours that it looks like.
+/// The letter of ASCII, in lower case, that this letter looks like.
 pub fn looks_like(character: char) -> Option<char> {
     if ('\u{2E80}'..'\u{A000}').contains(&character)
         || ('\u{AC00}'..='\u{D7FF}').contains(&character)

@@ -1,11 +1,11 @@
-//! What of a URI is left for a reader who does not mind how it is written, and whether it leads where it says. Pure. What follows from
-//! that is for others to decide.
+//! The folded form of URIs, in which URIs that lead to the same resource are equal, and whether a URI leads where it seems to. Pure; decides
+//! nothing.
 
 use super::letters;
 
-/// A URI without what its readers differ on: without case, control characters, what cannot be seen, surrounding blanks, credentials, default
-/// ports, and the host of a file, with its percent-encodings decoded, doubled slashes made single (WHATWG URL, 4.4, and RFC 3986, 6.2), and
-/// letters of ours in place of those that look like them.
+/// The folded form of a URI: in lower case, percent-decoded, with single slashes (WHATWG URL, 4.4, and RFC 3986, 6.2) and letters of ASCII in
+/// place of those that look like them; without control characters, invisible characters, surrounding blanks, credentials, default ports, and
+/// the host of a file.
 pub fn folded(uri: &str) -> String {
     let mut folded = with_plain_authority(&plain_letters(uri));
     while folded.contains("//") {
@@ -14,7 +14,7 @@ pub fn folded(uri: &str) -> String {
     folded
 }
 
-/// Schemes whose readers do not mind how many slashes follow, and the ports that need not be named.
+/// Schemes after which any number of slashes is accepted, and their default ports.
 const FORGIVING: [(&str, &str); 6] = [
     ("file", ""),
     ("ftp", ":21"),
@@ -24,7 +24,7 @@ const FORGIVING: [(&str, &str); 6] = [
     ("wss", ":443"),
 ];
 
-/// A decoded URI with its authority as short as it can be said.
+/// A decoded URI without credentials, default port and final dots in its authority.
 fn with_plain_authority(uri: &str) -> String {
     let Some((scheme, rest)) = uri.split_once(':') else {
         return uri.to_owned();
@@ -51,12 +51,12 @@ fn with_plain_authority(uri: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// A URI without case and without characters that readers leave out, with its percent-encodings decoded.
+/// A URI in lower case, percent-decoded, without control characters and surrounding blanks.
 pub fn decoded(uri: &str) -> String {
     lowered(&letters::decoded(uri))
 }
 
-/// The same with letters of ours in place of those that look like them.
+/// The same with letters of ASCII in place of those that look like them.
 fn plain_letters(uri: &str) -> String {
     lowered(&letters::in_ascii(uri))
 }
@@ -67,7 +67,7 @@ fn lowered(text: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a URI leads where it says: an encoded or relative path may lead elsewhere, and letters of a host that are none of ASCII may stand
+/// Whether a URI leads where it seems to: its path has no `.` or `..`, encoded or not, and its host has only ASCII, whose letters are not taken
 /// for others.
 pub fn leads_where_it_says(uri: &str) -> bool {
     let written = decoded(uri);
