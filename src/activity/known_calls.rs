@@ -81,13 +81,13 @@ mod tests {
     use crate::{
         activity::{
             ActivityRecord, CallStage, StatedIntent,
-            call_tallies::MINUTE,
+            copies::well_known,
             event::{ActivityEvent, EventKind},
             redaction::Redaction,
-            seen_call::{CallEnd, CallEntrance, SeenBody, well_known},
+            seen_call::{CallEnd, CallEntrance, SeenBody},
         },
         config::{ActivitySettings, Kept},
-        text::secret::Secrets,
+        text::{moment::MINUTE, secret::Secrets},
         wire::Raw,
     };
 

@@ -7,6 +7,7 @@ mod block;
 mod bounds;
 mod call_kind;
 mod call_tallies;
+mod copies;
 mod counting;
 mod course;
 mod difference;
@@ -200,7 +201,7 @@ impl Activity {
     pub fn note_refusal(&self, mut refusal: RefusedNotice) {
         refusal.method = refusal
             .method
-            .map(|method| seen_call::bounded(&method).into());
+            .map(|method| copies::bounded(&method).into());
         self.note(EventKind::Refusal(Box::new(refusal)));
     }
 

@@ -4,12 +4,10 @@ use std::{sync::Arc, time::Instant};
 
 use super::{
     Activity, CallCourse, CallEntrance, EventKind, StatedIntent,
+    copies::{bounded, kept_copy, small_client, small_error, well_known},
     outcome::{is_failure, outcome_of_result},
     redaction::LARGEST_BODY,
-    seen_call::{
-        CallEnd, SeenBody, SeenCall, ThingCalled, bounded, kept_copy, small_client, small_error,
-        well_known,
-    },
+    seen_call::{CallEnd, SeenBody, SeenCall, ThingCalled},
 };
 use crate::{
     failure::Failure,
@@ -188,7 +186,7 @@ mod tests {
     use std::time::SystemTime;
 
     use super::{super::event::ActivityEvent, *};
-    use crate::activity::seen_call::{COPIED, LONGEST_TEXT};
+    use crate::activity::copies::{COPIED, LONGEST_TEXT};
 
     #[test]
     fn what_waits_is_bounded_and_lets_go_of_the_messages_it_came_in() {
