@@ -6,9 +6,7 @@ use super::{
     call_kind::{CallMoment, ShownKind},
     seen_call::SeenCall,
 };
-use crate::telemetry::metrics::CountedCall;
-
-pub(super) const MINUTE: u64 = 60_000;
+use crate::{telemetry::metrics::CountedCall, text::moment::MINUTE};
 
 /// The tallies that nobody has taken yet.
 #[derive(Default)]

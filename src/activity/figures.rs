@@ -14,12 +14,11 @@ use super::{
 };
 use crate::{
     telemetry::metrics::CountedCall,
-    text::{moment, spelt},
+    text::{
+        moment::{self, HOUR, MINUTE},
+        spelt,
+    },
 };
-
-const MINUTE: u64 = 60_000;
-
-const HOUR: u64 = 60 * MINUTE;
 
 /// Limit: pairs of server and tool that are counted by themselves. What more there is, is counted together under [`OTHER`].
 const MOST_PAIRS: usize = 1_000;

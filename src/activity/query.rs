@@ -8,7 +8,11 @@ use super::{ActivityRecord, Redaction, program};
 use crate::{
     config::duration,
     failure::ErrorCode,
-    text::{ServerName, moment, names},
+    text::{
+        ServerName,
+        moment::{self, DAY},
+        names,
+    },
 };
 
 /// The filter of records; absent parameters filter nothing.
@@ -234,7 +238,6 @@ impl RecordFilter {
 
 /// Reads a point in time: what [`moment::read`] reads, the beginning of `today` or `yesterday`, or how long ago (`90m`, `2d`).
 fn read_time(text: &str, now: SystemTime) -> Option<u64> {
-    const DAY: u64 = 86_400_000;
     let text = text.trim();
     if let Some(ago) = duration::parse(text) {
         return Some(now.checked_sub(ago).map_or(0, moment::millis));

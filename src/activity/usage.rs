@@ -17,11 +17,7 @@ use super::{
     reading::{ActivityReader, UnreadableActivity, unreadable},
     store::LookedBack,
 };
-use crate::text::moment;
-
-const HOUR: u64 = 3_600_000;
-
-const DAY: u64 = 24 * HOUR;
+use crate::text::moment::{self, DAY, HOUR};
 
 /// Limit: days that can be looked at.
 const MOST_DAYS: u64 = 90;

@@ -4,6 +4,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, Timelike, Utc};
 
+/// Milliseconds of a minute.
+pub const MINUTE: u64 = 60_000;
+
+/// Milliseconds of an hour.
+pub const HOUR: u64 = 60 * MINUTE;
+
+/// Milliseconds of a day.
+pub const DAY: u64 = 24 * HOUR;
+
 /// Milliseconds since 1970; 0 for earlier moments.
 pub fn millis(moment: SystemTime) -> u64 {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
