@@ -231,10 +231,6 @@ impl RecordMaker<'_> {
         let intent = call.intent.as_ref();
         let sensitivity = intent.and_then(|intent| intent.data_sensitivity.as_deref());
         let reason = intent.and_then(|intent| intent.reason.as_deref());
-        let sent = match &call.body {
-            SeenBody::Nothing => None,
-            SeenBody::Params(raw) | SeenBody::Arguments(raw) => Some(raw),
-        };
         record.call = Some(shown_call(call.id));
         record.parent = call.parent.map(shown_call);
         record.data_sensitivity = sensitivity.map(|text| self.redaction.name(text));
@@ -244,7 +240,7 @@ impl RecordMaker<'_> {
         record.gate = call.course.decision().map(GateDecision::recorded);
         record.spent = call.course.spent(call.ended);
         record.arguments = self.arguments(&call.body);
-        record.add_masked(masked_in(sent, record.arguments.as_ref()));
+        record.add_masked(masked_in(call.body.raw(), record.arguments.as_ref()));
         self.put_end(record, call);
     }
 

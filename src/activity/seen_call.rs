@@ -54,20 +54,17 @@ impl SeenCall {
         }
     }
 
-    /// The bytes that it keeps of what was sent and answered.
+    /// The bytes that it keeps of messages.
     pub(super) fn held_bytes(&self) -> usize {
-        let body = match &self.body {
-            SeenBody::Nothing => 0,
-            SeenBody::Params(raw) | SeenBody::Arguments(raw) => raw.as_bytes().len(),
-        };
         let end = match &self.end {
-            CallEnd::Result { kept, .. } => kept.as_ref().map_or(0, |raw| raw.as_bytes().len()),
-            CallEnd::RpcError { kept, .. } => kept.as_bytes().len(),
-            CallEnd::Withdrawn | CallEnd::Failed(_) | CallEnd::Invalid { .. } => 0,
+            CallEnd::Result { kept, .. } => kept.as_ref(),
+            CallEnd::RpcError { kept, .. } => Some(kept),
+            CallEnd::Withdrawn | CallEnd::Failed(_) | CallEnd::Invalid { .. } => None,
         };
         let answer = self.course.answer();
-        let answer = answer.map_or(0, |raw| raw.as_bytes().len());
-        self.client.as_bytes().len() + body + end + answer
+        let parts = [Some(&self.client), self.body.raw(), end, answer.as_ref()];
+        let lengths = parts.into_iter().flatten().map(|raw| raw.as_bytes().len());
+        lengths.sum()
     }
 
     /// How long it took, in microseconds.
@@ -134,6 +131,16 @@ pub(super) enum SeenBody {
     Nothing,
     Params(Raw),
     Arguments(Raw),
+}
+
+impl SeenBody {
+    /// The part of the request that is kept.
+    pub(super) fn raw(&self) -> Option<&Raw> {
+        match self {
+            Self::Nothing => None,
+            Self::Params(raw) | Self::Arguments(raw) => Some(raw),
+        }
+    }
 }
 
 /// How a call ended.
