@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ActivityStore, FigurePeriod, Redaction, Shared,
+    call_kind::CallMoment,
     call_tallies::CallTally,
     failures::StoreError,
     outcome::is_failure,
@@ -63,12 +64,12 @@ fn micros<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Err
     Ok(micros.map(Duration::from_micros))
 }
 
-/// Counts a call that is like none before.
+/// Counts a call that is in no tally.
 pub(super) fn count_call(
     shared: &Shared,
     redaction: &Redaction,
     call: &SeenCall,
-    (millis, outcome): (u64, &'static str),
+    moment: CallMoment,
 ) {
     let redacted = |name: &str| redaction.name(name);
     let tool = match &call.thing {
@@ -80,13 +81,13 @@ pub(super) fn count_call(
     count(
         shared,
         [CountedCall {
-            millis,
+            millis: moment.millis,
             calls: 1,
             is_caused: call.parent.is_some(),
             server: server.as_deref(),
             tool: tool.as_deref(),
             method: &call.method,
-            outcome,
+            outcome: moment.outcome,
             took: &[call.ended - call.began],
             client: client.as_deref(),
             caller: Some(&caller),

@@ -1,7 +1,7 @@
 //! The log line of a record: the same fact for whoever reads the log. When there are very many, some are left out and counted, because
 //! clients cause as many as they like; the records are all there.
 
-use super::{ActivityRecord, record::shown_call, seen_call::SeenCall};
+use super::{ActivityRecord, call_kind::CallMoment, record::shown_call, seen_call::SeenCall};
 use crate::failure::ErrorCode;
 
 /// By what these lines are told from others, and left out: `MCPPROXY_LOG=info,mcpproxy::activity=warn`.
@@ -21,7 +21,7 @@ pub(super) struct RecordLines {
 impl RecordLines {
     /// Writes that of a record of this moment.
     pub(super) fn write(&mut self, record: &ActivityRecord, millis: u64) {
-        if !is_logged(record) && self.has_room_for_one(millis) {
+        if !is_logged(record) && self.count(millis) {
             let (id, parent) = (record.call.as_deref(), record.parent.as_deref());
             line_of(record, (id, parent), &record.outcome, record.duration_us);
         }
@@ -32,17 +32,17 @@ impl RecordLines {
         &mut self,
         shared: &ActivityRecord,
         call: &SeenCall,
-        (millis, outcome): (u64, &str),
+        moment: CallMoment,
     ) {
-        if self.has_room_for_one(millis) {
+        if self.count(moment.millis) {
             let (id, parent) = (shown_call(call.id), call.parent.map(shown_call));
-            let duration_us = call.micros();
-            line_of(shared, (Some(&id), parent.as_deref()), outcome, duration_us);
+            let ids = (Some(&*id), parent.as_deref());
+            line_of(shared, ids, moment.outcome, call.micros());
         }
     }
 
-    /// Whether a line of this moment is written. It is counted, written or left out.
-    fn has_room_for_one(&mut self, millis: u64) -> bool {
+    /// Counts a line of this moment. False if it must be left out.
+    fn count(&mut self, millis: u64) -> bool {
         let second = millis / 1_000;
         if second != self.second {
             self.second = second;

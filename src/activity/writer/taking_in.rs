@@ -48,15 +48,12 @@ impl RecordWriter {
         };
         let kind = self.known.tally(&maker, call, moment);
         if kind.is_none() {
-            let counted = (millis, moment.outcome);
-            counting::count_call(&self.shared, &self.redaction, call, counted);
+            counting::count_call(&self.shared, &self.redaction, call, moment);
         }
         match kind {
             // Where a span is exported, all of the record is needed for that.
             Some(kind) if call.trace.is_none() => {
-                let shared = &kind.shown.record;
-                self.lines
-                    .write_call(shared, call, (millis, moment.outcome));
+                self.lines.write_call(&kind.shown.record, call, moment);
                 if self.settings.activity.is_wanted() {
                     let new = kind.record(&maker, call, millis);
                     self.keep_json(new);
