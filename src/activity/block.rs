@@ -1,17 +1,17 @@
-//! Rows of the file: some records that were written together. One row for each record would cost a multiple of it.
+//! Rows of the file. A row holds records that were written together, because a row for each record would take a multiple of the space.
 //!
-//! For each record: the time in milliseconds and the length of its JSON (both little endian, eight and four bytes), then that.
+//! Of each record a row has the time in milliseconds (8 bytes, little endian), the length of its JSON (4 bytes, little endian), and the JSON.
 
 use std::iter;
 
 use super::record::ActivityRecord;
 use crate::wire::Raw;
 
-/// Limit: records of one row. Rows are removed as a whole.
+/// Limit: records of one row, because rows are removed as a whole.
 const MOST: usize = 64;
 
-/// Limit: bytes of a row that has several. It gets pages of its own, whose sizes are powers of two, and each is written as a whole: a row
-/// that is a little larger than one would take twice as much. The key and the head of a page stand in it, too.
+/// Limit: bytes of a row of several records. redb gives it pages whose sizes are powers of two, so a row that is slightly larger than a page
+/// would take twice the space. 64 bytes are left for the key and the header of the page.
 const LARGEST: usize = (32 << 10) - 64;
 
 /// Bytes before the JSON of a record.
@@ -21,22 +21,21 @@ const HEAD: usize = 12;
 #[derive(Debug)]
 pub(super) struct NewRecord {
     pub(super) millis: u64,
-    /// The run of the daemon that stands in it.
+    /// The run of the daemon, as the JSON has it.
     run: u64,
-    /// As JSON.
     pub(super) json: Vec<u8>,
 }
 
-/// How long the JSON of most records is without arguments and result, in bytes.
+/// Bytes of the JSON of most records without arguments and result.
 const USUAL: usize = 512;
 
 impl NewRecord {
-    /// One of this JSON, which says that it is of this run.
+    /// A record whose JSON is made already, and names this run.
     pub(super) fn written(millis: u64, run: u64, json: Vec<u8>) -> Self {
         Self { millis, run, json }
     }
 
-    /// None of what is no JSON.
+    /// Writes a record as JSON. `None` if that fails.
     pub(super) fn of(millis: u64, mut record: ActivityRecord) -> Option<Self> {
         let bodies = [
             (",\"arguments\":", record.arguments.take()),
@@ -46,7 +45,7 @@ impl NewRecord {
         let bytes = bodies.iter().map(|(_, body)| length(body)).sum::<usize>();
         let mut json = Vec::with_capacity(USUAL + bytes);
         serde_json::to_writer(&mut json, &record).ok()?;
-        // They are JSON already, which the library would read again to know.
+        // Appended as they are: serde_json would parse them again.
         for (name, body) in bodies {
             if let Some(body) = body {
                 json.pop();
@@ -62,7 +61,7 @@ impl NewRecord {
         })
     }
 
-    /// Has it be one of this run: which that is, is known once the file is open.
+    /// Sets the run of the daemon, whose number is known once the file is open.
     pub(super) fn set_run(&mut self, run: u64) {
         if self.run == run {
             return;
@@ -75,7 +74,7 @@ impl NewRecord {
     }
 }
 
-/// The records as rows, each with how many records it has. Where few records are kept in all, a row has one.
+/// Puts records into rows, each with its number of records. If few records are kept in all, each row has one.
 pub(super) fn rows(
     records: &[NewRecord],
     kept_in_all: usize,
@@ -97,7 +96,7 @@ pub(super) fn rows(
     })
 }
 
-/// How many of these records are in the next row, and its bytes: at least one while there is any.
+/// The number of records in the next row, at least one if there are any, and the bytes of the row.
 fn size_of_next(records: &[NewRecord], most: usize) -> (usize, usize) {
     let (mut count, mut length) = (0, 0);
     for record in records.iter().take(most) {
@@ -110,7 +109,7 @@ fn size_of_next(records: &[NewRecord], most: usize) -> (usize, usize) {
     (count, length)
 }
 
-/// The times and the JSON of the records of a row. What does not make sense ends it.
+/// The times and the JSON of the records of a row, up to the first damaged one.
 pub(super) fn entries(mut row: &[u8]) -> Vec<(u64, &[u8])> {
     let mut entries = Vec::new();
     while let Some((millis, rest)) = row.split_first_chunk::<8>()

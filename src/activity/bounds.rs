@@ -1,27 +1,27 @@
-//! Keeps the file within its bounds: the oldest rows go when there are too many records, too many bytes, or when they are too old.
+//! Keeps the file within its bounds: removes the oldest rows when there are too many records or bytes, or when they are too old.
 
 use redb::ReadableTable;
 
 use super::{block, failures::StoreError};
 
-/// How much more than is needed is removed at once, as a part of all.
+/// A twentieth of the bound is removed beyond what is needed, so that not every write has to remove rows.
 const BATCH: u64 = 20;
 
-/// What a row takes beside its bytes.
+/// Bytes of a row beside its content, about.
 const ROW: u64 = 32;
 
-/// What is in the file, and what may be.
+/// The content of the file, and the bounds.
 pub(super) struct Excess {
     pub(super) records: u64,
     pub(super) bytes: u64,
     pub(super) most: u64,
     pub(super) most_bytes: u64,
-    /// In milliseconds.
+    /// The oldest time that is kept, in milliseconds since 1970.
     pub(super) oldest: u64,
 }
 
 impl Excess {
-    /// Removes the oldest rows until the bounds hold, and some more, so that not every batch has to. Gives what is left.
+    /// Removes the oldest rows until the bounds hold, and some more. Gives what is left.
     pub(super) fn remove(
         mut self,
         table: &mut redb::Table<'_, u64, &[u8]>,
@@ -58,7 +58,7 @@ impl Excess {
     }
 }
 
-/// What a row takes.
+/// The bytes that a row takes in the file, about.
 pub(super) fn size_of_row(row: &[u8]) -> u64 {
     u64::try_from(row.len())
         .unwrap_or(u64::MAX)

@@ -1,5 +1,5 @@
-//! A kind of tool calls, which differ only in their number, their time and what was sent. Writes the record of one as the JSON that
-//! [`RecordMaker`] would come to, at a fraction of the work.
+//! A kind of tool calls: calls that differ only in their id, their time and what was sent. Writes the record of such a call as the same JSON
+//! that [`RecordMaker`] would give, at a fraction of the work.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::{
 };
 use crate::wire::Raw;
 
-/// A record of which nothing is known, in two parts: what is known of all calls of a kind stands between them, and what is known of one call
-/// stands there or after the second. That serde writes the members in this order is tested here, what is put together in `known_calls`.
+/// The JSON of an empty record in two parts. Members that all calls of a kind share stand between them; members of a single call stand there,
+/// too, or after the second. A test here checks that serde writes members in this order, and those of `known_calls` check the whole records.
 const NOTHING_SHARED: &[u8] = br#"{"id":0,"kind":"","run":0"#;
 const NO_OUTCOME: &[u8] = br#","outcome":""}"#;
 
-/// When and how a call ended, and which run of the daemon the file counts.
+/// When and how a call ended, and the run of the daemon, as the file counts it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallMoment {
     pub(super) millis: u64,
@@ -23,16 +23,16 @@ pub(super) struct CallMoment {
     pub(super) run: u64,
 }
 
-/// A kind as it is shown and counted.
+/// A kind of calls as it is shown and counted.
 #[derive(Debug)]
 pub(super) struct ShownKind {
-    /// As it came, for the metrics.
+    /// The method, not redacted, for the metrics.
     pub(super) method: Box<str>,
-    /// What the records have in common, redacted.
+    /// The part that all records of the kind share, redacted.
     pub(super) record: ActivityRecord,
 }
 
-/// By what calls are alike: all of it as it came, for what is redacted may be the same of two.
+/// The members that are equal in all calls of a kind. Not redacted, because two different values may be redacted alike.
 struct AlikeCalls {
     run: u64,
     caller: Arc<str>,
@@ -70,11 +70,11 @@ impl AlikeCalls {
     }
 }
 
-/// What calls have in common.
+/// A kind of calls.
 pub(super) struct CallKind {
     alike: AlikeCalls,
     pub(super) shown: Arc<ShownKind>,
-    /// The record as JSON, without what stands at its end.
+    /// The shared part of the records as JSON, without [`NO_OUTCOME`].
     json: Vec<u8>,
 }
 
@@ -99,7 +99,7 @@ impl CallKind {
         })
     }
 
-    /// Whether a call of this tool is of this kind, in this run.
+    /// Whether a call of this tool in this run is of this kind.
     pub(super) fn has(&self, call: &SeenCall, tool: &str, run: u64) -> bool {
         self.alike.have(call, tool, run)
     }

@@ -1,4 +1,5 @@
-//! Metrics count calls in tallies: calls of one kind that ended alike in one minute are one, until a write takes all of them.
+//! Tallies of calls for the metrics: calls of one kind with the same outcome in one minute are counted together. The writer takes all tallies
+//! once for each batch of events.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -8,15 +9,15 @@ use super::{
 };
 use crate::{telemetry::metrics::CountedCall, text::moment::MINUTE};
 
-/// The tallies that nobody has taken yet.
+/// The tallies that were not taken yet.
 #[derive(Default)]
 pub(super) struct CallTallies {
     tallies: Vec<CallTally>,
-    /// How often they were taken.
+    /// The number of times that tallies were taken.
     round: u64,
 }
 
-/// Where a tally is found until all are taken. Later the place is another's, so it says in which round it was given.
+/// The place of a tally. Valid only in its round: once the tallies are taken, their places go to others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TallyPlace {
     round: u64,
@@ -24,7 +25,7 @@ pub(super) struct TallyPlace {
 }
 
 impl CallTallies {
-    /// Counts a call of this kind in its last tally, or in a new one where that is taken or of other calls; gives its place.
+    /// Counts a call of this kind in the last tally of the kind, or in a new one if that was taken or does not fit. Gives the place of the tally.
     pub(super) fn add(
         &mut self,
         kind: &Arc<ShownKind>,
@@ -55,14 +56,14 @@ impl CallTallies {
         }
     }
 
-    /// Those since this was called last.
+    /// Takes all tallies.
     pub(super) fn take(&mut self) -> Vec<CallTally> {
         self.round += 1;
         mem::take(&mut self.tallies)
     }
 }
 
-/// Calls of one kind that ended alike in one minute.
+/// Calls of one kind with the same outcome in one minute.
 #[derive(Debug)]
 pub(super) struct CallTally {
     kind: Arc<ShownKind>,
@@ -80,7 +81,7 @@ impl CallTally {
             && self.millis / MINUTE == moment.millis / MINUTE
     }
 
-    /// As they are counted.
+    /// The calls for the metrics.
     pub(super) fn counted(&self) -> CountedCall<'_> {
         CountedCall {
             millis: self.millis,

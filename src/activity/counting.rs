@@ -1,4 +1,4 @@
-//! What is counted of calls that end, and of those that the file has of the last 24 hours, once after a start.
+//! Counts calls for the metrics and the figures: each when it ends, and after a start also those of the last 24 hours that the file has.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,13 +16,13 @@ use super::{
 };
 use crate::{telemetry::metrics::CountedCall, text::moment};
 
-/// Limit: records that are read for one purpose.
+/// Limit: records that are read back in all.
 const MOST: usize = 500_000;
 
-/// Records that are read at once: neither the writer nor a reader waits for more.
+/// Limit: records that are read in one go, which the writer and readers may have to wait for.
 const AT_ONCE: usize = 2_000;
 
-/// What is counted of a record.
+/// The members of a record that are counted.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CountedRecord {
@@ -95,14 +95,14 @@ pub(super) fn count_call(
     );
 }
 
-/// Counts the calls that were like others.
+/// Counts the calls of tallies.
 pub(super) fn count_tallies(shared: &Shared, tallies: &[CallTally]) {
     if !tallies.is_empty() {
         count(shared, tallies.iter().map(CallTally::counted));
     }
 }
 
-/// Counts calls where each number of them is kept: for Prometheus since the start, for people by the hour and the day.
+/// Counts calls in the metrics and in the figures.
 fn count<'a>(shared: &Shared, calls: impl IntoIterator<Item = CountedCall<'a>>) {
     let now = moment::millis(SystemTime::now());
     let mut figures = shared.figures.lock();
@@ -112,7 +112,7 @@ fn count<'a>(shared: &Shared, calls: impl IntoIterator<Item = CountedCall<'a>>) 
     }
 }
 
-/// Counts what was there before this run. Blocks; stops when it is told to.
+/// Counts the calls of earlier runs that the file has, in the figures. Blocks; stops when `ending` is cancelled.
 pub(super) fn count_file(shared: &Shared, store: &ActivityStore, ending: &CancellationToken) {
     let now = moment::millis(SystemTime::now());
     let oldest = FigurePeriod::Day.from(now);
@@ -124,7 +124,7 @@ pub(super) fn count_file(shared: &Shared, store: &ActivityStore, ending: &Cancel
     };
     let range = (store.first_of_run(), oldest);
     let whole_since = match read_back(store, range, || ending.is_cancelled(), see) {
-        // What was before was not seen, or has been removed.
+        // Earlier records were not read, or have been removed.
         Ok((earliest, LookedBack::To(_) | LookedBack::ToTheFirst(2..))) => earliest,
         Ok((_, LookedBack::ToOlder | LookedBack::ToTheFirst(_))) => oldest,
         Err(error) => {
@@ -136,8 +136,8 @@ pub(super) fn count_file(shared: &Shared, store: &ActivityStore, ending: &Cancel
     figures.whole_since = figures.whole_since.min(whole_since);
 }
 
-/// Reads the records before a number, the newest first, and none of rows that are older than a moment: until it is told to stop, and not too
-/// many. When the earliest was made, and where looking back ended.
+/// Reads records before a number, newest first: not beyond a moment, not more than [`MOST`], and until `is_stopped`. Gives the time of the
+/// earliest that was read, and why reading ended.
 pub(super) fn read_back(
     store: &ActivityStore,
     (mut before, oldest): (u64, u64),

@@ -1,5 +1,5 @@
-//! The way of a call through us: what the gate decided of it, and where its time went. Whoever moves the call on tells it, and the record of
-//! the call says it.
+//! The course of a call through mcpproxy: the decision of the gate, and where its time went. The code that moves a call on notes it here, and
+//! the record of the call has it.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{runtime::sync::Guarded, trust::fingerprint::Fingerprint, wire::Raw};
 
-/// So much of a fingerprint stands in a record: too long to be met by trying.
+/// Digits of a fingerprint in a record: too many to find another definition with the same by trying.
 pub(super) const FINGERPRINT: usize = 16;
 
-/// What becomes of one call on its way.
+/// The course of one call.
 #[derive(Debug, Default)]
 pub struct CallCourse {
     way: Guarded<Course>,
-    /// The answer in place of a failure by itself.
+    /// The answer that the caller got for a failure, if it says more than the failure.
     answer: Guarded<Option<Raw>>,
 }
 
@@ -23,9 +23,9 @@ pub struct CallCourse {
 struct Course {
     decision: Option<GateDecision>,
     stage: CallStage,
-    /// When that began, once the call has.
+    /// When the stage began; `None` before the call begins.
     since: Option<Instant>,
-    /// Whether anything was sent to a server.
+    /// Whether the call was sent to a server.
     is_sent: bool,
     gate: Duration,
     waiting: Duration,
@@ -33,43 +33,43 @@ struct Course {
     client: Duration,
 }
 
-/// Who has the call.
+/// Who works on the call.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum CallStage {
-    /// We do.
+    /// mcpproxy.
     #[default]
     Ours,
-    /// It waits until its server is connected, or has room.
+    /// Nobody: it waits until its server is connected, or has room.
     Waiting,
-    /// Its server does.
+    /// Its server.
     AtServer,
-    /// Its client, to which the server had a question.
+    /// Its client, which was asked a question of the server.
     AtClient,
 }
 
-/// What the gate decided of a call that it let through, and by what.
+/// Why the gate admitted a call, and to what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GateDecision {
-    /// What of the access rules decided.
+    /// The part of the access rules that decided.
     pub access: DecidedAccess,
-    /// The definition that the call is bound to.
+    /// The definition for which the call was admitted.
     pub definition: Option<Fingerprint>,
-    /// What a tool has to be called as.
+    /// The call type of the tool.
     pub call_with: Option<&'static str>,
 }
 
-/// What of the access rules decides.
+/// The part of the access rules that decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedAccess {
-    /// There are none.
+    /// There are no rules.
     NoRules,
-    /// No rule matches.
+    /// The default: no rule matches.
     Default,
     /// The rule at this place, counted from 0.
     Rule(usize),
-    /// All of them: the request names no single thing.
+    /// All rules together, because the request names no single thing.
     Together,
-    /// None: the caller's token allows less.
+    /// The caller's token, which allows less than the rules.
     Token,
 }
 
@@ -111,7 +111,7 @@ fn is_zero(time: &u64) -> bool {
 }
 
 impl GateDecision {
-    /// What a record says of it.
+    /// The decision for a record.
     pub(super) fn recorded(self) -> RecordedDecision {
         let (decided_by, rule) = match self.access {
             DecidedAccess::NoRules => ("no_rules", None),
@@ -131,27 +131,27 @@ impl GateDecision {
 }
 
 impl CallCourse {
-    /// The call begins.
+    /// Notes when the call began.
     pub(super) fn begin(&self, now: Instant) {
         self.way.lock().since = Some(now);
     }
 
-    /// What the gate decided.
+    /// Notes what the gate decided.
     pub fn note_decision(&self, decision: GateDecision) {
         self.way.lock().decision = Some(decision);
     }
 
-    /// The answer, where that says more than the failure that ended it: a JSON object.
+    /// Notes the answer that the caller got for a failure: a JSON object.
     pub fn note_answer(&self, answer: Raw) {
         *self.answer.lock() = Some(answer);
     }
 
-    /// The same, once it is known.
+    /// The noted answer.
     pub fn answer(&self) -> Option<Raw> {
         self.answer.lock().clone()
     }
 
-    /// Somebody else has the call from now on.
+    /// Notes that a stage begins now.
     pub fn enter(&self, stage: CallStage) {
         let mut course = self.way.lock();
         if course.stage != stage {
@@ -159,18 +159,18 @@ impl CallCourse {
         }
     }
 
-    /// The call waits for its server until what is given back is dropped.
+    /// Notes that the call waits for its server, until the result is dropped.
     pub fn wait(&self) -> CallWait<'_> {
         self.enter(CallStage::Waiting);
         CallWait(self)
     }
 
-    /// What the gate decided, once it has.
+    /// The decision of the gate, if there is one.
     pub(super) fn decision(&self) -> Option<GateDecision> {
         self.way.lock().decision
     }
 
-    /// What a record says of the time until then, if a server had to do with it.
+    /// The time until `ended` by stages, for a record; `None` if no server took part.
     pub(super) fn spent(&self, ended: Instant) -> Option<TimeSpent> {
         let mut course = *self.way.lock();
         course.enter(CallStage::Ours, ended);

@@ -1,10 +1,10 @@
-//! What an edit of the configuration changed, in words.
+//! Describes in words what an edit of the configuration changed.
 
 use std::collections::BTreeMap;
 
 use crate::config::{Acl, BrokenEntry, ServerAuth, ServerEntry, Settings};
 
-/// Which servers differ, and whether something else does.
+/// The servers that differ, by name, and the other settings that do; `None` if nothing differs.
 pub(super) fn difference(old: &Settings, new: &Settings) -> Option<String> {
     let (was, is) = (entries(old), entries(new));
     let added = is.keys().filter(|name| !was.contains_key(*name));
@@ -26,14 +26,14 @@ pub(super) fn difference(old: &Settings, new: &Settings) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What stands under a name: an entry that can be used, or one that cannot.
+/// The entry of a server, valid or not.
 #[derive(PartialEq)]
 enum Standing<'a> {
     Sound(&'a ServerEntry),
     Broken(&'a BrokenEntry),
 }
 
-/// Every server that stands in the file, whether its entry can be used or not.
+/// All servers in the file by name.
 fn entries(settings: &Settings) -> BTreeMap<&str, Standing<'_>> {
     let sound = settings.servers.values();
     let sound = sound.map(|entry| (entry.name.as_str(), Standing::Sound(entry)));
@@ -42,7 +42,7 @@ fn entries(settings: &Settings) -> BTreeMap<&str, Standing<'_>> {
     broken.chain(sound).collect()
 }
 
-/// What differs besides servers, each in words.
+/// The differences besides servers, each in words.
 fn other_differences(old: &Settings, new: &Settings) -> Vec<&'static str> {
     fn rules(settings: &Settings) -> Option<&Acl> {
         settings.server_auth.as_ref()?.acl.as_ref()
@@ -56,7 +56,7 @@ fn other_differences(old: &Settings, new: &Settings) -> Vec<&'static str> {
     };
     let bare = |settings: &Settings| Settings {
         servers: BTreeMap::new(),
-        // What comes of servers, and of what else is said of the file, is no setting.
+        // Derived from servers or from the text of the file.
         broken: Vec::new(),
         warnings: Vec::new(),
         lacks_secrets: false,

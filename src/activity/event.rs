@@ -1,4 +1,4 @@
-//! Events of the log: typed and cheap to make. Nothing is formatted or redacted here; that is done where records are made.
+//! Events of the log: typed and cheap to make. They are formatted and redacted later, when their records are made.
 
 use std::{
     sync::Arc,
@@ -8,10 +8,10 @@ use std::{
 use super::seen_call::SeenCall;
 use crate::{failure::ErrorCode, telemetry::metrics::Metrics, trust::fingerprint::Fingerprint};
 
-/// Who changes servers and settings.
+/// The caller in records of changes by an operator.
 pub(super) const OPERATOR: &str = "operator";
 
-/// Who takes over an edit of the configuration, whoever made it.
+/// The caller in records of edits of the configuration file, whoever made them.
 pub(super) const DAEMON: &str = "daemon";
 
 /// Something that happened.
@@ -22,7 +22,7 @@ pub(super) struct ActivityEvent {
 }
 
 impl ActivityEvent {
-    /// Has it counted, if it is no call: those are counted together.
+    /// Counts the event in the metrics. Calls are counted elsewhere, in tallies.
     pub(super) fn count(&self, metrics: &Metrics) {
         match &self.what {
             EventKind::Refusal(refusal) => {
@@ -34,7 +34,7 @@ impl ActivityEvent {
         }
     }
 
-    /// Copies what it has of messages, so that it keeps nothing of them alive. All of that is small.
+    /// Copies its parts of messages, so that it keeps no message alive.
     pub(super) fn detach(&mut self) {
         if let EventKind::Call(call) = &mut self.what {
             call.detach();
@@ -50,44 +50,44 @@ pub(super) enum EventKind {
     Server(Box<ServerNews>),
 }
 
-/// A request that was not let through and was no call: nobody waits for its answer.
+/// A request that was refused before it became a call.
 #[derive(Debug, Default)]
 pub struct RefusedNotice {
-    /// Whose it was, if that is known.
+    /// The caller, if known.
     pub caller: Option<Arc<str>>,
     /// Its method.
     pub method: Option<Box<str>>,
     /// The server it was for.
     pub server: Option<Box<str>>,
-    /// The requested path, where nothing more of the request was read.
+    /// The path of the request, if nothing more of it was read.
     pub path: Option<Box<str>>,
-    /// Which rule.
+    /// The error code.
     pub code: Option<ErrorCode>,
-    /// In words.
+    /// The error in words.
     pub error: String,
-    /// How many of its like there were since the last record of them, this one included; `None` where each has a record.
+    /// The number of equal requests since the last record of them, with this one; `None` if each has a record.
     pub times: Option<u64>,
 }
 
-/// Something that the operator did, or had done by an edit of the file.
+/// A change by the operator, or by an edit of the configuration file.
 #[derive(Debug, Default)]
 pub struct OperatorChange {
-    /// Who did it.
+    /// The caller.
     pub caller: Arc<str>,
-    /// What: a verb, as the command line calls it.
+    /// A verb, as the command line calls it.
     pub action: &'static str,
-    /// To which server.
+    /// The server, if it is about one.
     pub server: Option<Box<str>>,
-    /// More of it.
+    /// Details in words.
     pub detail: Option<String>,
     /// The definitions that it is about.
     pub things: Vec<TouchedThing>,
-    /// Why it came to nothing.
+    /// Why it failed, if it did.
     pub error: Option<String>,
 }
 
 impl OperatorChange {
-    /// Something that the operator did to a server.
+    /// A change of a server by the operator.
     pub fn by_operator(action: &'static str, server: &str) -> Self {
         Self {
             caller: OPERATOR.into(),
@@ -105,29 +105,29 @@ pub struct TouchedThing {
     pub kind: &'static str,
     /// Its name, as its server wrote it.
     pub name: Box<str>,
-    /// Which definition, if that is known.
+    /// The fingerprint of the definition, if known.
     pub fingerprint: Option<Fingerprint>,
-    /// Why, in words.
+    /// The reason in words.
     pub why: Option<&'static str>,
 }
 
-/// Something that happened to a server.
+/// An event of a server.
 #[derive(Debug)]
 pub(super) struct ServerNews {
     pub(super) server: Box<str>,
     pub(super) action: &'static str,
-    /// The first of those that it is about.
+    /// The first definitions that it is about, at most [`MOST_THINGS`].
     pub(super) things: Vec<TouchedThing>,
-    /// How many there are besides.
+    /// The number of further ones.
     pub(super) more: usize,
     pub(super) step: ServerStep,
 }
 
-/// Limit: things that a record names.
+/// Limit: definitions that a record names.
 pub(super) const MOST_THINGS: usize = 20;
 
 impl EventKind {
-    /// The bytes that it keeps of strangers' texts until its record is made.
+    /// The bytes that it keeps of texts from outside.
     pub(super) fn held_bytes(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let named = |things: &[TouchedThing]| {
@@ -150,15 +150,15 @@ impl EventKind {
     }
 }
 
-/// What there is to say of something that happened to a server.
+/// The details of an event of a server.
 #[derive(Debug, Default)]
 pub struct ServerStep {
-    /// Why, if it is no good news.
+    /// The error, if something failed.
     pub error: Option<String>,
-    /// More of it: how many tools it has, how long nobody used it.
+    /// Details, such as the number of tools or the idle time.
     pub detail: Option<String>,
     /// How long it took.
     pub took: Option<Duration>,
-    /// How many alike this stands for; `None` where it is one.
+    /// The number of equal events that this one stands for; `None` for one.
     pub times: Option<u64>,
 }

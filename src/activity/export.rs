@@ -1,4 +1,4 @@
-//! Records as lines of a file: JSON Lines, or CSV for spreadsheets.
+//! Writes records as lines of a file: JSON Lines, or CSV for spreadsheets.
 
 use super::record::ActivityRecord;
 use crate::{
@@ -24,7 +24,7 @@ const COLUMNS: &str = "id,time,kind,run,call,parent,caller,client,endpoint,metho
 spelt!(ExportFormat { Jsonl = "jsonl", Csv = "csv" });
 
 impl ExportFormat {
-    /// What stands above the records.
+    /// The lines before the records.
     pub fn header(self) -> String {
         match self {
             Self::Jsonl => String::new(),
@@ -48,7 +48,7 @@ impl ExportFormat {
     }
 }
 
-/// What a record has in each column, as its JSON says it.
+/// The value of a record in each column, from its JSON.
 fn cells(record: &ActivityRecord) -> impl Iterator<Item = String> {
     let json = Raw::author(record);
     COLUMNS
@@ -61,7 +61,7 @@ fn cells(record: &ActivityRecord) -> impl Iterator<Item = String> {
         })
 }
 
-/// A cell on one line: what ends a line, steers a terminal or hides from the eye is escaped as in JSON.
+/// A cell on one line: line ends, control characters and invisible characters are escaped as in JSON.
 fn on_one_line(cell: &str) -> String {
     let mut shown = String::with_capacity(cell.len());
     for character in cell.chars() {
@@ -73,7 +73,7 @@ fn on_one_line(cell: &str) -> String {
     shown
 }
 
-/// A cell. What a spreadsheet would take for a formula is made text by an apostrophe.
+/// A cell in quotes, if it needs them. An apostrophe keeps a spreadsheet from reading it as a formula.
 fn quoted(cell: &str) -> String {
     let cell = &on_one_line(cell);
     let is_formula = cell.starts_with(['=', '+', '-', '@']);

@@ -2,33 +2,33 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
-/// Why there is no file to write to.
+/// Why the file cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FileError {
     /// Another process has it.
     #[error("another process has it open")]
     InUse,
-    /// It is of a version that we do not know.
+    /// Its format is newer than this version.
     #[error("a newer mcpproxy wrote it (format {0}); update, or move the file away")]
     Newer(u64),
     /// Its content makes no sense.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// The disk said no.
+    /// The system refuses.
     #[error("{0}")]
     Io(String),
 }
 
-/// Why nothing was written or read.
+/// Why the open file cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreError {
     /// Its content makes no sense.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// The disk said no, or is full.
+    /// The system refuses, or the disk is full.
     #[error("{0}")]
     Io(String),
-    /// Somebody removed it or put another one in its place.
+    /// It was removed, or another file is in its place.
     #[error("it was removed")]
     Removed,
 }
@@ -45,7 +45,7 @@ impl StoreError {
     }
 }
 
-/// The same where the file was being opened.
+/// Translates an error that came while the file was opened.
 pub(super) fn opened(error: StoreError) -> FileError {
     match error {
         StoreError::Damaged(why) => FileError::Damaged(why),
@@ -54,13 +54,13 @@ pub(super) fn opened(error: StoreError) -> FileError {
     }
 }
 
-/// Works on the file. Content that makes no sense may end in a fault of the library.
+/// Runs work on the file, and reports a panic as damage: redb may panic on damaged content.
 pub(super) fn whole<T, E>(
     work: impl FnOnce() -> Result<T, E>,
     damaged: impl FnOnce(String) -> E,
 ) -> Result<T, E> {
     let fault = "it failed with an internal fault";
-    // What is worked on is let go then: the file is closed, and records that wait are written to another one.
+    // Unwind safe, because after a panic the file is closed and set aside.
     let worked = panic::catch_unwind(AssertUnwindSafe(work));
     worked.unwrap_or_else(|_| Err(damaged(fault.to_owned())))
 }
