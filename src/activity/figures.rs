@@ -1,5 +1,5 @@
-//! What the calls of the last hour and of the last 24 hours add up to, by server and tool: counted as they end, so that nobody has to read
-//! records for it. An hour is kept by minutes, a day by hours. Pure.
+//! Running figures of the calls of the last hour and the last 24 hours, by server and tool. Calls are counted as they end, so that no records
+//! have to be read. The hour is kept in slots of a minute, the day in slots of an hour. Pure.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -20,24 +20,24 @@ use crate::{
     },
 };
 
-/// Limit: pairs of server and tool that are counted by themselves. What more there is, is counted together under [`OTHER`].
+/// Limit: pairs of server and tool that are counted apart. Further pairs are counted together under [`OTHER`].
 const MOST_PAIRS: usize = 1_000;
 
-/// Limit: the same for pairs of which only calls are known that were refused or made no sense: clients make up such names.
+/// Limit: pairs up to which a call is counted apart that was refused or invalid, because clients make up names in such calls.
 const MOST_DOUBTFUL: usize = 200;
 
-/// Limit: bytes of a name. What has a longer one is counted under [`OTHER`].
+/// Limit: bytes of a name. Calls with a longer one are counted under [`OTHER`].
 const LONGEST_NAME: usize = 128;
 
-/// Limit: different clients and callers that are counted apart.
+/// Limit: names of clients and callers.
 const MOST_PEOPLE: usize = 500;
 
-/// In how many stretches a server's calls are given.
+/// The number of parts of a period for which a server's calls are given.
 const STRETCHES: usize = 12;
 
 const OTHER: &str = "other";
 
-/// For which time.
+/// The period of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FigurePeriod {
     /// The last hour.
@@ -49,7 +49,7 @@ pub enum FigurePeriod {
 spelt!(FigurePeriod { Hour = "1h", Day = "24h" });
 
 impl FigurePeriod {
-    /// How long one slot is, and how many there are beside the one that has begun.
+    /// The milliseconds of a slot, and the number of slots beside the current one.
     fn slots(self) -> (u64, u64) {
         match self {
             Self::Hour => (MINUTE, 60),
@@ -57,7 +57,7 @@ impl FigurePeriod {
         }
     }
 
-    /// When it began: with the first of its slots.
+    /// The start of its first slot, in milliseconds since 1970.
     pub(super) fn from(self, now: u64) -> u64 {
         let (width, count) = self.slots();
         (now / width).saturating_sub(count) * width
@@ -103,17 +103,17 @@ pub struct CallFigures {
     pub tools: Vec<ToolSums>,
 }
 
-/// Of what figures are wanted.
+/// The calls whose figures are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WantedFigures {
     /// Only calls to this server.
     pub server: Option<String>,
-    /// Of this tool only.
+    /// Only calls of this tool.
     pub tool: Option<String>,
 }
 
 impl WantedFigures {
-    /// The same by the names under which calls are counted. A name that is redacted stays as it is.
+    /// The same with the names under which calls are counted: redacted, as in records.
     pub(super) fn in_record_words(self, redaction: &Redaction) -> Self {
         let recorded = |name: Option<String>| name.map(|name| redaction.name(&name));
         Self {
@@ -132,11 +132,13 @@ struct Pair {
 /// The running figures.
 #[derive(Debug, Default)]
 pub(super) struct RunningFigures {
-    /// By period.
+    /// By [`FigurePeriod`], the slots by their number since 1970.
     slots: [BTreeMap<u64, Slot>; 2],
-    /// The pairs that are counted by themselves, and when each was called last.
+    /// The pairs that are counted apart, and the time of the last call of each.
     pairs: HashMap<Arc<Pair>, u64>,
+    /// The names of clients and callers.
     people: HashSet<Arc<str>>,
+    /// The time of the last call that no other call caused.
     last: u64,
 }
 
@@ -147,7 +149,7 @@ struct Slot {
 }
 
 impl RunningFigures {
-    /// Counts a call, or some that ended in one minute and are alike, at `now`. What is too old, or of a time to come, is not counted.
+    /// Counts calls that ended in one minute. Calls of more than a day ago, or of the future, are not counted.
     pub(super) fn add(&mut self, call: CountedCall<'_>, now: u64) {
         if call.millis > now + MINUTE || call.millis < FigurePeriod::Day.from(now) {
             return;
@@ -178,7 +180,7 @@ impl RunningFigures {
         }
     }
 
-    /// What was counted at `now`.
+    /// The figures at `now`.
     pub(super) fn show(
         &self,
         period: FigurePeriod,
@@ -256,7 +258,7 @@ impl RunningFigures {
         }
     }
 
-    /// Under which names a call is counted.
+    /// The pair under which a call is counted.
     fn pair(&mut self, server: &str, call: CountedCall<'_>) -> Arc<Pair> {
         let tool = call.tool.unwrap_or_default();
         let is_doubtful = call.is_doubtful();
@@ -296,7 +298,7 @@ impl RunningFigures {
             return Some(known.clone());
         }
         if self.people.len() >= MOST_PEOPLE {
-            // Those whom no slot names any more.
+            // Keeps the names that a slot still refers to.
             self.people.retain(|name| Arc::strong_count(name) > 1);
         }
         if self.people.len() >= MOST_PEOPLE {
@@ -307,14 +309,14 @@ impl RunningFigures {
         Some(name)
     }
 
-    /// Lets go of names that were not called for a day.
+    /// Removes pairs that were not called for a day.
     fn forget(&mut self, now: u64) {
         let first = FigurePeriod::Day.from(now);
         self.pairs.retain(|_, last| *last >= first);
     }
 }
 
-/// The program of a client: its name without the version, which is a last word with a digit in it.
+/// The name of a client without its version: a last word with a digit in it.
 pub fn program(client: &str) -> &str {
     match client.rsplit_once(' ') {
         Some((name, version)) if version.contains(|c: char| c.is_ascii_digit()) => name,

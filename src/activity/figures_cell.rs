@@ -1,4 +1,4 @@
-//! What some calls add up to: how many, how they ended, how long they took and whose they were. Pure.
+//! The sums of some calls: their number, outcomes, durations, clients and callers. Pure.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::outcome::is_failure;
 use crate::{telemetry::metrics::CountedCall, text::moment};
 
-/// Those that are named of one server or tool.
+/// Limit: names of clients, and of callers, in a sum.
 pub(super) const MOST_NAMED: usize = 20;
 
-/// Limit: classes of durations of one server and tool in one minute or hour; where there are more, the nearest two become one.
+/// Limit: classes of durations in a cell. When there are more, the two nearest are joined.
 const MOST_TIMES: usize = 32;
 
 /// The sums of calls.
@@ -38,13 +38,13 @@ pub struct CallSums {
     pub callers: Vec<String>,
 }
 
-/// What calls of one kind in one stretch of time add up to.
+/// The sums of some calls while they are counted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     pub(super) calls: u64,
     pub(super) failed: u64,
     refused: u64,
-    /// How often each class of durations was, in their order.
+    /// The classes of durations in their order, and the number of calls of each.
     times: Vec<(u8, u32)>,
     clients: Vec<Arc<str>>,
     callers: Vec<Arc<str>>,
@@ -82,7 +82,8 @@ impl Cell {
         }
     }
 
-    /// Makes one of the two classes that are nearest to each other, of several such pairs the rarest. The rarer one goes to the other.
+    /// Joins the two classes that are nearest to each other; of several such pairs that with the fewest calls. The rarer class is added to the
+    /// other.
     fn join_nearest(&mut self) {
         let pairs = self.times.windows(2).enumerate();
         let near = |(_, pair): &(usize, &[(u8, u32)])| {
@@ -109,7 +110,7 @@ impl Cell {
         for (class, times) in &other.times {
             match self.times.binary_search_by_key(class, |(class, _)| *class) {
                 Ok(at) => self.times[at].1 += times,
-                // A sum lives for an answer, and there are 256 classes.
+                // Without a limit: the sum lives only for one answer, and there are at most 256 classes.
                 Err(at) => self.times.insert(at, (*class, *times)),
             }
         }
@@ -135,7 +136,7 @@ impl Cell {
         }
     }
 
-    /// What so many of a hundred are below or at.
+    /// The duration in microseconds that so many of a hundred calls did not exceed.
     fn percentile(&self, of_hundred: u64) -> Option<u64> {
         let timed: u64 = self.times.iter().map(|(_, times)| u64::from(*times)).sum();
         let wanted = timed.saturating_mul(of_hundred).div_ceil(100);
@@ -157,7 +158,7 @@ fn put(names: &mut Vec<Arc<str>>, name: Option<&Arc<str>>) {
     }
 }
 
-/// Four classes for each power of two.
+/// The class of a duration in microseconds: four classes for each power of two.
 fn class_of(us: u64) -> u8 {
     let Some(bits) = us.checked_ilog2().filter(|bits| *bits >= 2) else {
         return u8::try_from(us).unwrap_or(0);

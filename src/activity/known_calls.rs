@@ -1,4 +1,4 @@
-//! Remembers kinds of tool calls, so that a repeated one is neither redacted nor looked up again.
+//! Remembers kinds of tool calls, so that the shared part of a repeated call is neither redacted nor written as JSON again.
 
 use std::hash::BuildHasher;
 
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::runtime::quick_map::{QuickHash, QuickMap};
 
-/// Limit: kinds of calls that are remembered, and bytes of what a client says of itself in one.
+/// Limit: kinds that are remembered, and bytes of a client's implementation in one.
 const MOST: usize = 1_024;
 const LARGEST_CLIENT: usize = 512;
 
-/// The kinds that are remembered. They hold for one redaction.
+/// The remembered kinds. They are valid for one redaction.
 #[derive(Default)]
 pub(super) struct KnownCalls {
     kinds: QuickMap<u64, KnownKind>,
@@ -28,7 +28,7 @@ struct KnownKind {
 }
 
 impl KnownCalls {
-    /// Counts a call of a tool that ended with a result, and gives its kind. Neither for any other call, nor for one that cannot be
+    /// Counts a tool call that ended with a result, and gives its kind. `None`, and not counted, for all other calls, and for calls that cannot be
     /// remembered.
     pub(super) fn tally(
         &mut self,
@@ -49,7 +49,7 @@ impl KnownCalls {
             if self.kinds.len() >= MOST {
                 self.kinds.clear();
             }
-            // In the place of one that is otherwise like this: of another client, say.
+            // Replaces a kind with the same key, such as that of another client.
             let known = KnownKind {
                 kind: CallKind::of(maker, call, tool, moment.run)?,
                 last_tally: None,
@@ -61,7 +61,7 @@ impl KnownCalls {
         Some(kind)
     }
 
-    /// The tallies since this was called last.
+    /// Takes all tallies.
     pub(super) fn take_tallies(&mut self) -> Vec<CallTally> {
         self.tallies.take()
     }

@@ -1,10 +1,10 @@
-//! The log line of a record: the same fact for whoever reads the log. When there are very many, some are left out and counted, because
-//! clients cause as many as they like; the records are all there.
+//! Writes a log line for each record. Clients cause as many as they like, so when there are too many, lines are left out and counted; their
+//! records are kept all the same.
 
 use super::{ActivityRecord, call_kind::CallMoment, record::shown_call, seen_call::SeenCall};
 use crate::failure::ErrorCode;
 
-/// By what these lines are told from others, and left out: `MCPPROXY_LOG=info,mcpproxy::activity=warn`.
+/// The target of these lines, by which they can be left out: `MCPPROXY_LOG=info,mcpproxy::activity=warn`.
 pub(super) const TARGET: &str = "mcpproxy::activity";
 
 /// Limit: lines in one second.
@@ -19,7 +19,7 @@ pub(super) struct RecordLines {
 }
 
 impl RecordLines {
-    /// Writes that of a record of this moment.
+    /// Writes the line of a record.
     pub(super) fn write(&mut self, record: &ActivityRecord, millis: u64) {
         if !is_logged(record) && self.count(millis) {
             let (id, parent) = (record.call.as_deref(), record.parent.as_deref());
@@ -27,7 +27,7 @@ impl RecordLines {
         }
     }
 
-    /// Writes that of a call whose record has so much in common with others, without making all of the record.
+    /// Writes the line of a call from the shared part of its record, without making the whole record.
     pub(super) fn write_call(
         &mut self,
         shared: &ActivityRecord,
@@ -55,7 +55,7 @@ impl RecordLines {
         has_room
     }
 
-    /// Says how many were left out, if any were.
+    /// Logs how many lines were left out, if any were.
     pub(super) fn close(&mut self) {
         let left_out = std::mem::take(&mut self.left_out);
         if left_out > 0 {
@@ -64,8 +64,8 @@ impl RecordLines {
     }
 }
 
-/// What is logged by others already: the daemon's start and end, how servers are, that the configuration was read again, and that nobody
-/// knows whose a request is.
+/// Whether other code logs the fact already: the daemon's start and end, events of servers, a reload of the configuration, and requests without
+/// a known caller.
 fn is_logged(record: &ActivityRecord) -> bool {
     let is_elsewhere = matches!(record.kind.as_str(), "daemon" | "server");
     let is_unknown = record.code.as_deref() == Some(ErrorCode::Unauthorized.as_str());

@@ -1,5 +1,5 @@
-//! The activity log: a record of every call, decision and change, on disk. Whoever has something to record tells [`Activity`], which
-//! never waits; one task makes records of it and writes them. It decides nothing, and nothing waits for it.
+//! The activity log: a record of every call, refusal and change, on disk. Events are given to [`Activity`], which never waits; one task makes
+//! records of them and writes these. The log decides nothing, and nothing waits for it.
 //!
 //! The only door to redb.
 
@@ -85,13 +85,13 @@ use crate::{
     wire::Raw,
 };
 
-/// How long whoever reads waits for what was noted to be written. It reads what is there then.
+/// How long a reader waits until all events so far are written. Then it reads what there is.
 const FLUSH: Duration = Duration::from_secs(5);
 
 /// Limit: readers that wait for that at once.
 const MOST_FLUSHES: usize = 64;
 
-/// Takes what is to be recorded. Cheap to clone; clones are of one log.
+/// Takes events for the log. Cheap to clone; clones share one log.
 #[derive(Debug, Clone)]
 pub struct Activity(Arc<Shared>);
 
@@ -119,27 +119,30 @@ pub struct ActivityStatus {
 #[derive(Debug)]
 struct Shared {
     queue: Guarded<ActivityQueue>,
+    /// Wakes the task when an event waits.
     something: Notify,
+    /// Wakes the task when so many events wait that it must not wait for more.
     much: Notify,
-    /// Callers who ask too often.
+    /// Counts refusals of callers who send too many requests.
     hasty: LogThrottles,
-    /// The file, where it is open.
+    /// The file while it is open.
     store: Guarded<Option<Arc<ActivityStore>>>,
     status: Guarded<ActivityStatus>,
     figures: Guarded<FiguresSince>,
-    /// Whose secrets are redacted in names.
+    /// The settings in force, for their secrets and for what is kept.
     settings: watch::Receiver<Arc<Settings>>,
     flushes: mpsc::Sender<oneshot::Sender<()>>,
     metrics: Metrics,
     spans: Spans,
 }
 
-/// What the calls add up to, and from when on all of them are counted.
+/// The running figures, and the times for which they are complete, in milliseconds since 1970.
 #[derive(Debug)]
 struct FiguresSince {
     running: RunningFigures,
+    /// All calls since then are counted.
     whole_since: u64,
-    /// When some were lost.
+    /// When the last uncounted calls were dropped; 0 if none were.
     lost: u64,
 }
 
@@ -160,7 +163,7 @@ impl Shared {
 }
 
 impl Activity {
-    /// The log in a data folder, as these settings want it, and the task that writes it.
+    /// The log in a data folder, and the task that writes it.
     pub fn new(
         data_dir: PathBuf,
         settings: watch::Receiver<Arc<Settings>>,
@@ -184,7 +187,7 @@ impl Activity {
         (Self(shared), task)
     }
 
-    /// One that keeps nothing: for parts that are used by themselves.
+    /// A log that keeps nothing, for code that is used without a daemon.
     pub fn none() -> Self {
         let (_, settings) = watch::channel(Arc::default());
         let (activity, _) = Self::new(PathBuf::new(), settings);
@@ -197,15 +200,13 @@ impl Activity {
         OpenCall::new(self.clone(), call)
     }
 
-    /// Notes a request that was refused and was no call.
+    /// Notes a request that was refused before it became a call.
     pub fn note_refusal(&self, mut refusal: RefusedNotice) {
-        refusal.method = refusal
-            .method
-            .map(|method| copies::bounded(&method).into());
+        refusal.method = refusal.method.map(|method| copies::bounded(&method).into());
         self.note(EventKind::Refusal(Box::new(refusal)));
     }
 
-    /// Notes what the operator did: what, to which server, and why it came to nothing if it did.
+    /// Notes a change of a server by the operator, with its error if it failed.
     pub fn note_change(&self, action: &'static str, server: &str, error: Option<String>) {
         self.note_operator(OperatorChange {
             error,
@@ -213,7 +214,7 @@ impl Activity {
         });
     }
 
-    /// The same, with more of it.
+    /// Notes a change with all its details.
     pub fn note_operator(&self, change: OperatorChange) {
         self.note(EventKind::Change(Box::new(change)));
     }
@@ -233,7 +234,7 @@ impl Activity {
         })));
     }
 
-    /// Notes a request of a caller who asks too often: one record a minute for each, and one for all who are not counted apart.
+    /// Notes a request of a caller who sends too many: at most one record a minute for each caller, and one for those who are not counted apart.
     pub fn note_too_often(&self, caller: &Arc<str>, method: &str) {
         let Some((whose, times)) = self.0.hasty.due(caller) else {
             return;
@@ -253,7 +254,7 @@ impl Activity {
         });
     }
 
-    /// Notes a request of which nobody knows whose it is. Whoever tells bounds how often.
+    /// Notes requests without a known caller. Must be called at a bounded rate.
     pub fn note_unknown(&self, path: &str, why: String, times: u64) {
         self.note_refusal(RefusedNotice {
             path: Some(path.into()),
@@ -264,7 +265,7 @@ impl Activity {
         });
     }
 
-    /// Notes what happened to a server: `ready`, `failed`, `lost`, `asleep`.
+    /// Notes an event of a server: `ready`, `failed`, `lost`, `asleep`.
     pub fn note_server(&self, action: &'static str, server: &str, step: ServerStep) {
         self.note(EventKind::Server(Box::new(ServerNews {
             server: server.into(),
@@ -275,17 +276,17 @@ impl Activity {
         })));
     }
 
-    /// What is counted of all that is noted, a moment after it was.
+    /// The metrics, which count events a moment after they were noted.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
 
-    /// Where spans of calls go, a moment after these ended.
+    /// The exporter of spans, which gets those of calls a moment after they ended.
     pub fn spans(&self) -> &Spans {
         &self.0.spans
     }
 
-    /// What the calls of an hour or a day add up to: all that ended until now.
+    /// The figures of an hour or a day, with all calls that ended until now.
     pub async fn figures(&self, period: FigurePeriod, wanted: WantedFigures) -> CallFigures {
         self.flush().await;
         let wanted = if wanted == WantedFigures::default() {
@@ -300,24 +301,24 @@ impl Activity {
             let is_whole = figures.whole_since.max(figures.lost) <= period.from(now);
             figures.running.show(period, &wanted, (now, is_whole))
         };
-        // It adds up thousands of numbers.
+        // Adds up thousands of numbers, so not on a worker of the runtime.
         tokio::task::spawn_blocking(show).await.unwrap_or_default()
     }
 
-    /// How the log is.
+    /// The state of the log.
     pub fn status(&self) -> ActivityStatus {
         let mut status = self.0.status.lock().clone();
-        // What the writer has not heard of yet.
+        // Those that the writer has not counted yet.
         status.not_kept += self.0.queue.lock().shed();
         status
     }
 
-    /// How much was noted since the daemon began: whoever reads looks for more only when it has changed.
+    /// The number of events since the start. Readers look for new records only when it has changed.
     pub fn noted(&self) -> u64 {
         self.0.queue.lock().pushed()
     }
 
-    /// Never waits for anything but the end of another's note. What finds no room is counted.
+    /// Queues an event. Waits for nothing but the lock of the queue. Events that find no room are counted.
     fn note(&self, what: EventKind) {
         let event = ActivityEvent {
             time: SystemTime::now(),
@@ -331,37 +332,37 @@ impl Activity {
         }
     }
 
-    /// Names and versions of clients, as records have them.
+    /// A function that gives the name and version of a client as records have them.
     pub fn client_names(&self) -> impl Fn(&Raw) -> Option<String> + use<> {
         let redaction = self.redaction();
         move |info| redaction.client(info)
     }
 
-    /// How names are written in records.
+    /// The redaction of names by the secrets of the settings in force.
     fn redaction(&self) -> Redaction {
         Redaction::new(self.0.settings.borrow().secrets())
     }
 
-    /// Whether arguments are held until their record is made.
+    /// Whether records have arguments.
     fn keeps_arguments(&self) -> bool {
         self.0.settings.borrow().activity.arguments != Kept::Off
     }
 
-    /// The same of results.
+    /// Whether records have results.
     fn keeps_results(&self) -> bool {
         self.0.settings.borrow().activity.results != Kept::Off
     }
 
-    /// Waits until what was noted is written, but not for long.
+    /// Waits until all events so far are written, but at most [`FLUSH`].
     async fn flush(&self) {
         let (done, written) = oneshot::channel();
         let flushed = async {
             if self.0.flushes.send(done).await.is_ok() {
-                // It ended, if nobody answers.
+                // An error means that the task has ended.
                 let _ = written.await;
             }
         };
-        // What is there is read all the same.
+        // After a timeout the reader reads what there is.
         let _ = timeout(FLUSH, flushed).await;
     }
 }

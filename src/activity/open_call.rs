@@ -1,4 +1,4 @@
-//! A call that is under way: its events until it ends, whatever its end is.
+//! A call that is under way: collects what its record needs, and notes the event when it ends, in whatever way.
 
 use std::{sync::Arc, time::Instant};
 
@@ -15,43 +15,43 @@ use crate::{
     wire::{Raw, RpcError, Thing},
 };
 
-/// A request of a caller from its beginning.
+/// What is known of a call when it begins.
 #[derive(Debug)]
 pub struct NewCall<'a> {
-    /// Its number.
+    /// The number of its id.
     pub id: u64,
-    /// That of the call which caused it.
+    /// The number of the call that caused it.
     pub parent: Option<u64>,
-    /// Whose it is.
+    /// The caller.
     pub caller: Arc<str>,
-    /// What the client says of itself.
+    /// The client's implementation.
     pub client: &'a Raw,
-    /// Where it came in, if it came in from outside.
+    /// The endpoint, if it came from outside.
     pub endpoint: Option<CallEntrance>,
     /// The method.
     pub method: &'a str,
-    /// What came with it.
+    /// The content of the request.
     pub body: CallBody<'a>,
     /// Its place in a trace, if it has one.
     pub trace: Option<Arc<CallTrace>>,
-    /// The events of its way.
+    /// Decisions and times on its way.
     pub course: Arc<CallCourse>,
 }
 
-/// What came with a call.
+/// The content of a call's request.
 #[derive(Debug, Clone, Copy)]
 pub enum CallBody<'a> {
     /// Params as the client wrote them.
     Params(Option<&'a Raw>),
-    /// Arguments by themselves.
+    /// Arguments alone.
     Arguments(Option<&'a Raw>),
 }
 
-/// A call that is under way. Dropping it is an end too: the call was withdrawn.
+/// A call that is under way. Dropping it records that the call was withdrawn.
 #[derive(Debug)]
 pub struct OpenCall {
     activity: Activity,
-    /// Until it is recorded.
+    /// `None` once it was noted.
     call: Option<Box<SeenCall>>,
 }
 
@@ -106,7 +106,7 @@ impl OpenCall {
         }
     }
 
-    /// What is called. Said again when more is known.
+    /// Sets what is called. May be called again when more is known.
     pub fn is_of(&mut self, server: Option<&str>, thing: &Thing<'_>) {
         if let Some(call) = &mut self.call {
             call.server = server.map(|name| bounded(name).into());
@@ -114,7 +114,7 @@ impl OpenCall {
         }
     }
 
-    /// How it was declared.
+    /// Sets the declared call type and intent.
     pub fn is_declared(&mut self, variant: &'static str, intent: Option<StatedIntent>) {
         if let Some(call) = &mut self.call {
             call.variant = Some(variant);
@@ -122,7 +122,7 @@ impl OpenCall {
         }
     }
 
-    /// It was answered with a result.
+    /// Ends the call with a result.
     pub fn answered(self, result: &Raw) {
         let size = result.as_bytes().len();
         let outcome = outcome_of_result(result);
@@ -135,7 +135,7 @@ impl OpenCall {
         });
     }
 
-    /// It was answered with an error of the server.
+    /// Ends the call with an error of the server.
     pub fn refused_by_server(self, error: &Raw) {
         self.end(CallEnd::RpcError {
             size: error.as_bytes().len(),
@@ -143,12 +143,12 @@ impl OpenCall {
         });
     }
 
-    /// It came to nothing.
+    /// Ends the call with a failure of mcpproxy.
     pub fn failed(self, failure: &Failure) {
         self.end(CallEnd::Failed(Box::new(failure.clone())));
     }
 
-    /// The request was wrong.
+    /// Ends the call because its request was invalid.
     pub fn was_wrong(self, error: &RpcError) {
         self.end(CallEnd::Invalid {
             code: error.code,
@@ -160,7 +160,7 @@ impl OpenCall {
         if let Some(call) = &mut self.call {
             call.end = end;
         }
-        // Dropped here, which tells it.
+        // Dropping it here notes the event.
     }
 }
 
@@ -173,7 +173,7 @@ impl Drop for OpenCall {
     }
 }
 
-/// What is kept of what was sent, and the size of all of it.
+/// The part of the request that is kept, and the size of the whole request.
 fn kept(activity: &Activity, raw: Option<&Raw>, body: fn(&Raw) -> SeenBody) -> (SeenBody, usize) {
     let size = raw.map_or(0, |raw| raw.as_bytes().len());
     let is_wanted = activity.keeps_arguments() && size <= LARGEST_BODY;

@@ -1,4 +1,4 @@
-//! How a call ended, in a word. Pure.
+//! The outcome of a call, in one word. Pure.
 
 use super::seen_call::CallEnd;
 use crate::{
@@ -19,7 +19,7 @@ impl CallEnd {
     }
 }
 
-/// What a result says of itself.
+/// The outcome of a call with this result.
 pub(super) fn outcome_of_result(result: &Raw) -> &'static str {
     let [is_error, kind] = result.look_up([tool_result::IS_ERROR, result_type::KEY]);
     let kind = kind.value.and_then(|kind| kind.string());
@@ -32,13 +32,13 @@ pub(super) fn outcome_of_result(result: &Raw) -> &'static str {
     }
 }
 
-/// Whether an outcome is a failure, whoever's.
+/// Whether an outcome is a failure, of the caller, the server or mcpproxy.
 pub(super) fn is_failure(outcome: &str) -> bool {
     matches!(outcome, "failed" | "tool_error" | "rpc_error" | "invalid")
 }
 
-/// What our rules forbid is refused; what names nothing that there is, or says nothing that makes sense, is invalid; what did not work
-/// has failed.
+/// The outcome of a call that ended with this code: refused if a rule forbids it, invalid if it names nothing that exists or makes no sense,
+/// else failed.
 fn outcome_of(code: ErrorCode) -> &'static str {
     /// The exit code of the command line for what a policy refuses.
     const BY_POLICY: u8 = 4;
