@@ -1,4 +1,4 @@
-//! Which records somebody wants to see, and in which order.
+//! Filters of records, and the order in which they are read.
 
 use std::time::SystemTime;
 
@@ -51,7 +51,7 @@ pub struct RecordQuery {
     pub limit: Option<usize>,
 }
 
-/// The most records of one page, and how many they are by default.
+/// The most records of a page, and the default.
 pub const PAGE: (usize, usize) = (1_000, 50);
 
 /// Every kind of record.
@@ -63,14 +63,14 @@ const OUTCOMES: [&str; 8] = [
     "ok", "tool_error", "rpc_error", "asked", "refused", "failed", "invalid", "withdrawn",
 ];
 
-/// Characters that are repeated of what was written wrongly.
+/// The most characters of a wrong value that an error repeats.
 const REPEATED: usize = 100;
 
-/// The filter, understood.
+/// A valid query, with its times and its order parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordFilter {
     pub(super) query: RecordQuery,
-    /// How records write the server and the tool of the filter, where that is otherwise.
+    /// The server and the tool of the query as records have them: redacted.
     recorded: [Option<String>; 2],
     pub(super) since: u64,
     pub(super) until: u64,
@@ -78,7 +78,7 @@ pub(super) struct RecordFilter {
     pub(super) order: RecordOrder,
 }
 
-/// In which direction records are gone through, and from where.
+/// The direction in which records are read, and where reading begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordOrder {
     /// Backwards, from before this id.
@@ -87,30 +87,30 @@ pub(super) enum RecordOrder {
     OldestFirst(u64),
 }
 
-/// What is wrong with a query.
+/// Why a query is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadQuery {
-    /// A time that is none.
+    /// A text that is not a time.
     #[error("nothing was read: `{key}` cannot be {text:?}")]
     Time {
-        /// Which.
+        /// The parameter.
         key: &'static str,
-        /// As written.
+        /// Its text.
         text: String,
     },
-    /// A kind of record that there is not.
+    /// An unknown kind of record.
     #[error("nothing was read: `kind` cannot be {0:?}")]
     Kind(String),
-    /// An outcome that there is not.
+    /// An unknown outcome.
     #[error("nothing was read: `outcome` cannot be {0:?}")]
     Outcome(String),
-    /// Two directions at once.
+    /// Both `cursor` and `after`.
     #[error("nothing was read: `cursor` and `after` are both given; keep one")]
     Directions,
 }
 
 impl BadQuery {
-    /// What to write.
+    /// The next step.
     pub fn next_step(&self) -> String {
         match self {
             Self::Time { .. } => {
@@ -164,7 +164,7 @@ fn each(filter: Option<&String>) -> impl Iterator<Item = &str> {
     filter.into_iter().flat_map(|filter| filter.split(','))
 }
 
-/// An outcome, a code of ours, or the number of a JSON-RPC error.
+/// Whether a text is an outcome, an error code, or the number of a JSON-RPC error.
 fn is_outcome(text: &str) -> bool {
     OUTCOMES.contains(&text) || ErrorCode::parse(text).is_some() || text.parse::<i64>().is_ok()
 }
@@ -174,12 +174,12 @@ impl RecordFilter {
         (self.since..self.until).contains(&millis)
     }
 
-    /// The same, and it finds names also where records have them redacted or cut.
+    /// The same filter, which also finds the names as records have them: redacted and cut.
     pub(super) fn in_record_words(mut self, redaction: &Redaction) -> Self {
         let name = |name: &str| redaction.name(name);
         let server = self.query.server.as_deref().map(name);
         let tool = self.query.tool.as_deref().map(|tool| {
-            // Each was redacted by itself.
+            // Records have the two names redacted each by itself.
             let parts = tool.split_once(':');
             parts.map_or_else(
                 || name(tool),

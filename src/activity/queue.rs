@@ -1,44 +1,45 @@
-//! What waits to be written: bounded in number and bytes. What finds no room is counted, so that the log says how much is missing.
+//! The queue of events that wait for the writer, bounded in number and bytes. Events that find no room are counted, so that the log can say how
+//! many are missing.
 
 use super::event::ActivityEvent;
 
-/// Limit: events that wait. At ten thousand calls a second the writer is a second behind then.
+/// Limit: events that wait. At ten thousand calls a second that is one second.
 const MOST: usize = 10_000;
 
-/// Limit: bytes of params, results and names that are held for them.
+/// Limit: bytes of params, results and names that they hold.
 const MOST_BYTES: usize = 16 << 20;
 
-/// From so many on, or so many bytes, the writer is not let wait for more.
+/// The events, and their bytes, from which on the writer must not wait for more.
 const ENOUGH: usize = 2_048;
 const ENOUGH_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct ActivityQueue {
     events: Vec<ActivityEvent>,
-    /// How many of them keep nothing alive but themselves, from the first on.
+    /// The number of events, from the first on, that keep no message alive.
     detached: usize,
-    /// How many are lent.
+    /// The number of events that are lent.
     lent: usize,
     bytes: usize,
-    /// What found no room since the writer looked last.
+    /// The events that found no room since the writer took the others.
     shed: u64,
-    /// All that ever came.
+    /// All events since the start.
     pushed: u64,
     is_closed: bool,
 }
 
-/// What waits for the writer.
+/// Whether the writer must be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alarm {
-    /// Nothing: it knows.
+    /// No: it was woken before.
     None,
-    /// There is something.
+    /// Yes: an event waits.
     Something,
-    /// There is so much that it should not wait.
+    /// Yes: so many events wait that it must not wait for more.
     Much,
 }
 
-/// What waited.
+/// What the writer takes from the queue.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     pub(super) events: Vec<ActivityEvent>,
@@ -67,11 +68,11 @@ impl ActivityQueue {
         }
     }
 
-    /// All that waits; the queue is empty then.
+    /// Takes all events.
     pub(super) fn take(&mut self) -> Waiting {
         self.bytes = 0;
         self.detached = 0;
-        // As much room as was needed last.
+        // With the capacity that was needed this time.
         let room = Vec::with_capacity(self.events.len());
         Waiting {
             events: std::mem::replace(&mut self.events, room),
@@ -79,14 +80,14 @@ impl ActivityQueue {
         }
     }
 
-    /// Those that came last and are not detached, to be given back before anything is taken.
+    /// Lends the events that are not detached. They must be given back before anything is taken.
     pub(super) fn lend(&mut self) -> Vec<ActivityEvent> {
         let lent = self.events.split_off(self.detached);
         self.lent = lent.len();
         lent
     }
 
-    /// Takes back what was lent and is detached now, in its place.
+    /// Takes back the lent events, which are detached now, in their places.
     pub(super) fn give_back(&mut self, mut lent: Vec<ActivityEvent>) {
         let newer = self.events.split_off(self.detached);
         self.events.append(&mut lent);
@@ -95,17 +96,17 @@ impl ActivityQueue {
         self.lent = 0;
     }
 
-    /// How many ever came.
+    /// The number of events since the start.
     pub(super) fn pushed(&self) -> u64 {
         self.pushed
     }
 
-    /// How many found no room since.
+    /// The number of events that found no room since the last [`ActivityQueue::take`].
     pub(super) fn shed(&self) -> u64 {
         self.shed
     }
 
-    /// Nobody writes any more: what comes now is let go.
+    /// Drops all further events: the writer has ended.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
     }

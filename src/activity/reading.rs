@@ -1,4 +1,4 @@
-//! Reading the log: the file of a running daemon, or one that nobody has open.
+//! Reads the log: the file of the running daemon, or one that no daemon has open.
 
 use std::{path::Path, sync::Arc, time::SystemTime};
 
@@ -9,18 +9,18 @@ use super::{
     writer,
 };
 
-/// What can be read. Its methods block.
+/// Reads records. Its methods block.
 #[derive(Debug, Clone)]
 pub struct ActivityReader {
     pub(super) store: Option<Arc<ActivityStore>>,
-    /// How names are written in records.
+    /// The redaction of names in records.
     pub(super) redaction: Arc<Redaction>,
 }
 
-/// Why nothing can be read.
+/// Why no records can be read.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableActivity {
-    /// The query makes no sense.
+    /// The query is not valid.
     #[error(transparent)]
     Query(#[from] BadQuery),
     /// The file cannot be read.
@@ -29,12 +29,12 @@ pub enum UnreadableActivity {
 }
 
 impl ActivityReader {
-    /// Of the file in a data folder, while no daemon has it. One that is not there has no records.
+    /// A reader of the file in a data folder while no daemon runs. A missing file has no records.
     pub fn of_file(data_dir: &Path) -> Result<Self, UnreadableActivity> {
         let file = writer::file_in(data_dir);
         let of = |store| Self {
             store,
-            // Whoever has no settings knows no secrets.
+            // Without settings no secrets are known.
             redaction: Arc::default(),
         };
         if !file.exists() {
@@ -47,7 +47,7 @@ impl ActivityReader {
         Ok(of(Some(Arc::new(store))))
     }
 
-    /// Some of the records that the filter selects.
+    /// A page of the records that the filter selects.
     pub fn page(&self, query: RecordQuery) -> Result<RecordPage, UnreadableActivity> {
         let filter = query.understood(SystemTime::now())?;
         let mut filter = filter.in_record_words(&self.redaction);
@@ -73,7 +73,7 @@ impl ActivityReader {
 }
 
 impl Activity {
-    /// What can be read now: all that was noted until now is in it.
+    /// A reader that finds all events so far.
     pub async fn reader(&self) -> Result<ActivityReader, UnreadableActivity> {
         self.flush().await;
         let store = self.0.store.lock().clone();
@@ -87,7 +87,7 @@ impl Activity {
     }
 }
 
-/// The newest run of the daemon of which there is such a record, wherever the page begins.
+/// The newest run of the daemon that has a record for this filter, wherever its page begins.
 fn newest_run(store: &ActivityStore, mut filter: RecordFilter) -> Result<Option<u64>, StoreError> {
     filter.limit = 1;
     filter.order = RecordOrder::NewestFirst(u64::MAX);

@@ -1,4 +1,4 @@
-//! Records as they are kept and shown, and how one is made of an event.
+//! Records, as they are stored and shown, and how they are made of events.
 
 use std::collections::BTreeMap;
 
@@ -125,15 +125,15 @@ pub struct ActivityRecord {
     pub masked: Option<u64>,
 }
 
-/// The number of a call as it is shown.
+/// The id of a call as it is shown.
 pub(super) fn shown_call(id: u64) -> String {
     format!("c{id}")
 }
 
-/// The member of an answer of ours that repeats the arguments of the call.
+/// The member of some answers of mcpproxy that repeats the arguments of the call.
 const REPEATED_ARGUMENTS: &str = "requestedArgs";
 
-/// Limit: characters that are kept of an error, whoever says it.
+/// Limit: characters of an error in a record.
 const COMPLAINT: usize = 500;
 
 /// Makes records by the settings in force.
@@ -143,7 +143,7 @@ pub(super) struct RecordMaker<'a> {
 }
 
 impl ActivityRecord {
-    /// Of the daemon itself.
+    /// The record of an event of the daemon.
     pub(super) fn of_daemon(action: &str, detail: String) -> Self {
         Self {
             kind: "daemon".to_owned(),
@@ -154,7 +154,7 @@ impl ActivityRecord {
         }
     }
 
-    /// That so many are missing.
+    /// The record that stands for so many missing ones.
     pub(super) fn of_gap(missing: u64) -> Self {
         Self {
             kind: "gap".to_owned(),
@@ -171,7 +171,7 @@ impl ActivityRecord {
         }
     }
 
-    /// What it is about, in one word: `server:tool`, a prompt, a URI.
+    /// The thing that it is about: `server:tool`, a prompt, a URI.
     pub fn thing(&self) -> Option<String> {
         let named = [&self.tool, &self.prompt, &self.resource, &self.task];
         let name = named.into_iter().flatten().next();
@@ -202,7 +202,7 @@ impl RecordMaker<'_> {
         record
     }
 
-    /// What the records of all calls of a client to the same thing have in common.
+    /// The part that the records of all calls of a client to the same thing share.
     pub(super) fn shared_part(&self, call: &SeenCall) -> ActivityRecord {
         let redaction = self.redaction;
         let name = |name: &str| Some(redaction.name(name));
@@ -226,7 +226,7 @@ impl RecordMaker<'_> {
         record
     }
 
-    /// What only the record of this call has.
+    /// Adds the part that only the record of this call has.
     pub(super) fn put_own_part(&self, record: &mut ActivityRecord, call: &SeenCall) {
         let intent = call.intent.as_ref();
         let sensitivity = intent.and_then(|intent| intent.data_sensitivity.as_deref());
@@ -283,7 +283,7 @@ impl RecordMaker<'_> {
         call.end.outcome().clone_into(&mut record.outcome);
     }
 
-    /// The answer in place of a result: the arguments that it repeats are kept as arguments are, the rest always.
+    /// The answer for a failure. Arguments that it repeats are kept if arguments are; the rest is always kept, redacted.
     fn answer_as_kept(&self, answer: &Raw) -> Option<Raw> {
         let arguments = answer.get(REPEATED_ARGUMENTS);
         let arguments = arguments.and_then(|arguments| match self.settings.arguments {
@@ -302,7 +302,7 @@ impl RecordMaker<'_> {
         }
     }
 
-    /// The error of a server: its data are kept as results are, the rest always.
+    /// The error of a server. Its data are kept if results are; code and message are always kept, redacted.
     fn error_as_kept(&self, error: &Raw) -> Option<Raw> {
         if self.settings.results != Kept::Off {
             return self.redaction.value(error, self.settings.results);
@@ -318,7 +318,7 @@ impl RecordMaker<'_> {
         kept.and_then(|raw| self.redaction.value(raw, self.settings.results))
     }
 
-    /// The text of a tool error, and how often something was masked in it.
+    /// The text of a tool error, and the number of masked values in it.
     fn complaint(&self, call: &SeenCall) -> Option<(String, u64)> {
         let CallEnd::Result { kept, .. } = &call.end else {
             return None;
@@ -399,7 +399,7 @@ impl RecordMaker<'_> {
         }
     }
 
-    /// `tool echo 0123456789abcdef (its definition changed), tool other …`. A fingerprint is no secret, though it looks like one.
+    /// `tool echo 0123456789abcdef (its definition changed), tool other …`. Not redacted as a whole: a fingerprint looks like a secret.
     fn things(&self, things: &[TouchedThing], more: usize) -> Option<String> {
         let shown = things.iter().take(MOST_THINGS).map(|thing| {
             let mut text = format!("{} {}", thing.kind, self.redaction.name(&thing.name));
@@ -421,7 +421,7 @@ impl RecordMaker<'_> {
         }
     }
 
-    /// The request, without what the record says elsewhere.
+    /// The arguments or params of a request, without the members that the record has elsewhere.
     fn arguments(&self, body: &SeenBody) -> Option<Raw> {
         let kept = self.settings.arguments;
         match body {

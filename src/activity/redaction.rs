@@ -1,5 +1,5 @@
-//! What of values that strangers wrote may stand in a record: secrets of the configuration never, what looks like a credential only
-//! where everything is wanted; and of everything only so much.
+//! Redacts and cuts values from outside for records. Secrets of the configuration are always masked; what looks like a credential is masked
+//! unless the settings keep values in full.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -13,10 +13,10 @@ use crate::{
     wire::Raw,
 };
 
-/// Limit: bytes of params and results of which more than the size is recorded, and of what a record keeps of one.
+/// Limit: bytes of params or a result that a record has at all; of larger ones it has only the size.
 pub(super) const LARGEST_BODY: usize = 64 << 10;
 
-/// What is kept of a value.
+/// The bounds of a redacted value, and of one that is kept in full.
 const REDACTED: Bounds = Bounds {
     text: 512,
     total: 4 << 10,
@@ -26,25 +26,25 @@ const FULL: Bounds = Bounds {
     total: LARGEST_BODY,
 };
 
-/// Limit: bytes of a value that is within all bounds, whatever it is made of.
+/// Limit: bytes of JSON that is within all bounds.
 const SMALL: usize = REDACTED.text;
 
-/// Limit: bytes of a name or of a sentence.
+/// Limit: bytes of a name, and of a sentence.
 pub(super) const NAME: usize = 256;
 const SENTENCE: usize = 1_024;
 
-/// Masks by the secrets of the settings in force.
+/// Redacts by the secrets of the settings in force.
 #[derive(Debug, Default)]
 pub struct Redaction {
     secrets: Secrets,
-    /// Whether one of them may stand in a number, which can be written otherwise.
+    /// Whether one of them may be part of a number, which JSON can write in several ways.
     has_numbers: bool,
-    /// The last implementation that a client named, and how it is shown: most do not change from call to call.
+    /// The implementation of the latest call's client, and its shown form: it seldom changes from call to call.
     client: Guarded<Option<(Raw, Option<String>)>>,
 }
 
 impl Redaction {
-    /// With these secrets, which are redacted wherever they stand.
+    /// Redacts these secrets.
     pub fn new(secrets: Secrets) -> Self {
         Self {
             has_numbers: secrets.any(is_of_numbers),
@@ -53,7 +53,7 @@ impl Redaction {
         }
     }
 
-    /// Name and version of a client, as it says.
+    /// The name and version in a client's implementation.
     pub(super) fn client(&self, info: &Raw) -> Option<String> {
         let mut last = self.client.lock();
         if let Some((of, shown)) = &*last
@@ -73,17 +73,17 @@ impl Redaction {
         shown
     }
 
-    /// A name: of a client, a tool, a method.
+    /// A redacted name of a client, a tool or a method.
     pub fn name(&self, text: &str) -> String {
         self.redacted(text, NAME)
     }
 
-    /// A sentence: a reason, an error.
+    /// A redacted sentence, such as a reason or an error.
     pub fn sentence(&self, text: &str) -> String {
         self.redacted(text, SENTENCE)
     }
 
-    /// The first so many characters of a text, and how often something was masked in them.
+    /// The first `characters` of a text, redacted, and the number of masked values in them.
     pub(super) fn beginning(&self, text: &str, characters: usize) -> (String, u64) {
         let end = text.char_indices().nth(characters);
         let longest = end.map_or(text.len(), |(at, _)| at);
@@ -96,7 +96,7 @@ impl Redaction {
         record_text(&self.secrets, text, longest)
     }
 
-    /// A value, as far as it may be kept.
+    /// A redacted and cut value; `None` if such values are not kept.
     pub fn value(&self, raw: &Raw, kept: Kept) -> Option<Raw> {
         let (bounds, guesses) = match kept {
             Kept::Off => return None,
@@ -109,7 +109,7 @@ impl Redaction {
         Some(Walk::new(&self.secrets, guesses, bounds).value(raw))
     }
 
-    /// Whether nothing of it would be masked or written otherwise.
+    /// Whether redaction would leave this JSON as it is.
     fn is_harmless(&self, json: &str) -> bool {
         redact::is_harmless_json(json)
             && matches!(self.secrets.redacted(json), Cow::Borrowed(_))
@@ -117,12 +117,12 @@ impl Redaction {
     }
 }
 
-/// How often something was masked in what is kept of a text.
+/// The number of values that were masked in `kept`, the redacted form of `before`.
 pub(super) fn masked(before: &[u8], kept: &[u8]) -> u64 {
     static MASKS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MASK));
     let count = |text: &[u8]| MASKS.find_iter(text).count();
     let after = count(kept);
-    // Most are kept without one.
+    // `before` needs no search for most values.
     let masked = if after == 0 {
         0
     } else {
@@ -131,19 +131,19 @@ pub(super) fn masked(before: &[u8], kept: &[u8]) -> u64 {
     u64::try_from(masked).unwrap_or(u64::MAX)
 }
 
-/// Whether a text could be a part of a number as it is kept.
+/// Whether a text has only characters of numbers.
 fn is_of_numbers(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_digit() || b".-+e".contains(&byte);
     text.bytes().all(is_part)
 }
 
-/// Whether a number may be written with an exponent.
+/// Whether JSON may have a number with an exponent, in which a secret would be written differently.
 fn has_exponent(json: &[u8]) -> bool {
     json.windows(2)
         .any(|pair| pair[0].is_ascii_digit() && matches!(pair[1], b'e' | b'E'))
 }
 
-/// A resource by its URI, which may carry credentials as an address does.
+/// The redacted URI of a resource, which may have credentials in it.
 pub(super) fn uri(redaction: &Redaction, uri: &str) -> String {
     redaction.redacted(uri, 4 * NAME)
 }

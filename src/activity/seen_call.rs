@@ -1,4 +1,4 @@
-//! A call that ended, as it waits for its record: what is there already, and bounded copies. Nothing is formatted or redacted here.
+//! An ended call that waits for its record: references and bounded copies, not formatted and not redacted.
 
 use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
@@ -10,7 +10,7 @@ use crate::{
     wire::{Raw, Thing},
 };
 
-/// A call that ended, with all that its record is made of.
+/// An ended call, with all that its record is made of.
 #[derive(Debug)]
 pub(super) struct SeenCall {
     pub(super) id: u64,
@@ -33,7 +33,7 @@ pub(super) struct SeenCall {
 }
 
 impl SeenCall {
-    /// Copies what it has of messages.
+    /// Copies its parts of messages, so that it keeps no message alive.
     pub(super) fn detach(&mut self) {
         self.client = self.client.detached();
         match &mut self.body {
@@ -67,20 +67,20 @@ impl SeenCall {
         lengths.sum()
     }
 
-    /// How long it took, in microseconds.
+    /// Its duration in microseconds.
     pub(super) fn micros(&self) -> Option<u64> {
         u64::try_from((self.ended - self.began).as_micros()).ok()
     }
 }
 
-/// Where a call came in.
+/// The endpoint at which a call came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallEntrance {
-    /// At one of many servers, by its path.
+    /// An endpoint for all servers, by its path.
     Path(&'static str),
-    /// At that of a profile.
+    /// The endpoint of this profile.
     Profile(Arc<str>),
-    /// At that of one server.
+    /// The endpoint of this server.
     Server(ServerName),
 }
 
@@ -94,16 +94,16 @@ impl fmt::Display for CallEntrance {
     }
 }
 
-/// The intent of a call, in its caller's words.
+/// The intent of a call, as its caller states it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatedIntent {
-    /// How sensitive the data are.
+    /// The caller's label for its data.
     pub data_sensitivity: Option<String>,
-    /// Why it calls.
+    /// The caller's reason for the call.
     pub reason: Option<String>,
 }
 
-/// What is called.
+/// The thing that is called.
 #[derive(Debug)]
 pub(super) enum ThingCalled {
     Tool(Box<str>),
@@ -125,7 +125,7 @@ impl ThingCalled {
     }
 }
 
-/// What of a request is kept until its record is made.
+/// The part of a request that is kept until its record is made.
 #[derive(Debug)]
 pub(super) enum SeenBody {
     Nothing,
@@ -146,18 +146,18 @@ impl SeenBody {
 /// How a call ended.
 #[derive(Debug)]
 pub(super) enum CallEnd {
-    /// Its future was dropped: nobody waits any more.
+    /// Without an answer: its client withdrew it.
     Withdrawn,
-    /// With a result, kept if it is wanted and small enough to be looked into.
+    /// With a result, kept if records have results and it is small.
     Result {
         size: usize,
         outcome: &'static str,
         kept: Option<Raw>,
     },
-    /// With the server's own error, or what is small of it.
+    /// With an error of the server, of which `kept` is the small part.
     RpcError { size: usize, kept: Raw },
-    /// With a failure of ours.
+    /// With a failure of mcpproxy.
     Failed(Box<Failure>),
-    /// With an error of ours about the request itself.
+    /// With an error about the request itself.
     Invalid { code: i64, error: String },
 }

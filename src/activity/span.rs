@@ -1,4 +1,4 @@
-//! The spans of a call that ended, in the words of its record and the keys of OpenTelemetry's semantic conventions for MCP.
+//! The spans of an ended call: the values of its record under the keys of OpenTelemetry's semantic conventions for MCP.
 
 use super::{ActivityEvent, ActivityRecord, EventKind, Redaction, seen_call::CallEnd};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     wire::method,
 };
 
-/// Hands over what the record of an event says, if that is a call with a place in a trace.
+/// Exports the spans of a call, if the event is one and has a place in a trace.
 pub(super) fn export(
     event: &ActivityEvent,
     record: &ActivityRecord,
@@ -25,7 +25,7 @@ pub(super) fn export(
     let method = record.method.as_deref().unwrap_or_default();
     let target = record.tool.as_deref().or(record.prompt.as_deref());
     let error_type = error_type(&record.outcome, code);
-    // What a tool answered is for the log alone.
+    // The text of a tool's error is only for the log.
     let error = record.error.as_deref();
     let error = error.filter(|_| record.outcome != "tool_error");
     let operation = (method == method::TOOLS_CALL).then_some("execute_tool");
@@ -34,7 +34,7 @@ pub(super) fn export(
         began: call.began,
         ended: call.ended,
         ended_at: event.time,
-        // A URI is no target: there may be any number of them.
+        // Names of spans must be few, so URIs are not part of them.
         name: &target.map_or(method.to_owned(), |target| format!("{method} {target}")),
         failure: error_type.map(|_| error.unwrap_or_default()),
         shared: &[
@@ -50,7 +50,7 @@ pub(super) fn export(
         ],
         own: &[
             ("jsonrpc.request.id", request_id.as_deref()),
-            // Operators and inner calls speak none.
+            // Calls of operators and inner calls have no revision, and no id of a request.
             (
                 "mcp.protocol.version",
                 trace.request_id().map(|_| trace.revision),
@@ -63,7 +63,7 @@ pub(super) fn export(
     });
 }
 
-/// What kind of failure an outcome is, if it is one: a call that its client took back, or that asks something, did not fail.
+/// The `error.type` of an outcome, if it is a failure. A withdrawn call, and one that asks a question, did not fail.
 fn error_type<'a>(outcome: &'a str, code: Option<&'a str>) -> Option<&'a str> {
     match outcome {
         "tool_error" => Some(outcome),

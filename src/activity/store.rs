@@ -1,6 +1,6 @@
-//! The file: records by their numbers, in redb. Everything here blocks.
+//! The file of the log, in redb: records by their numbers. All methods block.
 //!
-//! A row is some records ([`super::block`]), under the number of the first of them.
+//! A row holds several records ([`super::block`]). Its key is the number of the first.
 
 use std::{
     fmt,
@@ -31,23 +31,23 @@ use crate::{
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
 const FACTS: TableDefinition<'_, &str, u64> = TableDefinition::new("facts");
 
-/// What stands in the second table.
+/// The keys of the second table.
 const FORMAT: &str = "format";
 const RUN: &str = "run";
 const NEXT: &str = "next";
 const BYTES: &str = "bytes";
 const COUNT: &str = "records";
 
-/// The format that this version writes. It reads this one only.
+/// The format that this version writes and reads.
 const OURS: u64 = 1;
 
-/// Memory for pages of the file.
+/// Bytes of memory for pages of the file.
 const CACHE: usize = 8 << 20;
 
-/// Limit: records that one page of an answer looks at. Whoever finds nothing in them goes on from where that ended.
+/// Limit: records that are read for one page. A page may end there without records; the reader goes on from its `next`.
 const LOOKED_AT: usize = 20_000;
 
-/// What is in the file.
+/// The size of the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) records: u64,
@@ -69,14 +69,14 @@ pub struct RecordPage {
     pub run: Option<u64>,
 }
 
-/// How far was looked back.
+/// Where [`ActivityStore::look_back`] ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LookedBack {
-    /// There are older records than this one.
+    /// At this record, because of the limit: there may be older ones.
     To(u64),
-    /// The next is too old.
+    /// At records that are too old.
     ToOlder,
-    /// To the first that the file has, which is this one.
+    /// At the first record of the file, which is this one.
     ToTheFirst(u64),
 }
 
@@ -84,9 +84,9 @@ pub(super) enum LookedBack {
 pub(super) struct ActivityStore {
     path: PathBuf,
     identity: FileIdentity,
-    /// The number of the first record of this run; none where it is only read.
+    /// The number of the first record of this run; 0 if the file is only read.
     first_of_run: u64,
-    /// Locked for writing while the file is made smaller only.
+    /// Locked exclusively only while the file is compacted.
     database: RwLock<Database>,
 }
 
@@ -97,7 +97,7 @@ impl fmt::Debug for ActivityStore {
 }
 
 impl ActivityStore {
-    /// Opens the file to write to it, or begins one. A file that was not closed in order is repaired, and every page is checked.
+    /// Opens the file for writing, or creates it. Checks every page, and repairs a file that was not closed properly.
     pub(super) fn open(path: &Path) -> Result<Self, FileError> {
         let mut options = File::options();
         options.read(true).write(true).create(true);
@@ -110,7 +110,7 @@ impl ActivityStore {
         })
     }
 
-    /// Opens a file that is there, to read it.
+    /// Opens an existing file for reading.
     pub(super) fn open_existing(path: &Path) -> Result<Self, FileError> {
         let opened = Self::open_with(path, File::options().read(true).write(true), false)?;
         opened.check_format()?;
@@ -147,7 +147,7 @@ impl ActivityStore {
         }
     }
 
-    /// Takes the file for this run of the daemon.
+    /// Begins a run of the daemon: gives it the next number.
     fn begin(&self) -> Result<(), FileError> {
         self.check_format()?;
         let begun = self.write(|transaction| {
@@ -164,7 +164,7 @@ impl ActivityStore {
         begun.map_err(opened)
     }
 
-    /// Fails if what is written is in no file any more.
+    /// Fails if the file was removed, or another one is in its place.
     pub(super) fn check_place(&self) -> Result<(), StoreError> {
         if self.identity.is_at(&self.path) {
             Ok(())
@@ -173,7 +173,7 @@ impl ActivityStore {
         }
     }
 
-    /// Which run of the daemon this is.
+    /// The number of this run of the daemon.
     pub(super) fn run(&self) -> u64 {
         self.fact(RUN).ok().flatten().unwrap_or(0)
     }
@@ -198,7 +198,7 @@ impl ActivityStore {
         Ok(changed)
     }
 
-    /// Writes records, removes what is beyond the bounds, and makes the file smaller if it has grown beyond them.
+    /// Writes records, removes the oldest beyond the bounds, and compacts the file if it has grown beyond them.
     pub(super) fn append(
         &self,
         new: &[NewRecord],
@@ -207,7 +207,7 @@ impl ActivityStore {
     ) -> Result<Totals, StoreError> {
         let totals = self.append_once(new, bounds, now)?;
         if totals.file_bytes > most_bytes(bounds) && !new.is_empty() {
-            // Nobody knows when there is something to write again.
+            // At once: the next write may be far away.
             return self.append_once(&[], bounds, now);
         }
         Ok(totals)
@@ -243,7 +243,7 @@ impl ActivityStore {
                 records,
                 bytes,
                 most: u64::try_from(bounds.max_records).unwrap_or(u64::MAX),
-                // Pages are not full, and each change needs some of its own. Where that was not room enough there is less to be in it.
+                // Half, because pages are not full and changes need further ones. If the file has grown too large all the same, less.
                 most_bytes: if is_too_large {
                     (bytes - bytes / 4).min(most_bytes / 2)
                 } else {
@@ -266,7 +266,7 @@ impl ActivityStore {
         })
     }
 
-    /// Gives back what is free in the file. Waits for readers, each of whom takes milliseconds.
+    /// Makes the file smaller by its free pages. Waits for readers, each of which takes milliseconds.
     fn compact(&self) -> Result<(), StoreError> {
         let mut database = self
             .database
@@ -279,7 +279,7 @@ impl ActivityStore {
         fs::metadata(&self.path).map_or(0, |found| found.len())
     }
 
-    /// The records that are wanted, of those that are looked at for one page.
+    /// A page of the records that the filter selects.
     pub(super) fn page(&self, filter: &RecordFilter) -> Result<RecordPage, StoreError> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
         let Some(table) = table_of(&database, RECORDS)? else {
@@ -291,7 +291,7 @@ impl ActivityStore {
             }
             RecordOrder::OldestFirst(after) => {
                 let wanted = after.saturating_add(1);
-                // It may stand in the middle of a row.
+                // It may be in the middle of a row.
                 let holding = table.range(..=wanted).map_err(StoreError::of)?.next_back();
                 let holding = holding.transpose().map_err(StoreError::of)?;
                 let first = holding.map_or(wanted, |(first, _)| first.value());
@@ -319,7 +319,7 @@ impl ActivityStore {
         self.first_of_run
     }
 
-    /// Takes records before a number, the newest first: some, and none of rows that are older than a moment.
+    /// Gives records before a number to `take`, newest first: about `limit` of them, and none of rows that are all older than `oldest`.
     pub(super) fn look_back(
         &self,
         (before, limit, oldest): (u64, usize, u64),
@@ -364,7 +364,7 @@ impl ActivityStore {
     }
 }
 
-/// A table as it stands now; none where nothing was written yet.
+/// A table of the file; `None` if nothing was written yet.
 fn table_of<K: Key + 'static, V: Value + 'static>(
     database: &Database,
     table: TableDefinition<'_, K, V>,
@@ -377,7 +377,7 @@ fn table_of<K: Key + 'static, V: Value + 'static>(
     }
 }
 
-/// The numbers, times and JSON of the records of a row that come next in this order.
+/// The numbers, times and JSON of the records of a row that this order selects, in that order.
 fn in_order(first: u64, row: &[u8], order: RecordOrder) -> Vec<(u64, u64, &[u8])> {
     let entries = (first..).zip(block::entries(row));
     let entries = entries.map(|(id, (millis, json))| (id, millis, json));
@@ -400,7 +400,7 @@ fn wanted(id: u64, millis: u64, json: &[u8], filter: &RecordFilter) -> Option<Ac
     read(id, millis, json).filter(|record| filter.wants(record))
 }
 
-/// What cannot be read is passed over.
+/// Reads a record. `None` if it is damaged.
 fn read(id: u64, millis: u64, json: &[u8]) -> Option<ActivityRecord> {
     let record: ActivityRecord = serde_json::from_slice(json).ok()?;
     Some(ActivityRecord {
@@ -417,7 +417,7 @@ fn open_error(error: DatabaseError) -> FileError {
         }
         DatabaseError::UpgradeRequired(format) => FileError::Newer(format.into()),
         DatabaseError::Storage(StorageError::Corrupted(why)) => FileError::Damaged(why),
-        // What is no file of redb at all.
+        // A file of another kind.
         DatabaseError::Storage(StorageError::Io(error))
             if matches!(
                 error.kind(),
@@ -431,7 +431,7 @@ fn open_error(error: DatabaseError) -> FileError {
     }
 }
 
-/// What the file may take.
+/// The bound of the file's size in bytes.
 fn most_bytes(bounds: &ActivitySettings) -> u64 {
     let megabytes = u64::try_from(bounds.max_size_mb).unwrap_or(u64::MAX);
     megabytes.saturating_mul(1 << 20)

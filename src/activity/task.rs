@@ -1,5 +1,5 @@
-//! The one task that writes the log. It lets a few events come together, has records made of them off the workers of the runtime, and
-//! has them written at least once a second.
+//! The task that writes the log. It gathers events for a moment, has records made of them on a blocking thread, and has these written at least
+//! once a second.
 
 use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
@@ -19,16 +19,16 @@ const GATHER: Duration = Duration::from_millis(50);
 /// How long a record waits for others before they are written.
 const COMMIT: Duration = Duration::from_secs(1);
 
-/// Limit: so many records wait for nothing.
+/// Limit: records that wait; when there are so many they are written at once.
 const ENOUGH: usize = 4_096;
 
-/// How often old records are looked for while nothing happens.
+/// The interval at which old records are removed.
 const UPKEEP: Duration = Duration::from_mins(10);
 
-/// How often it is looked whether the file is still there while nothing happens.
+/// The interval at which the task checks that the file is still there.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// How often what waits is made independent of the messages that it came in, while the disk is slow.
+/// The interval at which waiting events are detached from their messages while the disk is slow.
 const DETACH: Duration = Duration::from_millis(100);
 
 /// Writes the log; [`ActivityTask::run`] ends with the daemon.
@@ -37,13 +37,13 @@ pub struct ActivityTask {
     data_dir: PathBuf,
     settings: watch::Receiver<Arc<Settings>>,
     flushes: mpsc::Receiver<oneshot::Sender<()>>,
-    /// None while it works, or after it ended with a fault.
+    /// `None` while it works on a blocking thread, and if it panicked there.
     writer: Option<RecordWriter>,
-    /// Counts what the file has of before, once.
+    /// Counts the calls of earlier runs, once.
     counting: Option<JoinHandle<()>>,
 }
 
-/// What is to be done beside making records of what waits.
+/// What the writer does after it has made records of the waiting events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Job {
     Begin,
@@ -70,7 +70,7 @@ impl ActivityTask {
         }
     }
 
-    /// Writes until it is cancelled, and then what waits still.
+    /// Runs until it is cancelled, and then writes what still waits.
     pub async fn run(mut self, ending: CancellationToken) {
         let shared = self.shared.clone();
         let mut take_in_at: Option<Instant> = None;
@@ -116,14 +116,14 @@ impl ActivityTask {
             self.work(if is_much { Job::Commit } else { job }).await;
         }
         if let Some(counting) = self.counting.take() {
-            // It stops at its next page, and a fault of it is nobody's loss now.
+            // It stops at its next page. Its panic would not matter any more.
             let _ = counting.await;
         }
         self.work(Job::End).await;
         shared.queue.lock().close();
     }
 
-    /// Has what the file has of before counted, as soon as it is open.
+    /// Starts to count the calls of earlier runs, as soon as the file is open.
     fn count_file(&mut self, ending: &CancellationToken) {
         if self.counting.is_some() {
             return;
@@ -150,7 +150,7 @@ impl ActivityTask {
             }
             writer.follow(in_force);
             writer.take_in(&waiting);
-            // Its messages are of no use to the disk.
+            // Frees the messages before the disk is written.
             drop(waiting);
             match job {
                 Job::TakeIn => (),
@@ -173,8 +173,8 @@ impl ActivityTask {
         });
     }
 
-    /// Waits for the disk. What waits meanwhile keeps whole messages alive by parts of them, so those are copied here: callers have no
-    /// time for it.
+    /// Waits for the writer. Events that come meanwhile keep whole messages alive by parts of them, so these parts are copied here, where no caller
+    /// waits.
     async fn detaching_while<T>(&self, working: JoinHandle<T>) -> Result<T, JoinError> {
         let mut working = pin!(working);
         loop {

@@ -1,5 +1,5 @@
-//! What the records of some days add up to, by tool, server and caller. Read from the file when somebody looks: nothing is counted for it
-//! while calls are made.
+//! The usage report: sums of the calls of some days, by tool, server, caller and client. Read from the file when it is requested; nothing is
+//! counted for it while calls are made.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -19,19 +19,19 @@ use super::{
 };
 use crate::text::moment::{self, DAY, HOUR};
 
-/// Limit: days that can be looked at.
+/// Limit: days of a report.
 const MOST_DAYS: u64 = 90;
 
-/// Limit: tools, and days of a client, that are counted by themselves.
+/// Limit: tools, callers, clients and their days that are counted. Further ones are left out.
 const MOST_KEYS: usize = 20_000;
 
-/// Limit: versions of one program that are shown.
+/// Limit: versions of a client that are shown.
 const MOST_VERSIONS: usize = 5;
 
 /// The tool that agents search with.
 const RETRIEVE_TOOLS: &str = "retrieve_tools";
 
-/// Bytes of a token, about.
+/// Bytes of a token, estimated.
 const TOKEN: u64 = 4;
 
 /// The calls to sum up.
@@ -134,7 +134,7 @@ pub struct UsageReport {
     pub definitions: DefinitionUsage,
 }
 
-/// What is added up of one thing.
+/// The sums of one tool, server, caller or client while they are counted.
 #[derive(Default)]
 struct Sum {
     cell: Cell,
@@ -162,7 +162,7 @@ impl Sum {
     }
 }
 
-/// One text for each name.
+/// Shares one text for each name.
 #[derive(Default)]
 struct Names(HashMap<String, Arc<str>>);
 
@@ -177,7 +177,7 @@ impl Names {
     }
 }
 
-/// Adds up what is read.
+/// Adds up records into a report.
 struct Adding {
     query: UsageQuery,
     since: u64,
@@ -188,10 +188,10 @@ struct Adding {
     servers: BTreeMap<String, Sum>,
     callers: BTreeMap<String, Sum>,
     clients: BTreeMap<String, Sum>,
-    /// When each version of a program called last.
+    /// The time of the last call by client and version.
     versions: HashMap<(String, String), u64>,
     stretches: Vec<[u64; 2]>,
-    /// Caller, program and day.
+    /// Caller, client and day.
     client_days: BTreeSet<(String, String, u64)>,
     searches: u64,
     searched_bytes: u64,
@@ -280,7 +280,7 @@ impl Adding {
         }
     }
 
-    /// The versions of a program, the one that called last first.
+    /// The versions of a client, the one that called last first.
     fn versions(&self, program: &str) -> Vec<String> {
         let versions = self.versions.iter().filter(|((of, _), _)| of == program);
         let mut versions: Vec<_> = versions.map(|((_, one), last)| (*last, one)).collect();
@@ -342,7 +342,7 @@ fn named(sums: BTreeMap<String, Sum>) -> Vec<NamedUsage> {
 }
 
 impl DefinitionUsage {
-    /// The same, where all definitions have so many bytes.
+    /// The same, with the tokens that all definitions would have taken; these have so many bytes.
     #[must_use]
     pub fn of_definitions(mut self, bytes: u64) -> Self {
         self.all = bytes / TOKEN;
@@ -353,7 +353,7 @@ impl DefinitionUsage {
 }
 
 impl ActivityReader {
-    /// What the records of some days add up to. Blocks.
+    /// The usage report. Blocks.
     pub fn usage(&self, query: UsageQuery) -> Result<UsageReport, UnreadableActivity> {
         let now = moment::millis(SystemTime::now());
         let days = query.days.unwrap_or(30).clamp(1, MOST_DAYS);
@@ -371,7 +371,7 @@ impl ActivityReader {
         let see = |millis, record: &CountedRecord| adding.add(millis, record);
         let seen = read_back(store, (u64::MAX, since), || false, see);
         Ok(match seen.map_err(unreadable)? {
-            // What was before was not read, has been removed, or was not recorded yet.
+            // Earlier records were not read, were removed, or never existed.
             (earliest, LookedBack::To(_) | LookedBack::ToTheFirst(_)) => adding.shown(earliest),
             (_, LookedBack::ToOlder) => adding.shown(0),
         })

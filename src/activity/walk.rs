@@ -1,5 +1,5 @@
-//! A value as it may be kept: names of members, pairs, lists and JSON in texts say what is secret in it; of the rest so much. It is masked
-//! before it is cut, and its text is read only as far as that takes.
+//! Writes a JSON value for a record: redacted and cut. What is secret follows from names of members, pairs of name and value, lists, and JSON
+//! inside strings. Strings are masked before they are cut, and read only as far as needed.
 
 use std::{borrow::Cow, cell::Cell};
 
@@ -19,46 +19,46 @@ use crate::{
     wire::{Elements, MemberSpan, Members, Raw},
 };
 
-/// Limit: how deep a value is looked into, and bytes of the name of a member.
+/// Limit: levels of a value that are written, and bytes of the name of a member.
 const DEPTH: usize = 24;
 const NAME: usize = 256;
 
-/// Members whose own members are variables or headers, which may be secret whatever their names are.
+/// Members whose own members are variables or headers. Their values are masked, whatever their names are.
 const HOLDERS: [&str; 4] = ["env", "env_json", "headers", "headers_json"];
 
-/// A name whose value is redacted in all its parts.
+/// A name whose value is masked in all its parts.
 const SECRET: &str = "secret";
 
-/// Stands for what is left out.
+/// The mark for a part that is left out.
 const LEFT_OUT: &str = "…";
 
-/// How much is kept, in bytes.
+/// The bytes that are kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// Of one text.
+    /// Of one string.
     pub(super) text: usize,
-    /// Of all.
+    /// Of the whole value, about.
     pub(super) total: usize,
 }
 
-/// One value on its way to where it is kept.
+/// Writes one value.
 pub(super) struct Walk<'a> {
     secrets: &'a Secrets,
+    /// Whether values that look like secrets are masked, too.
     guesses: bool,
     bounds: Bounds,
-    /// In bytes.
+    /// The bytes that may still be written.
     left: Cell<usize>,
 }
 
-/// What of the members of an object is kept.
+/// Whether the values of an object's members are masked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Values {
     Shown,
-    /// Their names alone.
     Hidden,
 }
 
-/// A value within it: that of a member of this name.
+/// A part of the value: that of a member of this name, or of a list in it.
 struct Part<'a> {
     walk: &'a Walk<'a>,
     name: &'a str,
@@ -67,14 +67,14 @@ struct Part<'a> {
     values: Values,
 }
 
-/// A text as it is recorded, of at most so many bytes.
+/// A text for a record: redacted, and cut to at most so many bytes.
 pub(super) fn record_text(secrets: &Secrets, text: &str, longest: usize) -> String {
     let (known, is_cut) = secrets.redacted_to_show(text, longest);
     let shown = redacted(&known, TextKind::Record).into_owned();
     shortened(shown, longest, is_cut)
 }
 
-/// At most so many bytes of a text, and then whether there is more.
+/// Cuts a text, with a mark if something is missing. With `is_cut` the text is itself the beginning of a longer one.
 fn shortened(text: String, longest: usize, is_cut: bool) -> String {
     if is_cut {
         cut::marked(text, longest)
@@ -84,7 +84,7 @@ fn shortened(text: String, longest: usize, is_cut: bool) -> String {
 }
 
 impl<'a> Walk<'a> {
-    /// Masks the secrets, and with `guesses` also what looks like one.
+    /// Masks these secrets, and with `guesses` also values that look like one.
     pub(super) fn new(secrets: &'a Secrets, guesses: bool, bounds: Bounds) -> Self {
         Self {
             secrets,
@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The value as it may be kept.
+    /// The value for a record.
     pub(super) fn value(&self, value: &Raw) -> Raw {
         Raw::author(&self.part("", value.as_str(), DEPTH))
     }
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A name of a member, whatever else is redacted.
+    /// The name of a member. It is redacted by guesses, too, in any case.
     fn key(&self, key: &str) -> String {
         record_text(self.secrets, key, NAME)
     }
@@ -161,7 +161,7 @@ impl Serialize for Part<'_> {
 impl Part<'_> {
     fn number<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Ok(number) = serde_json::from_str::<Number>(self.json) else {
-            // Larger than numbers are.
+            // Beyond the range of numbers.
             return to.serialize_str(LEFT_OUT);
         };
         let text = number.to_string();
@@ -201,7 +201,7 @@ impl Part<'_> {
         let members: Vec<MemberSpan> = Members::of(self.json.as_bytes()).collect();
         let part =
             |range: &std::ops::Range<usize>| self.json.get(range.clone()).unwrap_or_default();
-        // Whatever stands before or behind it, and however far: so all of them are looked at.
+        // The member that names the others may stand anywhere among them.
         let named = members.iter().filter(|_| walk.guesses).find_map(|member| {
             let is_name = is_naming_key(&whole(part(&member.key)));
             let text = is_name.then(|| text_of(part(&member.value))).flatten()?;
@@ -225,7 +225,7 @@ impl Part<'_> {
             let called = match &named {
                 _ if is_within_secret => self.name,
                 Some(named) if is_named_value(&key) => named,
-                // Who reads it sees no other name.
+                // The shown name may look like that of a secret when the full one does not.
                 _ if is_secret_name(&shown_key) => &shown_key,
                 _ => &*key,
             };
@@ -240,12 +240,12 @@ impl Part<'_> {
     fn text(&self) -> String {
         let walk = self.walk;
         let longest = walk.bounds.text.min(walk.left.get());
-        // It is cut last, because what is cut can no longer be found as a whole; but nobody searches megabytes for nothing.
+        // Masked before it is cut, because a cut secret is not found; but only four times as much is searched.
         let (mut text, mut is_cut) = beginning(self.json, longest.saturating_mul(4));
         if is_cut && is_json(&text) {
             (text, is_cut) = beginning(self.json, usize::MAX);
         }
-        // JSON in a text has names of its own that say what is secret.
+        // JSON inside a string has names of its own that say what is secret.
         let inner = is_json(&text).then(|| serde_json::from_str::<&RawValue>(&text));
         if let Some(Ok(inner)) = inner {
             let inner = walk.part(self.name, inner.get(), self.depth - 1);
@@ -262,12 +262,12 @@ impl Part<'_> {
     }
 }
 
-/// Whether a text may be JSON, or is blank so far.
+/// Whether a text begins like a JSON object or list, or is blank so far.
 fn is_json(text: &str) -> bool {
     matches!(text.trim_start().bytes().next(), None | Some(b'{' | b'['))
 }
 
-/// Whether an element of a list is a secret because of those before it.
+/// Takes the next element of a list. Whether it is a secret because of those before it.
 fn is_announced(before: &mut ListContext, json: &str) -> bool {
     match json.as_bytes() {
         [b'"', ..] => before.hide(&whole(json)),
@@ -276,7 +276,7 @@ fn is_announced(before: &mut ListContext, json: &str) -> bool {
             before.hide_other();
             false
         }
-        // What comes after nothing is still looked at.
+        // `null` does not end what the element before announces.
         [b'n', ..] => false,
         number => {
             let number = serde_json::from_slice::<Number>(number);
@@ -289,12 +289,13 @@ fn text_of(json: &str) -> Option<Cow<'_, str>> {
     json.starts_with('"').then(|| whole(json))
 }
 
-/// All of a text.
+/// The text of a JSON string.
 fn whole(json: &str) -> Cow<'_, str> {
     beginning(json, usize::MAX).0
 }
 
-/// At least so many bytes of a text, and a few more at most, and whether there are others behind them. What is no Unicode ends it.
+/// The beginning of the text of a JSON string, of `most` bytes or slightly more, and whether there is more. An escape that is no character ends
+/// it.
 fn beginning(json: &str, most: usize) -> (Cow<'_, str>, bool) {
     let inside = json
         .get(1..json.len().saturating_sub(1))
@@ -305,7 +306,7 @@ fn beginning(json: &str, most: usize) -> (Cow<'_, str>, bool) {
     let mut escapes = memchr::memchr_iter(b'\\', inside.as_bytes());
     let (mut text, mut at) = (String::with_capacity(most.min(inside.len())), 0);
     while text.len() < most && at < inside.len() {
-        // The second of two backslashes was read with the first.
+        // The second backslash of an escape was read with the first.
         let escape = escapes.find(|escape| *escape >= at);
         let end = at.saturating_add(most - text.len());
         let end = inside.ceil_char_boundary(escape.unwrap_or(inside.len()).min(end));
@@ -323,10 +324,10 @@ fn beginning(json: &str, most: usize) -> (Cow<'_, str>, bool) {
     (Cow::Owned(text), at < inside.len())
 }
 
-/// Bytes of an escape, of which two may stand for one character.
+/// Bytes of `\uXXXX`, of which two may stand for one character.
 const ESCAPE: usize = 6;
 
-/// What the escape at the beginning stands for, and its length.
+/// The character of the escape at the beginning, and the length of the escape.
 fn unescaped(json: &[u8]) -> Option<(char, usize)> {
     let unit = |at: usize| {
         let digits = json.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;

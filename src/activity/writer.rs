@@ -1,5 +1,5 @@
-//! Makes records of events, logs each in a line, and writes them in batches. Blocks: [`super::ActivityTask`] runs it off the
-//! workers of the runtime. Nobody waits for it; what cannot be written is kept up to a limit, and counted beyond.
+//! Makes records of events, logs each in a line, and writes them in batches. Blocks: [`super::ActivityTask`] runs it on a blocking thread. Records
+//! that cannot be written are kept up to a limit; further ones are counted.
 
 mod taking_in;
 
@@ -27,17 +27,17 @@ use crate::{config::Settings, storage, telemetry::log_throttle::LogThrottle, tex
 /// The file in the data folder.
 const FILE: &str = "activity.redb";
 
-/// What the name of a damaged one begins with.
+/// The beginning of the name of a damaged file that was set aside.
 const DAMAGED: &str = "activity.redb.damaged-";
 
-/// Limit: records that wait for a file that cannot be written, and their bytes. Later ones are counted only.
+/// Limit: records that wait while the file cannot be written, and their bytes. Further ones are only counted.
 const MOST_PENDING: usize = 10_000;
 const MOST_PENDING_BYTES: usize = 16 << 20;
 
-/// How long a file that could not be opened or written is left alone.
+/// How long the writer waits before it opens a file again that could not be opened or written.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Files that are set aside in one run. After that it is the disk that is damaged.
+/// Limit: files that are set aside in one run. After that the disk is taken to be damaged.
 const MOST_SET_ASIDE: u32 = 3;
 
 /// Where the file is.
@@ -51,18 +51,18 @@ pub(super) struct RecordWriter {
     path: PathBuf,
     settings: Arc<Settings>,
     redaction: Redaction,
-    /// Of this redaction.
+    /// Valid for this redaction.
     known: KnownCalls,
     file: FileState,
     /// The run of the daemon, as the file counts it.
     run: u64,
-    /// What waits to be written. As JSON at once: it is less than a record, and what was made a moment ago is near.
+    /// The records that wait to be written, as JSON, which takes less memory than the records.
     pending: Vec<NewRecord>,
     /// The bytes of those that came while the file could not be written.
     pending_bytes: usize,
-    /// How many are missing before the next one.
+    /// The number of missing records that no record stands for yet.
     missing: u64,
-    /// How many of those no line has counted yet.
+    /// The number of missing records that no log line names yet.
     lost: u64,
     gaps: LogThrottle,
     lines: RecordLines,
@@ -72,7 +72,7 @@ pub(super) struct RecordWriter {
 
 enum FileState {
     Open(Arc<ActivityStore>),
-    /// Not open until then.
+    /// Not open, and not to be opened before that moment.
     Closed {
         again: Instant,
     },
@@ -103,7 +103,7 @@ impl RecordWriter {
         }
     }
 
-    /// One in the place of one that ended with a fault, and of what it had not written.
+    /// A writer in place of one that panicked, which had `lost` records not written.
     pub(super) fn after_fault(
         shared: Arc<Shared>,
         data_dir: &Path,
@@ -116,12 +116,12 @@ impl RecordWriter {
         writer
     }
 
-    /// How many records wait to be written.
+    /// The number of records that wait to be written.
     pub(super) fn n_pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// What came into force: what changed in it is worth a record.
+    /// Takes the settings in force, and records what changed in them.
     pub(super) fn follow(&mut self, settings: Arc<Settings>) {
         if Arc::ptr_eq(&self.settings, &settings) {
             return;
@@ -148,7 +148,7 @@ impl RecordWriter {
         }
     }
 
-    /// Notes something of the daemon itself.
+    /// Records an event of the daemon.
     pub(super) fn note_daemon(&mut self, action: &str) {
         let detail = format!(
             "version {}, process {}",
@@ -193,13 +193,13 @@ impl RecordWriter {
         }
     }
 
-    /// Writes what waits, and removes what is beyond the bounds.
+    /// Writes the records that wait, and removes the oldest beyond the bounds.
     pub(super) fn commit(&mut self) {
         self.lines.close();
         if !self.settings.activity.is_wanted() {
             return self.remove_all();
         }
-        // A file that was found to be damaged is followed by a new one at once.
+        // After a damaged file a new one is written at once.
         for _ in 0..=MOST_SET_ASIDE {
             let Some(store) = self.opened() else {
                 return;
@@ -219,8 +219,8 @@ impl RecordWriter {
         }
     }
 
-    /// Nothing is to be on disk: not what waits, and not what was kept before. The file goes as a whole, because what is removed from it
-    /// could still be read in it.
+    /// Removes all records, because the log is disabled. Deletes the whole file, because records that are removed from it could still be read in
+    /// its free pages.
     fn remove_all(&mut self) {
         self.pending.clear();
         self.pending_bytes = 0;
@@ -252,7 +252,7 @@ impl RecordWriter {
                 .extend(NewRecord::of(now, ActivityRecord { run, ..gap }));
         }
         let appended = self.append_to(store, now);
-        // What says how many are missing is made anew each time.
+        // The record of the gap is made again if this fails.
         self.pending.truncate(n_pending);
         let totals = appended?;
         self.pending.clear();
@@ -276,7 +276,7 @@ impl RecordWriter {
         Ok(totals)
     }
 
-    /// The file, if it can be had now.
+    /// The file, opened if it can be.
     fn opened(&mut self) -> Option<Arc<ActivityStore>> {
         match &self.file {
             FileState::Open(store) => return Some(store.clone()),
@@ -313,19 +313,19 @@ impl RecordWriter {
         }
     }
 
-    /// Lets go of the file, and looks for it again at this moment.
+    /// Closes the file, and does not open it again before that moment.
     fn let_go_until(&mut self, again: Instant) {
         self.shared.publish(None);
         self.file = FileState::Closed { again };
     }
 
-    /// Leaves the file alone for a while.
+    /// Closes the file for [`PAUSE`] after an error.
     fn close(&mut self, why: &str) {
         self.let_go_until(Instant::now() + PAUSE);
         self.problem(&format!("{} cannot be written: {why}", self.path.display()));
     }
 
-    /// Lets go of a file that somebody removed. The next one is begun at once, in a new folder if that is gone too.
+    /// Closes a file that was removed. A new one is begun at once, in a new folder if that is gone, too.
     fn begin_anew(&mut self) {
         self.let_go_until(Instant::now());
         let (file, moment) = (self.path.display(), moment::millis(SystemTime::now()));
@@ -339,7 +339,7 @@ impl RecordWriter {
         self.shared.status.lock().begun_anew = Some(reason);
     }
 
-    /// Looks whether the file is still there.
+    /// Begins a new file if the open one was removed.
     pub(super) fn look(&mut self) {
         if let FileState::Open(store) = &self.file
             && store.check_place().is_err()
@@ -357,7 +357,7 @@ impl RecordWriter {
         self.problem(&format!("nothing is kept: {}: {why}", self.path.display()));
     }
 
-    /// Says what is wrong, once.
+    /// Logs a problem once, and shows it in the status.
     fn problem(&self, problem: &str) {
         let mut status = self.shared.status.lock();
         if status.problem.as_deref() != Some(problem) {
@@ -366,7 +366,7 @@ impl RecordWriter {
         }
     }
 
-    /// Gives a damaged file another name, so that a new one can be begun.
+    /// Renames a damaged file, so that a new one can be begun.
     fn set_aside(&mut self, why: &str) {
         self.let_go_until(Instant::now());
         self.set_aside += 1;
@@ -387,7 +387,7 @@ impl RecordWriter {
     }
 }
 
-/// Damaged files are large, and the newest one says as much as a person will look at.
+/// Deletes all damaged files but the newest: they are large, and one is enough to find the cause.
 fn remove_older(newest: &Path) {
     let folder = newest.parent().map(fs::read_dir);
     let files = folder.into_iter().flatten().flatten().flatten();
@@ -395,7 +395,7 @@ fn remove_older(newest: &Path) {
         let name = file.file_name().and_then(|name| name.to_str());
         let is_one = name.is_some_and(|name| name.starts_with(DAMAGED));
         if is_one && file != newest {
-            // One that stays takes room, and nothing else.
+            // A file that cannot be deleted only takes space.
             let _ = fs::remove_file(file);
         }
     }

@@ -1,4 +1,4 @@
-//! What becomes of an event: it is counted, said in a log line, handed over as a span, and made a record of that waits to be written.
+//! Processes events: counts each, logs it, exports the spans of calls, and makes the record that waits to be written.
 
 use std::time::SystemTime;
 
@@ -12,10 +12,10 @@ use super::{
 use crate::text::moment;
 
 impl RecordWriter {
-    /// Makes records of what waited.
+    /// Processes the events that waited.
     pub(in crate::activity) fn take_in(&mut self, waiting: &Waiting) {
         if waiting.shed > 0 {
-            // What nobody heard of is not counted.
+            // The figures lack the dropped calls.
             self.shared.figures.lock().lost = moment::millis(SystemTime::now());
         }
         self.miss(waiting.shed);
@@ -51,7 +51,7 @@ impl RecordWriter {
             counting::count_call(&self.shared, &self.redaction, call, moment);
         }
         match kind {
-            // Where a span is exported, all of the record is needed for that.
+            // The export of spans needs the whole record.
             Some(kind) if call.trace.is_none() => {
                 self.lines.write_call(&kind.shown.record, call, moment);
                 if self.settings.activity.is_wanted() {
