@@ -1,4 +1,4 @@
-//! Fingerprints of tool definitions: what a person approved, and what a call was admitted for.
+//! Fingerprints of definitions: a person approves a definition by its fingerprint, and a call is admitted for one.
 
 use std::fmt;
 
@@ -6,14 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::{Elements, Members, Raw};
 
-/// A digest of what a model or a client acts on in a tool's definition: every member that [`counts`]. The order of keys and blanks do not
-/// matter; everything else does, number text included.
+/// A digest of a definition. The order of keys and blanks between values do not matter; everything else does, also how numbers are written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Fingerprint([u8; 32]);
 
-/// Whether a member of a definition counts: whatever a client may show to a model does, but not pictures and what programs say to each
-/// other.
+/// Whether a member of a tool's definition counts in its fingerprint. All that a client may show to a model does; icons and `_meta` do not.
 pub fn counts(member: &str) -> bool {
     !matches!(member, "_meta" | "icons")
 }
@@ -29,7 +27,7 @@ impl Fingerprint {
         Self::of_members(definition, |_| true)
     }
 
-    /// The fingerprint of the texts of a prompt, a resource or a template for people and models.
+    /// The fingerprint of the texts in the definition of a prompt, a resource or a template.
     pub fn of_texts(definition: &Raw) -> Self {
         Self::of_members(definition, |member| {
             matches!(member, "name" | "title" | "description" | "arguments")
@@ -92,8 +90,8 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Limit: values nested deeper than this are hashed as they are written. No schema nests so deep, and each level scans everything
-/// inside it again.
+/// Limit: levels of nesting. Deeper values are hashed as they are written: no schema has so many levels, and each level scans all that is inside
+/// it again.
 const DEPTH: usize = 128;
 
 /// One step of the traversal, so that nesting uses the heap and not the stack.

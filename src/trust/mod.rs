@@ -1,4 +1,4 @@
-//! Whether what servers say may be believed: fingerprints of definitions, what was approved of them, and a scanner for attacks.
+//! Trust in what servers list: fingerprints of definitions, approvals of them, and a scanner that finds attacks in them.
 
 pub mod approvals;
 pub mod fingerprint;

@@ -1,5 +1,5 @@
-//! The ledger of a server on disk: one private file, `approvals/NAME.json` in the data folder. A damaged one is set aside, and then
-//! nothing of the server counts as approved.
+//! The ledger of a server on disk: one private file, `approvals/NAME.json` in the data folder. A damaged file is set aside, and then nothing of
+//! the server counts as approved.
 
 use std::{
     fs, io,
@@ -14,17 +14,17 @@ use serde_json::value::RawValue;
 use super::{Approved, Baseline, FirstSeen, Held, Ledger, ThingKind};
 use crate::{storage, text::ServerName, trust::fingerprint::Fingerprint};
 
-/// The version of the file format. Files of the first version lack what was seen first.
+/// The version of the file format. Files of version 1 lack `first_seen`.
 const VERSION: u32 = 2;
 
-/// The largest file that is read. We write none that is larger.
+/// Limit: bytes of a file that is read or written.
 const LARGEST: u64 = 64 << 20;
 
-/// Limits: held definitions that are written, and bytes of their names. The rest is only as long held as it is listed, and found again then.
+/// Limits: held definitions that are written, and bytes of their names. Further ones are held again when they are listed next.
 const HELD: usize = 10_000;
 const HELD_NAMES: usize = 2 << 20;
 
-/// Files of servers that stand in no configuration any more. The oldest beyond are deleted.
+/// Limit: files of servers that are not in the configuration. The oldest are deleted.
 const ABSENT: usize = 256;
 
 #[derive(Serialize, Deserialize)]
@@ -51,7 +51,7 @@ struct StoredApproved<'a> {
     definition: Option<&'a RawValue>,
 }
 
-/// What a table has of one thing, with its key.
+/// An entry of a table with its key.
 #[derive(Serialize, Deserialize)]
 struct Named<T> {
     kind: ThingKind,
@@ -74,8 +74,8 @@ impl<T: Copy> Named<T> {
     }
 }
 
-/// Reads a server's ledger. Blocks. One that makes no sense is set aside, under a name that the log says, and counts as lost. One that
-/// cannot be read stays as it is: its server counts as unapproved, and nothing is written over it.
+/// Reads a server's ledger. Blocks. A damaged file is set aside, and its ledger counts as lost. A file that the system does not let us read stays
+/// as it is: nothing of its server counts as approved, and it is not overwritten.
 pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
     let path = file(data_dir, server);
     let why = match read(&path) {
@@ -100,14 +100,14 @@ pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
         "the approvals of the server are damaged; its tools are held until you approve them"
     );
     let lost = Ledger::lost();
-    // Otherwise the next start would take the server for a new one.
+    // Without a file the server would be taken for a new one after a restart.
     if let Err(error) = save(data_dir, server, &lost) {
         tracing::error!(%server, %error, "the approvals of the server could not be written");
     }
     lost
 }
 
-/// The text of a file, or why it cannot be a valid one.
+/// Reads a file. The inner error says why it cannot be valid.
 fn read(path: &Path) -> io::Result<Result<Vec<u8>, &'static str>> {
     if fs::metadata(path)?.len() > LARGEST {
         return Ok(Err("it is larger than 64 MiB"));
@@ -115,7 +115,7 @@ fn read(path: &Path) -> io::Result<Result<Vec<u8>, &'static str>> {
     fs::read(path).map(Ok)
 }
 
-/// Reads [`text_of`] back, or says what is wrong with it.
+/// Parses what [`text_of`] writes. The error says what is wrong.
 pub(super) fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
     let stored: Stored<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if !(1..=VERSION).contains(&stored.version) {
@@ -142,7 +142,8 @@ pub(super) fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> 
     })
 }
 
-/// Writes a server's ledger. One that could not be read back is refused, and what was written before stays. Blocks.
+/// Writes a server's ledger. Blocks. Refuses a ledger that would be too large to be read back, and one whose file could not be read: the file
+/// stays as it is then.
 pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result<()> {
     if ledger.is_unread {
         let why = "the record of what was approved before cannot be read, and is not written over; \
@@ -157,7 +158,7 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
     storage::write_atomically(&file(data_dir, server), &text)
 }
 
-/// A ledger as text.
+/// A ledger as JSON.
 pub(super) fn text_of(server: &ServerName, ledger: &Ledger) -> serde_json::Result<Vec<u8>> {
     let approved = ledger.approved.iter().map(|((kind, name), approved)| {
         let text = approved.definition.as_deref();
@@ -186,13 +187,13 @@ pub(super) fn text_of(server: &ServerName, ledger: &Ledger) -> serde_json::Resul
     serde_json::to_vec(&stored)
 }
 
-/// Forgets what was approved of a server that a person took out. Blocks.
+/// Deletes the ledger of a server that a person removed. Blocks.
 pub fn forget(data_dir: &Path, server: &ServerName) -> io::Result<()> {
     storage::remove(&file(data_dir, server))
 }
 
-/// Deletes the oldest files of servers that stand in no configuration, where there are too many. Their number has no meaning to anybody
-/// else: an entry that was lost by a mistake in the file comes back to what was approved. Blocks.
+/// Deletes the oldest files of servers that are not in the configuration, if there are too many. The others stay, so that an entry that was
+/// lost by a mistake finds its approvals when it comes back. Blocks.
 pub fn prune(data_dir: &Path, is_known: impl Fn(&str) -> bool) {
     let Ok(entries) = fs::read_dir(folder(data_dir)) else {
         return;
@@ -210,7 +211,7 @@ pub fn prune(data_dir: &Path, is_known: impl Fn(&str) -> bool) {
     absent.sort();
     let more = absent.len().saturating_sub(ABSENT);
     for (_, path) in absent.into_iter().take(more) {
-        // What cannot be deleted is read for configured servers only.
+        // A file that stays does no harm: only those of configured servers are read.
         let _ = fs::remove_file(path);
     }
 }

@@ -1,16 +1,16 @@
-//! The decision what of a listing is held, and what the ledger learns from it. Pure.
+//! Decides which listed definitions are held, and updates the ledger. Pure.
 
 use std::{cell::OnceCell, collections::HashSet, sync::Arc};
 
 use super::{Baseline, Held, Hold, HoldReason, Ledger, Listed, Lock, Pins, ThingKind};
 use crate::text::{ServerName, visible::letters::folded_name};
 
-/// Limit: tools of one server whose approvals are remembered. Later ones are held: forgetting an approved one would let a server flush
-/// out what it wants to change. And bytes of their names: with the texts that are kept the file stays below what is read of one.
+/// Limit: tools of one server whose approvals are remembered, and bytes of their names. Further tools are held. No approval is forgotten instead:
+/// a server could list many tools to have one forgotten that it wants to change.
 const MOST: usize = 10_000;
 const NAMES: usize = 4 << 20;
 
-/// How much of a server is remembered.
+/// The number of a server's remembered tools, and the bytes of their names.
 #[derive(Clone, Copy)]
 struct Remembered {
     count: usize,
@@ -27,7 +27,7 @@ impl Remembered {
         })
     }
 
-    /// What is no tool takes no room of tools.
+    /// Whether the limits allow to remember this definition. Only tools are limited.
     fn has_room(self, one: &Listed<'_>) -> bool {
         one.kind != ThingKind::Tool || self.count < MOST && self.names + one.name.len() <= NAMES
     }
@@ -40,28 +40,28 @@ impl Remembered {
     }
 }
 
-/// How the settings want the definitions of a server to be treated.
+/// How the definitions of a server are treated, by its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PinPolicy {
-    /// It may not be used: nothing that it lists counts as approved.
+    /// The server is not trusted: nothing that it lists is taken for approved.
     Untrusted,
-    /// What changes is held.
+    /// Changed definitions are held.
     Hold,
-    /// What changes is held, and tools that are new.
+    /// Changed definitions and new tools are held.
     HoldNew,
-    /// Whatever is listed is taken as it is.
+    /// Nothing is held.
     Allow,
-    /// What changes is taken as it is; tools that are new are held.
+    /// New tools are held, changed definitions are not.
     AllowChanges,
 }
 
 impl PinPolicy {
-    /// Whether what changes is held.
+    /// Whether changed definitions are held.
     pub fn holds_changes(self) -> bool {
         matches!(self, Self::Hold | Self::HoldNew)
     }
 
-    /// Whether what changes is taken as it is.
+    /// Whether changed definitions are taken without approval.
     pub fn takes_changes(self) -> bool {
         matches!(self, Self::Allow | Self::AllowChanges)
     }
@@ -81,7 +81,7 @@ pub enum Knowledge {
 }
 
 impl Ledger {
-    /// The ledger after a listing, and what is held of that. `objects` judges definitions that no person approved.
+    /// The ledger after a listing, and which definitions of it are held. `objects` is the scanner, for definitions that no person approved.
     pub fn follow(
         self: &Arc<Self>,
         server: &ServerName,
@@ -139,7 +139,7 @@ impl Ledger {
                     },
                 );
             } else if one.kind.is_pinned()
-                // Who falls silent is compared with its former words when it speaks again.
+                // If instructions become empty, the former ones are kept, to be compared with later ones.
                 && !(is_remembered && one.says_nothing())
                 && (is_remembered || remembered.has_room(one))
             {
@@ -203,7 +203,7 @@ impl Ledger {
         (!remembered.has_room(one)).then_some(HoldReason::TooMany)
     }
 
-    /// Forgets the tools that are not listed: where changes are allowed, only what is listed last counts.
+    /// Forgets the tools that are not listed. If changes are allowed, only the last listing counts.
     fn keep_tools(&mut self, listed: &[Listed<'_>]) {
         let tools = listed.iter().filter(|one| one.kind == ThingKind::Tool);
         let names: HashSet<&str> = tools.map(|one| one.name).collect();
@@ -211,7 +211,7 @@ impl Ledger {
             .retain(|(kind, name), _| *kind != ThingKind::Tool || names.contains(&**name));
     }
 
-    /// What the names of the approved tools may be taken for.
+    /// The folded names of the approved tools, in which names that look alike are equal.
     fn letters(&self) -> HashSet<String> {
         let tools = self.approved.keys();
         let tools = tools.filter(|(kind, _)| *kind == ThingKind::Tool);

@@ -1,10 +1,10 @@
-//! What can be held, and why. Pure.
+//! The kinds of definitions, and the reasons for which one is held. Pure.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{text::spelt, trust::fingerprint::Fingerprint};
 
-/// What a definition is of.
+/// The kind of thing that a definition describes.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -19,7 +19,7 @@ pub enum ThingKind {
     Resource,
     /// A resource template, by its URI template.
     Template,
-    /// The server's instructions. There is one, without a name.
+    /// The server's instructions. Their name is empty.
     Instructions,
 }
 
@@ -32,7 +32,7 @@ spelt!(ThingKind {
 });
 
 impl ThingKind {
-    /// Whether a change of it is held, and not only what the scanner objects to.
+    /// Whether a changed definition of this kind is held. Of the other kinds only those are held to which the scanner objects.
     pub(super) fn is_pinned(self) -> bool {
         matches!(self, Self::Tool | Self::Instructions)
     }
@@ -42,12 +42,12 @@ impl ThingKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldReason {
-    /// Its definition is another than the approved one.
+    /// Its definition differs from the approved one.
     Changed,
-    /// The scanner objects, and nobody has approved it.
+    /// The scanner objects to it, and no person has approved it.
     #[serde(rename = "suspicious")]
     Objected,
-    /// Which definitions were approved is lost.
+    /// The server's approvals are lost.
     Unapproved,
     /// It is new, and new tools of its server are held.
     New,
@@ -87,11 +87,11 @@ impl HoldReason {
     }
 }
 
-/// Something that is held.
+/// The hold of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
-    /// Why.
+    /// The reason.
     pub reason: HoldReason,
-    /// The definition that is held.
+    /// The fingerprint of the held definition.
     pub fingerprint: Fingerprint,
 }

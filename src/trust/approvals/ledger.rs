@@ -1,4 +1,4 @@
-//! The ledger of one server: what was approved of its definitions, and how approvals change it. Pure.
+//! The ledger of one server: its approved and its held definitions, and how approvals change them. Pure.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::kinds::{HoldReason, ThingKind};
 use crate::trust::fingerprint::Fingerprint;
 
-/// Limit: bytes of a definition that is kept to be compared. A larger one is held and approved by its fingerprint
-/// alone. And bytes of all that are kept of a server.
+/// Limit: bytes of an approved definition whose text is kept for comparison, larger ones being known by their fingerprints alone; and bytes of
+/// all texts that are kept of a server.
 const LARGEST_TEXT: usize = 64 << 10;
 const TEXTS: usize = 16 << 20;
 
@@ -16,109 +16,109 @@ const TEXTS: usize = 16 << 20;
 const FIRST_SEEN: usize = 5_000;
 const FIRST_SEEN_NAMES: usize = 1 << 20;
 
-/// What is known of a server's definitions and was decided about them.
+/// What is known and decided about a server's definitions, by kind and name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
-    /// Whether there are approved ones to compare with.
+    /// Whether there are approved definitions to compare with.
     pub baseline: Baseline,
-    /// The definitions that were approved, or seen first on a trusted server.
+    /// The definitions that a person approved, or that a trusted server listed first.
     pub approved: BTreeMap<(ThingKind, Box<str>), Approved>,
-    /// The ones that were held in the last listing.
+    /// The held definitions of the last listing.
     pub held: BTreeMap<(ThingKind, Box<str>), Held>,
-    /// The contents of prompts, resources and templates when they were seen first on a trusted server. Nothing is held for it.
+    /// The texts of prompts, resources and templates when a trusted server listed them first. For information: nothing is held by them.
     pub first_seen: BTreeMap<(ThingKind, Box<str>), FirstSeen>,
-    /// Whether the file could not be read: what it says is unknown, and it must not be written over.
+    /// Whether the file could not be read. Its content is unknown then, and it must not be overwritten.
     pub is_unread: bool,
 }
 
-/// Whether a ledger can say what is new.
+/// Whether a ledger knows which definitions are new.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Baseline {
-    /// The server was not listed yet while it was trusted: what it lists first counts as approved.
+    /// No: the server has listed nothing since it is trusted. Its first listing counts as approved.
     #[default]
     None,
-    /// It was.
+    /// Yes: the first listing was taken for approved, or a person approved one.
     Taken,
-    /// It may have been, but its file is damaged: nothing counts as approved until a person says so.
+    /// No: the file is damaged. Nothing counts as approved until a person approves it.
     Lost,
 }
 
 /// An approved definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approved {
-    /// Which one.
+    /// Its fingerprint.
     pub fingerprint: Fingerprint,
-    /// Its text, to show what changed since; none where it was too large.
+    /// Its text, to show later changes; `None` if it was too large.
     pub definition: Option<Arc<str>>,
-    /// Who approved it; nobody if it was seen first on a trusted server.
+    /// The person who approved it; `None` if a trusted server listed it first.
     pub by: Option<Arc<str>>,
-    /// When, in seconds since 1970.
+    /// The time of the approval, in seconds since 1970.
     pub at: u64,
 }
 
-/// The texts of a thing as they were once.
+/// The texts of a thing when it was listed first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FirstSeen {
-    /// Which ones.
+    /// Their fingerprint.
     pub fingerprint: Fingerprint,
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub at: u64,
 }
 
 /// A definition that is held.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Held {
-    /// Which one.
+    /// Its fingerprint.
     pub fingerprint: Fingerprint,
-    /// Why.
+    /// Why it is held.
     pub reason: HoldReason,
-    /// Since when, in seconds since 1970.
+    /// When it was held first, in seconds since 1970.
     pub since: u64,
 }
 
 /// A definition that a server lists.
 #[derive(Debug, Clone, Copy)]
 pub struct Listed<'a> {
-    /// What it is of.
+    /// The kind of thing.
     pub kind: ThingKind,
-    /// The server's own name for that.
+    /// The server's own name for the thing.
     pub name: &'a str,
-    /// Which definition.
+    /// The fingerprint of the definition.
     pub fingerprint: Fingerprint,
-    /// Its text.
+    /// The text of the definition.
     pub definition: &'a str,
 }
 
 impl Listed<'_> {
-    /// Whether it stands for a server that says nothing of itself.
+    /// Whether these are empty instructions.
     pub(super) fn says_nothing(&self) -> bool {
         self.kind == ThingKind::Instructions && self.definition == r#""""#
     }
 }
 
-/// What a person approves.
+/// A person's approval.
 #[derive(Debug, Clone)]
 pub struct Approval {
-    /// Which things.
+    /// The approved things.
     pub which: Which,
-    /// Who.
+    /// The person.
     pub by: String,
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub at: u64,
 }
 
-/// Which things a person approves.
+/// The things that a person approves.
 #[derive(Debug, Clone)]
 pub enum Which {
-    /// Everything that is listed now, and nothing else from now on.
+    /// All that is listed now, in place of all earlier approvals.
     All,
-    /// What bears one of these names, of whatever kind.
+    /// The things with one of these names, of whatever kind.
     These(Vec<String>),
 }
 
 impl Ledger {
-    /// A ledger whose file was damaged.
+    /// The ledger in place of a damaged file.
     pub fn lost() -> Self {
         Self {
             baseline: Baseline::Lost,
@@ -126,7 +126,7 @@ impl Ledger {
         }
     }
 
-    /// A ledger whose file cannot be read.
+    /// The ledger in place of a file that cannot be read.
     pub fn unread() -> Self {
         Self {
             is_unread: true,
@@ -146,7 +146,7 @@ impl Ledger {
         })
     }
 
-    /// The tools that count as approved. One that was seen first and is objected to now does not.
+    /// The tools that count as approved: not those of the baseline to which the scanner objects now.
     pub(super) fn approved_tools(&self) -> impl Iterator<Item = (&str, &Approved)> {
         let tools = self.approved.iter();
         let tools = tools.filter(|((kind, _), _)| *kind == ThingKind::Tool);
@@ -158,14 +158,15 @@ impl Ledger {
         counting.map(|((_, name), approved)| (&**name, approved))
     }
 
-    /// How many bytes of definitions may be added.
+    /// The bytes of texts that may still be kept.
     pub(super) fn room(&self) -> usize {
         let kept = self.approved.values();
         let kept = kept.filter_map(|approved| approved.definition.as_ref());
         TEXTS.saturating_sub(kept.map(|text| text.len()).sum())
     }
 
-    /// Notes that a definition is approved, by somebody or because it was seen first.
+    /// Notes that a definition is approved, by a person or because it was listed first. `room` is what [`Ledger::room`] gives, less what was kept
+    /// since.
     pub(super) fn note(
         &mut self,
         one: &Listed<'_>,
@@ -192,7 +193,7 @@ impl Ledger {
         self.approved.insert((one.kind, one.name.into()), approved);
     }
 
-    /// The ledger after these texts were listed. Keeps their first contents, unless `is_replaced`.
+    /// The ledger after these texts were listed. Texts that were seen before stay as they were seen first, unless `is_replaced`.
     #[must_use]
     pub fn seeing<'t>(
         self: &Arc<Self>,

@@ -1,5 +1,5 @@
-//! `mcp.lock.json`: what was approved, as a file that a team reviews and keeps. A daemon that serves one accepts exactly what it has.
-//! Pure but for the reading of the file.
+//! `mcp.lock.json`: approved tool definitions in a file that a team reviews and keeps. A daemon that uses one accepts exactly the definitions in
+//! it. Pure but for reading the file.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -24,7 +24,7 @@ struct Written {
     tools: Vec<LockedTool>,
 }
 
-/// A definition that is accepted, as the file has it.
+/// An entry of the file: an accepted definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockedTool {
@@ -34,70 +34,71 @@ pub struct LockedTool {
     pub tool: String,
     /// The fingerprint of its definition.
     pub fingerprint: String,
-    /// Who approved it; absent where it was seen first on a trusted server.
+    /// The person who approved it; absent if a trusted server listed it first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
-    /// When.
+    /// The time of the approval.
     pub approved_at: String,
 }
 
 /// Why a lock file cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
-    /// It is not there.
+    /// It does not exist.
     #[error("it does not exist")]
     Missing,
-    /// It is not of the form.
+    /// It cannot be read, or its content is malformed.
     #[error("{0}")]
     Unreadable(String),
-    /// It is of another version.
+    /// Its version is not supported.
     #[error("its version is {0}, but this program reads version {VERSION}")]
     Version(u64),
-    /// A fingerprint is none.
+    /// An entry has an invalid fingerprint.
     #[error("{server}:{tool} has no valid fingerprint")]
     Fingerprint {
-        /// Whose.
+        /// The server.
         server: String,
-        /// Of which tool.
+        /// The tool.
         tool: String,
     },
-    /// A tool appears twice.
+    /// A tool has two entries.
     #[error("{server}:{tool} appears twice")]
     Twice {
-        /// Whose.
+        /// The server.
         server: String,
-        /// Which tool.
+        /// The tool.
         tool: String,
     },
 }
 
-/// Names of reviewers that are shown.
+/// The most names of reviewers that are shown.
 const REVIEWERS: usize = 3;
 
-/// What a lock file accepts.
+/// The content of a lock file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lock {
+    /// The accepted fingerprints by server and tool.
     accepted: HashMap<String, HashMap<String, Fingerprint>>,
-    /// As they stand in the file.
+    /// The entries in the order of the file.
     tools: Vec<LockedTool>,
     file: PathBuf,
 }
 
-/// What a new lock file does to one that is there.
+/// The changes between an old lock file and a new one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LockChanges {
-    /// `server:tool` of what the new one does not have.
+    /// `server:tool` of entries that the new one does not have.
     pub lost: Vec<String>,
-    /// Of what it has with another fingerprint.
+    /// `server:tool` of entries that have another fingerprint in the new one.
     pub changed: Vec<String>,
 }
 
 impl Lock {
-    /// Reads a lock file. Whatever is wrong with it is an error: what decides about trust is not guessed at.
+    /// Parses a lock file. Any mistake in it is an error, because a file that decides about trust must not be interpreted loosely.
     pub fn parse(text: &str) -> Result<Self, LockError> {
         let unreadable = |error| LockError::Unreadable(in_plain_words(&json_fault(&error)));
         let value: Value = serde_json::from_str(text).map_err(unreadable)?;
-        // First of all: another version may have other keys.
+        // Checked first: another version may have other keys.
         let version = value.get("version").and_then(Value::as_u64);
         if let Some(version) = version.filter(|version| *version != u64::from(VERSION)) {
             return Err(LockError::Version(version));
@@ -131,7 +132,7 @@ impl Lock {
         Ok(Self::parse(&text)?.of_file(file))
     }
 
-    /// The same, as what this file says.
+    /// The same content, read from this file.
     #[must_use]
     pub fn of_file(self, file: &Path) -> Self {
         Self {
@@ -140,12 +141,12 @@ impl Lock {
         }
     }
 
-    /// The file; an empty path where the text came from none.
+    /// The file; an empty path if the text came from none.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Who approved what is in the file, as it says: `ann, bob`. Nothing where it names nobody.
+    /// The names of those who approved the entries: `ann, bob`. `None` if the file names nobody.
     pub fn reviewers(&self) -> Option<String> {
         let named = self
             .tools
@@ -161,7 +162,7 @@ impl Lock {
         (!first.is_empty()).then(|| format!("{}{more}", first.join(", ")))
     }
 
-    /// What a person does about a definition that the file does not have.
+    /// The next step for a definition that the file does not have.
     pub fn next_step(&self) -> String {
         let file = self.file.display();
         let by = self
@@ -170,13 +171,13 @@ impl Lock {
         format!("only its reviewers{by} can approve it, with an entry in {file}")
     }
 
-    /// The text of a lock file with those entries whose servers are meant, each as it is.
+    /// The text of a lock file with the entries of some servers, unchanged.
     pub fn export(&self, is_meant: impl Fn(&str) -> bool) -> String {
         let tools = self.tools.iter().filter(|tool| is_meant(&tool.server));
         lock_text(tools.cloned().collect())
     }
 
-    /// What becomes of the entries of this file if `new` takes its place.
+    /// The changes if `new` replaces this file. Entries that only `new` has are none.
     pub fn changes_to(&self, new: &Self) -> LockChanges {
         let mut changes = LockChanges::default();
         for tool in &self.tools {
@@ -212,13 +213,13 @@ impl Lock {
     }
 }
 
-/// Whether the file and its tools are objects: lists of the same values in their order could be read, too.
+/// Whether the file's tools are objects. serde would also accept lists of the members' values.
 fn is_made_of_objects(value: &Value) -> bool {
     let tools = value.get("tools").and_then(Value::as_array);
     tools.is_some_and(|tools| tools.iter().all(Value::is_object))
 }
 
-/// The text of the lock file that accepts what these ledgers have approved: by server and tool, the same for the same ledgers.
+/// The text of a lock file with the approved tools of these ledgers, sorted, so that the same ledgers give the same text.
 pub fn export<'a>(ledgers: impl Iterator<Item = (&'a str, &'a Ledger)>) -> String {
     let tools = ledgers
         .flat_map(|(server, ledger)| {

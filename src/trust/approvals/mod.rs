@@ -1,5 +1,5 @@
-//! What people trust of each server's definitions: a ledger for each server of what was approved and what is held, its private file, and the
-//! lock file that a team keeps. Decides what is held of a listing. Pure but for the files; knows neither settings nor scanners.
+//! Approvals of definitions: for each server a ledger of what is approved and what is held, its file, and the lock file of a team. Decides what
+//! of a listing is held. Pure but for the files; knows neither settings nor scanners.
 
 mod file;
 mod follow;

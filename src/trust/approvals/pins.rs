@@ -1,26 +1,26 @@
-//! What is held of one server now, as decisions read it: a table for each kind of thing.
+//! The held definitions of one server, as decisions about calls and lists read them: a table for each kind of thing.
 
 use std::{collections::HashMap, sync::Arc};
 
 use super::{Hold, Ledger, ThingKind};
 
-/// What is held of one server, and the ledger that says so. Immutable.
+/// The held definitions of one server, and its ledger. Immutable.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pins {
     pub(super) held: [HashMap<Box<str>, Hold>; ThingKind::ALL.len()],
-    /// What was approved, and since when what is held.
+    /// The server's ledger.
     pub ledger: Arc<Ledger>,
-    /// Whether nothing of the server is executed now, so that none of its texts is searched.
+    /// Whether the server is not trusted, so that its tools can be neither called nor found.
     pub is_untrusted: bool,
 }
 
 impl Pins {
-    /// Why something is held; `None` if it is not.
+    /// The hold of a thing, if it is held.
     pub fn hold(&self, kind: ThingKind, name: &str) -> Option<&Hold> {
         self.held.get(kind as usize)?.get(name)
     }
 
-    /// The names of what is held of a kind.
+    /// The held things of a kind: their names and holds.
     pub fn names(&self, kind: ThingKind) -> impl Iterator<Item = (&str, &Hold)> {
         let held = self.held.get(kind as usize);
         held.into_iter()
@@ -28,12 +28,12 @@ impl Pins {
             .map(|(name, hold)| (&**name, hold))
     }
 
-    /// How many tools are held.
+    /// The number of held tools.
     pub fn held_tools(&self) -> usize {
         self.held.first().map_or(0, HashMap::len)
     }
 
-    /// How many things are held, tools among them.
+    /// The number of held things of all kinds.
     pub fn held_things(&self) -> usize {
         self.held.iter().map(HashMap::len).sum()
     }

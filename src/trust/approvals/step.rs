@@ -1,4 +1,4 @@
-//! What an approval changed of a ledger, and what takes it back. Pure.
+//! An approval as a step that can be undone: the changes that it made in a ledger. Pure.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{Approved, Baseline, Ledger, ThingKind, file};
 use crate::{text::ServerName, trust::fingerprint::Fingerprint, wire::Raw};
 
-/// One change of a ledger: what it said of the things that changed, before and after.
+/// The changes of a ledger by one approval: the entries of the changed things before and after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalStep {
     server: ServerName,
@@ -14,16 +14,16 @@ pub struct ApprovalStep {
     after: Ledger,
 }
 
-/// What became of one thing, in words that its hold is known by.
+/// The change of one thing by an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SteppedThing<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: ThingKind,
     /// The server's own name for it.
     pub name: &'a str,
-    /// Why it was held, or `approved`; nothing where neither.
+    /// The word of its [`HoldReason`](super::HoldReason) before, or `approved`; `None` if it was neither held nor approved.
     pub was: Option<&'static str>,
-    /// The same afterwards.
+    /// `approved` if it was afterwards.
     pub is: Option<&'static str>,
 }
 
@@ -38,7 +38,7 @@ struct Stored<'a> {
 }
 
 impl ApprovalStep {
-    /// What differs between two ledgers of a server.
+    /// The differences between two ledgers of a server.
     pub fn between(server: &ServerName, before: &Ledger, after: &Ledger) -> Self {
         let mut was = before.clone();
         let mut is = after.clone();
@@ -52,7 +52,7 @@ impl ApprovalStep {
         is.held.clear();
         is.first_seen.clear();
         for (key, one) in &mut is.approved {
-            // It is known by its fingerprint, and a text that is still there is not kept twice.
+            // The fingerprint is enough, and a text that the ledger still has is not kept twice.
             one.definition = None;
             if let Some(was) = was.approved.get_mut(key)
                 && was.fingerprint == one.fingerprint
@@ -72,7 +72,7 @@ impl ApprovalStep {
         &self.server
     }
 
-    /// The same without the texts of which this says so: they are then known by their fingerprints alone.
+    /// The same without some texts, of which only the fingerprints remain.
     #[must_use]
     pub fn without_texts(mut self, is_left_out: impl Fn(&str) -> bool) -> Self {
         for one in self.before.approved.values_mut() {
@@ -81,12 +81,11 @@ impl ApprovalStep {
         self
     }
 
-    /// The ledger with this taken back: what was approved before is again, and nothing else. Nothing if a later decision is about the
-    /// same things.
+    /// The ledger with this step undone: the approvals of before are in force again. `None` if a later approval is about the same things.
     pub fn undone(&self, ledger: &Ledger) -> Option<Ledger> {
         let mut next = ledger.clone();
         if self.after.baseline == Baseline::None && ledger.baseline == Baseline::Taken {
-            // It was not listed before: what was seen first since counted by this approval alone.
+            // The server had listed nothing when it was approved: what it listed first since counts as approved by this step alone.
             next.approved.retain(|_, one| one.by.is_some());
             next.first_seen.clear();
             next.baseline = Baseline::None;
@@ -125,7 +124,7 @@ impl ApprovalStep {
         Some(next)
     }
 
-    /// Whatever of the server was held or approved and is not so any more, or is now.
+    /// The things that the approval changed.
     pub fn things(&self) -> Vec<SteppedThing<'_>> {
         let (before, after) = (&self.before, &self.after);
         let keys = before.held.keys().chain(before.approved.keys());
@@ -157,7 +156,7 @@ impl ApprovalStep {
         things.map(|(thing, _)| thing).collect()
     }
 
-    /// All of it as text; nothing if it cannot be written.
+    /// The step as JSON; `None` if it cannot be written.
     pub fn to_text(&self) -> Option<String> {
         let raw = |ledger| {
             let text = file::text_of(&self.server, ledger).ok()?;
@@ -171,7 +170,7 @@ impl ApprovalStep {
         serde_json::to_string(&stored).ok()
     }
 
-    /// Reads [`ApprovalStep::to_text`] back.
+    /// Parses what [`ApprovalStep::to_text`] writes.
     pub fn parse(server: &ServerName, text: &str) -> Option<Self> {
         let stored: Stored<'_> = serde_json::from_str(text).ok()?;
         let ledger = |raw: &RawValue| file::parse(raw.get().as_bytes(), server).ok();
