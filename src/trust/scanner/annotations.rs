@@ -1,4 +1,4 @@
-//! What a tool declares of itself, held against what its words say that it does.
+//! Compares the annotations of a tool with the effect that its words name: a tool that says "deletes" must not declare itself read-only.
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::wire::Raw;
 
-/// A hint by which a tool declares that it does little.
+/// An annotation by which a tool declares itself harmless.
 #[derive(Clone, Copy, PartialEq)]
 enum MildHint {
     ReadOnly,
@@ -33,7 +33,7 @@ impl MildHint {
         (hints.destructive_hint == Some(false)).then_some(Self::NotDestructive)
     }
 
-    /// Its rule, and its member of the annotations.
+    /// The rule about it, and its member of the annotations.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::ReadOnly => ("annotations.read_only", "readOnlyHint"),
@@ -42,8 +42,8 @@ impl MildHint {
     }
 }
 
-/// Verbs that do something to the world, wherever a name begins with them or a description does: those of [`WordedEffect`] and these, which
-/// are nouns as well and so say nothing alone.
+/// Verbs with an effect, in addition to those of [`WordedEffect`]. Many are also nouns, so they count only at the beginning of a name or a
+/// description.
 #[rustfmt::skip]
 const ACTING: &[&str] = &[
     "allow", "apply", "archive", "ban", "block", "book", "buy", "charge", "clean", "clear", "close", "commit", "deactivate", "deploy",
@@ -54,7 +54,7 @@ const ACTING: &[&str] = &[
     "unsubscribe", "vote",
 ];
 
-/// Whether a description says that anything may be run.
+/// Whether a description says that the tool can run anything.
 fn says_any(description: &str) -> bool {
     #[rustfmt::skip]
     const ANY: [&str; 6] = [
@@ -78,7 +78,7 @@ fn acts(text: &str) -> bool {
     })
 }
 
-/// Compares the hints of a tool with its name and with how its description begins. A milder hint decides nothing: the gate takes the words.
+/// Compares the annotations of a tool with its name and the beginning of its description.
 pub(super) fn read(definition: &Raw, findings: &mut Findings) {
     let [name, description, annotations] = definition
         .look_up(["name", "description", "annotations"])
@@ -98,7 +98,7 @@ pub(super) fn read(definition: &Raw, findings: &mut Findings) {
     }
 }
 
-/// How grave it is that a tool of these words has this hint.
+/// The severity of this annotation on a tool with this name and description; `None` if they agree.
 fn severity(hint: MildHint, name: &str, description: &str) -> Option<Severity> {
     let does = |effect, text: &str| match effect {
         Unsure if acts(text) => Writes,
@@ -122,7 +122,7 @@ fn severity(hint: MildHint, name: &str, description: &str) -> Option<Severity> {
     };
     let is_read_only = hint == MildHint::ReadOnly;
     match (whole, named, described) {
-        // Name and description agree: nobody made a slip with one word, and it is not only done to what is handed in.
+        // Name and description both name the effect, so it is no slip of one word, and not an effect on the arguments alone.
         (Writes | Deletes, Writes | Deletes, Writes | Deletes) if is_read_only => Some(Hold),
         (Executes, Executes, _) if is_read_only && says_any(description) => Some(Hold),
         (Deletes, ..) => Some(Remark),

@@ -1,4 +1,4 @@
-//! Finds parameters that ask for what is none of a tool's business.
+//! Finds parameters whose names ask for something private that is beyond the purpose of their tool.
 
 use super::{
     Findings, Passage,
@@ -9,7 +9,7 @@ use super::{
     phrase::{Hint, Meaning},
 };
 
-/// Holds a tool that asks for several such things.
+/// Holds a tool with several such parameters.
 pub(super) fn read_all(asked: AskedBeyond, findings: &mut Findings) {
     let asked = Vec::from_iter(asked.into_names());
     if asked.len() > 1 {
@@ -19,7 +19,7 @@ pub(super) fn read_all(asked: AskedBeyond, findings: &mut Findings) {
     }
 }
 
-/// The place of the parameter that is named in a text.
+/// The place of the parameter whose name this text is: an element of `required` names a member of `properties`.
 fn parameter_at(text: &Passage<'_>) -> String {
     match text.place.rsplit_once("/required/") {
         Some((object, _)) if text.kind == Kind::Value => {
@@ -29,12 +29,12 @@ fn parameter_at(text: &Passage<'_>) -> String {
     }
 }
 
-/// Reads the name of a parameter, and its words.
+/// Reads the name of a parameter; `words` is the name as words.
 pub(super) fn read_name(text: &Passage<'_>, words: &str, findings: &mut Findings) {
     let Some(purpose) = &text.reader.purpose else {
         return;
     };
-    // No apostrophe is in a name: `users_inbox`.
+    // Names have no apostrophe: `users_inbox`.
     let words = words.replace("users ", "user's ");
     let found = text.reader.phrases.find(&words);
     let is_beyond = found.iter().any(|found| {

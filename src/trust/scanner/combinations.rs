@@ -1,4 +1,4 @@
-//! What hints mean that stand near each other.
+//! Combinations of hints that are findings where they stand near each other.
 
 use super::{
     Severity::{self, Hold, Remark},
@@ -10,17 +10,16 @@ use super::{
     },
 };
 
-/// Hints that together are a finding.
+/// Hints that are a finding where they stand near each other.
 pub(super) struct Combination {
     pub(super) rule: &'static str,
     pub(super) severity: Severity,
-    /// The most bytes of folded text between the first kind of hint and each of the others.
+    /// The most bytes of folded text between a hint of the first set and those of the other sets.
     pub(super) within: usize,
-    /// One hint of each of these.
+    /// Sets of hints. One of each set must be there.
     pub(super) all_of: &'static [&'static [Hint]],
 }
 
-/// These hints are a finding where they stand near each other, within so many bytes.
 const fn near(
     rule: &'static str,
     severity: Severity,
@@ -35,11 +34,10 @@ const fn near(
     }
 }
 
-/// What is judged by words that stand near each other: by rule, the graver first. Of those of a rule that are as grave, the first one that
-/// stands in a text says which of its words are shown.
+/// All combinations, by rule, the gravest first. If several of a rule are in a text, the first of the gravest ones gives the words that are shown.
 #[rustfmt::skip]
 pub(super) const COMBINATIONS: &[Combination] = &[
-    // `EveryTime` is an order by itself: it stands for the second and the third.
+    // `EveryTime` alone satisfies the second and the third set: it is an order by itself.
     near("command.order", Hold, 120, &[&[Command], &[EveryTime, Quiet, Claim], &[Order, EveryTime]]),
     near("command.order", Remark, 60, &[&[Command], &[Order]]),
 

@@ -1,5 +1,5 @@
-//! Words that are written so that a person or a pattern does not read them and a model may: mixed alphabets, styled letters, letters
-//! with blanks between, digits for letters, base64, hexadecimal, escapes, and words turned around.
+//! Finds words that are disguised, so that a person or a pattern misses them and a model may read them: mixed alphabets, styled letters, spaced
+//! letters, digits for letters, base64, base32, hexadecimal, escapes, rot13.
 
 use std::ops::Range;
 
@@ -18,14 +18,14 @@ use super::{
 };
 use crate::text::visible::letters::compatible;
 
-/// Limit: encoded pieces of one text that are decoded, and bytes of one.
+/// Limit: encoded pieces of a text that are decoded, and bytes of one.
 const PIECES: usize = 8;
 const LONGEST: usize = 16 << 10;
 
-/// Limit: places of a text with letters that stand apart.
+/// Limit: places of a text with spaced letters.
 const SPACED_PLACES: usize = 64;
 
-/// Shortest piece that is decoded; below it words of a language look like code.
+/// Bytes of the shortest piece that is decoded: shorter ones may be ordinary words.
 const SHORTEST: usize = 16;
 
 /// Reads the letters of a text.
@@ -41,7 +41,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     turned_around(text, findings);
 }
 
-/// Words of two alphabets, and words in letters that are only styled.
+/// Finds words of mixed alphabets, and words in styled letters.
 fn alphabets(text: &Passage<'_>, findings: &mut Findings) {
     if text.bytes.are_ascii() {
         return;
@@ -53,7 +53,7 @@ fn alphabets(text: &Passage<'_>, findings: &mut Findings) {
             findings.add("encoded.mixed_alphabets", Hold, text, at..at + 16);
         }
         was_letter = is_letter;
-        // Wide letters are at home in Chinese and Japanese.
+        // Wide letters are usual in Chinese and Japanese.
         let is_wide = ('\u{FF01}'..='\u{FF5E}').contains(&character);
         let is_flag = ('\u{1F100}'..='\u{1F1FF}').contains(&character);
         let is_styled = !is_wide && !is_flag && is_letter && compatible(character).is_some();
@@ -64,7 +64,7 @@ fn alphabets(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-/// Base64, base32 and hexadecimal.
+/// Decodes base64, base32 and hexadecimal.
 fn blobs(text: &Passage<'_>, findings: &mut Findings) {
     let is_part = |byte: &u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
@@ -81,13 +81,13 @@ fn blobs(text: &Passage<'_>, findings: &mut Findings) {
             continue;
         };
         decoded_pieces += 1;
-        // What is decoded may be encoded itself.
+        // The decoded text may be encoded again.
         let inner = decode(decoded.trim().as_bytes());
         judge_decoded(text, &inner.unwrap_or(decoded), findings);
     }
 }
 
-/// Holds what was decoded if it tells somebody or a machine to do something; other words are remarked upon.
+/// Holds a decoded text that is an order or a command; remarks on other words.
 fn judge_decoded(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
     let shown = |what: &str| format!("decodes to: {}", excerpt(what, 0..what.len()));
     if let Some((_, what)) = gravest_in(decoded, &text.reader.phrases) {
@@ -104,7 +104,7 @@ fn judge_decoded(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
     }
 }
 
-/// Whether a decoded text has words that tell the reader to do something with something.
+/// Whether a decoded text has hints of two kinds.
 fn gives_orders(decoded: &str, phrases: &Phrases) -> bool {
     let found = phrases.find(&fold(decoded));
     let hints = found.iter().filter_map(|found| match found.meaning {
@@ -115,14 +115,14 @@ fn gives_orders(decoded: &str, phrases: &Phrases) -> bool {
     hints.fold(0_u32, |all, hint| all | hint).count_ones() > 1
 }
 
-/// Command lines that nobody encodes for good reason.
+/// Whether a text has a command line that nobody encodes for good reason.
 fn is_command(decoded: &str) -> bool {
     const COMMANDS: &str = r"\b(curl|wget|iwr|irm|fetch)\b.{0,200}(\||-o|-O|;|&&|https?://)|\brm -\w*[rf]|/dev/tcp/|\b(nc|ncat|netcat)\b.{0,40}-\w*[ec]|\bbash -i\b|\biex\b|downloadstring|invoke-expression|os\.system|subprocess|\beval\(|\bexec\(|chmod \+x|\bsudo\b|/bin/(ba)?sh|authorized_keys|\bmkfs|\bdd if=|powershell";
     let folded = fold(decoded);
     !Pattern::new(COMMANDS).places(&folded, 1).is_empty()
 }
 
-/// `72 6d 20` without its blanks, where a text has so many pairs in a row.
+/// The longest row of hexadecimal pairs in a text, without its blanks: `72 6d 20` as `726d20`.
 fn spaced_hexadecimal(text: &str) -> Option<String> {
     let is_pair =
         |word: &[u8]| matches!(word, [a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
@@ -141,7 +141,7 @@ fn spaced_hexadecimal(text: &str) -> Option<String> {
     (longest * 2 >= SHORTEST).then(|| pairs.map(|byte| char::from(*byte)).collect())
 }
 
-/// The text that a piece decodes to, if it is one.
+/// Decodes a piece. `None` if the result is not readable text.
 fn decode(piece: &[u8]) -> Option<String> {
     const LENIENT: base64::engine::GeneralPurposeConfig =
         base64::engine::GeneralPurposeConfig::new()
@@ -188,7 +188,7 @@ fn from_hexadecimal(piece: &[u8]) -> Option<Vec<u8>> {
     piece.chunks(2).map(byte).collect()
 }
 
-/// Base32 of RFC 4648.
+/// Decodes base32 (RFC 4648).
 fn from_base32(piece: &[u8]) -> Option<Vec<u8>> {
     let letters = piece.split(|byte| *byte == b'=').next()?;
     let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
@@ -208,7 +208,7 @@ fn from_base32(piece: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The text that bytes are, if they are words of some language.
+/// Bytes as text, if nine tenths of its characters are letters or visible ASCII.
 fn readable(bytes: Vec<u8>) -> Option<String> {
     let is_plain = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='~') || c.is_alphabetic();
     let text = String::from_utf8(bytes).ok()?;
@@ -219,7 +219,7 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
     (text.len() >= 10 && plain * 10 >= all * 9).then_some(text)
 }
 
-/// Escapes of programming languages, of HTML and of addresses that spell orders.
+/// Finds orders and commands that are spelt with escapes of programming languages, HTML or URLs.
 fn escapes(text: &Passage<'_>, findings: &mut Findings) {
     if !text.bytes.have_any(b"&%\\") {
         return;
@@ -240,7 +240,7 @@ fn escapes(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-/// The text with what its escapes stand for, and how many there are: `%41`, `\x41`, `\u0041`, `\101`, `&#65;` and `&#x41;`.
+/// The text with its escapes decoded, and their number: `%41`, `\x41`, `\u0041`, `\101`, `&#65;` and `&#x41;`.
 fn unescaped(text: &str) -> Option<(String, usize)> {
     let mut at = text.find(['&', '%', '\\'])?;
     let (mut decoded, mut escapes, mut from) = (String::with_capacity(text.len()), 0, 0);
@@ -266,7 +266,7 @@ fn unescaped(text: &str) -> Option<(String, usize)> {
     Some((decoded, escapes))
 }
 
-/// What an escape at the beginning of a text stands for, and its length.
+/// The character of the escape at the beginning of a text, and the length of the escape.
 fn escape(text: &str) -> Option<(char, usize)> {
     let forms: [(&str, u32, Range<usize>, &str); 9] = [
         ("&#x", 16, 2..5, ";"),
@@ -312,9 +312,9 @@ const JOINED_ORDERS: &[&str] = &[
     "ignoreall", "ignoreprevious", "donottell", "systemprompt", "readfile", "idrsa", "apikey", "conversation", "instructions",
 ];
 
-/// Letters with a blank or a point between each two.
+/// Finds words whose letters have a blank or a sign between each two: `i g n o r e`.
 fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
-    /// So many single letters in a row are no list of initials.
+    /// Single letters in a row that are more than a list of initials.
     const LETTERS: usize = 8;
     const SPACED: &str = r"\b[A-Za-z]([ ._\-|/*+~]{1,3}[A-Za-z]\b){5,}";
     let singles = text.text.as_bytes().windows(3).filter(|three| {
@@ -336,7 +336,7 @@ fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
     }) else {
         return;
     };
-    // More than one joint in a row parts words.
+    // More than one separator in a row separates words.
     let mut joined = String::with_capacity(text.text.len());
     let mut from = 0;
     for range in &places {
@@ -378,7 +378,7 @@ fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-/// `1gn0r3 pr3v10u5`.
+/// Finds orders with digits for letters: `1gn0r3 pr3v10u5`.
 fn digits_for_letters(text: &Passage<'_>, findings: &mut Findings) {
     if !text.bytes.have_any(b"013457@$!") {
         return;
@@ -417,7 +417,7 @@ fn digits_for_letters(text: &Passage<'_>, findings: &mut Findings) {
     hidden_order(text, &spelt, findings);
 }
 
-/// Letters moved by thirteen, where the text says so. What is telling by itself is a phrase.
+/// Decodes a text that mentions rot13. Words that are suspicious in rot13 anywhere are in `vocabulary`.
 fn turned_around(text: &Passage<'_>, findings: &mut Findings) {
     if text.bytes.are_ascii() && !text.bytes.have_any(b"3") {
         return;

@@ -1,5 +1,6 @@
-//! What a server's entry would start or contact. Values of variables and headers are secret and are not read. A command line is read as
-//! listings show it and as it is written, because what looks like a secret may be anything; nothing but the former stands in a finding.
+//! Reads the entry of a server: its command line, or its URL, and the names of its variables. Their values are secret and are not read. A command
+//! line is read twice: with its secrets masked, as listings show it, and as written, because a masked part may be anything. Findings show only
+//! the masked form.
 
 use std::{net::Ipv4Addr, ops::Range, slice};
 
@@ -40,7 +41,7 @@ pub(super) fn read(entry: &ServerEntry, reader: &PassageReader, findings: &mut F
     }
 }
 
-/// A rule on a command line: the program and its arguments with blanks between.
+/// A rule on a command line: the program and its arguments, joined with blanks.
 struct Line {
     rule: &'static str,
     severity: Severity,
@@ -63,7 +64,7 @@ const LINES: &[Line] = &[
     Line { rule: "command.code", severity: Remark, pattern: r"(^|/)(python3?|node|deno|ruby|perl|php|bun)(\.exe)? (-\w+ )*(-c|-e|--eval|-r|eval) " },
 ];
 
-/// Reads the words of a command line, first as they are shown. A finding in the written ones alone names the line that is shown.
+/// Reads a command line as it is shown and as it is written. A finding in the written form alone shows the whole shown line.
 fn command_as_written(
     shown: &[String],
     written: &[String],
@@ -109,7 +110,7 @@ fn command(words: &[String], reader: &PassageReader, findings: &mut Findings) {
     }
 }
 
-/// The URL in an argument, up to where a shell or a program may go on.
+/// The URL in an argument, up to a character that ends it in a shell or a program.
 fn url_in(arg: &str) -> Option<&str> {
     let mut schemes = ["http://", "https://", "sse://"].into_iter();
     let at = schemes.find_map(|scheme| arg.find(scheme))?;
@@ -127,14 +128,14 @@ fn letters(text: &Passage<'_>, findings: &mut Findings) {
     encoded::read(text, findings);
 }
 
-/// Variables that make a program load strangers' code.
+/// Variables that make a program load other code.
 #[rustfmt::skip]
 const LOADERS: &[&str] = &[
     "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH",
     "NODE_OPTIONS", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT", "BASH_ENV", "GIT_SSH_COMMAND", "PROMPT_COMMAND",
 ];
 
-/// Variables that make a program trust strangers.
+/// Variables that weaken how a program verifies its peers, or redirect its traffic.
 #[rustfmt::skip]
 const TRUST: &[&str] = &[
     "NODE_TLS_REJECT_UNAUTHORIZED", "PYTHONHTTPSVERIFY", "GIT_SSL_NO_VERIFY", "SSL_CERT_FILE",
@@ -157,7 +158,7 @@ fn variable(name: &str, reader: &PassageReader, findings: &mut Findings) {
     }
 }
 
-/// Where anybody gets a name for a while, what is sent is there for all to read, or a link does not say where it leads.
+/// Domains of tunnels, of public request logs and paste bins, and of link shorteners.
 #[rustfmt::skip]
 const THROWAWAY: &[&str] = &[
     "ngrok.io", "ngrok.app", "ngrok-free.app", "trycloudflare.com", "serveo.net", "loca.lt",
@@ -201,16 +202,16 @@ fn address(url: &str, reader: &PassageReader, findings: &mut Findings) {
     }
 }
 
-/// What of a URL is judged.
+/// The parts of a URL that are judged.
 struct UrlParts<'u> {
     scheme: &'u str,
     has_user: bool,
-    /// In brackets if it is an address of IPv6; without its port.
+    /// Without its port; an IPv6 address in brackets.
     host: &'u str,
 }
 
 impl<'u> UrlParts<'u> {
-    /// Lenient: what it says of a URL that is none, programs may make of it, too.
+    /// Splits a URL leniently, because programs may accept malformed ones.
     fn of(url: &'u str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
         let authority = rest.split(['/', '?', '#', '\\']).next()?;

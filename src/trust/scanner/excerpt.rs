@@ -1,21 +1,21 @@
-//! Pieces of strangers' texts that may be shown: short, and with every character that could do something written as its number.
+//! Excerpts of texts for findings: short, and with every character escaped that could have an effect where it is shown.
 
 use std::{fmt::Write, ops::Range};
 
 use crate::text::visible::{is_hidden, is_invisible, layout_escape};
 
-/// Characters of an excerpt before they are escaped; enough to recognise a sentence.
+/// The most characters of an excerpt before escaping; enough to recognise a sentence.
 const LENGTH: usize = 96;
 
-/// Characters shown before and after what a rule objects to.
+/// Characters shown before and after the part to which a rule objects.
 const AROUND: usize = 16;
 
-/// What stands in `range` and a little around it; of what is too long the beginning and the end.
+/// The part of a text in `range` and some characters around it; of a long part its beginning and its end.
 pub(super) fn excerpt(text: &str, range: Range<usize>) -> String {
     excerpt_marked(text, range).0
 }
 
-/// The same, and which of its characters stand for `range`: nothing where all of them do.
+/// The same, and which of its characters come from `range`; `None` if all do.
 pub(super) fn excerpt_marked(text: &str, range: Range<usize>) -> (String, Option<Range<usize>>) {
     let objected = in_whole_words(text, range.clone());
     let start = before(text, range.start.min(text.len()), 0);
@@ -63,7 +63,7 @@ pub(super) fn excerpt_marked(text: &str, range: Range<usize>) -> (String, Option
     (escaped, (!is_all && !marked.is_empty()).then_some(marked))
 }
 
-/// The same and what is left of the words, and of the paths, at both ends; not where they are long.
+/// The range, extended at both ends to whole words and paths, unless they are long.
 fn in_whole_words(text: &str, range: Range<usize>) -> Range<usize> {
     let (Some(before), Some(inside), Some(after)) = (
         text.get(..range.start),
@@ -87,13 +87,13 @@ fn in_whole_words(text: &str, range: Range<usize>) -> Range<usize> {
     }
     if ends {
         let rest = more(&mut after.chars());
-        // What ends a sentence is of no word.
+        // Signs that end a sentence do not belong to the word.
         end += rest.trim_end_matches(['.', '-', '/']).len();
     }
     start..end
 }
 
-/// The position so many characters before `at`, or the border of the character that `at` is inside.
+/// The position `characters` before `at`. An `at` inside a character counts as its beginning.
 fn before(text: &str, at: usize, characters: usize) -> usize {
     let mut at = at;
     while !text.is_char_boundary(at) {
@@ -108,7 +108,7 @@ fn before(text: &str, at: usize, characters: usize) -> usize {
         .map_or(at, |(start, _)| start)
 }
 
-/// Line ends as letters, and as numbers what is not seen, what steers a terminal, and what opens a tag.
+/// Appends a character, escaped if it ends a line, is invisible, steers a terminal, or is a bracket of a tag.
 pub(super) fn push_escaped(escaped: &mut String, character: char) {
     if let Some(escape) = layout_escape(character) {
         escaped.push_str(escape);
@@ -123,7 +123,7 @@ pub(super) fn push_escaped(escaped: &mut String, character: char) {
     }
 }
 
-/// An excerpt with its brackets as they are: they open no tag for a person.
+/// An excerpt with the brackets of tags unescaped, to be shown to a person.
 pub fn with_brackets(excerpt: &str) -> String {
     const ESCAPES: [(&str, &str); 3] = [("u{3C}", "<"), ("u{3E}", ">"), ("\\", "\\\\")];
 

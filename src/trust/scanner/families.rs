@@ -1,4 +1,5 @@
-//! What poison says in other words and other languages: terms for the hints of [`super::signals`].
+//! Terms of six languages for the hints of [`super::signals`], and for private topics and the purposes of tools. See [`super::phrase::terms`] for
+//! how a term is matched.
 
 use super::{
     Severity::{Hold, Remark},
@@ -77,10 +78,7 @@ pub(super) const TERMS: &[Phrase] = &[
     terms(Part(Not), &["do not", "don't", "dont", "never", "must not", "should not", "no", "not", "without", "avoid", "avoiding", "saves", "saving", "reduces", "fewer", "masked", "redacted", "skips", "skip", "skipped", "protects", "instead of", "kein", "keine", "keinen", "nicht", "sin", "sans", "ne", "не", "请勿", "不"]),
 ];
 
-// What is private, by topic, and the words by which a tool says that it has to do with that. Terms of six languages, as
-// [`super::phrase::terms`] reads them.
-
-/// What a tool has no use for, unless it is made for it.
+/// Private things by topic, which a tool has no use for unless its purpose is that topic.
 #[rustfmt::skip]
 pub(super) const TOPICS: &[Phrase] = &[
     terms(Topic(Credentials), &["github token", "gitlab token", "slack token", "npm token", "openai api key", "anthropic api key", "aws secret*", "stripe secret*", "wifi password", "mot de passe wifi", "password", "passwords", "passphrase", "saved logins", "login data", "credential*", "private key", "ssh key*", "ssh-key*", "gpg secret", "secret key*", "secret access key", "aws keys", "access key*", "seed phrase", "recovery phrase", "recovery code*", "wallet seed", "mnemonic", "api keys", "keychain", "password manager", "one-time code", "two factor code", "2fa code", "otp code", "verification code", "cookies", "session cookie*", "session token*", "auth token*", "refresh token*", "gh auth token", "deploy key", "connection string", "db dsn", "kubeconfig", "kube config", "netrc", "npmrc", "dotenv", "env file", ".env", "id rsa", "id_rsa", "etc passwd", "etc shadow", "wallet private key", "wallet.dat", "company secrets", "internal secrets", "secrets you", "alarm code", "pin code", "cvv", "security code", "machine id", "passwort*", "zugangsdaten", "umgebungsvariablen", "contrasena*", "credenciales", "mot de passe", "mots de passe", "identifiants", "пароль", "пароли", "пароля", "паролей", "密码", "密钥", "令牌", "凭据"]),
@@ -94,7 +92,7 @@ pub(super) const TOPICS: &[Phrase] = &[
     terms(Topic(Machine), &["переменные окружения", "open editor tab", "currently open editor", "home dir listing", "commit messages in", "environment variables", "env vars", "env variables", "process environment", "printenv", "shell history", "bash history", "bash_history", "zsh_history", "command history", "home directory", "home folder", "home listing", "list of files in", "other files", "every file", "all files in", "open files", "files in the folder", "source tree", "source code of the current", "source code of the project", "whole repository", "entire repository", "workspace dump", "running processes", "installed software", "installed programs", "mac address", "os user", "login name", "clipboard", "clipboard contents", "screenshot", "screen contents", "screen recording", "open tabs", "browser tabs", "open windows", "window titles", "keystrokes", "microphone", "webcam", "device id", "device name", "serial number of", "wifi networks", "nearby devices", "list of drives", "disk contents", "downloads folder", "documents folder", "photo library", "user's photos", "photos of the user", "user's documents", "user's files", "private folder", "private files", "diary", "private notes", "user's notes", "browsing history", "browser history", "search history", "recent searches", "recent addresses visited", "bookmarks", "commit history", "git history", "uncommitted changes", "internal wiki", "trade secrets", "unreleased", "source code", "proprietary", "current screen", "mcp config", "mcp.json", "settings.json", "settings file", "git config", "git remote", "project roadmap", "internal documents", "unpublished", "umgebungsvariablen", "zwischenablage", "variables de entorno", "variables d'environnement", "环境变量", "剪贴板"]),
 ];
 
-/// What a tool is made for, by the words of its names and of the first sentence of its description.
+/// Words of a tool's names, or of the first sentence of its description, by which its purpose is a topic.
 #[rustfmt::skip]
 pub(super) const PURPOSES: &[Phrase] = &[
     terms(Topic(Credentials), &["password*", "passwd", "pwd", "login*", "log", "auth*", "credential*", "secret*", "vault*", "token*", "oauth*", "sso", "key*", "ssh", "ssl", "tls", "cert*", "pem", "connect*", "database", "db", "sql", "postgres*", "mysql", "mongo*", "redis", "account*", "wallet*", "crypto*", "bitcoin", "ethereum", "coin*", "api*", "register*", "session*", "cookie*", "security", "otp", "totp", "2fa", "mfa", "unlock", "alarm", "git*", "repo*", "deploy*", "kube*", "cluster*", "aws", "azure", "gcp", "cloud*", "s3", "bucket*", "ftp", "sftp", "server*", "vpn", "email", "mail*", "smtp", "imap", "admin*", "env*", "proxy", "browser*", "chrome*", "encrypt*", "decrypt*", "passwort*", "konto", "contrasena*", "cuenta", "compte", "пароль*", "密码*", "webhook*", "host*", "remote", "client*", "access*", "docker*", "registry"]),
@@ -113,14 +111,14 @@ pub(super) const PURPOSES: &[Phrase] = &[
 #[rustfmt::skip]
 pub(super) const SECRETS: &[&str] = &["password", "passwort", "passphrase", "vault", "secret", "credential", "keychain", "keyring", "otp", "token", "tresor", "contrasena", "парол", "密码"];
 
-/// How something is left to the user.
+/// Phrases by which a description leaves a decision to the user.
 #[rustfmt::skip]
 pub(super) const CONSENT: &[&str] = &["user's consent", "user's explicit", "user's permission", "user's approval", "user agrees", "user allows", "user permits", "user ticked", "user confirms", "confirmation by the user", "wait for a yes", "wait for the user", "a clear yes", "asks the user first"];
 
-/// What assistants are called.
+/// Words for assistants.
 #[rustfmt::skip]
 pub(super) const ASSISTANTS: &[&str] = &["assist", "agent", "llm", "language model", "claude", "gpt", "copilot", "asistente", "assistent", "ассистент", "助手"];
 
-/// Words with which an order begins, though they end like a verb in the third person.
+/// First words of orders that end in "s", as verbs in the third person do.
 pub(super) const ORDERS_IN_S: &[&str] =
     &["always", "lies", "debes", "tienes", "dois", "fais", "lis"];

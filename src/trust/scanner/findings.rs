@@ -1,13 +1,13 @@
-//! Collects what the rules find: each rule once a place, bounded, the gravest kept.
+//! Collects findings: one for each rule and place, in a bounded number, of which the gravest are kept.
 
 use std::ops::Range;
 
 use super::{Finding, Severity, excerpt::excerpt_marked, passage::Passage};
 
-/// Limit: findings of one definition; nobody reads more.
+/// Limit: findings of one definition, because nobody reads more.
 const MOST: usize = 24;
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Default)]
 pub(super) struct Findings(Vec<Finding>);
 
@@ -27,7 +27,7 @@ impl Findings {
         }
     }
 
-    /// Notes something about a place with own words or an excerpt that is made already.
+    /// Notes that a rule objects to something at a place, with an excerpt or a text in its stead.
     pub(super) fn note(
         &mut self,
         rule: &'static str,
@@ -40,7 +40,7 @@ impl Findings {
         }
     }
 
-    /// The same about a name that is taken for another one, which stands beside the excerpt.
+    /// Notes that a name imitates another one: the excerpt, and the imitated name.
     pub(super) fn note_like(
         &mut self,
         rule: &'static str,
@@ -56,13 +56,14 @@ impl Findings {
         }
     }
 
-    /// How grave is what was found at a place.
+    /// The severity of the gravest finding at a place.
     pub(super) fn gravest_at(&self, place: &str) -> Option<Severity> {
         let there = self.0.iter().filter(|known| known.place == place);
         there.map(|known| known.severity).max()
     }
 
-    /// Whether what was found at a place is more than a command, or manners. Instructions of a server say when it is the one to use.
+    /// Whether a finding at a place makes other doubts about it more likely. Commands and rules about answers do not, nor do preferences in
+    /// instructions, which may say when to use the server.
     pub(super) fn confirms_at(&self, place: &str) -> bool {
         let mild = |rule: &str| {
             rule.starts_with("command.")
@@ -73,7 +74,7 @@ impl Findings {
         there.any(|known| !mild(known.rule))
     }
 
-    /// Whether this would be noted.
+    /// Whether such a finding would be kept.
     pub(super) fn wants(&self, rule: &str, severity: Severity, place: &str) -> bool {
         let same = |known: &&Finding| known.rule == rule && known.place == place;
         match self.0.iter().find(same) {
@@ -99,7 +100,7 @@ impl Findings {
         }
     }
 
-    /// All of it, the gravest first, otherwise in the order of the text.
+    /// All findings, the gravest first, otherwise in the order of the text.
     pub(super) fn done(mut self) -> Vec<Finding> {
         self.0
             .sort_by_key(|finding| std::cmp::Reverse(finding.severity));

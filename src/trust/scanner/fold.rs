@@ -1,12 +1,12 @@
-//! Writes a text as the patterns expect it, so that spelling tricks do not help: lower case, one blank between words, letters in place
-//! of those that look like them, nothing hidden, no quotes and no emphasis.
+//! Folds a text for patterns, so that spelling tricks have no effect: lower case, single blanks, plain letters in place of those that look like
+//! them, without hidden characters, double quotes and emphasis.
 
 use crate::text::visible::{
     is_hidden, is_tag,
     letters::{compatible, is_latin, looks_like},
 };
 
-/// The text as the patterns read it.
+/// The folded text.
 pub(super) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return fold_ascii(text);
@@ -19,7 +19,7 @@ pub(super) fn fold(text: &str) -> String {
     folded
 }
 
-/// The same for text that has nothing but ASCII in it, as most has.
+/// The same for ASCII, which most texts are.
 fn fold_ascii(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     let mut after_blank = true;
@@ -37,7 +37,7 @@ fn fold_ascii(text: &str) -> String {
     folded
 }
 
-/// Where in `text` the byte `at` of its folded form comes from.
+/// The position in `text` from which the byte `at` of its folded form comes.
 pub(super) fn origin(text: &str, at: usize) -> usize {
     let (mut length, mut found) = (0, text.len());
     each(text, |from, character| {
@@ -65,7 +65,7 @@ pub(super) fn words_of_name(name: &str) -> String {
     fold(&words)
 }
 
-/// Tells each character of the folded form and where it comes from, until `emit` has enough.
+/// Gives each character of the folded form with its position in the text to `emit`, until that returns false.
 fn each(text: &str, mut emit: impl FnMut(usize, char) -> bool) {
     let (mut after_blank, mut in_word, mut is_mixed) = (true, false, false);
     let may_mix = !text.is_ascii();
@@ -88,10 +88,10 @@ fn each(text: &str, mut emit: impl FnMut(usize, char) -> bool) {
     }
 }
 
-/// How many letters of a word are looked at.
+/// Limit: letters of a word that are read.
 const WORD: usize = 64;
 
-/// Whether the word at the beginning has Latin letters and letters that look like them.
+/// Whether the word at the beginning of a text mixes Latin letters with others that look like them.
 pub(super) fn mixes(text: &str) -> bool {
     let word = text.chars().filter(|c| !is_hidden(*c)).take(WORD);
     let word = word.take_while(|c| c.is_alphabetic());
@@ -114,7 +114,7 @@ fn fold_character(character: char, is_mixed: bool) -> Option<char> {
         '*' | '`' | '"' | '“' | '”' | '„' => None,
         letter if letter.is_ascii_graphic() => Some(letter.to_ascii_lowercase()),
         blank if blank.is_whitespace() || blank.is_ascii_control() => Some(' '),
-        // What tags spell is read too.
+        // Tag characters are invisible counterparts of ASCII, which a model may read.
         tag if is_tag(tag) => {
             let plain = u8::try_from(u32::from(tag) & 0x7F).ok();
             plain

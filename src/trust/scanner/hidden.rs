@@ -1,4 +1,4 @@
-//! Characters that a person does not see and a model reads, and those that turn the direction of a text.
+//! Finds characters that a person does not see and a model reads, and characters that turn the direction of a text.
 
 use super::{
     Findings, Passage,
@@ -6,10 +6,10 @@ use super::{
 };
 use crate::text::visible::{is_hidden, is_private, is_tag};
 
-/// So many hidden characters of other kinds in a row carry a message and are no accident.
+/// Hidden characters in a row that are no accident but carry a message.
 const RUN: usize = 4;
 
-/// So many blanks or so many line ends in a row push what follows out of sight.
+/// Blanks, and line ends, in a row that push the following text out of sight.
 const FAR_BLANKS: usize = 120;
 const FAR_LINES: usize = 20;
 
@@ -33,16 +33,16 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-/// What stands before a character.
+/// What is known of the characters before one.
 #[derive(Default)]
 struct Preceding {
-    /// The last one that can be seen.
+    /// The last visible one.
     seen: Option<char>,
     /// The one directly before.
     last: Option<char>,
-    /// Hidden ones in a row.
+    /// The number of hidden ones directly before.
     run: usize,
-    /// Whether a flag is being spelt with tag characters.
+    /// Whether tag characters spell a flag.
     in_flag: bool,
 }
 
@@ -86,7 +86,7 @@ fn judge(
                 || before.seen.is_none_or(|seen| seen.is_ascii_alphabetic());
             odd.then_some(("hidden.variation", Hold))
         }
-        // Joins emoji, and letters of scripts in which letters join.
+        // Joiners of emoji, and of letters in scripts in which letters join.
         '\u{200C}' | '\u{200D}' => {
             let joins =
                 before.seen.is_some_and(|c| !c.is_ascii()) && next.is_some_and(|c| !c.is_ascii());
@@ -96,7 +96,7 @@ fn judge(
             ))
         }
         '\u{FEFF}' if before.last.is_none() => None,
-        // One may mark where a long word breaks; many part words for patterns.
+        // One or two may mark where long words break; more are there to hide words from patterns.
         '\u{AD}' => {
             (whole.matches('\u{AD}').count() > 2).then_some(("hidden.soft_hyphens", Remark))
         }
@@ -107,7 +107,7 @@ fn judge(
     }
 }
 
-/// Text behind so many blanks or empty lines that a person who looks at the beginning does not scroll to it.
+/// Finds text after so many blanks or empty lines that a person who reads the beginning does not scroll to it.
 fn far_text(text: &Passage<'_>, findings: &mut Findings) {
     if text.text.len() <= FAR_BLANKS && !text.bytes.have_any(b"\n") {
         return;
@@ -127,9 +127,7 @@ fn far_text(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-// A class of characters that only the scanner asks for.
-
-pub(super) fn is_right_to_left(character: char) -> bool {
+fn is_right_to_left(character: char) -> bool {
     matches!(character, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}')
 }
 

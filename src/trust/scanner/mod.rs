@@ -1,7 +1,12 @@
-//! Reads what a server says about itself, and what a person or an agent says about a server, and names what looks like an attack on
-//! the model or on the person who reads it. Pure, offline and deterministic.
+//! The scanner: reads definitions, instructions and entries of servers, and reports what looks like an attack on the model or on the person who
+//! reads them. Pure, offline and deterministic.
 //!
-//! It advises: text that means harm can be written in ways that no reader of text finds. Pinning, approval and the gate hold without it.
+//! A text passes through these steps: `walk` shows each text of a definition as a `Passage`; `fold` undoes spelling tricks; `phrases` finds the
+//! phrases of the tables (`vocabulary`, `signals`, `families`); `judging` drops those that are of the tool's purpose; `orders` reports phrases that
+//! are findings by themselves and `combinations` of others; `quoted` turns a finding that stands in a quotation or has a good reason into a
+//! remark. `likeness` weighs what no rule finds. The other files each have a rule of their own.
+//!
+//! It can only advise: harm can be written in ways that no scanner finds. Approvals and the gate do not depend on it.
 
 mod annotations;
 mod beyond;
@@ -66,30 +71,30 @@ use crate::{
     wire::Raw,
 };
 
-/// One thing that a person should know before trusting a definition.
+/// Something that a person should know before trusting a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Which rule found it, `family.rule`; `docs/scanner.md` lists them.
+    /// The rule that found it, `family.rule`; `docs/scanner.md` lists them.
     pub rule: &'static str,
     /// What follows from it.
     pub severity: Severity,
-    /// Where it stands: a JSON pointer into the definition, escaped and cut.
+    /// A JSON pointer into the definition, escaped and cut.
     pub place: String,
-    /// The words that the rule objects to, escaped and cut. For people: they may be an order.
+    /// The words to which the rule objects, escaped and cut. Not for models: they may be an order.
     pub excerpt: String,
-    /// Which characters of the excerpt the rule objects to, where that is not all of it.
+    /// The characters of the excerpt to which the rule objects, if those are not all.
     pub marked: Option<Range<usize>>,
-    /// The tool or the server that a name is taken for, in lower case. For people: not every agent may know of it.
+    /// The tool or the server that a name imitates, in lower case. Not for models: an agent may have no access to it.
     pub like: Option<String>,
 }
 
 impl Finding {
-    /// The same without what must not show: a server may repeat the credentials that it was given.
+    /// The same with these secrets masked: a server may repeat the credentials that it was given.
     #[must_use]
     pub fn without(self, secrets: &Secrets) -> Self {
         match secrets.redacted(&self.excerpt) {
             Cow::Borrowed(_) => self,
-            // What was counted is another text now.
+            // The masked text has other positions.
             Cow::Owned(excerpt) => Self {
                 excerpt,
                 marked: None,
@@ -99,8 +104,8 @@ impl Finding {
     }
 }
 
-/// Whether what a stranger calls something says nothing but a name: few plain words, to which no rule objects. What else a stranger wrote
-/// may be an order, and no model reads it of what is held.
+/// Whether a name from outside is nothing but a name: few plain words to which no rule objects. Other text of held definitions is not shown to
+/// models, because it may be an order.
 pub fn is_only_a_name(name: &str) -> bool {
     orders::is_only_a_name(name)
 }
@@ -114,9 +119,9 @@ pub fn imitates((server, name): (&str, &str), neighbours: &Neighbours, known: Kn
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It is shown to people.
+    /// People see it.
     Remark,
-    /// What is new is held until you approve it.
+    /// A new definition with it is held until a person approves it.
     Hold,
 }
 
@@ -125,13 +130,13 @@ pub fn gravest(findings: &[Finding]) -> Option<Severity> {
     findings.iter().map(|finding| finding.severity).max()
 }
 
-/// Reads definitions. The phrases of its tables are read when a text calls for them, and are gone with it: whoever has much to read keeps
-/// one for all of it, and nobody keeps one for later.
+/// Reads definitions. It compiles the patterns of its tables when a text needs them and keeps them for its lifetime, so use one scanner for a
+/// whole listing, and drop it afterwards.
 #[derive(Default)]
 pub struct Scanner(PassageReader);
 
 impl Scanner {
-    /// Reads the definition of a tool. `neighbours` are the tools of all servers; those of `server` itself are no strangers to it.
+    /// Reads the definition of a tool. `neighbours` are the tools of all servers, with those of `server` itself.
     pub fn tool(
         &mut self,
         server: &str,
@@ -154,7 +159,7 @@ impl Scanner {
         findings.done()
     }
 
-    /// The marks of each sentence of a definition: what the weights of `likeness` are learned from.
+    /// The marks of each sentence of a definition, from which the weights of `likeness` are trained.
     pub fn marks(&self, definition: &Raw) -> Vec<Vec<u16>> {
         let mut marks = Vec::new();
         walk::definition(definition, &self.0, &mut Findings::default(), |text, _| {
@@ -163,7 +168,7 @@ impl Scanner {
         marks
     }
 
-    /// Whether a definition, or what a server says of itself, gives orders about tools of others by their names.
+    /// Whether a definition, or the instructions of a server, gives orders about tools of other servers by their names.
     pub fn orders_about_others(&self, server: &str, text: &Raw, neighbours: &Neighbours) -> bool {
         if !relations::names_strangers(text, server, neighbours) {
             return false;
@@ -176,8 +181,8 @@ impl Scanner {
         gives_orders
     }
 
-    /// Whether it objects to what of a tool's definition does not count in its fingerprint otherwise: pictures, and what programs say to
-    /// each other. A client may show that to a model, too.
+    /// Whether the scanner objects to a member of a tool's definition that does not count in its fingerprint, such as `_meta`. A client may show
+    /// those to a model, too.
     pub fn objects_beside(&self, definition: &Raw) -> bool {
         let whole = definition.as_bytes();
         let beside = definition.members().filter(|member| {
@@ -190,7 +195,7 @@ impl Scanner {
         })
     }
 
-    /// Reads the definition of a prompt, or what a list says about a resource or a resource template; not its contents.
+    /// Reads the definition of a prompt, a resource or a resource template, but not its contents.
     pub fn thing(&self, definition: &Raw) -> Vec<Finding> {
         let mut findings = Findings::default();
         walk::definition(definition, &self.0, &mut findings, read_alone);
@@ -214,7 +219,7 @@ impl Scanner {
         findings.done()
     }
 
-    /// Reads the entry of a server: what would be started or contacted. Values of variables and headers are secret and are not read.
+    /// Reads the entry of a server: the command or the URL. Values of variables and headers are secret and are not read.
     pub fn entry(&self, entry: &ServerEntry) -> Vec<Finding> {
         let mut findings = Findings::default();
         entry::read(entry, &self.0, &mut findings);
