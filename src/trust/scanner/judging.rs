@@ -1,4 +1,4 @@
-//! Which phrases of a text count, given what the tool is for: something private is a hint where it is beyond the purpose, and nothing
+//! Decides which phrases of a text count, given the purpose of the tool: something private is a hint if it is beyond the purpose, and nothing
 //! otherwise.
 
 use std::ops::Range;
@@ -11,29 +11,29 @@ use super::{
     purpose::ToolPurpose,
 };
 
-/// How near something private, before it and after it, it is denied.
+/// The most bytes between a denial and something private after it, and before it.
 const DENIED: usize = 45;
 const DENIED_AFTER: usize = 10;
 
-/// How many words before it are looked at for one that forbids it.
+/// The words before something private among which a denial forbids its use.
 const FORBIDDEN_WORDS: usize = 5;
 
-/// What is had of something private without the thing itself: "context window usage".
+/// Words after something private that make a measure of it: "context window usage".
 #[rustfmt::skip]
 const MEASURES: &[&str] = &[" usage", " size", " limit", " length", " budget", " options", " format", " quality"];
 
-/// What is told from what the user asked for, which is not passed on with it.
+/// Words before the user's request or question that make a reason of it, which is not passed on.
 #[rustfmt::skip]
 const BASES: &[&str] = &["obvious from the ", "relevant to the ", "based on the ", "according to the ", "matches the ", "match the ", "answer the "];
 
 /// The phrases that count.
 pub(super) struct CountedPhrases<'a> {
     pub(super) matches: Vec<Match>,
-    /// The parameter that asks for something beyond the purpose.
+    /// The parameter whose description asks for something beyond the purpose.
     pub(super) asking: Option<&'a str>,
 }
 
-/// Judges the phrases of the text at this place. Where nobody knows what the tool is for, nothing private is beyond it.
+/// Judges the phrases of the text at this place. Without a known purpose nothing private is beyond it.
 pub(super) fn judge<'a>(
     purpose: Option<&ToolPurpose>,
     (place, kind): (&'a str, Kind),
@@ -101,7 +101,7 @@ pub(super) fn judge<'a>(
     judged
 }
 
-/// Whether words only measure something private, name it by its number or take it as a reason.
+/// Whether the words of a match do not mean the private thing itself, but a measure of it, its number, or a reason.
 pub(super) fn is_no_thing(folded: &str, found: &Match, words: &str) -> bool {
     let before = folded.get(..found.range.start).unwrap_or_default();
     let after = folded.get(found.range.end..).unwrap_or_default();
@@ -126,7 +126,7 @@ fn is_beyond(purpose: &ToolPurpose, place: &str, topic: Topic, words: &str, foun
     !says_the_purpose && purpose.is_beyond(topic, words)
 }
 
-/// "Never paste secrets", "secrets are never sent".
+/// Whether a denial stands near something private: "never paste secrets", "secrets are never sent".
 fn is_denied(private: &Range<usize>, denials: &[&Range<usize>]) -> bool {
     denials.iter().any(|denied| {
         let before = private.start.checked_sub(denied.end);
@@ -147,12 +147,12 @@ fn is_forbidden(folded: &str, found: &Match) -> bool {
     let clause = clause.and_then(|clause| clause.rsplit(". ").next());
     let words = clause.unwrap_or_default().split_whitespace().rev();
     let denies = |word: &str| ["not", "never", "don't", "cannot"].contains(&word);
-    // Between them stands what is not to be done with it, and no second verb.
+    // Between the denial and the private thing stands the forbidden verb.
     let denial = words.take(FORBIDDEN_WORDS).position(denies);
     is_private && denial.is_some_and(|between| between > 0)
 }
 
-/// The parameter whose own text stands at this place.
+/// The parameter whose description or title stands at this place.
 fn parameter_of(place: &str) -> Option<&str> {
     let (before, last) = place.rsplit_once('/')?;
     let (before, name) = before.rsplit_once('/')?;

@@ -1,9 +1,9 @@
-//! What the texts of a definition are for.
+//! The kinds of texts in a definition.
 
-/// What a text is for.
+/// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The name of the thing itself.
+    /// The name of the defined thing.
     Name,
     /// A key of an object: the name of a parameter, or a keyword.
     Key,

@@ -1,5 +1,5 @@
-//! How much a sentence reads like those of poisoned definitions: the sum of what its words and pairs of words weighed there against
-//! ordinary definitions. Logistic regression; `tests/scanner/train.py` makes the weights. One pass, and the sentence is the evidence.
+//! Scores how much a sentence reads like those of poisoned definitions, by logistic regression: its marks are its words and pairs of neighbouring
+//! words, each with a weight that `tests/scanner/train.py` learns from poisoned and ordinary definitions. The finding shows the sentence.
 
 use std::ops::Range;
 
@@ -13,32 +13,33 @@ use super::{
     quoted::is_harmless,
 };
 
-/// What a mark weighs, by its number.
+/// The weight of each mark, by its number.
 static WEIGHTS: &[u8; MARKS] = include_bytes!("likeness.bin");
 
-/// How many numbers marks have; a power of two. Two marks may share one.
+/// The number of different marks, a power of two. Two words may share one, because marks are hashes.
 const MARKS: usize = 1 << 15;
 
-/// Letters by which a word is known again, whatever its ending.
+/// Letters of a word that count, so that most endings do not matter.
 const STEM: usize = 6;
 
-/// Limits: words of a sentence, of which longer ones are several, and fewest words of one; as how many marks it counts at least.
+/// Limits: words of a sentence, longer ones being split; fewest words of one; and the fewest marks by which a score is divided.
 const LONGEST: usize = 48;
 const SHORTEST: usize = 4;
 const COUNTED: usize = 24;
 
-/// The least evidence, in marks: those of eight words. Fewer words that poison often has are in many a warning, too.
+/// The fewest marks of a sentence that is scored: those of eight words. Shorter warnings often have words of poison.
 const TELLING: usize = 15;
 
-/// How much it takes: for a remark, to hold what a rule remarks upon, and to hold alone. Set where ordinary definitions seldom come.
+/// The least scores for a remark, for a hold where another rule remarks on the text, and for a hold by this rule alone. Ordinary definitions
+/// seldom reach them.
 const REMARKED: i32 = 2000;
 const CONFIRMED: i32 = 2000;
 const HELD: i32 = 4000;
 
-/// The most sentences of a text of which the worst may be held alone: of many, one comes near by chance.
+/// The most sentences of a text of which the worst may be held alone: of many sentences one scores high by chance.
 const FEW: usize = 6;
 
-/// Reads a text after the rules have. What they hold needs no second word.
+/// Reads a text after all other rules. A text that they hold is not scored.
 pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     let known = findings.gravest_at(text.place);
     let is_one_word = text.kind == Kind::Value && !text.text.contains(' ');
@@ -79,7 +80,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     findings.add("orders.likely", severity, text, range);
 }
 
-/// Whether phrases are more than a mood and a subject: something is handed over, sent, concealed, kept from other tools or wanted.
+/// Whether phrases are typical of poison: a hint that is in no ordinary sentence, or an action together with something private.
 fn are_of_poison<'m>(found: impl Iterator<Item = &'m Match>) -> bool {
     use Hint::{
         Addressed, Answers, Asked, Foreign, Hand, Model, Not, Order, Person, Praise, Private,
@@ -99,7 +100,7 @@ fn are_of_poison<'m>(found: impl Iterator<Item = &'m Match>) -> bool {
         || any(&[Answers]) && any(&[Order])
 }
 
-/// The marks of each sentence of a text, from which the weights are learned.
+/// The marks of each sentence of a text, for training.
 pub(super) fn marks(text: &Passage<'_>) -> Vec<Vec<u16>> {
     if text.kind == Kind::Key || text.kind == Kind::Name {
         return Vec::new();
@@ -108,14 +109,14 @@ pub(super) fn marks(text: &Passage<'_>) -> Vec<Vec<u16>> {
     sentences.map(|sentence| sentence.marks).collect()
 }
 
-/// A sentence that is long enough to say something.
+/// A sentence that is long enough.
 struct Sentence {
     range: Range<usize>,
-    /// Each once.
+    /// Sorted, each once.
     marks: Vec<u16>,
 }
 
-/// The sentences of so many words or more.
+/// The sentences with at least `shortest` words.
 fn sentences(folded: &str, shortest: usize) -> impl Iterator<Item = Sentence> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -136,7 +137,7 @@ fn sentences(folded: &str, shortest: usize) -> impl Iterator<Item = Sentence> {
     })
 }
 
-/// The words of the first sentence, and how many bytes it has.
+/// The words of the first sentence of a text, and its length in bytes.
 fn words(rest: &str) -> (Vec<&str>, usize) {
     let mut words = Vec::with_capacity(LONGEST);
     let mut at = 0;
@@ -156,7 +157,7 @@ fn words(rest: &str) -> (Vec<&str>, usize) {
     (words, rest.len())
 }
 
-/// How many bytes of letters and digits a text begins with.
+/// The bytes of letters and digits at the beginning of a text.
 fn n_letters(text: &str) -> usize {
     let ascii = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
     let rest = text.get(ascii..).unwrap_or_default();
@@ -172,7 +173,7 @@ fn is_end(character: char, next: Option<&u8>) -> bool {
         || matches!(character, '.' | '!' | '?' | ';') && next.is_none_or(|next| *next == b' ')
 }
 
-/// Whether a character is a word: Chinese has no blanks.
+/// Whether a character is a word by itself: Chinese and Japanese have no blanks between words.
 fn is_alone(character: char) -> bool {
     ('\u{3040}'..='\u{9FFF}').contains(&character)
 }
@@ -184,7 +185,7 @@ fn is_sign(character: char) -> bool {
     )
 }
 
-/// The numbers of the words and of the pairs of neighbours.
+/// The marks of the words and of the pairs of neighbours.
 fn marks_of(words: &[&str]) -> Vec<u16> {
     let mut marks = Vec::with_capacity(2 * words.len());
     let mut before = None;
@@ -201,7 +202,7 @@ fn marks_of(words: &[&str]) -> Vec<u16> {
 
 const START: u32 = 0x811C_9DC5;
 
-/// FNV-1a of the beginning of a word; all numbers are one.
+/// FNV-1a of the first letters of a word. All numbers count as one word.
 fn hash(from: u32, word: &str) -> u32 {
     let word = if word.starts_with(|c: char| c.is_numeric()) {
         "0"
@@ -219,7 +220,7 @@ fn number(hash: u32) -> u16 {
     ((hash ^ hash >> 15) as usize % MARKS) as u16
 }
 
-/// The weights of its marks, less for long sentences. 1000 is e to 1.
+/// The score of a sentence: the sum of the weights of its marks, divided by the root of their number. 1000 stands for odds of e to 1.
 fn score(sentence: &Sentence) -> i32 {
     let weight = |mark: &u16| {
         WEIGHTS

@@ -1,4 +1,4 @@
-//! Names that are taken for others: of tools across servers, and of servers.
+//! Finds names of tools and servers that imitate those of other servers.
 
 use super::{
     Findings, Neighbours, Passage,

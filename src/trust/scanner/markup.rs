@@ -1,4 +1,4 @@
-//! Titles that are no titles, and marks of Markdown and HTML that hide words from a person or put them into somebody else's mouth.
+//! Finds orders in titles, and Markdown and HTML that hide words from a person or make them look like the turn of somebody in a conversation.
 
 use super::{
     Severity::{Hold, Remark},
@@ -13,20 +13,20 @@ use super::{
 /// The most words of a title; a longer one is a sentence.
 const TITLE_WORDS: usize = 10;
 
-/// Who speaks in a block of a conversation.
+/// Languages of code blocks that look like turns of a conversation.
 #[rustfmt::skip]
 const SPEAKERS: &[&str] = &[
     "system", "developer", "admin", "user", "human", "assistant", "agent", "llm", "ai", "model",
     "instructions", "instruction", "prompt", "important",
 ];
 
-/// Whom a heading addresses that is not for people.
+/// Words of headings that address a model.
 #[rustfmt::skip]
 const ADDRESSED: &[&str] = &[
     "assistant", "assistants", "agent", "agents", "model", "models", "llm", "llms", "ai", "claude", "copilot", "system",
 ];
 
-/// What begins a text that is not shown, and bytes of which each has one.
+/// Beginnings of text that a page does not show, and bytes of which each has one.
 const HIDING: &[u8] = b"<:>";
 #[rustfmt::skip]
 const HIDES: &[&str] = &[
@@ -35,13 +35,13 @@ const HIDES: &[&str] = &[
     "color:white", "color:transparent",
 ];
 
-/// What a text that is not shown would have done with what it speaks of.
+/// Hints of an action.
 #[rustfmt::skip]
 const ACTS: [Hint; 7] = [
     Hint::Send, Hint::Give, Hint::Take, Hint::Hand, Hint::Order, Hint::EveryTime, Hint::Model,
 ];
 
-/// Limit: bytes of what is not shown that are looked at.
+/// Limit: bytes of hidden text that are read.
 const HIDDEN: usize = 600;
 
 /// Reads a text.
@@ -55,11 +55,12 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-/// How many kinds of hints a part of a text has that are no matter of a name.
+/// The number of kinds of hints in a part of a text.
 fn hints_in(text: &Passage<'_>, part: &str) -> u32 {
     count(text.reader.phrases.find(&fold(part)).iter())
 }
 
+/// The number of kinds of hints among matches, without those that ordinary names have.
 fn count<'m>(matches: impl Iterator<Item = &'m Match>) -> u32 {
     let telling = matches
         .filter_map(Match::hint)
@@ -96,7 +97,7 @@ fn title(text: &Passage<'_>, findings: &mut Findings) {
     findings.add("orders.title", severity, text, 0..text.text.len());
 }
 
-/// Blocks of code that are somebody's turn, and headings for the model.
+/// Finds code blocks that look like a turn of a conversation, and headings for the model.
 fn blocks(text: &Passage<'_>, findings: &mut Findings) {
     if !text.bytes.have_any(b"`#~>") {
         return;
@@ -138,7 +139,7 @@ fn blocks(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-/// Comments and text without size or colour.
+/// Finds comments, and text without size or colour.
 fn hidden(text: &Passage<'_>, findings: &mut Findings) {
     if !text.bytes.have_any(HIDING) {
         return;

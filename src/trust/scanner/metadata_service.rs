@@ -1,4 +1,4 @@
-//! Addresses at which clouds hand out credentials to requests from within, however they are written: in the address of an entry, in
+//! Finds the addresses of metadata services, which hand out credentials to any program in a cloud, in all spellings: in the URL of an entry, in
 //! values, and in sentences.
 
 use std::{
@@ -8,24 +8,24 @@ use std::{
 
 use super::{Findings, Passage, Severity::Remark, passage::Kind};
 
-/// The names of such hosts.
+/// The names of their hosts.
 const NAMES: [&str; 3] = [
     "metadata.google.internal",
     "instance-data.ec2.internal",
     "metadata.azure.internal",
 ];
 
-/// Names that say so in an address only: in a sentence they are words.
+/// Names of their hosts that are ordinary words in a sentence, so they count only in a URL.
 const NAMES_IN_ADDRESSES: [&str; 2] = ["metadata", "instance-data"];
 
-/// The addresses of virtual machines, of containers, and of another cloud.
+/// Their IPv4 addresses: of virtual machines, of containers on AWS, and of Alibaba Cloud.
 const V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(169, 254, 169, 254),
     Ipv4Addr::new(169, 254, 170, 2),
     Ipv4Addr::new(100, 100, 100, 200),
 ];
 
-/// The same for IPv6.
+/// Their IPv6 addresses, of AWS and Google.
 const V6: [Ipv6Addr; 2] = [
     Ipv6Addr::new(0xFD00, 0x0EC2, 0, 0, 0, 0, 0, 0x0254),
     Ipv6Addr::new(0xFD20, 0x00CE, 0, 0, 0, 0, 0, 0x0254),
@@ -43,7 +43,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-/// Where a text names one of them.
+/// The place at which a text names one of them.
 pub(super) fn named_in(text: &str) -> Option<Range<usize>> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b':' | b'-');
     let mut start = 0;
@@ -53,7 +53,7 @@ pub(super) fn named_in(text: &str) -> Option<Range<usize>> {
         if (7..=LONGEST).contains(&word.len())
             && let Ok(word) = std::str::from_utf8(word)
         {
-            // What ends a sentence is no part of it; two colons may begin an address.
+            // Without the end of the sentence. Colons may begin an IPv6 address, so they are tried with and without.
             let word = word.trim_matches(['.', '-']);
             if is_named(word) || is_named(word.trim_matches(':')) {
                 return Some(range);
@@ -63,9 +63,9 @@ pub(super) fn named_in(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// With a port or without.
+/// Whether a word is one of the hosts, with or without a port.
 fn is_named(word: &str) -> bool {
-    // Every one of the addresses has digits, however it is written.
+    // Parsing is needed only for words with digits: every address has some, however it is written.
     let has_digits = word.bytes().any(|byte| byte.is_ascii_digit());
     let is_it = |host: &str| {
         let is_name = NAMES.iter().any(|name| name.eq_ignore_ascii_case(host));
@@ -81,7 +81,7 @@ fn is_service(address: IpAddr) -> bool {
     }
 }
 
-/// Whether the host of an address, in small letters, is one of them, or in the network that is theirs.
+/// Whether the host of a URL, in lower case, is one of them, or in the link-local network in which they are.
 pub(super) fn is_host(host: &str) -> bool {
     if NAMES.contains(&host) || NAMES_IN_ADDRESSES.contains(&host) {
         return true;
@@ -100,7 +100,7 @@ fn is_private_service(v6: Ipv6Addr) -> bool {
     segments[0] == 0xFD00 && segments[7] == 0x254
 }
 
-/// The address that a host is, also one of IPv4 that is written as one of IPv6.
+/// The address that a host is. An IPv4 address inside an IPv6 address is translated.
 fn ip(host: &str) -> Option<IpAddr> {
     if let Some(v4) = v4(host) {
         return Some(IpAddr::V4(v4));
@@ -116,8 +116,8 @@ fn ip(host: &str) -> Option<IpAddr> {
     Some(translated.map_or(IpAddr::V6(v6), IpAddr::V4))
 }
 
-/// An address of IPv4 as programs read it (`inet_aton`): one to four numbers, the last of which fills the rest, in tens, or in eights after
-/// `0`, or in sixteens after `0x`.
+/// An IPv4 address as programs read it (`inet_aton`): one to four numbers, the last of which fills the remaining bytes, each in decimal, octal
+/// after `0`, or hexadecimal after `0x`.
 fn v4(host: &str) -> Option<Ipv4Addr> {
     match url::Host::parse(host) {
         Ok(url::Host::Ipv4(v4)) => Some(v4),

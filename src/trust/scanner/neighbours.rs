@@ -1,46 +1,46 @@
-//! The names of all tools there are, for the rules that ask whether a text speaks of strangers or a name is taken for another's.
+//! The names of the tools of all servers, to find texts that name tools of other servers, and names that imitate them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::similar_names::{SimilarNames, is_plain};
 
-/// The tools of all servers. Made once for a state of the catalog.
+/// The names of the tools of all servers, made once for a state of the catalog.
 #[derive(Debug, Default, Clone)]
 pub struct Neighbours {
     /// The servers of each tool, by the tool's name in lower case.
     tools: HashMap<String, BTreeSet<String>>,
     tool_names: SimilarNames,
-    /// The servers, in lower case.
+    /// The names of the servers, in lower case.
     servers: HashSet<String>,
     server_names: SimilarNames,
 }
 
-/// How near a name comes to that of another server's tool.
+/// How a name resembles that of another server's tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nearness {
-    /// Other letters that look alike.
+    /// It looks the same with other letters.
     LooksTheSame,
-    /// One letter more, less or other.
+    /// It has one letter more, less or changed.
     OneLetterOff,
-    /// It begins with the name of another server, as if it were that server's.
+    /// It begins with the name of another server.
     NamesTheServer,
-    /// It is the same, and it is no common one.
+    /// It is the same, and not a common name.
     Same,
-    /// The same with a word more, which says that it is the right one.
+    /// It is the same with a word that claims to be the right one: `send_email_verified`.
     BetterThan,
-    /// The same with another word or a number more.
+    /// It is the same with another word or a number: `sendEmailV2`.
     WithMore,
 }
 
-/// Limits: shortest names that can be one letter off; shorter ones are near each other by chance.
+/// Limits: bytes of the shortest names that are compared by one letter. Shorter ones resemble each other by chance.
 const LONG_TOOL: usize = 10;
 const LONG_SERVER: usize = 5;
 
-/// Limit: shortest name that says something without its version.
+/// Limit: bytes of the shortest name that is compared without an added word or number.
 const LONG_BASE: usize = 9;
 
 impl Neighbours {
-    /// From pairs of a server's and a tool's own name.
+    /// Takes pairs of a server's and a tool's own name.
     pub fn new<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut neighbours = Self::default();
         let (mut tool_names, mut server_names) = (Vec::new(), Vec::new());
@@ -59,25 +59,25 @@ impl Neighbours {
         neighbours
     }
 
-    /// Whether nobody has any.
+    /// Whether there are no tools.
     pub(super) fn are_none(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// Whether others have a tool of this name, with or without their server's name in front, and `server` has not.
+    /// Whether other servers have a tool of this name, with or without the server's name before it, and `server` has none.
     pub(super) fn is_strange(&self, server: &str, word: &str) -> bool {
         let (server, word) = (server.to_lowercase(), word.to_lowercase());
         let has = |owner: &str, tool: &str| {
             let owners = self.tools.get(tool);
             owners.is_some_and(|owners| owners.contains(owner))
         };
-        // A name with another server's in front speaks of that server, whatever tools this one has.
+        // A name with that of another server before it means that server's tool, whatever tools this one has.
         let mut parts = joined(&word);
         parts.any(|(other, tool)| other != server && has(other, tool))
             || self.tools.contains_key(&word) && !has(&server, &word)
     }
 
-    /// How near a tool's name comes to another server's, and which that is, as `server:tool` in lower case.
+    /// How a tool's name resembles that of another server's tool, and of which, as `server:tool` in lower case.
     pub(super) fn nearest(&self, server: &str, tool: &str) -> Option<(Nearness, String)> {
         let (server, tool) = (server.to_lowercase(), tool.to_lowercase());
         let is_others = |name: &&String| {
@@ -88,7 +88,7 @@ impl Neighbours {
             let owner = self.tools.get(name).and_then(|owners| owners.first());
             owner.map_or_else(|| name.clone(), |owner| format!("{owner}:{name}"))
         };
-        // Of two that look the same a plain one is no imitation of one that is none.
+        // A plain name does not imitate a disguised one.
         let may_imitate = |name: &&String| is_plain(name) || !is_plain(&tool);
         let mut alike = self.tool_names.same_look(&tool);
         if let Some(name) = alike.find(|name| is_others(name) && may_imitate(name)) {
@@ -120,7 +120,7 @@ impl Neighbours {
         is_same.then(|| (Nearness::Same, format!("{first}:{tool}")))
     }
 
-    /// The tool of others whose name this is with a word more at one of its ends, or a version.
+    /// The tool of another server whose name this is with an added word at one end, or with a version.
     fn with_more(&self, server: &str, tool: &str) -> Option<(Nearness, &String)> {
         let words = tool.split(|c: char| !c.is_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -151,7 +151,7 @@ impl Neighbours {
         })
     }
 
-    /// Whether a server is named like another one, but for letters that look alike or one that is more, less or other; and which that is.
+    /// How a server's name resembles that of another server, and of which: it looks the same, or differs by one letter.
     pub(super) fn nearest_server(&self, server: &str) -> Option<(Nearness, String)> {
         let server = server.to_lowercase();
         let is_other = |other: &&String| **other != server;
@@ -168,28 +168,28 @@ impl Neighbours {
     }
 }
 
-/// What stands before and after each joint with which a name may be put to that of its server.
+/// The parts of a name before and after each separator that may stand between the names of a server and its tool.
 pub(super) fn joined(name: &str) -> impl Iterator<Item = (&str, &str)> {
     let joints = ["__", ":", "/", "."].into_iter();
     joints.filter_map(|joint| name.split_once(joint))
 }
 
-/// Words with which a name says that it is the right one.
+/// Words by which a name claims to be the right one.
 #[rustfmt::skip]
 const BETTER: [&str; 20] = [
     "official", "verified", "real", "original", "secure", "secured", "safe", "trusted", "genuine", "authentic", "approved",
     "certified", "fixed", "patched", "corrected", "preferred", "improved", "better", "updated", "enhanced",
 ];
 
-/// Words that make another name of one and say nothing of what it does.
+/// Words that change a name and not its meaning.
 const MORE: [&str; 24] = [
     "new", "latest", "pro", "plus", "fast", "faster", "alt", "next", "now", "x", "ultra", "max",
     "premium", "my", "the", "best", "lite", "express", "turbo", "smart", "prod", "final", "v",
     "ex",
 ];
 
-/// Whether a name of two words says that something is done or read which matters who does it. Such names are shared by accident too,
-/// hence a remark.
+/// Whether a name has two words, a verb whose effect depends on the server that does it, and an object: `send_email`. Servers also share such names
+/// by accident, so the rule only remarks.
 fn is_act(tool: &str) -> bool {
     #[rustfmt::skip]
     const ACTS: [&str; 22] = [
