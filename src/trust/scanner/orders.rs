@@ -1,4 +1,4 @@
-//! Sentences that are aimed at the model and not at a reader: phrases that say it outright, and signals that together say it.
+//! Finds orders to the model: phrases that are findings by themselves, and combinations of hints.
 
 use std::{borrow::Cow, cell::OnceCell, ops::Range};
 
@@ -12,7 +12,7 @@ use super::{
     quoted::is_harmless,
 };
 
-/// Reads a passage as it stands, and says whether something in it is harmless that would be held elsewhere.
+/// Reads a passage. True if something in it would be held, but is harmless where it stands.
 pub(super) fn read(
     text: &Passage<'_>,
     strangers: &[Range<usize>],
@@ -44,7 +44,7 @@ pub(super) fn read(
     is_excused
 }
 
-/// Whether a text gives orders about these tools of others.
+/// Whether a text gives orders about these tools of other servers.
 pub(super) fn are_about(text: &Passage<'_>, strangers: &[Range<usize>]) -> bool {
     let matches = matches_with(text, strangers);
     let about = COMBINATIONS.iter().filter(|combination| {
@@ -59,7 +59,7 @@ pub(super) fn are_about(text: &Passage<'_>, strangers: &[Range<usize>]) -> bool 
         .any(|combination| stands(combination, &matches))
 }
 
-/// The phrases of a text, the names of these tools among them.
+/// The phrases of a text, with the names of these tools of other servers.
 fn matches_with<'t>(text: &'t Passage<'_>, strangers: &[Range<usize>]) -> Cow<'t, [Match]> {
     let mut matches = Cow::Borrowed(text.sentences().matches.as_slice());
     if !strangers.is_empty() {
@@ -73,11 +73,11 @@ fn matches_with<'t>(text: &'t Passage<'_>, strangers: &[Range<usize>]) -> Cow<'t
     matches
 }
 
-/// Limits: bytes and words of a name that is nothing but one. An order needs more.
+/// Limits: bytes and words of a name that cannot be an order.
 const LONGEST_NAME: usize = 64;
 const MOST_WORDS: usize = 6;
 
-/// Whether what a stranger calls something says nothing but a name, so that a model may read it.
+/// Whether a name from outside is nothing but a name, so that a model may read it.
 pub(super) fn is_only_a_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/+{}".contains(c);
     if name.len() > LONGEST_NAME || !name.chars().all(is_plain) {
@@ -105,12 +105,12 @@ fn read_name(text: &Passage<'_>, findings: &mut Findings) {
     });
 }
 
-/// Whether a text that was decoded or put together from something else holds orders: the rule and what it objects to.
+/// The gravest order in a decoded text: its severity, and the words.
 pub(super) fn gravest_in(decoded: &str, phrases: &Phrases) -> Option<(Severity, String)> {
     gravest_of(&Sentences::of(decoded, phrases))
 }
 
-/// The same of a text that was read already.
+/// The gravest order in a text whose phrases are known.
 pub(super) fn gravest_of(Sentences { folded, matches }: &Sentences) -> Option<(Severity, String)> {
     let mut gravest: Option<(Severity, Range<usize>)> = None;
     judge(folded, matches, |_, severity, words| {
@@ -121,8 +121,8 @@ pub(super) fn gravest_of(Sentences { folded, matches }: &Sentences) -> Option<(S
     gravest.map(|(severity, range)| (severity, folded.get(range).unwrap_or_default().to_owned()))
 }
 
-/// Gives each rule that objects, and the places of its words in the folded text. These take longer to find than the rule, so they are
-/// looked for on demand.
+/// Gives each rule that objects to `add`, with its severity and a function that finds its words in the folded text. Finding them takes longer than
+/// finding the rule, so it is done on demand.
 fn judge(
     folded: &str,
     matches: &[Match],
@@ -158,7 +158,7 @@ fn judge(
     }
 }
 
-/// Whether all signals of a combination stand near each other.
+/// Whether all hints of a combination stand near each other.
 fn stands(combination: &Combination, matches: &[Match]) -> bool {
     let Some((first, others)) = combination.all_of.split_first() else {
         return false;
@@ -171,7 +171,7 @@ fn stands(combination: &Combination, matches: &[Match]) -> bool {
     })
 }
 
-/// From the first to the last of those signals of a combination that stand closest to each other.
+/// The range from the first to the last of those hints of a combination that are closest together.
 fn closest(
     combination: &Combination,
     matches: &[Match],
@@ -195,7 +195,7 @@ fn closest(
     ranges.min_by_key(Range::len)
 }
 
-/// The matches that are one of these signals, each with its number.
+/// The matches with one of these hints, each with its number.
 fn of<'m>(matches: &'m [Match], signals: &[Hint]) -> impl Iterator<Item = (usize, &'m Match)> {
     let wanted = signals.iter().fold(0, |wanted, hint| wanted | hint.bit());
     let matches = matches.iter().enumerate();

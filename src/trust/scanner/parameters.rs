@@ -1,5 +1,4 @@
-//! What a schema asks for and fills in: parameters that are outside of what any tool needs, and values that do harm when they are taken
-//! over.
+//! Reads schemas: finds parameters that no tool needs, and preset values that do harm.
 
 use super::{
     Severity::{Hold, Remark},
@@ -17,7 +16,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     let last = steps.next().unwrap_or_default();
     let parent = steps.next().unwrap_or_default();
     match (text.kind, parent, last) {
-        // What a tool returns it does not ask for.
+        // A member of the result is not a parameter.
         (Kind::Key, b"properties" | b"patternProperties", _) | (Kind::Value, b"required", _)
             if !text.place.starts_with("/outputSchema/") =>
         {
@@ -33,14 +32,16 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
+/// How a value of a schema is used.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
+    /// It may be sent in a call.
     FilledIn,
     Example,
 }
 
-/// Names of parameters through which the model would give away what it knows. Tools that talk to models have some of them for good
-/// reason, hence a remark.
+/// Names of parameters through which the model would give away what it knows. Tools that talk to models have some of them for good reason, so the
+/// rule only remarks.
 #[rustfmt::skip]
 const OUT_OF_SCOPE: &[&str] = &[
     "sidenote", "side note", "hidden note", "internal note", "secret note",
@@ -60,7 +61,7 @@ const OUT_OF_SCOPE: &[&str] = &[
     "session tokens", "browser cookies", "keychain", "wallet seed", "seed phrase",
 ];
 
-/// Words of a name that asks for something private: how it is taken, and what.
+/// Words of a name that asks for something private: how it is taken, and what is taken.
 #[rustfmt::skip]
 const TAKES: &[&str] = &[
     "content", "contents", "read", "reading", "dump", "file", "value", "paste", "copy", "from", "verbatim", "raw",
@@ -76,6 +77,7 @@ const PRIVATE: &[&str] = &[
 /// The most words of a name; a longer one is a sentence.
 const NAME_WORDS: usize = 7;
 
+/// Reads the name of a parameter.
 fn name(text: &Passage<'_>, findings: &mut Findings) {
     let words = words_of_name(text.text);
     beyond::read_name(text, &words, findings);
@@ -100,6 +102,7 @@ fn name(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
+/// Whether a text has these words as whole words.
 fn contains_words(text: &str, words: &str) -> bool {
     let found = text.match_indices(words);
     found.into_iter().any(|(at, _)| {
@@ -119,6 +122,7 @@ const CARRIERS: &[&str] = &[
     "reply to", "analytics", "exfil", "mirror", "sync", "log url", "upload", "proxy",
 ];
 
+/// Reads a value.
 fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     let whole = 0..text.text.len();
     let grave = if role == Role::FilledIn { Hold } else { Remark };
@@ -129,7 +133,7 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
             .any(|found| matches!(found.meaning, Meaning::Part(part) if part == signal))
     };
     if has(Hint::SecretFile) {
-        // A tool for such files may well begin with the one of the project, and one that logs in somewhere with the user's key.
+        // A tool for such files may preset the one of the project, and a tool that logs in somewhere the user's key.
         let is_own = folded.starts_with(".env")
             || text.reader.keeps_secrets()
             || text.reader.is_about(Topic::Credentials)
@@ -161,6 +165,7 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     }
 }
 
+/// Whether a value runs a command after a separator of a shell.
 fn runs_something(folded: &str) -> bool {
     #[rustfmt::skip]
     const AFTER: [&str; 12] = [

@@ -1,4 +1,4 @@
-//! A text of a definition, as the rules read it.
+//! A text of a definition as the rules read it.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -14,24 +14,24 @@ use super::{
     purpose::ToolPurpose,
 };
 
-/// What texts are read with: the phrases, and what the tool is for that they are of.
+/// The state with which the texts of a definition are read.
 #[derive(Default)]
 pub(super) struct PassageReader {
     pub(super) phrases: Phrases,
-    /// Nothing where the texts are of no tool.
+    /// The purpose of the tool; `None` if the texts are not of a tool.
     pub(super) purpose: Option<ToolPurpose>,
     pub(super) asked: AskedBeyond,
 }
 
 impl PassageReader {
-    /// Whether the tool is there to keep passwords and the like.
+    /// Whether the tool's purpose is to keep secrets.
     pub(super) fn keeps_secrets(&self) -> bool {
         self.purpose
             .as_ref()
             .is_some_and(|purpose| purpose.keeps_secrets)
     }
 
-    /// Whether the tool is about this.
+    /// Whether the tool's purpose is this topic.
     pub(super) fn is_about(&self, topic: Topic) -> bool {
         self.purpose
             .as_ref()
@@ -39,10 +39,10 @@ impl PassageReader {
     }
 }
 
-/// Limit: parameters beyond the purpose that are counted.
+/// Limit: parameters beyond the purpose that are noted.
 const BEYOND: usize = 8;
 
-/// The parameters of a tool that are beyond its purpose, by their words. Texts are read through shared references, and note them on the way.
+/// The parameters of a tool that are beyond its purpose, by the words of their names. In a cell, because passages share the reader.
 #[derive(Default)]
 pub(super) struct AskedBeyond(RefCell<BTreeSet<String>>);
 
@@ -61,7 +61,7 @@ impl AskedBeyond {
 
 /// A text of a definition.
 pub(super) struct Passage<'a> {
-    /// Where it stands, escaped.
+    /// A JSON pointer into the definition, escaped.
     pub(super) place: &'a str,
     pub(super) kind: Kind,
     pub(super) text: &'a str,
@@ -70,7 +70,7 @@ pub(super) struct Passage<'a> {
     sentences: OnceCell<Sentences>,
 }
 
-/// Which bytes a text has, by which most rules see that it has nothing for them.
+/// The set of bytes in a text, by which most rules see at once that they need not read it.
 pub(super) struct BytesSeen([u64; 4]);
 
 impl BytesSeen {
@@ -82,7 +82,7 @@ impl BytesSeen {
         Self(seen)
     }
 
-    /// Whether it has one of these.
+    /// Whether the text has one of these bytes.
     pub(super) fn have_any(&self, bytes: &[u8]) -> bool {
         let is_seen = |byte: &u8| self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
         bytes.iter().any(is_seen)
@@ -92,13 +92,13 @@ impl BytesSeen {
         self.0[2] | self.0[3] == 0
     }
 
-    /// Whether it has those that steer a terminal, line ends among them. With one of them begin those beyond ASCII.
+    /// Whether the text may have control characters, with line ends: those of ASCII, or 0xC2, with which those beyond ASCII begin.
     pub(super) fn have_controls(&self) -> bool {
         self.0[0] & u64::from(u32::MAX) != 0 || self.have_any(&[0x7F, 0xC2])
     }
 }
 
-/// A text as patterns read it, and the phrases in it.
+/// A folded text, and the phrases in it.
 pub(super) struct Sentences {
     pub(super) folded: String,
     pub(super) matches: Vec<Match>,
@@ -129,7 +129,7 @@ impl<'a> Passage<'a> {
         }
     }
 
-    /// It is read once, whichever rule asks first. What is private and of the tool's purpose is no phrase.
+    /// The folded text and its phrases, without private things that are of the tool's purpose. Made once, when a rule needs it.
     pub(super) fn sentences(&self) -> &Sentences {
         self.sentences.get_or_init(|| {
             let folded = fold(self.text);

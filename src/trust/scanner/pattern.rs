@@ -1,7 +1,7 @@
-//! One pattern and where it stands in a folded text. It is read into steps in microseconds and tried step by step: nothing large is built
-//! first or kept after. What is found is what the crate `regex` finds: the leftmost match, alternatives in their order.
+//! A small backtracking matcher of regular expressions. It finds what the crate `regex` finds (the leftmost match, alternatives in their order),
+//! but a pattern is parsed in microseconds and takes little memory: the scanner has many patterns, and each text needs few of them.
 //!
-//! A pattern has letters, `.`, sets, `\w \d \s \S \b ^ $`, groups with alternatives, and `? * + {n} {n,} {n,m}`.
+//! A pattern may have letters, `.`, sets, `\w \d \s \S \b ^ $`, groups with alternatives, and `? * + {n} {n,} {n,m}`.
 
 use std::{cell::OnceCell, collections::HashSet, ops::Range};
 
@@ -10,20 +10,20 @@ use super::{
     pattern_steps::{PatternStep, Set, steps},
 };
 
-/// Limits: steps after which a text is read as one that means to take time, so that nothing is tried twice; bytes of a match of which the
-/// shortest part is looked for.
+/// Limits: steps after which the matcher remembers what failed, so that a hostile text cannot make it try the same twice; and bytes of a match whose
+/// shortest part is searched.
 const PATIENCE: usize = 4_096;
 const SHRUNK: usize = 512;
 
 /// A pattern for folded text.
 pub(super) struct Pattern {
     steps: Vec<PatternStep>,
-    /// How what is found from each step on may begin, once somebody wants to know.
+    /// The beginnings of what each step, with all steps after it, can match. Made on demand.
     beginnings: Vec<OnceCell<Beginnings>>,
 }
 
 impl Pattern {
-    /// Reads a pattern. What is wrong with one a test finds.
+    /// Parses a pattern. A test checks that all patterns of the tables are valid.
     pub(super) fn new(text: &'static str) -> Self {
         let steps = steps(text);
         let beginnings = steps.iter().map(|_| OnceCell::new()).collect();
@@ -35,7 +35,7 @@ impl Pattern {
         Some(known.get_or_init(|| Beginnings::of(&self.steps, step)))
     }
 
-    /// At most so many places in a folded text, none of which overlap.
+    /// The first `most` matches in a folded text, which do not overlap.
     pub(super) fn places(&self, text: &str, most: usize) -> Vec<Range<usize>> {
         let mut places = Vec::new();
         let mut attempt = Attempt::new(self, text);
@@ -53,7 +53,7 @@ impl Pattern {
         places
     }
 
-    /// Which part of a match is a match by itself: it ends as early as one can, and begins as late.
+    /// The shortest part of a match that is itself a match: with the earliest end, and then the latest beginning.
     pub(super) fn shortest(&self, matched: &str) -> Range<usize> {
         if matched.len() > SHRUNK {
             return 0..matched.len();
@@ -70,11 +70,11 @@ impl Pattern {
     }
 }
 
-/// What is left to try.
+/// Something that is left to try.
 enum Left {
-    /// From one of the alternatives of a choice on.
+    /// The alternatives of a choice, from this one on.
     Choice { step: usize, next: usize, at: usize },
-    /// A run that is shorter, down to its least end.
+    /// A shorter run, down to its least end.
     Run {
         step: usize,
         least: usize,
@@ -86,11 +86,12 @@ enum Left {
 struct Attempt<'p, 't> {
     pattern: &'p Pattern,
     text: &'t str,
-    /// Whether each byte of the text is a character of one line.
+    /// Whether the text is ASCII in one line, so that `.` matches every byte.
     is_plain: bool,
     left: Vec<Left>,
+    /// The number of steps so far.
     taken: usize,
-    /// From which step nothing came at which place.
+    /// Steps that were tried after [`PATIENCE`], each with its place.
     tried: HashSet<(usize, usize)>,
 }
 
@@ -106,7 +107,7 @@ impl<'p, 't> Attempt<'p, 't> {
         }
     }
 
-    /// Where the match ends that begins here.
+    /// The end of the match that begins at `start`.
     fn first_end(&mut self, start: usize) -> Option<usize> {
         self.left.clear();
         let mut from = Some((0, start));
@@ -119,7 +120,7 @@ impl<'p, 't> Attempt<'p, 't> {
         None
     }
 
-    /// The first place at which any match ends that begins here.
+    /// The earliest end of any match that begins at `start`.
     fn earliest_end(&mut self, start: usize) -> Option<usize> {
         self.left.clear();
         self.taken = PATIENCE;
@@ -133,7 +134,7 @@ impl<'p, 't> Attempt<'p, 't> {
         earliest
     }
 
-    /// Follows the steps as far as they lead: the end of a match, or nothing.
+    /// Follows the steps until the match ends or fails.
     fn follow(&mut self, mut step: usize, mut at: usize) -> Option<usize> {
         loop {
             self.taken += 1;
@@ -181,7 +182,7 @@ impl<'p, 't> Attempt<'p, 't> {
         }
     }
 
-    /// The next thing to try.
+    /// Takes the next thing to try: a step and a place.
     fn go_back(&mut self) -> Option<(usize, usize)> {
         loop {
             match self.left.pop()? {
@@ -216,7 +217,7 @@ impl<'p, 't> Attempt<'p, 't> {
         }
     }
 
-    /// Where the shortest and the longest run of a set end, if there is one.
+    /// The ends of the shortest and the longest run of a set at a place, if there is one.
     fn run(&self, set: &Set, at: usize, least: usize, most: usize) -> Option<(usize, usize)> {
         let rest = self.text.get(at..)?;
         if self.is_plain && set.is_any() {

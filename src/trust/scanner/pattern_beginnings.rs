@@ -1,30 +1,32 @@
-//! With which bytes what a pattern finds may begin: three tables say it of nearly every place of a text before a step is tried there.
+//! The bytes with which a match may begin. Three tables, for its first three bytes, rule out nearly every place of a text before a step is tried
+//! there.
 
 use super::pattern_steps::{PatternStep, Set};
 
-/// How many bytes are looked at, and how many ways to begin are followed before any beginning is as good.
+/// The bytes that are looked at, and the ways through a pattern after which any beginning is taken for possible.
 const KNOWN: usize = 3;
 const WAYS: usize = 1_024;
 
-/// So many groups of ways begin at the border of a word; the other bits are of those that begin anywhere.
+/// Ways are put into 16 groups: the first ones are of ways that begin at the border of a word, the others of ways that begin anywhere.
 const AT_BORDER: u8 = 14;
 const ANYWHERE: u16 = 0b11 << AT_BORDER;
 
-/// The bytes with which something may begin: its groups have a bit each in what stands for the first, the second and the third byte.
-/// Nothing if any bytes may.
+/// For each value of the first, the second and the third byte the groups of ways that allow it, one bit each. A match may begin at a place if one
+/// group allows all three bytes there. `None` if any bytes are possible.
 pub(super) struct Beginnings(Option<Box<[[u16; 256]; KNOWN]>>);
 
-/// What may stand for one byte.
+/// The values that a byte may have.
 #[derive(Clone, Copy)]
 enum Bytes<'s> {
     Any,
     One(u8),
+    /// Those of a set, in ASCII.
     Of(&'s Set),
     /// Those beyond ASCII.
     Others,
 }
 
-/// A way to begin, as far as it is known.
+/// The beginning of a way through the pattern, as far as it is known.
 #[derive(Clone, Copy)]
 struct Way<'s> {
     bytes: [Bytes<'s>; KNOWN],
@@ -33,7 +35,7 @@ struct Way<'s> {
 }
 
 impl Beginnings {
-    /// Of what is found from a step on.
+    /// The beginnings of what this step, with all steps after it, can match.
     pub(super) fn of(steps: &[PatternStep], step: usize) -> Self {
         let mut made = Reading {
             steps,
@@ -51,11 +53,11 @@ impl Beginnings {
         Self(is_known.then(|| made.done()))
     }
 
-    /// The next place from this one on that may be one.
+    /// The next place from `at` on at which a match may begin.
     pub(super) fn next(&self, text: &str, mut at: usize) -> Option<usize> {
         loop {
             let rest = text.as_bytes().get(at..)?;
-            // The tables alone pass over nearly everything.
+            // Skips by the tables alone, which rules out nearly every place.
             if let Some([first, second, third]) = self.0.as_deref()
                 && at > 0
             {
@@ -70,12 +72,12 @@ impl Beginnings {
         }
     }
 
-    /// The last such place before one, not before the least.
+    /// The last such place before `at` and not before `least`.
     pub(super) fn last_before(&self, text: &str, least: usize, at: usize) -> Option<usize> {
         (least..at).rev().find(|at| self.allow(text, *at))
     }
 
-    /// Whether it may begin here. Of the start and the end of a text nothing is known.
+    /// Whether a match may begin here. At the start and the end of a text everything is allowed.
     fn allow(&self, text: &str, at: usize) -> bool {
         if let Some([first, second, third]) = self.0.as_deref()
             && at > 0
@@ -96,14 +98,14 @@ impl Beginnings {
 struct Reading<'s> {
     steps: &'s [PatternStep],
     tables: Box<[[u16; 256]; KNOWN]>,
-    /// The groups that any byte may be of, and any beyond ASCII.
+    /// The groups that allow any byte, and those that allow any byte beyond ASCII.
     of_all: [u16; KNOWN],
     of_others: [u16; KNOWN],
     left: usize,
 }
 
 impl<'s> Reading<'s> {
-    /// Notes the ways that lead on from a step; nothing if there may be any.
+    /// Notes all ways from a step on. `None` if there are too many, or if one may begin with anything.
     fn follow(&mut self, step: usize, mut way: Way<'s>) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         if way.known == KNOWN {
@@ -197,7 +199,7 @@ impl<'s> Way<'s> {
     }
 }
 
-/// Whether a word of ASCII begins or ends here.
+/// Whether a word of ASCII begins or ends at a place.
 pub(super) fn is_border(text: &str, at: usize) -> bool {
     let is_word = |at: Option<usize>| {
         let byte = at.and_then(|at| text.as_bytes().get(at));

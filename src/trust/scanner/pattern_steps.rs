@@ -1,36 +1,42 @@
-//! What a pattern is read into: steps that are taken one after the other. Reads; finds nothing.
+//! Parses a pattern into steps, which [`super::pattern`] follows.
 
-/// Limits: how often something is repeated that may be so without end, and how often anything.
+/// Limits: repetitions of a `*`, a `+` and `{n,}`; and of `.*` and `.+`.
 const REPEATED: usize = 256;
 const ANYTHING: usize = 4_096;
 
+/// A step of a pattern. Without another direction the next step follows.
 pub(super) enum PatternStep {
+    /// Matches these letters.
     Text(&'static str),
-    /// Characters of a set, as many as there are and then fewer.
+    /// Matches characters of a set: as many as there are, and then fewer.
     Run {
         set: Box<Set>,
         least: usize,
         most: usize,
     },
-    /// The border of a word of ASCII.
+    /// Matches the border of a word of ASCII.
     Border,
+    /// Matches the start of the text.
     Start,
+    /// Matches the end of the text.
     End,
-    /// Each of these in turn.
+    /// Goes on with each of these steps in turn.
     Choice(Choices),
+    /// Goes on with this step.
     Jump(usize),
+    /// The pattern matches.
     Done,
 }
 
-/// Alternatives, in their order.
+/// The alternatives of a choice, in their order.
 pub(super) struct Choices {
-    /// What each may begin with, as far as that is known.
+    /// The possible first bytes of each, as far as they are known.
     begins: Vec<Begin>,
-    /// The step that each begins with.
+    /// The first step of each.
     steps: Vec<usize>,
 }
 
-/// The first and the second byte that something may begin with: a bit for each, which some bytes share.
+/// The possible values of a first and a second byte, as sets of 64 bits: bytes that are equal modulo 64 share one.
 type Begin = [u64; 2];
 
 const ANY: Begin = [u64::MAX; 2];
@@ -46,7 +52,7 @@ impl Choices {
         Self { begins, steps }
     }
 
-    /// The first alternative from this one on that may lead on before a rest of a text, and the number of the one after it.
+    /// The step of the first alternative, from number `from` on, that may match the rest of a text, and the number of the alternative after it.
     pub(super) fn fitting(&self, rest: &[u8], from: usize) -> Option<(usize, usize)> {
         let [first, second] = [0, 1].map(|at| bit(rest.get(at).copied().unwrap_or_default()));
         let mut begins = self.begins.get(from..)?.iter();
@@ -67,20 +73,20 @@ impl Choices {
 /// A set of characters.
 #[derive(Clone)]
 pub(super) struct Set {
-    /// Those of ASCII, one bit each.
+    /// Its characters in ASCII, one bit each.
     ascii: u128,
     is_negated: bool,
     ranges: Vec<(char, char)>,
-    /// Whether it has letters and digits, digits, or blanks of all scripts.
+    /// Whether it has all letters and digits (`\w`), all digits (`\d`), and all blanks (`\s`) beyond ASCII.
     others: [bool; 3],
 }
 
-/// Letters, digits and `_`; digits; blanks: of ASCII.
+/// The characters of `\w`, `\d` and `\s` in ASCII.
 const WORDS: u128 = bits('a', 'z') | bits('A', 'Z') | bits('_', '_') | DIGITS;
 const DIGITS: u128 = bits('0', '9');
 const BLANKS: u128 = bits('\t', '\r') | bits(' ', ' ');
 
-/// Those of ASCII from one to another.
+/// The bits of the characters of ASCII from one to another.
 const fn bits(from: char, to: char) -> u128 {
     let (from, to) = (from as u32, if to.is_ascii() { to as u32 } else { 127 });
     if from > to {
@@ -102,7 +108,7 @@ impl Set {
         self.ranges.push((from, to));
     }
 
-    /// The set of all others.
+    /// The set of all other characters.
     fn negated(self) -> Self {
         Self {
             ascii: !self.ascii,
@@ -126,13 +132,13 @@ impl Set {
         is_in != self.is_negated
     }
 
-    /// The bytes that its characters begin with.
+    /// The possible first bytes of its characters.
     fn begin(&self) -> u64 {
         let ascii = self.ascii().map(bit).fold(0, |all, bit| all | bit);
         if self.has_others() { u64::MAX } else { ascii }
     }
 
-    /// Those of ASCII.
+    /// Its characters in ASCII.
     pub(super) fn ascii(&self) -> impl Iterator<Item = u8> {
         let mut left = self.ascii;
         std::iter::from_fn(move || {
@@ -150,13 +156,13 @@ impl Set {
         self.is_negated || self.others.contains(&true) || ranges.any(|(_, to)| !to.is_ascii())
     }
 
-    /// Whether it has all but line ends.
+    /// Whether it has all characters but line ends, as `.` has.
     pub(super) fn is_any(&self) -> bool {
         self.ascii == !bits('\n', '\n')
     }
 }
 
-/// Reads the text of a pattern. What is wrong with one a test finds.
+/// Parses a pattern. A test checks that all patterns of the tables are valid.
 pub(super) fn steps(text: &'static str) -> Vec<PatternStep> {
     let mut reading = Reading {
         rest: text,
@@ -169,7 +175,7 @@ pub(super) fn steps(text: &'static str) -> Vec<PatternStep> {
     reading.steps
 }
 
-/// Notes what each alternative may begin with. From the end on: those within others come first.
+/// Notes the possible first bytes of each alternative. From the end on, so that inner choices come before outer ones.
 fn note_begins(steps: &mut [PatternStep]) {
     for at in (0..steps.len()).rev() {
         if let Some(PatternStep::Choice(choices)) = steps.get(at) {
@@ -182,7 +188,7 @@ fn note_begins(steps: &mut [PatternStep]) {
     }
 }
 
-/// What may stand where a step begins.
+/// The possible first bytes of what a step, with all steps after it, can match.
 fn begin_of(steps: &[PatternStep], step: usize) -> Begin {
     match steps.get(step) {
         Some(PatternStep::Text(text)) => match *text.as_bytes() {
@@ -196,7 +202,7 @@ fn begin_of(steps: &[PatternStep], step: usize) -> Begin {
         }
         Some(PatternStep::Border | PatternStep::Start) => begin_of(steps, step + 1),
         Some(PatternStep::Jump(to)) => begin_of(steps, *to),
-        // What is repeated leads back to where nothing is known yet.
+        // A repetition leads back to a choice whose first bytes are not known yet, which falls to the last arm.
         Some(PatternStep::Choice(choices)) if !choices.begins.is_empty() => {
             let either = |one: Begin, other: &Begin| [one[0] | other[0], one[1] | other[1]];
             choices.begins.iter().fold([0; 2], either)
@@ -205,13 +211,14 @@ fn begin_of(steps: &[PatternStep], step: usize) -> Begin {
     }
 }
 
+/// The state of parsing.
 struct Reading {
     rest: &'static str,
     steps: Vec<PatternStep>,
 }
 
 impl Reading {
-    /// Alternatives up to the end of the group that they stand in.
+    /// Parses alternatives up to the end of their group.
     fn alternatives(&mut self) {
         let first = self.steps.len();
         self.steps.push(PatternStep::Jump(first + 1));
@@ -252,7 +259,7 @@ impl Reading {
         }
     }
 
-    /// What is in parentheses, so often as it has to be and so often as it may be.
+    /// Parses a group in parentheses. Its steps are written once for each repetition.
     fn group(&mut self, inside: &'static str) {
         let first = self.steps.len();
         self.rest = inside;
@@ -279,7 +286,7 @@ impl Reading {
         }
         self.rest = after_repetition(after_group);
         if most == REPEATED {
-            // Once more, or on.
+            // Either the last copy once more, or on.
             let on = self.steps.len() + 1;
             self.steps
                 .push(PatternStep::Choice(Choices::of([latest, on])));
@@ -290,7 +297,7 @@ impl Reading {
         }
     }
 
-    /// Letters that stand for themselves, as many as there are.
+    /// Parses letters that stand for themselves. False if there are none.
     fn letters(&mut self) -> bool {
         let length = self.rest.find(is_special);
         let length = length.unwrap_or(self.rest.len());
@@ -298,7 +305,7 @@ impl Reading {
         if rest.starts_with(['?', '*', '+', '{'])
             && let Some((last, _)) = text.char_indices().next_back()
         {
-            // That is for the last letter alone.
+            // The repetition is for the last letter alone.
             (text, rest) = self.rest.split_at_checked(last).unwrap_or_default();
         }
         if text.is_empty() {
@@ -309,7 +316,7 @@ impl Reading {
         true
     }
 
-    /// One character, or a mark of a place.
+    /// Parses a single character, a set, or a mark of a place, with its repetition.
     fn one(&mut self) {
         let mut characters = self.rest.chars();
         let first = characters.next().unwrap_or_default();
@@ -374,7 +381,7 @@ fn add_escaped(set: &mut Set, escaped: char) {
     }
 }
 
-/// What stands in brackets.
+/// Parses a set in brackets.
 fn read_set(characters: &mut std::str::Chars<'_>) -> Set {
     let mut set = Set::NONE;
     let is_negated = characters.as_str().starts_with('^');
@@ -401,7 +408,7 @@ fn read_set(characters: &mut std::str::Chars<'_>) -> Set {
     if is_negated { set.negated() } else { set }
 }
 
-/// How often what stands before is repeated.
+/// The least and the most repetitions that the beginning of a rest of a pattern gives to what stands before it.
 fn repetition(rest: &str) -> (usize, usize) {
     match rest.chars().next() {
         Some('?') => (0, 1),
@@ -428,7 +435,7 @@ fn after_repetition(rest: &'static str) -> &'static str {
     }
 }
 
-/// Whether a character does not stand for itself.
+/// Whether a character of a pattern does not stand for itself.
 fn is_special(character: char) -> bool {
     matches!(
         character,
