@@ -1,28 +1,29 @@
-//! What the tables are made of: phrases and what they mean.
+//! Phrases, of which the tables are made, and their meanings.
 
 use super::Severity;
 
-/// What a phrase means when it is found.
+/// The meaning of a phrase in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Meaning {
-    /// A finding by itself.
+    /// A finding by itself: its rule and its severity.
     Finding(&'static str, Severity),
-    /// A part of one, if others stand near.
+    /// A part of a finding, if other hints stand near: see `combinations`.
     Part(Hint),
-    /// Something private, with which tools for this have to do and others have not.
+    /// Something private. It matters if the tool's purpose is another topic.
     Topic(Topic),
 }
 
-/// A phrase. Patterns are written for folded text; ` ` stands for any blanks, `\b` is that of ASCII.
+/// A phrase. Patterns are written for folded text: a blank stands for any blanks, and `\b` is the border of a word of ASCII.
 pub(super) struct Phrase {
     pub(super) meaning: Meaning,
-    /// Words of which one must be there; the pattern is not tried without. Without a pattern each of them is a phrase by itself, where it
-    /// begins and ends as a word; with a star at its end it only has to begin as one.
+    /// With a pattern: words of which a text must have one, also inside of other words; else the pattern is not tried. Without a pattern: the terms
+    /// themselves, see [`terms`].
     pub(super) words: &'static [&'static str],
+    /// Empty for terms.
     pub(super) pattern: &'static str,
 }
 
-/// A phrase that is any of these terms.
+/// A phrase that is any one of these terms. A term must stand in the text as whole words; with a star at its end its last word may go on.
 pub(super) const fn terms(meaning: Meaning, words: &'static [&'static str]) -> Phrase {
     Phrase {
         meaning,
@@ -31,7 +32,7 @@ pub(super) const fn terms(meaning: Meaning, words: &'static [&'static str]) -> P
     }
 }
 
-/// What something private is about, and what a tool may be for.
+/// A topic of private things, and of the purposes of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Topic {
     /// Passwords, keys, and files that hold them.
@@ -40,91 +41,91 @@ pub(super) enum Topic {
     Conversation,
     /// Mails, messages, appointments.
     Mail,
-    /// Whom somebody knows.
+    /// Contacts, family, colleagues.
     People,
     Health,
     Money,
-    /// Who somebody is.
+    /// Personal data: names, documents, birthdays, political views.
     Identity,
-    /// Where somebody is, and when nobody is at home.
+    /// Places of a person, and times when nobody is at home.
     Whereabouts,
-    /// What is on this machine besides.
+    /// Files, screen, clipboard and history of the computer.
     Machine,
-    /// Attacks: tools that look for them speak of them.
+    /// Attacks, of which tools that look for them speak.
     Security,
 }
 
-/// What a word hints at.
+/// A part of an attack at which words hint. Alone it means nothing. The comments give words for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hint {
-    /// The reader is told to do something.
+    /// An order to the reader: "must", "always".
     Order,
-    /// Before, after or with whatever else it does.
+    /// At every opportunity: "before every call".
     EveryTime,
-    /// Something is taken up.
+    /// Something is read: "read", "fetch".
     Take,
-    /// Something is put into a parameter, a message or an address.
+    /// Something is put into a parameter, a message or a URL: "pass it as".
     Give,
-    /// Something leaves the machine.
+    /// Something leaves the machine: "upload it to https://".
     Send,
-    /// Files that hold keys or passwords.
+    /// Files with keys or passwords: "~/.ssh".
     SecretFile,
-    /// Keys and passwords by their names.
+    /// Names of secrets: "api key".
     SecretWord,
-    /// What was said, and what is personal.
+    /// The conversation, and personal data: "system prompt".
     Private,
-    /// Quietly.
+    /// Without attention: "silently".
     Quiet,
-    /// Tools besides this one.
+    /// Other tools: "any search tool".
     OtherTools,
-    /// A tool of another server, by its name.
+    /// The name of another server's tool. No phrase: `shadowing` finds it.
     StrangersTool,
-    /// Recipients, accounts and addresses that are changed.
+    /// A change of recipients, accounts or addresses: "set the recipient".
     Redirect,
-    /// Who is to get what is sent: an address of mail, a number of an account.
+    /// A recipient: an email address, the number of an account.
     Recipient,
-    /// The model is spoken of.
+    /// The model: "the assistant".
     Model,
-    /// A command line.
+    /// A command line: "run curl".
     Command,
-    /// Somebody else is said to want it so.
+    /// An authority that is said to want it: "required by security".
     Claim,
-    /// The tool is the one to choose.
+    /// Praise of the tool: "most reliable".
     Praise,
-    /// It counts for more than what the user or the client says.
+    /// Priority over the user or the client: "takes precedence".
     Beyond,
-    /// Others are not to be chosen.
+    /// Rejection of other tools: "instead of any other".
     Exclusive,
-    /// The reader is asked, kindly.
+    /// A kind request: "it would help".
     Asks,
-    /// All of something, or the latest of it.
+    /// All or the latest of something: "entire".
     Whole,
-    /// It is denied.
+    /// A denial: "never".
     Not,
-    /// Something private that is not of the tool's purpose.
+    /// Something private beyond the tool's purpose. No phrase: `judging` makes it of a topic.
     Foreign,
-    /// The same, as a parameter.
+    /// The same in the description of a parameter.
     Asked,
-    /// Something speaks as if it were somebody else.
+    /// Text that poses as a message of somebody else: "user said:".
     Frame,
-    /// What the model says to the user.
+    /// The model's answer to the user: "your reply".
     Answers,
-    /// Who reads it must not speak of it.
+    /// Secrecy: "must not know".
     Conceal,
-    /// Something of somebody that is at hand, and no matter of the tool.
+    /// Something that belongs to the user or another tool: "your inbox".
     Theirs,
-    /// It is to be handed over or taken up.
+    /// Something is handed over or read: "include", "contains".
     Hand,
-    /// Whoever offers the tool wants something.
+    /// The provider of the tool: "tell us".
     Us,
-    /// The user, or whoever else the model works for.
+    /// The user: "the person you work for".
     Person,
-    /// The model is spoken of where the tool has nothing to do with models.
+    /// The model, in the text of a tool that has nothing to do with models. No phrase: `judging` makes it.
     Addressed,
 }
 
 impl Hint {
-    /// One bit for each, so that many are one number.
+    /// Its bit in a set of hints.
     pub(super) const fn bit(self) -> u32 {
         1 << self as u32
     }

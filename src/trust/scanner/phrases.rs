@@ -1,4 +1,5 @@
-//! Finds phrases in folded text: one pass for the words without which no pattern can match, then only the patterns they call for.
+//! Finds the phrases of the tables in folded text. One pass finds terms, and the words without which a pattern cannot match; then only the patterns
+//! whose words are there are tried.
 
 use std::{
     array,
@@ -17,17 +18,17 @@ use super::{
 };
 use crate::runtime::quick_map::QuickMap;
 
-/// Where a phrase stands in the folded text.
+/// A phrase in a folded text.
 #[derive(Clone)]
 pub(super) struct Match {
     pub(super) meaning: Meaning,
     pub(super) range: Range<usize>,
-    /// The pattern that found it; none where it is a term or the name of a tool.
+    /// The pattern that found it; `None` for terms and names of tools.
     pub(super) pattern: Option<&'static str>,
 }
 
 impl Match {
-    /// The words of it without which it would be none.
+    /// Its shortest part that still matches.
     pub(super) fn words(&self, folded: &str) -> Range<usize> {
         let Some((pattern, matched)) = self.pattern.zip(folded.get(self.range.clone())) else {
             return self.range.clone();
@@ -44,22 +45,23 @@ impl Match {
     }
 }
 
-/// At how many places one phrase is noted in one text.
+/// The most matches of one phrase in a text.
 const PLACES: usize = 12;
 
 const TABLES: [&[Phrase]; 4] = [DIRECT, SIGNALS, TERMS, TOPICS];
 
-/// How many phrases there are.
+/// The number of phrases in the tables.
 const PHRASES: usize = DIRECT.len() + SIGNALS.len() + TERMS.len() + TOPICS.len();
 
 static WORDS: WordTable<{ count(TABLES).0 }, { count(TABLES).1 }> = WordTable::of(TABLES);
 
-/// Limit: texts of which the phrases are remembered, and bytes of one: servers say of many parameters the same.
+/// Limit: texts whose matches are remembered, and bytes of one. Many parameters have the same description.
 const KNOWN: usize = 256;
 const KNOWN_BYTES: usize = 1024;
 
-/// The phrases of the tables, of which each pattern is read when it is first wanted.
+/// Finds phrases, and remembers the matches of short texts.
 pub(super) struct Phrases {
+    /// The pattern of each phrase, parsed when it is needed first.
     patterns: [OnceCell<Pattern>; PHRASES],
     known: RefCell<QuickMap<Box<str>, Arc<[Match]>>>,
 }
@@ -74,7 +76,7 @@ impl Default for Phrases {
 }
 
 impl Phrases {
-    /// All phrases in a folded text, each at a bounded number of places.
+    /// All phrases in a folded text, each at most [`PLACES`] times.
     pub(super) fn find(&self, folded: &str) -> Arc<[Match]> {
         if let Some(known) = self.known.borrow().get(folded) {
             return Arc::clone(known);

@@ -1,5 +1,5 @@
-//! What a tool is for, as far as its names and the first sentence of its description say. Somebody's mails are no business of a tool that
-//! adds numbers.
+//! The purpose of a tool, as its name, the name of its server and the first sentence of its description state it: a tool that adds numbers has no use
+//! for mails.
 
 use std::cell::OnceCell;
 
@@ -16,33 +16,33 @@ use crate::wire::Raw;
 /// Limit: bytes of a first sentence.
 const SENTENCE: usize = 200;
 
-/// Letters by which a word is known again.
+/// The first letters of a word that count when words are compared.
 const STEM: usize = 5;
 
 static WORDS: WordTable<{ count([PURPOSES]).0 }, { count([PURPOSES]).1 }> =
     WordTable::of([PURPOSES]);
 
-/// What a tool is for.
+/// The purpose of a tool.
 pub(super) struct ToolPurpose {
-    /// One bit for each topic.
+    /// Its topics, one bit each.
     topics: u16,
-    /// Its names and the first sentence of its description, folded.
+    /// The names and the first sentence of the description, folded.
     words: String,
-    /// Bytes of the folded description that say it.
+    /// Bytes of the first sentence in the folded description.
     pub(super) stated: usize,
-    /// Whether it is there to keep passwords and the like.
+    /// Whether the purpose is to keep secrets, as that of a password manager.
     pub(super) keeps_secrets: bool,
-    /// Whether its description leaves something to the user.
+    /// Whether the description leaves a decision to the user.
     pub(super) is_by_consent: bool,
-    /// Its name in small letters.
+    /// The tool's name in lower case.
     name: String,
-    /// What it is read from, taken apart when a parameter is asked about.
     definition: Raw,
+    /// The parsed definition, made on demand.
     parts: OnceCell<Option<Value>>,
 }
 
 impl ToolPurpose {
-    /// What a tool is for.
+    /// Reads the purpose of a tool.
     pub(super) fn of(server: &str, definition: &Raw) -> Self {
         let texts = definition.look_up(["description", "name", "title"]);
         let [description, name, title] = texts.map(|found| {
@@ -77,7 +77,7 @@ impl ToolPurpose {
         }
     }
 
-    /// Its name in small letters.
+    /// The tool's name in lower case.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -94,7 +94,7 @@ impl ToolPurpose {
         schema.is_some_and(|schema| is_parameter() && !passes_text(schema, false))
     }
 
-    /// Whether a text names a tool of this server that ends so: tools of a server begin alike.
+    /// Whether a text names a tool of this server that ends in the last of `words`, such as `ns_search` in a text of `ns_list`.
     pub(super) fn has_own(&self, words: &str, folded: &str) -> bool {
         let last = words.rsplit(' ').next().unwrap_or_default();
         let last = last.trim_end_matches([':', 's']);
@@ -102,23 +102,24 @@ impl ToolPurpose {
         prefix.len() > 4 && prefix.ends_with('_') && folded.contains(&format!("{prefix}{last}"))
     }
 
+    /// Whether the purpose is this topic.
     pub(super) fn is_about(&self, topic: Topic) -> bool {
         self.topics & bit(topic) != 0
     }
 
-    /// Whether something private is none of its business: neither its topic nor one of its words is of the purpose.
+    /// Whether something private is beyond the purpose: neither its topic nor one of its words belongs to the purpose.
     pub(super) fn is_beyond(&self, topic: Topic, words: &str) -> bool {
         let is_named = |word: &str| {
             let stem = word.get(..word.len().min(STEM)).unwrap_or(word);
             word.len() >= STEM && self.words.contains(stem)
         };
-        // Who keeps passwords keeps cards and addresses, too.
+        // Password managers also keep cards and addresses.
         let is_kept = self.keeps_secrets
             && matches!(topic, Topic::Credentials | Topic::Money | Topic::Identity);
         !is_kept && !self.is_about(topic) && !words.split(' ').any(is_named)
     }
 
-    /// Whether the last of these words is none of those that say the purpose.
+    /// Whether the last of these words is not among those that state the purpose.
     pub(super) fn is_strange(&self, words: &str) -> bool {
         let last = words.rsplit(' ').next().unwrap_or_default();
         let is_anything = ["whole ", "entire "]
@@ -128,7 +129,7 @@ impl ToolPurpose {
         !is_anything && !self.words.contains(last.trim_end_matches('s'))
     }
 
-    /// Whether words that speak of an assistant are none of its business.
+    /// Whether words name an assistant although the purpose has nothing to do with models.
     pub(super) fn is_no_matter_of_models(&self, words: &str) -> bool {
         words != "agent:"
             && ASSISTANTS.iter().any(|name| words.contains(name))
@@ -137,7 +138,7 @@ impl ToolPurpose {
     }
 }
 
-/// Whether a sentence begins with a verb in the third person. An order does not.
+/// Whether a sentence begins with a verb in the third person, as a description does and an order does not.
 pub(super) fn says_what_it_does(stated: &str) -> bool {
     let verb = stated.split(' ').next().unwrap_or_default().to_lowercase();
     // "Access" and "focus" are orders: in the third person they end in "es".
@@ -147,7 +148,7 @@ pub(super) fn says_what_it_does(stated: &str) -> bool {
         && !ORDERS_IN_S.contains(&&*verb)
 }
 
-/// Whether text can be passed as what a schema allows. A number may be private by itself; inside of an object it is one of its settings.
+/// Whether a schema allows a value that can carry something private: a text, or a number that is not inside an object.
 fn passes_text(schema: &Value, is_inside: bool) -> bool {
     let passes = |schema: &Value| passes_text(schema, is_inside);
     if schema.get("enum").is_some() || schema.get("const").is_some() {
@@ -176,13 +177,13 @@ fn passes_text(schema: &Value, is_inside: bool) -> bool {
     }
 }
 
-/// Whether words are of those who keep secrets.
+/// Whether words are typical of tools that keep secrets.
 fn names_secrets(words: &str) -> bool {
     let mut words = words.split(|c: char| !c.is_alphanumeric());
     words.any(|word| SECRETS.iter().any(|kept| word.starts_with(kept)))
 }
 
-/// Whether a text in small letters leaves something to the user.
+/// Whether a text in lower case leaves a decision to the user.
 pub(super) fn asks_for_consent(text: &str) -> bool {
     let may_ask = text.contains("user") || text.contains("yes");
     may_ask && CONSENT.iter().any(|consent| text.contains(consent))

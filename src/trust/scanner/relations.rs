@@ -1,5 +1,5 @@
-//! Says cheaply whether what one server lists may be about another: by hashes of the words that may be names of tools. What it says no
-//! to needs no reading when another server comes or changes its tools.
+//! Decides cheaply whether the texts of one server may be about another server, by hashes of words that may be names of tools. If not, they need not
+//! be read again when the other server comes or changes its tools.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -12,17 +12,17 @@ use super::{
 };
 use crate::wire::Raw;
 
-/// What a server may be known by to others, and what of others it may speak of. Immutable.
+/// The names of a server, and the names in its texts, as sorted hashes. Immutable.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Relations {
-    /// Of its tools' names, of what these look like, and of its own name.
+    /// The names of the server and its tools, and what they look like.
     marks: Box<[u32]>,
-    /// Of the words in its texts that may name something, and of what its names may be taken for.
+    /// The words in its texts that may name something, and what its disguised names look like.
     traces: Box<[u32]>,
 }
 
 impl Relations {
-    /// Of a server's tools, each its name and its definition, and what the server says of itself.
+    /// Reads the tools of a server, each by name and definition, and its instructions.
     pub fn of<'a>(
         server: &str,
         tools: impl Iterator<Item = (&'a str, &'a Raw)>,
@@ -52,19 +52,19 @@ impl Relations {
         }
     }
 
-    /// Whether its texts or names may be about the other one.
+    /// Whether texts or names of this server may be about the other one.
     pub fn may_be_about(&self, other: &Self) -> bool {
         let mut marks = other.marks.iter();
         marks.any(|mark| self.traces.binary_search(mark).is_ok())
     }
 
-    /// Whether both are known to others by the same.
+    /// Whether both have the same names, so that texts of third servers are about both or neither.
     pub fn is_known_by_the_same(&self, other: &Self) -> bool {
         self.marks == other.marks
     }
 }
 
-/// Whether a text has the name of a tool that others have and the server has not.
+/// Whether a text names a tool that other servers have and this one has not.
 pub(super) fn names_strangers(text: &Raw, server: &str, neighbours: &Neighbours) -> bool {
     let mut is_any = false;
     each_name(text, |word| {
@@ -73,7 +73,7 @@ pub(super) fn names_strangers(text: &Raw, server: &str, neighbours: &Neighbours)
     is_any
 }
 
-/// Takes in the words of a text that may name a tool.
+/// Adds the words of a text that may name a tool.
 fn trace(text: &Raw, traces: &mut Vec<u32>) {
     each_name(text, |word| {
         let word = word.to_lowercase();
@@ -82,7 +82,7 @@ fn trace(text: &Raw, traces: &mut Vec<u32>) {
     });
 }
 
-/// Shows the words of a text that may name a tool, wherever they stand.
+/// Gives the words of a text that may name a tool to `note`, wherever they stand.
 fn each_name(definition: &Raw, mut note: impl FnMut(&str)) {
     let text = definition.as_str();
     if text.contains("\\u") {
@@ -97,7 +97,7 @@ fn each_name(definition: &Raw, mut note: impl FnMut(&str)) {
         return;
     }
     for (at, word) in names_in(text) {
-        // What follows a backslash is an escape and not of the word.
+        // A letter after a backslash is part of an escape, not of the word.
         let is_escaped = text.get(..at).is_some_and(|before| before.ends_with('\\'));
         note(word.get(usize::from(is_escaped)..).unwrap_or(word));
     }

@@ -1,10 +1,10 @@
-//! Texts that name the tools of other servers: a tool has no business with strangers' tools but to steer how they are used.
+//! Finds texts that name tools of other servers: the only reason for that is to steer how they are used.
 
 use std::ops::Range;
 
 use super::{Findings, Neighbours, Passage, Severity::Remark, passage::Kind};
 
-/// The names of tools that others have and `server` has not.
+/// The places of names of tools that other servers have and `server` has not.
 pub(super) fn strangers(
     text: &Passage<'_>,
     server: &str,
@@ -18,7 +18,7 @@ pub(super) fn strangers(
     places.take(MOST).collect()
 }
 
-/// The words of a text that may name a tool, and where they begin.
+/// The words of a text that may name a tool, each with its position.
 pub(super) fn names_in(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut end = 0;
     let words = std::iter::from_fn(move || {
@@ -30,17 +30,17 @@ pub(super) fn names_in(text: &str) -> impl Iterator<Item = (usize, &str)> {
     words.filter(|(_, word)| is_distinctive(word))
 }
 
-/// How many mentions are noted in one text.
+/// The most names that are noted in a text.
 const MOST: usize = 8;
 
-/// Remarks on names that stand in a text. Whether the text orders something is for `orders` to judge.
+/// Remarks on names of other servers' tools in a text. `orders` judges whether the text gives orders about them.
 pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings) {
     for range in strangers {
         findings.add("shadowing.mention", Remark, text, range.clone());
     }
 }
 
-/// The first place from this one on where a part of a word begins, or something else.
+/// The first position from `at` on with a character of words, or with another one if not `is_wanted`.
 fn first(text: &str, mut at: usize, is_wanted: bool) -> Option<usize> {
     while let Some(byte) = text.as_bytes().get(at) {
         let (is_found, length) = if byte.is_ascii() {
@@ -61,7 +61,7 @@ fn is_part(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | ':' | '/')
 }
 
-/// Whether a word is a name and no word of a language: it has joints inside.
+/// Whether a word is a name and not an ordinary word: it has a separator or an upper-case letter inside.
 fn is_distinctive(word: &str) -> bool {
     if word.len() < 6 {
         return false;

@@ -1,4 +1,4 @@
-//! Words that mean nothing alone and much together: what is asked for, in which mood, and where it is to go.
+//! The patterns of hints in English. A hint alone means nothing: see `combinations`.
 
 use super::phrase::{
     Hint::{
@@ -8,7 +8,7 @@ use super::phrase::{
     Meaning, Phrase,
 };
 
-/// The text of an alternative in a pattern.
+/// The regular expression of an alternative: the word itself, if no other is given.
 macro_rules! alternative {
     ($word:literal) => {
         $word
@@ -18,8 +18,9 @@ macro_rules! alternative {
     };
 }
 
-/// A signal by the text of its pattern. In braces stand alternatives, and what is written there are the words that call for the pattern too:
-/// `"retriev" => "retriev(e|al)"` is called for by its beginning. At the end, words of which the pattern has the parts.
+/// Writes the pattern of a hint and the words without which it is not tried (`Phrase::words`) as one list, so that they cannot differ. Strings are
+/// parts of the regular expression. Braces hold a group of alternatives, each a word and, after `=>`, its expression if that is another one:
+/// `"retriev" => "retriev(e|al)"`. Words of which the expression has only parts follow after `words`.
 macro_rules! signal {
     (
         $signal:ident, $($before:literal)*
@@ -37,7 +38,7 @@ macro_rules! signal {
     };
 }
 
-/// Words that are signals, by what an alternative is about: a new one goes to its kind.
+/// The pattern of each hint. `EXAMPLES` in the tests has a text for each.
 #[rustfmt::skip]
 pub(super) const SIGNALS: &[Phrase] = &[
     signal!(Order,
@@ -101,7 +102,7 @@ pub(super) const SIGNALS: &[Phrase] = &[
             | ".mozilla" => r"\.mozilla" | ".bitcoin" => r"\.bitcoin" | ".ethereum" => r"\.ethereum" | ".electrum" => r"\.electrum"
         }
         r")\b"
-        // The same in other folders.
+        // Such files in any folder.
         r"|\.ssh/|\.cursor/|\.claude(\.json|/)|\.(netrc|npmrc|pypirc|gnupg|pgpass|vault-token|(bash|zsh)_history)\b|git-credentials\b"
         r"|(^|[\s/'(=:,])\.env(\.\w+)?($|[\s'),;:.!?])"
         r"|\b" {

@@ -1,23 +1,23 @@
-//! Finds names that are taken for each other: by letters that look alike, and by one letter.
+//! Finds similar names in a set: names that look the same, names that differ by one letter, and names that differ in separators only.
 
 use unicode_security::confusable_detection::skeleton;
 
 use crate::runtime::text_index::TextIndex;
 
-/// A set of names, in lower case. Each is kept once: what it is found by are hashes.
+/// A set of names in lower case, with three indexes by hashes.
 #[derive(Debug, Default, Clone)]
 pub(super) struct SimilarNames {
     names: Vec<String>,
     /// By what they look like.
     looks: TextIndex,
-    /// By themselves, and with each one of their letters left out.
+    /// By themselves, and by themselves without one letter, for each letter.
     gaps: TextIndex,
-    /// By their letters, without what joins words.
+    /// By their letters and digits, without separators.
     letters: TextIndex,
 }
 
 impl SimilarNames {
-    /// Of names that differ from each other.
+    /// Makes the set of different names.
     pub(super) fn new(names: Vec<String>) -> Self {
         let all = || names.iter().enumerate();
         let gaps = all().flat_map(|(place, name)| gaps(name).map(move |gap| (place, gap)));
@@ -36,14 +36,14 @@ impl SimilarNames {
         found.filter(move |other| look(other) == wanted)
     }
 
-    /// Names of the same letters; the name itself may be among them.
+    /// Names that differ in separators only; the name itself may be among them.
     pub(super) fn other_joints(&self, name: &str) -> impl Iterator<Item = &String> {
         let wanted = letters(name);
         let found = self.named(self.letters.places(&wanted).collect());
         found.filter(move |other| letters(other) == wanted)
     }
 
-    /// Names that differ by one letter that is more, less or other, or by two that changed places.
+    /// Names with one letter more, less or changed, or with two letters swapped.
     pub(super) fn one_off(&self, name: &str) -> impl Iterator<Item = &String> {
         let near = gaps(name).flat_map(|gap| self.named(self.gaps.places(&gap).collect()));
         near.filter(move |other| *other != name && is_near(name, other) && is_slip(name, other))
@@ -55,11 +55,11 @@ impl SimilarNames {
     }
 }
 
-/// Limit: letters of a name that is held against others letter by letter. Nobody takes a longer one for another by a slip.
+/// Limit: letters of a name that is compared by letters. Longer ones are not confused by a slip.
 const LETTERS: usize = 128;
 
-/// A number for the name, and for the name with each of its letters left out in turn; nothing of a name with too many. Equal texts have
-/// equal numbers: the bytes are the digits.
+/// A hash of the name, and one of the name without each of its letters; nothing for a name with too many. The hash is a polynomial of the bytes, so
+/// that those without a letter follow from its parts.
 fn gaps(name: &str) -> impl Iterator<Item = u64> {
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
     let add = |number: u64, text: &str| {
@@ -82,7 +82,7 @@ fn gaps(name: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Whether two names with at most one letter of each left out are the same.
+/// Whether two names are the same with at most one letter of each left out.
 fn is_near(one: &str, other: &str) -> bool {
     let (mut one, mut other): (Vec<char>, Vec<char>) =
         (one.chars().collect(), other.chars().collect());
@@ -95,14 +95,14 @@ fn is_near(one: &str, other: &str) -> bool {
     }
     match (&one[..], &other[..]) {
         ([] | [_], []) | ([], [_]) => true,
-        // Both begin and end with letters that differ: one loses its first, the other its last.
+        // The rests begin and end differently: one must lose its first letter, the other its last.
         ([_, ones @ ..], [others @ .., _]) if ones == others => true,
         ([ones @ .., _], [_, others @ ..]) => ones == others,
         _ => false,
     }
 }
 
-/// Whether two names differ as a slip of the hand does: plurals, numbers and joints are differences that people mean.
+/// Whether the difference of two names may be a typing mistake. Differences in plurals, numbers and separators are made on purpose.
 fn is_slip(one: &str, other: &str) -> bool {
     let plain = |name: &str| -> String {
         let words = name
@@ -116,7 +116,7 @@ fn is_slip(one: &str, other: &str) -> bool {
     if one == other {
         return false;
     }
-    // Another first letter of a word is another word: `get_line`, `set_line`.
+    // A name that begins with another letter is another name: `get_line`, `set_line`.
     let changed = one
         .chars()
         .zip(other.chars())
@@ -125,8 +125,8 @@ fn is_slip(one: &str, other: &str) -> bool {
     changed > 0 && one.len().abs_diff(other.len()) <= 1
 }
 
-/// Whether a name is what it looks like: no digit stands in it for a letter, and no letter of another alphabet. Of two names that look
-/// the same such a one is no imitation.
+/// Whether a name is not disguised: no digit stands for a letter in it, and no letter is of another alphabet. Such a name does not imitate one that
+/// looks the same.
 pub(super) fn is_plain(name: &str) -> bool {
     let bytes = name.as_bytes();
     let is_letter = |at: Option<usize>| {
@@ -140,12 +140,11 @@ pub(super) fn is_plain(name: &str) -> bool {
     name.is_ascii() && !bytes.iter().enumerate().any(is_disguised)
 }
 
-/// What a name looks like: joints and letters that are taken for each other are one.
+/// What a name looks like: letters that look alike are replaced by one of them.
 pub(super) fn look(name: &str) -> String {
     let likes = |letter: char| match letter {
         '0' => 'o',
         '1' | '|' => 'l',
-        'i' => 'i',
         other => other,
     };
     if name.is_ascii() {
@@ -162,7 +161,7 @@ pub(super) fn look(name: &str) -> String {
     lower.replace("rn", "m")
 }
 
-/// The letters of a name, without what joins its words.
+/// The letters and digits of a name, without separators.
 fn letters(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
 }

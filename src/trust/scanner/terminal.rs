@@ -1,4 +1,4 @@
-//! Characters that steer a terminal: they hide, move or overwrite what a person reads there.
+//! Finds characters that steer a terminal: they hide, move or overwrite what a person reads there.
 
 use super::{
     Findings, Passage,
@@ -14,7 +14,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
         let range = at..at + character.len_utf8();
         match character {
             '\n' | '\t' => (),
-            // A lone carriage return writes over the line. At the end of a text it does nothing.
+            // A carriage return without a line feed overwrites the line, but not at the end of a text.
             '\r' if characters.peek().is_none_or(|(_, next)| *next == '\n') => (),
             '\r' => findings.add("terminal.return", Remark, text, range),
             '\u{1B}' | '\u{80}'..='\u{9F}' => findings.add("terminal.escape", Hold, text, range),

@@ -1,5 +1,5 @@
-//! Visits every text of a definition once, wherever a server hid it: names, descriptions, and the keys and values of schemas. Duplicate
-//! keys are all visited. What cannot be read to the end is itself a finding.
+//! Visits every text of a definition once, wherever it stands: names, descriptions, and keys and values of schemas. Duplicate keys are all visited. A
+//! part that cannot be read is itself a finding.
 
 use std::{borrow::Cow, fmt};
 
@@ -11,14 +11,14 @@ use serde::{
 use super::{Findings, Passage, PassageReader, Severity, excerpt::push_escaped, passage::Kind};
 use crate::{text::beginning, wire::Raw};
 
-/// Limit: levels of a definition that are read, of which the deepest of some 2,000 public ones has 14; bytes of its text, ten times those
-/// of the largest public one; bytes of a place, and of one key in it.
+/// Limit: levels of a definition (the deepest of 2,000 public ones has 14); bytes of its texts (ten times those of the largest public one); bytes of a
+/// place, and of one key in it.
 const DEPTH: usize = 40;
 const BYTES: usize = 512 << 10;
 const PLACE: usize = 240;
 const KEY: usize = 48;
 
-/// What no rule objects to, wherever it stands: keys and values that nearly every schema has.
+/// Keys and values that nearly every schema has. No rule objects to them, so they are not read.
 #[rustfmt::skip]
 const KEYS: [&str; 16] = [
     "type", "description", "properties", "items", "enum", "required", "default", "title", "minimum", "maximum", "format", "anyOf",
@@ -26,7 +26,7 @@ const KEYS: [&str; 16] = [
 ];
 const VALUES: [&str; 6] = ["string", "object", "integer", "number", "boolean", "array"];
 
-/// Shows each text of `definition` to `read`, but for those.
+/// Gives each text of a definition to `read`, but not those of [`KEYS`] and [`VALUES`].
 pub(super) fn definition(
     definition: &Raw,
     reader: &PassageReader,
@@ -55,7 +55,7 @@ pub(super) fn definition(
     }
 }
 
-/// Shows a single text to `read`, from its place in a message. What is no text has nothing to read.
+/// Gives a single text to `read`. A value that is not a string is ignored.
 pub(super) fn prose(
     place: &str,
     value: &Raw,
@@ -102,7 +102,7 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
         (self.read)(&text, self.findings);
     }
 
-    /// Adds a key to the place, and says how long the place was before.
+    /// Appends a key to the place. Gives the length of the place before.
     fn enter(&mut self, key: &str) -> usize {
         let before = self.place.len();
         if before < PLACE {
@@ -127,7 +127,7 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
     }
 }
 
-/// Whether it is a word that nearly every schema has.
+/// Whether nearly every schema has this key or value.
 fn is_of_schemas(kind: Kind, text: &str) -> bool {
     match kind {
         Kind::Key => KEYS.contains(&text),
@@ -136,11 +136,11 @@ fn is_of_schemas(kind: Kind, text: &str) -> bool {
     }
 }
 
-/// A key. One without escapes is not copied.
+/// A key, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// One value on the way down.
+/// The visit of one value.
 struct Step<'w, 'f, R> {
     walker: &'w mut Walker<'f, R>,
     kind: Kind,

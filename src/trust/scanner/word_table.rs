@@ -1,11 +1,11 @@
-//! Which words of phrases stand in a text. The table is made when the program is compiled, and has no addresses in it: what has some is
-//! written to when the program starts.
+//! Finds which words of the phrases stand in a text, by a hash table that is made at compile time. It has no pointers in it, because pages with pointers
+//! are copied when the program starts.
 
 use std::ops::Range;
 
 use super::phrase::Phrase;
 
-/// A word that stands in a text.
+/// A word in a text.
 pub(super) struct WordAt<'t> {
     /// The number of its phrase.
     pub(super) phrase: usize,
@@ -14,31 +14,32 @@ pub(super) struct WordAt<'t> {
     may_go_on: bool,
 }
 
-/// How many chains of words there are, by their first letters; a power of two.
+/// The number of chains of words, a power of two.
 const CHAINS: usize = 4096;
 
-/// The words of phrases, by the first three bytes of each; shorter ones by what they have.
+/// The words of phrases, in chains by a hash of their first three bytes, or of all bytes of shorter ones.
 pub(super) struct WordTable<const WORDS: usize, const LETTERS: usize> {
-    /// Where each chain begins in `words`; it ends where the next one does.
+    /// The beginning of each chain in `words`, where the chain before ends.
     starts: [u16; CHAINS + 1],
     words: [Word; WORDS],
+    /// The letters of all words.
     letters: [u8; LETTERS],
-    /// With which bytes those begin that have less than three.
+    /// The first bytes of words with less than three bytes.
     begins_short: [bool; 256],
 }
 
 #[derive(Clone, Copy)]
 struct Word {
-    /// Its first four bytes, or what it has of them and zeros.
+    /// Its first four bytes, filled up with zeros.
     key: u32,
     phrase: u16,
-    /// Where its letters are, and how many.
+    /// The beginning of its letters, and their number.
     letters: (u16, u8),
-    /// Whether it only has to begin as a word.
+    /// Whether the word may continue in the text: it had a star.
     may_go_on: bool,
 }
 
-/// How many words these phrases have, and how many letters these words.
+/// The number of words of these phrases, and of the letters of these words.
 pub(super) const fn count<const N: usize>(tables: [&'static [Phrase]; N]) -> (usize, usize) {
     let (mut words, mut letters) = (0, 0);
     let mut at = Place::FIRST;
@@ -50,13 +51,13 @@ pub(super) const fn count<const N: usize>(tables: [&'static [Phrase]; N]) -> (us
     (words, letters)
 }
 
-/// A word of the tables while they are read.
+/// The place of a word in the tables.
 #[derive(Clone, Copy)]
 struct Place {
     table: usize,
     phrase: usize,
     word: usize,
-    /// The phrases before this one, of all tables.
+    /// The number of the phrase among those of all tables.
     number: u16,
 }
 
@@ -88,7 +89,7 @@ impl Place {
 }
 
 impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
-    /// The table of all words of these phrases, which are numbered in this order. Each phrase has a word, and no word is empty.
+    /// Makes the table of all words of these phrases, which are numbered in this order. Each phrase must have a word, and no word may be empty.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a table of more or longer words does not compile"
@@ -106,7 +107,7 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
             letters: [0; LETTERS],
             begins_short: [false; 256],
         };
-        // How many each chain has, then where each ends; from there it is filled, so that the last word of all is the first of its chain.
+        // `starts` first has the number of words of each chain, then the end of each. Chains are filled from their ends, which makes these the starts.
         let mut at = Place::FIRST;
         while let Some(word) = at.word(&tables) {
             made.starts[chain(key(word.as_bytes()))] += 1;
@@ -147,7 +148,7 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
         made
     }
 
-    /// Shows the words that stand in a text, from its beginning to its end.
+    /// Gives the words in a text to `found`, from the beginning of the text to its end.
     pub(super) fn find<'t>(&self, text: &'t str, mut found: impl FnMut(WordAt<'t>)) {
         let bytes = text.as_bytes();
         for (at, a) in bytes.iter().copied().enumerate() {
@@ -190,7 +191,7 @@ impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
 }
 
 impl WordAt<'_> {
-    /// Whether it begins and ends there as a word.
+    /// Whether it is a whole word in the text.
     pub(super) fn is_whole(&self) -> bool {
         let (before, inside, after) = (
             self.text.get(..self.range.start).unwrap_or_default(),
@@ -202,7 +203,7 @@ impl WordAt<'_> {
     }
 }
 
-/// Whether two characters beside each other are of one word. Chinese has no blanks between words.
+/// Whether two neighbouring characters belong to one word. Chinese has no blanks between words, so its characters do not.
 fn joins(one: Option<char>, other: Option<char>) -> bool {
     let is_of_word = |c: Option<char>| {
         c.is_some_and(|c| c.is_alphanumeric() && !('\u{3000}'..='\u{9FFF}').contains(&c))
@@ -221,7 +222,7 @@ const fn key(word: &[u8]) -> u32 {
     })
 }
 
-/// Where the words are that begin with the first three bytes of a key.
+/// The number of the chain for the first three bytes of a key.
 const fn chain(key: u32) -> usize {
     ((key >> 8).wrapping_mul(0x9E37_79B1) >> 13) as usize % CHAINS
 }

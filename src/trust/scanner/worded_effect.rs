@@ -1,27 +1,27 @@
-//! What a tool does to the world as far as its words say it: those of its name, then how its description begins. Pure; decides nothing.
+//! The effect of a tool that its words name: those of its name, else the beginning of its description. Pure; decides nothing.
 
 use super::fold::words_of_name;
 
-/// What the words of a tool say of it.
+/// The effect that the words of a tool name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordedEffect {
-    /// It surely changes something.
+    /// It changes something.
     Writes,
-    /// It surely deletes something.
+    /// It deletes something.
     Deletes,
-    /// It runs what it is given: whatever that does.
+    /// It runs code or commands, with any effect.
     Executes,
-    /// It may be anything.
+    /// The words name none of these.
     Unsure,
 }
 
-/// Verbs that delete, wherever they stand in a name: `bulk_delete_rows`, `issue_remove`.
+/// Verbs that delete, anywhere in a name: `bulk_delete_rows`, `issue_remove`.
 #[rustfmt::skip]
 const DELETING: &[&str] = &[
     "delete", "destroy", "drop", "erase", "purge", "remove", "truncate", "uninstall", "unlink", "wipe",
 ];
 
-/// Verbs that change something where a name begins with them. Verbs that are as often nouns (post, commit, archive) are not here.
+/// Verbs that change something, at the beginning of a name. Verbs that are as often nouns (post, commit, archive) are not here.
 #[rustfmt::skip]
 const WRITING: &[&str] = &[
     "add", "append", "approve", "assign", "cancel", "create", "disable", "edit", "enable", "insert", "install", "merge", "modify",
@@ -29,13 +29,14 @@ const WRITING: &[&str] = &[
     "transfer", "update", "upload", "upsert", "withdraw", "write",
 ];
 
-/// Those of them that, where a name has no other word or a description begins with them, may be done to the arguments alone: `add` of a calculator.
+/// Those of [`WRITING`] that may apply to the arguments alone, as `add` of a calculator. They do not count as the only word of a name, or at the
+/// beginning of a description.
 #[rustfmt::skip]
 const OF_VALUES: &[&str] = &[
     "add", "append", "insert", "merge", "put", "replace", "set",
 ];
 
-/// Verbs that run something where a name begins with them, unless what they run only looks.
+/// Verbs that run something, at the beginning of a name, unless it has a word of [`LOOKS`].
 #[rustfmt::skip]
 const RUNNING: &[&str] = &[
     "eval", "exec", "execute", "run",
@@ -45,7 +46,7 @@ const LOOKS: &[&str] = &[
     "analysis", "inspection", "lookup", "queries", "query", "read", "readonly", "report", "select", "search", "test", "tests",
 ];
 
-/// Verbs that only look. What follows one in a name is what it looks at: `list_deleted`, `get_remove_policy`.
+/// Verbs that only read. The words after one name what is read: `list_deleted`, `get_remove_policy`.
 #[rustfmt::skip]
 const READING: &[&str] = &[
     "check", "count", "describe", "download", "fetch", "find", "get", "has", "inspect", "is", "list", "look", "lookup", "preview",
@@ -53,12 +54,12 @@ const READING: &[&str] = &[
 ];
 
 impl WordedEffect {
-    /// Reads the words.
+    /// The effect that the name names, else the description.
     pub fn of(name: &str, description: &str) -> Self {
         Self::of_name(name).unwrap_or_else(|| Self::of_description(description))
     }
 
-    /// What a name says by itself, if anything.
+    /// The effect that a name names; `None` if its words decide nothing.
     pub(super) fn of_name(name: &str) -> Option<Self> {
         let name = words_of_name(name);
         let words = || words(&name);
@@ -75,7 +76,7 @@ impl WordedEffect {
         None
     }
 
-    /// What a description begins with: "Permanently deletes …".
+    /// The effect that the beginning of a description names: "Permanently deletes …".
     pub(super) fn of_description(description: &str) -> Self {
         let end = description.char_indices().nth(100);
         let end = end.map_or(description.len(), |(at, _)| at);
@@ -94,7 +95,7 @@ fn words(folded: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
-/// What one word says; `Unsure` if it only looks.
+/// The effect of a verb; `Unsure` if it only reads.
 fn verb(word: &str) -> Option<WordedEffect> {
     let effects = [
         (DELETING, WordedEffect::Deletes),
@@ -106,7 +107,7 @@ fn verb(word: &str) -> Option<WordedEffect> {
     found.map(|(_, effect)| effect)
 }
 
-/// Whether a word is one of these verbs, perhaps in the third person: `sets`, `pushes`, `modifies`.
+/// Whether a word is one of these verbs, also in the third person: `sets`, `pushes`, `modifies`.
 fn is_of(word: &str, verbs: &[&str]) -> bool {
     let is = |verb: &str| {
         if let Some(end) = word.strip_prefix(verb) {
