@@ -28,6 +28,23 @@ pub(super) struct Row {
     pub(super) hides: fn(&str, Range<usize>) -> Option<Range<usize>>,
 }
 
+/// A row of the table.
+const fn row(
+    name: &'static str,
+    kinds: Kinds,
+    hides: fn(&str, Range<usize>) -> Option<Range<usize>>,
+    needs: &'static [&'static str],
+    regex: &'static str,
+) -> Row {
+    Row {
+        name,
+        kinds,
+        needs,
+        regex,
+        hides,
+    }
+}
+
 /// Parts of names of secrets; `{-}` is a separator of words, or nothing.
 #[rustfmt::skip]
 pub(super) const PARTS: &[&str] = &[
@@ -63,153 +80,54 @@ pub(super) const BARE: &str = r#"[^\s"'`,;<>()\[\]{}\\=][^\s"'`,;<>()\[\]{}\\]*"
 /// The characters that end a URL.
 pub(super) const NOT: &str = r#"\s"'`<>"#;
 
+/// All rows.
+#[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "private key",
-        kinds: ANYWHERE,
-        needs: &["-----begin"],
-        regex: r"(?is)(-----BEGIN.*?(?:-----END.*?-----|\z))",
-        hides: all,
-    },
-    Row {
-        name: "beginning that only credentials have",
-        kinds: ANYWHERE,
-        needs: &[
-            "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_", "glpat-", "xox", "xapp-", "akia",
-            "asia", "aiza", "ya29.", "eyj", "dop_v1_", "shpat_", "figd_", "lin_api_", "ntn_",
+    row("private key", ANYWHERE, all, &["-----begin"],
+        r"(?is)(-----BEGIN.*?(?:-----END.*?-----|\z))"),
+    row("beginning that only credentials have", ANYWHERE, all,
+        &[
+            "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_", "glpat-", "xox", "xapp-", "akia", "asia", "aiza", "ya29.", "eyj",
+            "dop_v1_", "shpat_", "figd_", "lin_api_", "ntn_",
         ],
-        regex: r"(?:^|[^A-Za-z0-9])((?:gh[pousr]_|github_pat_|glpat-|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|eyJ|dop_v1_|shpat_|figd_|lin_api_|ntn_)[\w.=+-]{4,})",
-        hides: all,
-    },
+        r"(?:^|[^A-Za-z0-9])((?:gh[pousr]_|github_pat_|glpat-|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|eyJ|dop_v1_|shpat_|figd_|lin_api_|ntn_)[\w.=+-]{4,})"),
     // Names begin like these, too (`npm_config_registry`, `sk-learn`), but credentials have digits.
-    Row {
-        name: "beginning with digits behind it",
-        kinds: ANYWHERE,
-        needs: &[
-            "sk-", "sk_", "pk_", "rk_", "hf_", "npm_", "pypi-", "sg.", "secret_",
-        ],
-        regex: r"(?:^|[^A-Za-z0-9])((?:sk[-_]|[pr]k_|hf_|npm_|pypi-|SG\.|secret_)[A-Za-z_.=+-]*[0-9][\w.=+-]*)",
-        hides: at_least_8,
-    },
-    Row {
-        name: "mixed letters and digits",
-        kinds: ANYWHERE,
-        needs: RUN,
-        regex: r"([A-Za-z0-9]{20,})",
-        hides: mixed,
-    },
-    Row {
-        name: "UUID",
-        kinds: ANYWHERE,
-        needs: RUN,
-        regex: r"(?i)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})",
-        hides: all,
-    },
-    Row {
-        name: "after a scheme",
-        kinds: ANYWHERE,
-        needs: &["bearer", "basic"],
-        regex: r#"(?i)\b(?:bearer|basic)["']?[ \t]+({VALUE})"#,
-        hides: unquoted,
-    },
-    Row {
-        name: "line that declares",
-        kinds: PROSE,
-        needs: NAMES,
-        regex: r#"(?im)^[ \t>$+-]*(?:(?:export|set)[ \t])?[\w.-]*?{NAME}[ \t]*[=:][ \t]*([^\s"'`{\[][^\r\n]*)"#,
-        hides: trimmed,
-    },
-    Row {
-        name: "name and value",
-        kinds: PROSE,
-        needs: NAMES,
-        regex: r#"(?i){NAME}\\?["'`]?[ \t]*[:=][ \t]*({VALUE})"#,
-        hides: unquoted,
-    },
-    Row {
-        name: "argument with a name",
-        kinds: WORD,
-        needs: NAMES,
-        regex: r"(?is){NAME}[=:] *([^ ].*)",
-        hides: outside_addresses,
-    },
-    Row {
-        name: "flag and value",
-        kinds: PROSE,
-        needs: NAMES,
-        regex: r#"(?i)(?:^|[\s"'`(\[,])--[\w.-]*?{NAME}["']?(?:[ \t]*,[ \t]*|[ \t]+)({VALUE})"#,
-        hides: unquoted,
-    },
-    Row {
-        name: "flag and login",
-        kinds: PROSE,
-        needs: &["-u"],
-        regex: r"(?i)(?:^|\s)(?:-u|--user|--proxy-user)[ =]+({VALUE})",
-        hides: login,
-    },
-    Row {
-        name: "header",
-        kinds: PROSE,
-        needs: NAMES,
-        regex: r#"(?i)(?:"{HEADER}[ \t]*([^\s/"][^"\r\n]*)|'{HEADER}[ \t]*([^\s/'][^'\r\n]*)|`{HEADER}[ \t]*([^\s/`][^`\r\n]*)|\b{HEADER}[ \t]*([^\s/][^\r\n]*))"#,
-        hides: trimmed,
-    },
-    Row {
-        name: "element",
-        kinds: PROSE,
-        needs: NAMES,
-        regex: r"(?i)<(?:[\w.-]+:)?[\w.-]*?{NAME}(?:\s[^<>]*)?>([^<]*[^<\s][^<]*)</",
-        hides: all,
-    },
-    Row {
-        name: "login of an address",
-        kinds: ANYWHERE,
-        needs: &["@"],
-        regex: "://([^{NOT}/?#]+)@",
-        hides: all,
-    },
-    Row {
-        name: "login without a scheme",
-        kinds: ANYWHERE,
-        needs: &["@"],
-        regex: r"//([^{NOT}/?#:\[]*:[^{NOT}/?#]*)@",
-        hides: all,
-    },
-    Row {
-        name: "login with a slash in it",
-        kinds: ANYWHERE,
-        needs: &["@"],
-        regex: r"//([^{NOT}/?#:@\[]*:[^{NOT}/?#@]*[^{NOT}/?#@0-9][^{NOT}@]*[/?#][^{NOT}]*)@",
-        hides: all,
-    },
-    Row {
-        name: "login of a source",
-        kinds: ANYWHERE,
-        needs: &["@tcp(", "@unix("],
-        regex: r"([^{NOT}=]*:[^{NOT}=]*)@(?:tcp|unix)\(",
-        hides: all,
-    },
-    Row {
-        name: "any parameter",
-        kinds: RECORD,
-        needs: &["?", "&"],
-        regex: "[?&][^{NOT}=&#?]+=([^{NOT}&#]+)",
-        hides: all,
-    },
-    Row {
-        name: "field of a form",
-        kinds: ANYWHERE,
-        needs: NAMES,
-        regex: r"(?i){NAME}(?:(?:\[[^\]\s]*)?\]=|(?:%5D)?(?:=|%3D))([^{NOT}&,;]+?)(?:%26|[{NOT}&,;]|\z)",
-        hides: all,
-    },
-    Row {
-        name: "fragment",
-        kinds: ANYWHERE,
-        needs: &["#"],
-        regex: r"://[^{NOT}#]*#([^{NOT}]*[^{NOT},;.:!)\]}])",
-        hides: all,
-    },
+    row("beginning with digits behind it", ANYWHERE, at_least_8, &["sk-", "sk_", "pk_", "rk_", "hf_", "npm_", "pypi-", "sg.", "secret_"],
+        r"(?:^|[^A-Za-z0-9])((?:sk[-_]|[pr]k_|hf_|npm_|pypi-|SG\.|secret_)[A-Za-z_.=+-]*[0-9][\w.=+-]*)"),
+    row("mixed letters and digits", ANYWHERE, mixed, RUN,
+        r"([A-Za-z0-9]{20,})"),
+    row("UUID", ANYWHERE, all, RUN,
+        r"(?i)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"),
+    row("after a scheme", ANYWHERE, unquoted, &["bearer", "basic"],
+        r#"(?i)\b(?:bearer|basic)["']?[ \t]+({VALUE})"#),
+    row("line that declares", PROSE, trimmed, NAMES,
+        r#"(?im)^[ \t>$+-]*(?:(?:export|set)[ \t])?[\w.-]*?{NAME}[ \t]*[=:][ \t]*([^\s"'`{\[][^\r\n]*)"#),
+    row("name and value", PROSE, unquoted, NAMES,
+        r#"(?i){NAME}\\?["'`]?[ \t]*[:=][ \t]*({VALUE})"#),
+    row("argument with a name", WORD, outside_addresses, NAMES,
+        r"(?is){NAME}[=:] *([^ ].*)"),
+    row("flag and value", PROSE, unquoted, NAMES,
+        r#"(?i)(?:^|[\s"'`(\[,])--[\w.-]*?{NAME}["']?(?:[ \t]*,[ \t]*|[ \t]+)({VALUE})"#),
+    row("flag and login", PROSE, login, &["-u"],
+        r"(?i)(?:^|\s)(?:-u|--user|--proxy-user)[ =]+({VALUE})"),
+    row("header", PROSE, trimmed, NAMES,
+        r#"(?i)(?:"{HEADER}[ \t]*([^\s/"][^"\r\n]*)|'{HEADER}[ \t]*([^\s/'][^'\r\n]*)|`{HEADER}[ \t]*([^\s/`][^`\r\n]*)|\b{HEADER}[ \t]*([^\s/][^\r\n]*))"#),
+    row("element", PROSE, all, NAMES,
+        r"(?i)<(?:[\w.-]+:)?[\w.-]*?{NAME}(?:\s[^<>]*)?>([^<]*[^<\s][^<]*)</"),
+    row("login of an address", ANYWHERE, all, &["@"],
+        "://([^{NOT}/?#]+)@"),
+    row("login without a scheme", ANYWHERE, all, &["@"],
+        r"//([^{NOT}/?#:\[]*:[^{NOT}/?#]*)@"),
+    row("login with a slash in it", ANYWHERE, all, &["@"],
+        r"//([^{NOT}/?#:@\[]*:[^{NOT}/?#@]*[^{NOT}/?#@0-9][^{NOT}@]*[/?#][^{NOT}]*)@"),
+    row("login of a source", ANYWHERE, all, &["@tcp(", "@unix("],
+        r"([^{NOT}=]*:[^{NOT}=]*)@(?:tcp|unix)\("),
+    row("any parameter", RECORD, all, &["?", "&"],
+        "[?&][^{NOT}=&#?]+=([^{NOT}&#]+)"),
+    row("field of a form", ANYWHERE, all, NAMES,
+        r"(?i){NAME}(?:(?:\[[^\]\s]*)?\]=|(?:%5D)?(?:=|%3D))([^{NOT}&,;]+?)(?:%26|[{NOT}&,;]|\z)"),
+    row("fragment", ANYWHERE, all, &["#"],
+        r"://[^{NOT}#]*#([^{NOT}]*[^{NOT},;.:!)\]}])"),
 ];
 
 #[expect(clippy::unnecessary_wraps, reason = "one of several")]
