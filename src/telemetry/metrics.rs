@@ -123,30 +123,15 @@ pub struct Figures {
 
 impl Figures {
     /// Each figure with the name and the help text of its metric.
+    #[rustfmt::skip]
     fn named(&self) -> [(u64, &'static str, &'static str); 6] {
         [
             (self.sessions, "mcpproxy_sessions", "Open client sessions"),
             (self.tools, "mcpproxy_tools", "Known tools"),
-            (
-                self.callable_tools,
-                "mcpproxy_callable_tools",
-                "Callable tools",
-            ),
-            (
-                self.uptime_seconds,
-                "mcpproxy_uptime_seconds",
-                "Seconds since the start of the daemon",
-            ),
-            (
-                self.records,
-                "mcpproxy_activity_records",
-                "Records in the file of the activity log",
-            ),
-            (
-                self.not_kept,
-                "mcpproxy_activity_records_not_kept",
-                "Records of this run that are missing from the activity log",
-            ),
+            (self.callable_tools, "mcpproxy_callable_tools", "Callable tools"),
+            (self.uptime_seconds, "mcpproxy_uptime_seconds", "Seconds since the start of the daemon"),
+            (self.records, "mcpproxy_activity_records", "Records in the file of the activity log"),
+            (self.not_kept, "mcpproxy_activity_records_not_kept", "Records of this run that are missing from the activity log"),
         ]
     }
 }

@@ -120,26 +120,20 @@ impl Interruption {
     }
 
     pub(super) fn failure(self) -> ScriptFailure {
-        match self {
-            Self::Wall(wall) => {
-                let why = format!("the script took longer than {} ms", wall.as_millis());
-                ScriptFailure::new(ScriptCode::Timeout, why)
-            }
-            Self::Cpu(cpu) => {
-                let why = format!(
-                    "the script computed for more than {}, which timeout_ms cannot extend",
-                    duration::in_words(cpu)
-                );
-                ScriptFailure::new(ScriptCode::Timeout, why)
-            }
-            Self::Console => {
-                let why = format!("the script logged more than {} KiB", limits::CONSOLE >> 10);
-                ScriptFailure::new(ScriptCode::OutputLimitExceeded, why)
-            }
-            Self::CallerGone => {
-                let why = "the script's caller has left";
-                ScriptFailure::new(ScriptCode::EngineFailed, why)
-            }
-        }
+        let why = match self {
+            Self::Wall(wall) => format!("the script took longer than {} ms", wall.as_millis()),
+            Self::Cpu(cpu) => format!(
+                "the script computed for more than {}, which timeout_ms cannot extend",
+                duration::in_words(cpu)
+            ),
+            Self::Console => format!("the script logged more than {} KiB", limits::CONSOLE >> 10),
+            Self::CallerGone => "the script's caller has left".to_owned(),
+        };
+        let code = match self {
+            Self::Wall(_) | Self::Cpu(_) => ScriptCode::Timeout,
+            Self::Console => ScriptCode::OutputLimitExceeded,
+            Self::CallerGone => ScriptCode::EngineFailed,
+        };
+        ScriptFailure::new(code, why)
     }
 }

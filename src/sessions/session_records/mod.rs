@@ -11,7 +11,7 @@ use std::{
     fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 use tokio::time::timeout;
@@ -23,7 +23,7 @@ use self::{
     kept::KeptIndex,
     queue::{SessionAction, SessionCommands},
 };
-use crate::runtime::sync::Guarded;
+use crate::{runtime::sync::Guarded, text::moment};
 
 /// How long a caller waits for the disk. The command is carried out all the same.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
@@ -170,8 +170,7 @@ impl SessionRecords {
 
 /// Now, in seconds since 1970.
 pub fn now() -> u32 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let seconds = since.unwrap_or_default().as_secs();
+    let seconds = moment::millis(SystemTime::now()) / 1_000;
     u32::try_from(seconds).unwrap_or(u32::MAX)
 }
 

@@ -15,13 +15,9 @@ pub fn folded(uri: &str) -> String {
 }
 
 /// Schemes after which any number of slashes is accepted, and their default ports.
+#[rustfmt::skip]
 const FORGIVING: [(&str, &str); 6] = [
-    ("file", ""),
-    ("ftp", ":21"),
-    ("http", ":80"),
-    ("https", ":443"),
-    ("ws", ":80"),
-    ("wss", ":443"),
+    ("file", ""), ("ftp", ":21"), ("http", ":80"), ("https", ":443"), ("ws", ":80"), ("wss", ":443"),
 ];
 
 /// A decoded URI without credentials, default port and final dots in its authority.

@@ -3,7 +3,10 @@
 
 use std::ops::Range;
 
-use base64::Engine as _;
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 
 use super::{
     Severity::{Hold, Remark},
@@ -143,23 +146,19 @@ fn spaced_hexadecimal(text: &str) -> Option<String> {
 
 /// Decodes a piece. `None` if the result is not readable text.
 fn decode(piece: &[u8]) -> Option<String> {
-    const LENIENT: base64::engine::GeneralPurposeConfig =
-        base64::engine::GeneralPurposeConfig::new()
-            .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent)
-            .with_decode_allow_trailing_bits(true);
-    const STANDARD: base64::engine::GeneralPurpose =
-        base64::engine::GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT);
-    const URL: base64::engine::GeneralPurpose =
-        base64::engine::GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT);
+    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+    const URL: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
     let piece = piece.get(..LONGEST).unwrap_or(piece);
     if piece.len() < SHORTEST {
         return None;
     }
-    if let Some(decoded) = from_hexadecimal(piece).and_then(readable) {
-        return Some(decoded);
-    }
-    if let Some(decoded) = from_base32(piece).and_then(readable) {
-        return Some(decoded);
+    let decoded = from_hexadecimal(piece).and_then(readable);
+    let decoded = decoded.or_else(|| from_base32(piece).and_then(readable));
+    if decoded.is_some() {
+        return decoded;
     }
     let whole = piece.get(..piece.len() / 4 * 4).unwrap_or_default();
     let decoded = [piece, whole].into_iter().find_map(|piece| {
@@ -380,15 +379,10 @@ fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Finds orders with digits for letters: `1gn0r3 pr3v10u5`.
 fn digits_for_letters(text: &Passage<'_>, findings: &mut Findings) {
-    if !text.bytes.have_any(b"013457@$!") {
+    const DIGITS: &[u8] = b"013457@$!";
+    if !text.bytes.have_any(DIGITS) {
         return;
     }
-    let is_digit = |byte: u8| {
-        matches!(
-            byte,
-            b'0' | b'1' | b'3' | b'4' | b'5' | b'7' | b'@' | b'$' | b'!'
-        )
-    };
     let inside = |word: &&[u8]| {
         let letters = word
             .iter()
@@ -398,7 +392,7 @@ fn digits_for_letters(text: &Passage<'_>, findings: &mut Findings) {
             && letters >= 2
             && word
                 .windows(2)
-                .any(|pair| is_digit(pair[0]) && pair[1].is_ascii_alphabetic())
+                .any(|pair| DIGITS.contains(&pair[0]) && pair[1].is_ascii_alphabetic())
     };
     let words = text.text.as_bytes().split(u8::is_ascii_whitespace);
     if words.filter(inside).count() < 2 {

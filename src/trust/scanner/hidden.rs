@@ -69,6 +69,10 @@ fn judge(
     let next = next.chars().next();
     let between_latin = before.last.is_some_and(|c| c.is_ascii_alphanumeric())
         && next.is_some_and(|c| c.is_ascii_alphanumeric());
+    let zero_width = (
+        "hidden.zero_width",
+        if between_latin { Hold } else { Remark },
+    );
     match character {
         // England, Scotland and Wales have flags of five letters and an end.
         tag if is_tag(tag) && before.in_flag && before.run < 6 => None,
@@ -90,20 +94,14 @@ fn judge(
         '\u{200C}' | '\u{200D}' => {
             let joins =
                 before.seen.is_some_and(|c| !c.is_ascii()) && next.is_some_and(|c| !c.is_ascii());
-            (!joins).then_some((
-                "hidden.zero_width",
-                if between_latin { Hold } else { Remark },
-            ))
+            (!joins).then_some(zero_width)
         }
         '\u{FEFF}' if before.last.is_none() => None,
         // One or two may mark where long words break; more are there to hide words from patterns.
         '\u{AD}' => {
             (whole.matches('\u{AD}').count() > 2).then_some(("hidden.soft_hyphens", Remark))
         }
-        _ => Some((
-            "hidden.zero_width",
-            if between_latin { Hold } else { Remark },
-        )),
+        _ => Some(zero_width),
     }
 }
 
