@@ -1,5 +1,5 @@
-//! Tells what a text says from what it quotes, and from what it says for good reason: a tool that looks for attacks names them, an example is no
-//! order, who keeps passwords says to whom they are not shown, and what is forbidden or left to the user is not asked for.
+//! Finds good reasons for words to which a rule objects, which make the finding a remark: they are quoted by a tool that looks for attacks, or as an
+//! example; a password manager says to whom passwords are not shown; or the description forbids what they say, or leaves it to the user.
 
 use std::ops::Range;
 
@@ -11,17 +11,17 @@ use super::{
     purpose::{asks_for_consent, says_what_it_does},
 };
 
-/// Words with which somebody who looks for attacks speaks to the reader after all.
+/// Words with which even a tool that looks for attacks addresses the reader.
 #[rustfmt::skip]
 const ADDRESSES: &[&str] = &[
     " you ", " must ", " always ", " please ", " first", " assistant: ", " this tool, ",
     " before using", " before calling", " before each", " before every",
 ];
 
-/// Words before what is shown as an example, whatever the tool is for.
+/// Words before an example, whatever the purpose of the tool.
 const SHOWS: [&str; 4] = ["example", "such as", "for instance", "sample"];
 
-/// How something is handed over, taken up or shown.
+/// Beginnings of verbs that hand over, read or show something.
 #[rustfmt::skip]
 const HANDS: &[&str] = &[
     "send", "sent", "forward", "upload", "transmi", "submit", "commit", "receiv", "shar", "leak", "expos", "reveal", "disclos",
@@ -30,7 +30,7 @@ const HANDS: &[&str] = &[
     "writ", "stor", "sav", "read", "open", "ask", "run", "call",
 ];
 
-/// Words after which the one that follows is denied, and those that turn that round.
+/// Words that deny the following ones, and words that reverse such a denial.
 #[rustfmt::skip]
 const DENIALS: &[&str] = &[
     "not", "never", "no", "nor", "without", "cannot", "refuses", "nobody", "nothing",
@@ -40,84 +40,85 @@ const TURNS: &[&str] = &[
     "forget", "fail", "hesitate", "omit", "neglect", "skip", "miss", "only",
 ];
 
-/// How the model is to be open with the user. Poison is not.
+/// Phrases by which the model must be open with the user, as poison does not want it.
 #[rustfmt::skip]
 const OPEN: &[&str] = &[
     "tell the user", "show the user", "ask the user", "warn the user", "inform the user", "remind the user", "let the user", "to the user",
     "user has to", "user must", "user can", "by the user", "clarify with the user",
 ];
 
-/// How a tool says that it is to be used no more.
+/// Beginnings of a description of a deprecated tool.
 #[rustfmt::skip]
 const OLD: &[&str] = &[
     "deprecated", "this tool is deprecated", "this is deprecated", "obsolete", "legacy", "retired", "no longer",
     "superseded by", "replaced by", "will be removed",
 ];
 
+/// Phrases anywhere in a description of a deprecated tool.
 #[rustfmt::skip]
 const OLD_THIS: &[&str] = &[
     "this tool is deprecated", "this version is deprecated", "deprecated since", "is no longer maintained", "will be removed",
     "instead of this", "replaced this",
 ];
 
-/// Words with which a note for the model becomes an order.
+/// Words that make an order of a note for the model.
 #[rustfmt::skip]
 const INSISTS: &[&str] = &["must", "always", "never", "not", "don't", "first", "every", "silently"];
 
-/// How many calls are that one call takes the place of.
+/// Words for many calls, which one call replaces.
 const MANY: &[&str] = &["multiple", "several", "many", "separate", "repeated"];
 
-/// How something leaves, wherever its paragraph ends.
+/// Words by which something leaves the machine, also across paragraphs.
 #[rustfmt::skip]
 const SENDS: &[&str] = &["send", "upload", "forward", "transmit", "attach ", "include", "insert", "paste", "pass ", "http", "@"];
 
-/// Words before a quotation, whatever the tool is for.
+/// Words before a quotation, whatever the purpose of the tool.
 #[rustfmt::skip]
 const CITES: &[&str] = &[
     "detect", "flag", "block", "warn", "reject", "recognis", "recogniz", "looks for", "look for", "checks for",
     "such as", "phrases", "attempts", "attacks", "that says", "says whether",
 ];
 
-/// Marks by which models, and not people, tell who speaks.
+/// Marks that tell models who speaks, and mean nothing to people.
 #[rustfmt::skip]
 const MARKS: &[&str] = &[
     "[inst", "[/inst", "[system", "<|", "<<sys", "<system", "<developer", "<secret", "<hidden", "<internal",
     "human:", "assistant:", "user:", "system:", "### system",
 ];
 
-/// Families of rules, and rules, about what is handed over or taken up.
+/// Families of rules, and rules, about handing over or reading something.
 #[rustfmt::skip]
 const HANDING: &[&str] = &[
     "exfiltration.", "shadowing.uses", "command.order",
     "orders.likely", "orders.addressed", "orders.answers", "orders.soft", "orders.conversation",
 ];
 
-/// Limits: bytes of a sentence that are looked at before a place, of those before "without" that may deny it, and of a beginning that says what a
-/// tool is; words between a denial and what is denied.
+/// Limits: bytes of a sentence that are read before and after a place; bytes before a place in which a denial counts; bytes of the beginning of a
+/// description; words before a verb in which a denial counts.
 const BEFORE: usize = 400;
 const DENIED: usize = 60;
 const BEGINNING: usize = 60;
 const DENIED_WORDS: usize = 3;
 
-/// Limit: bytes around a note for the model in which it may want something.
+/// Limit: bytes around a note for the model in which other phrases count.
 const NOTE: usize = 240;
 
-/// Whether what a rule holds is only a remark where it stands: quoted, or said for good reason.
+/// Whether words to which a rule objects have a good reason where they stand.
 pub(super) fn is_harmless(text: &Passage<'_>, rule: &str, range: Range<usize>) -> bool {
     let at = range.start;
     let keeps_secrets = || text.reader.keeps_secrets();
     match rule {
-        // Who keeps passwords says to whom they are not shown.
+        // A password manager says to whom passwords are not shown.
         "orders.conceal" if keeps_secrets() || is_forbidden(text.text, at) => true,
-        // A tool that is to be used no more names the one that is.
+        // A deprecated tool names its successor.
         "preference.exclusive" | "preference.praise" | "shadowing.order"
             if says_it_is_old(text.text) && !names_address(text.text) =>
         {
             true
         }
-        // Who uses a thing agrees to its terms.
+        // Terms of use: whoever uses a thing agrees to them.
         "orders.consent" if is_notice(text.text, at) => true,
-        // Words of two paragraphs, or of two items of a list, say nothing together.
+        // Words of two paragraphs, or of two items of a list, do not belong together.
         "exfiltration.foreign"
         | "exfiltration.private"
         | "exfiltration.secret"
@@ -129,10 +130,10 @@ pub(super) fn is_harmless(text: &Passage<'_>, rule: &str, range: Range<usize>) -
         {
             true
         }
-        // Who keeps answers or calls says what they hold.
+        // A tool that keeps answers or calls describes their content.
         "orders.answers" | "orders.conversation" if is_about_own(text, range.clone()) => true,
         "orders.frame" if is_item(text.text, at) => true,
-        // Marks around what is for everybody to read, and notes on how to use the tool.
+        // Marks around text for people, and notes on the use of the tool.
         "orders.frame" | "orders.addressed"
             if !is_of_models(text.text, at)
                 && (rule == "orders.frame" || !insists(sentence_at(text.text, at)))
@@ -141,8 +142,9 @@ pub(super) fn is_harmless(text: &Passage<'_>, rule: &str, range: Range<usize>) -
             true
         }
         "preference.exclusive" if is_about_calls(sentence_at(text.text, at)) => true,
-        // Who keeps secrets says who may use them.
+        // The user learns of it.
         "orders.likely" if is_open(sentence(text.text, range.clone())) => true,
+        // A password manager says who may use passwords.
         rule if keeps_secrets()
             && is_about_handing(rule)
             && !names_address(sentence(text.text, range.clone())) =>
@@ -156,18 +158,19 @@ pub(super) fn is_harmless(text: &Passage<'_>, rule: &str, range: Range<usize>) -
     }
 }
 
-/// At most so many bytes of a text before a place.
+/// At most `most` bytes of a text before a place.
 fn bytes_before(text: &str, at: usize, most: usize) -> &str {
     let from = text.floor_char_boundary(at.saturating_sub(most));
     text.get(from..at).unwrap_or_default()
 }
 
-/// At most so many bytes of a text from a place on.
+/// At most `most` bytes of a text from a place on.
 fn bytes_from(text: &str, at: usize, most: usize) -> &str {
     let end = text.floor_char_boundary(at + most);
     text.get(at..end).unwrap_or_default()
 }
 
+/// Whether a place stands after "by using" and the like.
 fn is_notice(text: &str, at: usize) -> bool {
     let near = bytes_before(text, at, DENIED).to_lowercase();
     ["by calling", "by using", "by installing", "with the use of"]
@@ -175,7 +178,7 @@ fn is_notice(text: &str, at: usize) -> bool {
         .any(|by| near.contains(by))
 }
 
-/// Whether a list says there what a name in backquotes stands for.
+/// Whether a place is an item of a list that explains a name in backquotes.
 fn is_item(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let rest = rest.trim_start_matches(['-', '*', ' ', '\n']);
@@ -183,14 +186,14 @@ fn is_item(text: &str, at: usize) -> bool {
     rest.starts_with('`') && before.trim_end_matches(' ').ends_with(['-', '*'])
 }
 
-/// Whether it is a mark by which models, and not people, tell who speaks.
+/// Whether one of [`MARKS`] stands at a place.
 fn is_of_models(text: &str, at: usize) -> bool {
     let mark = bytes_from(text, at, BEGINNING).to_lowercase();
     let mark = mark.trim_start_matches(|c: char| c.is_whitespace() || ".!?;:-*".contains(c));
     MARKS.iter().any(|begin| mark.starts_with(begin))
 }
 
-/// Whether a text has anything that poison wants, beside orders.
+/// Whether a text has, near a place, something that poison wants.
 fn is_telling(text: &Passage<'_>, at: usize) -> bool {
     let at = fold(text.text.get(..at).unwrap_or_default()).len();
     let is_near = |found: &&Match| found.range.end + NOTE > at && found.range.start < at + NOTE;
@@ -206,7 +209,7 @@ fn is_telling(text: &Passage<'_>, at: usize) -> bool {
     })
 }
 
-/// Whether words go beyond a paragraph or an item of a list, and nothing is to be sent or handed over.
+/// Whether words cross the end of a paragraph or of an item of a list, and send nothing.
 fn crosses(words: Option<&str>) -> bool {
     let words = words.unwrap_or_default().to_lowercase();
     let mut lines = words.lines().skip(1).map(str::trim);
@@ -214,7 +217,7 @@ fn crosses(words: Option<&str>) -> bool {
         && !SENDS.iter().any(|sends| words.contains(sends))
 }
 
-/// Whether answers, calls and the like that words speak of are what the tool is named after.
+/// Whether words name answers, messages or calls, and the tool's name does, too.
 fn is_about_own(text: &Passage<'_>, range: Range<usize>) -> bool {
     let words = text.text.get(range).unwrap_or_default().to_lowercase();
     let purpose = text.reader.purpose.as_ref();
@@ -232,7 +235,7 @@ fn insists(sentence: &str) -> bool {
     words.any(|word| INSISTS.contains(&word))
 }
 
-/// Whether one call is preferred to several, and not one tool to others.
+/// Whether a sentence prefers one call to several, and not one tool to others.
 fn is_about_calls(sentence: &str) -> bool {
     let sentence = sentence.to_lowercase();
     ["over ", "instead of ", "rather than "].iter().any(|than| {
@@ -243,7 +246,7 @@ fn is_about_calls(sentence: &str) -> bool {
     })
 }
 
-/// Whether words name something that poison wants: what is private, other tools, the user's trust.
+/// Whether a phrase names something that poison wants: private things, other tools, the user's trust.
 #[rustfmt::skip]
 pub(super) fn is_wanted(found: &Match) -> bool {
     use Hint::{
@@ -286,7 +289,7 @@ fn is_about_handing(rule: &str) -> bool {
     HANDING.iter().any(|family| rule.starts_with(family))
 }
 
-/// The sentence around a part of a text, from its beginning to the end of the part.
+/// The part of a text from the beginning of its sentence to the end of the range.
 fn sentence(text: &str, range: Range<usize>) -> &str {
     let before = text.get(..range.start).unwrap_or_default();
     let start = before
@@ -302,7 +305,7 @@ fn sentence_at(text: &str, at: usize) -> &str {
     sentence(text, at..end.map_or(text.len(), |end| at + end))
 }
 
-/// Whether all that a text would have handed over is denied, or left to the user.
+/// Whether a text denies each verb that hands over something, or leaves it to the user.
 fn is_left(text: &str) -> bool {
     let text = text.to_lowercase();
     if asks_for_consent(&text) {
@@ -332,7 +335,7 @@ fn is_left(text: &str) -> bool {
     is_denied
 }
 
-/// Whether it is forbidden to do something "without the user's consent".
+/// Whether a place begins with "without" and a denial stands before it: "never send it without the user's consent".
 fn is_forbidden(text: &str, at: usize) -> bool {
     let near = bytes_before(text, at, DENIED).to_lowercase();
     let near = near.rsplit(['.', ':', '\n']).next().unwrap_or_default();
@@ -354,9 +357,8 @@ fn says_it_is_old(text: &str) -> bool {
     OLD.iter().any(|says| beginning.starts_with(says))
 }
 
-/// Whether what stands at a place of a text is not said to the reader, but quoted to them. Tools that have to do with attacks speak of them, unless
-/// the sentence addresses the reader outside of quotation marks, or begins an order there; of others only what imitates a conversation may be an
-/// example of one.
+/// Whether a place is quoted. In a tool about attacks all words are, unless their sentence addresses the reader, or begins with an order, outside of
+/// quotation marks. In other tools only words in quotation marks after one of [`CITES`] are, and examples of markup.
 fn is_quoted(text: &Passage<'_>, rule: &str, at: usize) -> bool {
     let is_about_attacks = text.reader.is_about(Topic::Security);
     let lower = bytes_before(text.text, at, BEFORE).to_lowercase();
@@ -386,19 +388,19 @@ fn is_quoted(text: &Passage<'_>, rule: &str, at: usize) -> bool {
     is_inside || shows || !is_said
 }
 
-/// Whether what follows these words begins a sentence or the inside of a mark, where a verb is an order. Lists of what is found have other signs.
+/// Whether the next word begins a sentence or the inside of a mark, where a verb is an order. In lists it follows other signs.
 fn begins_sentence(said: &str) -> bool {
     let said = said.trim_end_matches([' ', '"', '`']);
     said.is_empty() || said.ends_with(['!', '?', '>', '\n'])
 }
 
-/// What stands outside of quotation marks, and whether one is open at the end.
+/// The text outside of quotation marks, and whether a quotation is open at the end.
 fn outside_quotes(text: &str, mut is_inside: bool) -> (String, bool) {
     let mut outside = String::new();
     let mut last = ' ';
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
-        // One that stands in a word is no quotation mark.
+        // An apostrophe inside a word is not a quotation mark.
         let is_in_word =
             last.is_alphanumeric() && letters.peek().is_some_and(|next| next.is_alphanumeric());
         match letter {
