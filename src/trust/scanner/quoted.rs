@@ -93,6 +93,13 @@ const HANDING: &[&str] = &[
     "orders.likely", "orders.addressed", "orders.answers", "orders.soft", "orders.conversation",
 ];
 
+/// Rules that combine words which may stand in two paragraphs.
+#[rustfmt::skip]
+const CROSSING: &[&str] = &[
+    "exfiltration.foreign", "exfiltration.private", "exfiltration.secret", "orders.addressed", "orders.soft", "orders.conceal",
+    "preference.praise",
+];
+
 /// Limits: bytes of a sentence that are read before and after a place; bytes before a place in which a denial counts; bytes of the beginning of a
 /// description; words before a verb in which a denial counts.
 const BEFORE: usize = 400;
@@ -105,57 +112,36 @@ const NOTE: usize = 240;
 
 /// Whether words to which a rule objects have a good reason where they stand.
 pub(super) fn is_harmless(text: &Passage<'_>, rule: &str, range: Range<usize>) -> bool {
+    let whole = text.text;
     let at = range.start;
-    let keeps_secrets = || text.reader.keeps_secrets();
-    match rule {
-        // A password manager says to whom passwords are not shown.
-        "orders.conceal" if keeps_secrets() || is_forbidden(text.text, at) => true,
+    let words = whole.get(range.clone()).unwrap_or_default();
+    let part = sentence(whole, range);
+    let keeps_secrets = text.reader.keeps_secrets();
+    let is = |rules: &[&str]| rules.contains(&rule);
+    // A password manager says to whom passwords are not shown.
+    is(&["orders.conceal"]) && (keeps_secrets || is_forbidden(whole, at))
         // A deprecated tool names its successor.
-        "preference.exclusive" | "preference.praise" | "shadowing.order"
-            if says_it_is_old(text.text) && !names_address(text.text) =>
-        {
-            true
-        }
+        || is(&["preference.exclusive", "preference.praise", "shadowing.order"])
+            && says_it_is_old(whole)
+            && !names_address(whole)
         // Terms of use: whoever uses a thing agrees to them.
-        "orders.consent" if is_notice(text.text, at) => true,
+        || is(&["orders.consent"]) && is_notice(whole, at)
         // Words of two paragraphs, or of two items of a list, do not belong together.
-        "exfiltration.foreign"
-        | "exfiltration.private"
-        | "exfiltration.secret"
-        | "orders.addressed"
-        | "orders.soft"
-        | "orders.conceal"
-        | "preference.praise"
-            if crosses(text.text.get(range.clone())) =>
-        {
-            true
-        }
+        || is(CROSSING) && crosses(words)
         // A tool that keeps answers or calls describes their content.
-        "orders.answers" | "orders.conversation" if is_about_own(text, range.clone()) => true,
-        "orders.frame" if is_item(text.text, at) => true,
+        || is(&["orders.answers", "orders.conversation"]) && is_about_own(text, words)
+        || is(&["orders.frame"]) && is_item(whole, at)
         // Marks around text for people, and notes on the use of the tool.
-        "orders.frame" | "orders.addressed"
-            if !is_of_models(text.text, at)
-                && (rule == "orders.frame" || !insists(sentence_at(text.text, at)))
-                && !is_telling(text, at) =>
-        {
-            true
-        }
-        "preference.exclusive" if is_about_calls(sentence_at(text.text, at)) => true,
+        || is(&["orders.frame", "orders.addressed"])
+            && !is_of_models(whole, at)
+            && (rule == "orders.frame" || !insists(sentence_at(whole, at)))
+            && !is_telling(text, at)
+        || is(&["preference.exclusive"]) && is_about_calls(sentence_at(whole, at))
         // The user learns of it.
-        "orders.likely" if is_open(sentence(text.text, range.clone())) => true,
+        || is(&["orders.likely"]) && is_open(part)
         // A password manager says who may use passwords.
-        rule if keeps_secrets()
-            && is_about_handing(rule)
-            && !names_address(sentence(text.text, range.clone())) =>
-        {
-            true
-        }
-        _ => {
-            is_quoted(text, rule, at)
-                || is_about_handing(rule) && is_left(sentence(text.text, range))
-        }
-    }
+        || is_about_handing(rule) && (keeps_secrets && !names_address(part) || is_left(part))
+        || is_quoted(text, rule, at)
 }
 
 /// At most `most` bytes of a text before a place.
@@ -210,16 +196,16 @@ fn is_telling(text: &Passage<'_>, at: usize) -> bool {
 }
 
 /// Whether words cross the end of a paragraph or of an item of a list, and send nothing.
-fn crosses(words: Option<&str>) -> bool {
-    let words = words.unwrap_or_default().to_lowercase();
+fn crosses(words: &str) -> bool {
+    let words = words.to_lowercase();
     let mut lines = words.lines().skip(1).map(str::trim);
     lines.any(|line| line.is_empty() || line.starts_with("- ") || line.starts_with("* "))
         && !SENDS.iter().any(|sends| words.contains(sends))
 }
 
 /// Whether words name answers, messages or calls, and the tool's name does, too.
-fn is_about_own(text: &Passage<'_>, range: Range<usize>) -> bool {
-    let words = text.text.get(range).unwrap_or_default().to_lowercase();
+fn is_about_own(text: &Passage<'_>, words: &str) -> bool {
+    let words = words.to_lowercase();
     let purpose = text.reader.purpose.as_ref();
     let named = purpose
         .map(|purpose| words_of_name(purpose.name()))
