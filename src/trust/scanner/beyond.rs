@@ -43,7 +43,7 @@ pub(super) fn read_name(text: &Passage<'_>, words: &str, findings: &mut Findings
         match found.meaning {
             Meaning::Topic(_) if is_no_thing(name, found, words) => false,
             Meaning::Topic(topic) => purpose.is_beyond(topic, words),
-            Meaning::Part(Hint::Theirs) => {
+            Meaning::Part(Hint::Belongings) => {
                 ["user", "agent", "assistant", "model"]
                     .iter()
                     .any(|owner| words.starts_with(owner))

@@ -111,7 +111,9 @@ fn judge_decoded(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
 fn gives_orders(decoded: &str, phrases: &Phrases) -> bool {
     let found = phrases.find(&fold(decoded));
     let hints = found.iter().filter_map(|found| match found.meaning {
-        Meaning::Part(Hint::Whole | Hint::Not | Hint::Praise) | Meaning::Finding(..) => None,
+        Meaning::Part(Hint::Everything | Hint::Denial | Hint::Praise) | Meaning::Finding(..) => {
+            None
+        }
         Meaning::Part(hint) => Some(hint.bit()),
         Meaning::Topic(_) => Some(Hint::Foreign.bit()),
     });

@@ -42,7 +42,7 @@ pub(super) fn judge<'a>(
 ) -> CountedPhrases<'a> {
     let denials: Vec<&Range<usize>> = matches
         .iter()
-        .filter(|found| found.hint() == Some(Hint::Not))
+        .filter(|found| found.hint() == Some(Hint::Denial))
         .map(|found| &found.range)
         .collect();
     let is_kind = |name: &str| {
@@ -76,7 +76,7 @@ pub(super) fn judge<'a>(
                 purpose.is_some_and(|purpose| is_beyond(purpose, place, topic, words, found));
             if is_beyond && !is_denied(&found.range, &denials) {
                 if parameter.is_some_and(|name| !is_kind(name)) && !passes_nothing() {
-                    count(Meaning::Part(Hint::Asked));
+                    count(Meaning::Part(Hint::ForeignParameter));
                     judged.asking = parameter;
                 }
                 count(Meaning::Part(Hint::Foreign));
@@ -93,7 +93,7 @@ pub(super) fn judge<'a>(
             count(Meaning::Part(Hint::Addressed));
         }
         let is_strange = || purpose.is_some_and(|purpose| purpose.is_strange(words));
-        let is_own = found.hint() == Some(Hint::Theirs) && !is_strange();
+        let is_own = found.hint() == Some(Hint::Belongings) && !is_strange();
         if !is_own && !is_forbidden(folded, found) {
             count(found.meaning);
         }
@@ -140,7 +140,7 @@ fn is_denied(private: &Range<usize>, denials: &[&Range<usize>]) -> bool {
 fn is_forbidden(folded: &str, found: &Match) -> bool {
     let is_private = matches!(
         found.hint(),
-        Some(Hint::SecretFile | Hint::SecretWord | Hint::Theirs)
+        Some(Hint::SecretFile | Hint::SecretWord | Hint::Belongings)
     );
     let before = folded.get(..found.range.start).unwrap_or_default();
     let clause = before.rsplit([',', ';', ':', '!', '?', '(']).next();

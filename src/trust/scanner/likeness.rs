@@ -83,20 +83,22 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
 /// Whether phrases are typical of poison: a hint that is in no ordinary sentence, or an action together with something private.
 fn are_of_poison<'m>(found: impl Iterator<Item = &'m Match>) -> bool {
     use Hint::{
-        Addressed, Answers, Asked, Foreign, Hand, Model, Not, Order, Person, Praise, Private,
-        SecretWord, Take, Theirs, Whole,
+        Addressed, Answers, Belongings, Denial, Everything, Foreign, ForeignParameter, HandOver,
+        Model, Order, Praise, Private, SecretWord, Take, User,
     };
+    #[rustfmt::skip]
+    const ORDINARY: &[Hint] = &[
+        Order, Take, Model, Praise, Everything, Denial, User, Private, SecretWord, Foreign, ForeignParameter, Belongings, HandOver,
+        Addressed, Answers,
+    ];
     let hints = found
         .filter_map(Match::hint)
         .fold(0_u32, |all, hint| all | hint.bit());
     let any = |of: &[Hint]| of.iter().any(|hint| hints & hint.bit() != 0);
-    let ordinary = [
-        Order, Take, Model, Praise, Whole, Not, Person, Private, SecretWord, Foreign, Asked,
-        Theirs, Hand, Addressed, Answers,
-    ];
-    let ordinary = ordinary.iter().fold(0, |all, hint| all | hint.bit());
+    let ordinary = ORDINARY.iter().fold(0, |all, hint| all | hint.bit());
     hints & !ordinary != 0
-        || any(&[Hand, Take]) && any(&[Private, SecretWord, Foreign, Theirs, Person, Addressed])
+        || any(&[HandOver, Take])
+            && any(&[Private, SecretWord, Foreign, Belongings, User, Addressed])
         || any(&[Answers]) && any(&[Order])
 }
 

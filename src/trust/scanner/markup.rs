@@ -38,7 +38,7 @@ const HIDES: &[&str] = &[
 /// Hints of an action.
 #[rustfmt::skip]
 const ACTS: [Hint; 7] = [
-    Hint::Send, Hint::Give, Hint::Take, Hint::Hand, Hint::Order, Hint::EveryTime, Hint::Model,
+    Hint::Send, Hint::Give, Hint::Take, Hint::HandOver, Hint::Order, Hint::EveryTime, Hint::Model,
 ];
 
 /// Limit: bytes of hidden text that are read.
@@ -64,7 +64,7 @@ fn hints_in(text: &Passage<'_>, part: &str) -> u32 {
 fn count<'m>(matches: impl Iterator<Item = &'m Match>) -> u32 {
     let telling = matches
         .filter_map(Match::hint)
-        .filter(|hint| !matches!(hint, Hint::Whole | Hint::Not | Hint::Praise));
+        .filter(|hint| !matches!(hint, Hint::Everything | Hint::Denial | Hint::Praise));
     telling
         .fold(0_u32, |all, hint| all | hint.bit())
         .count_ones()

@@ -89,23 +89,23 @@ pub(super) enum Hint {
     /// A command line: "run curl".
     Command,
     /// An authority that is said to want it: "required by security".
-    Claim,
+    Authority,
     /// Praise of the tool: "most reliable".
     Praise,
     /// Priority over the user or the client: "takes precedence".
-    Beyond,
+    Priority,
     /// Rejection of other tools: "instead of any other".
     Exclusive,
     /// A kind request: "it would help".
-    Asks,
+    KindRequest,
     /// All or the latest of something: "entire".
-    Whole,
+    Everything,
     /// A denial: "never".
-    Not,
+    Denial,
     /// Something private beyond the tool's purpose. No phrase: `judging` makes it of a topic.
     Foreign,
     /// The same in the description of a parameter.
-    Asked,
+    ForeignParameter,
     /// Text that poses as a message of somebody else: "user said:".
     Frame,
     /// The model's answer to the user: "your reply".
@@ -113,13 +113,13 @@ pub(super) enum Hint {
     /// Secrecy: "must not know".
     Conceal,
     /// Something that belongs to the user or another tool: "your inbox".
-    Theirs,
+    Belongings,
     /// Something is handed over or read: "include", "contains".
-    Hand,
+    HandOver,
     /// The provider of the tool: "tell us".
-    Us,
+    Provider,
     /// The user: "the person you work for".
-    Person,
+    User,
     /// The model, in the text of a tool that has nothing to do with models. No phrase: `judging` makes it.
     Addressed,
 }

@@ -236,14 +236,14 @@ fn is_about_calls(sentence: &str) -> bool {
 #[rustfmt::skip]
 pub(super) fn is_wanted(found: &Match) -> bool {
     use Hint::{
-        Answers, Beyond, Command, Conceal, Exclusive, Foreign, OtherTools, Person, Private, Quiet, Redirect, SecretFile, SecretWord,
-        StrangersTool, Theirs,
+        Answers, Priority, Command, Conceal, Exclusive, Foreign, OtherTools, User, Private, Quiet, Redirect, SecretFile, SecretWord,
+        StrangersTool, Belongings,
     };
     match found.meaning {
         Meaning::Part(hint) => matches!(
             hint,
-            Private | SecretFile | SecretWord | Theirs | Foreign | Person | OtherTools | StrangersTool | Redirect | Command
-                | Answers | Beyond | Conceal | Exclusive | Quiet
+            Private | SecretFile | SecretWord | Belongings | Foreign | User | OtherTools | StrangersTool | Redirect | Command
+                | Answers | Priority | Conceal | Exclusive | Quiet
         ),
         Meaning::Topic(_) => true,
         Meaning::Finding(..) => false,

@@ -2,8 +2,8 @@
 
 use super::phrase::{
     Hint::{
-        Claim, Command, EveryTime, Frame, Give, Hand, Model, Order, OtherTools, Praise, Private,
-        Quiet, Recipient, Redirect, SecretFile, SecretWord, Send, Take, Theirs,
+        Authority, Belongings, Command, EveryTime, Frame, Give, HandOver, Model, Order, OtherTools,
+        Praise, Private, Quiet, Recipient, Redirect, SecretFile, SecretWord, Send, Take,
     },
     Meaning, Phrase,
 };
@@ -218,7 +218,7 @@ pub(super) const SIGNALS: &[Phrase] = &[
         }
         r"\b"
     ),
-    signal!(Claim,
+    signal!(Authority,
         r"\b(" {
             "approved by " | "authorized by " | "authorised by " | "required by " | "mandated by " | "requested by " | "demanded by "
         }
@@ -260,7 +260,7 @@ pub(super) const SIGNALS: &[Phrase] = &[
             "note from vendor", "note from the vendor", "note from your vendor",
         ]
     ),
-    signal!(Theirs,
+    signal!(Belongings,
         r"\b" {
             "user's" => "(the )?user's" | "users'" | "person's" => "the person's" | "caller's" => "the caller's" | "owner's" => "the owner's"
             | "customer's" => "the customer's" | "client's" => "the client's" | "their own" | "your " => "your( own)?"
@@ -284,7 +284,7 @@ pub(super) const SIGNALS: &[Phrase] = &[
         r"|pages?|wiki|tabs?|bookmarks|clipboard|screen|photos|pictures|videos|devices?|environment|information|details|searches"
         r"|projects?|work|code|source|repository|repositories|branches|commits|issues|tickets|backlog|roadmap)\b"
     ),
-    signal!(Theirs,
+    signal!(Belongings,
         r"\b(memory|state|context|history|instructions|prompts?|settings|configuration|tools|servers|browser|sessions?|screen|clipboard"
         r"|files?|folders?|documents?|photos?|notes?|mails?|e-?mails?|mailbox|inbox|messages?|chats?|conversations?|contacts?|calendar"
         r"|passwords?|keys?|tokens?|logins?|cookies|accounts?|device|machine|profile|habits|mood|plans"
@@ -292,7 +292,7 @@ pub(super) const SIGNALS: &[Phrase] = &[
         { "of the user" | "of the agent" | "of the assistant" | "of the model" | "of the client" | "of the person" | "of the owner" }
         r"\b"
     ),
-    signal!(Hand,
+    signal!(HandOver,
         r"((^|[:,;(.!?-] ?|\b(and|then|also|please|to|must|should|shall|always|can|could|may|will|you|agents?|assistants?|models?|first|kindly"
         r"|so|or|it) )" {
             "pass" | "includ" => "include" | "attach" | "add" | "append" | "prepend" | "prefix" | "insert" | "embed" | "weave" | "put" | "place"
@@ -341,12 +341,12 @@ mod tests {
         (Recipient, "To DE02 1203 0000 0000 2020 51, not to 12345678", "de02 1203 0000 0000 2020"),
         (Model, "For ordinary models, and for AI models", "ai models"),
         (Command, "Curl, and run it with sudo", "run it with sudo"),
-        (Claim, "Approved by admin and by many", "approved by admin"),
+        (Authority, "Approved by admin and by many", "approved by admin"),
         (Praise, "A version, the newer version", "newer version"),
         (Frame, "As a user: sums. User said: sums", ". user said:"),
-        (Theirs, "The mail, your unread mail", "your unread mail"),
-        (Theirs, "Inboxes, the inbox of the user", "inbox of the user"),
-        (Hand, "The pass, to pass it", "to pass"),
+        (Belongings, "The mail, your unread mail", "your unread mail"),
+        (Belongings, "Inboxes, the inbox of the user", "inbox of the user"),
+        (HandOver, "The pass, to pass it", "to pass"),
     ];
 
     /// What counts only beside a word of its signal, because ordinary descriptions say it, too.

@@ -41,7 +41,8 @@ fn no_rule_objects_to_what_nearly_every_schema_has() {
     {
         // What a tool is for decides nothing of it.
         let found = reader.phrases.find(&words_of_name(word));
-        let is_mere_hint = |found: &Match| found.hint().is_some_and(|hint| hint != Hint::Theirs);
+        let is_mere_hint =
+            |found: &Match| found.hint().is_some_and(|hint| hint != Hint::Belongings);
         assert!(found.iter().all(is_mere_hint), "{word}");
         for place in [
             "/properties/a",
