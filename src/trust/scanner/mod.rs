@@ -23,6 +23,7 @@ mod kind;
 mod likeness;
 mod lookalike;
 mod markup;
+mod meanings;
 mod metadata_service;
 mod neighbours;
 mod orders;
@@ -46,7 +47,6 @@ mod vocabulary;
 mod walk;
 mod word_table;
 mod worded_effect;
-mod words;
 
 use std::{borrow::Cow, ops::Range};
 
@@ -54,10 +54,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     excerpt::with_brackets,
+    meanings::{in_words, why},
     neighbours::Neighbours,
     relations::Relations,
     worded_effect::WordedEffect,
-    words::{in_words, why},
 };
 use self::{
     findings::Findings,

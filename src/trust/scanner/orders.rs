@@ -25,7 +25,7 @@ pub(super) fn read(
     let mut is_excused = false;
     let folded = &text.sentences().folded;
     let matches = matches_with(text, strangers);
-    judge(folded, &matches, |rule, severity, words| {
+    find_objections(folded, &matches, |rule, severity, words| {
         if findings.wants(rule, severity, text.place) {
             let range = words();
             let range = origin(text.text, range.start)..origin(text.text, range.end);
@@ -86,7 +86,7 @@ pub(super) fn is_only_a_name(name: &str) -> bool {
     let words = words_of_name(name);
     let mut is_order = false;
     let phrases = Phrases::default();
-    judge(&words, &phrases.find(&words), |_, _, _| is_order = true);
+    find_objections(&words, &phrases.find(&words), |_, _, _| is_order = true);
     words.split_whitespace().count() <= MOST_WORDS && !is_order
 }
 
@@ -96,7 +96,7 @@ fn read_name(text: &Passage<'_>, findings: &mut Findings) {
     }
     let words = words_of_name(text.text);
     let matches = text.reader.phrases.find(&words);
-    judge(&words, &matches, |rule, severity, _| {
+    find_objections(&words, &matches, |rule, severity, _| {
         let severity = match severity {
             Severity::Hold if is_harmless(text, rule, 0..text.text.len()) => Severity::Remark,
             severity => severity,
@@ -113,7 +113,7 @@ pub(super) fn gravest_in(decoded: &str, phrases: &Phrases) -> Option<(Severity, 
 /// The gravest order in a text whose phrases are known.
 pub(super) fn gravest_of(Sentences { folded, matches }: &Sentences) -> Option<(Severity, String)> {
     let mut gravest: Option<(Severity, Range<usize>)> = None;
-    judge(folded, matches, |_, severity, words| {
+    find_objections(folded, matches, |_, severity, words| {
         if gravest.as_ref().is_none_or(|(known, _)| *known < severity) {
             gravest = Some((severity, words()));
         }
@@ -123,7 +123,7 @@ pub(super) fn gravest_of(Sentences { folded, matches }: &Sentences) -> Option<(S
 
 /// Gives each rule that objects to `add`, with its severity and a function that finds its words in the folded text. Finding them takes longer than
 /// finding the rule, so it is done on demand.
-fn judge(
+fn find_objections(
     folded: &str,
     matches: &[Match],
     mut add: impl FnMut(&'static str, Severity, &dyn Fn() -> Range<usize>),
