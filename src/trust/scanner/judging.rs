@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use super::{
     fold::words_of_name,
-    kind::Kind,
     phrase::{Hint, Meaning, Topic},
     phrases::Match,
     purpose::ToolPurpose,
@@ -33,10 +32,11 @@ pub(super) struct CountedPhrases<'a> {
     pub(super) asking: Option<&'a str>,
 }
 
-/// Judges the phrases of the text at this place. Without a known purpose nothing private is beyond it.
+/// Judges the phrases of the text at this place, which may be the description of a parameter. Without a known purpose nothing private is beyond
+/// it.
 pub(super) fn judge<'a>(
     purpose: Option<&ToolPurpose>,
-    (place, kind): (&'a str, Kind),
+    (place, parameter): (&str, Option<&'a str>),
     folded: &str,
     matches: &[Match],
 ) -> CountedPhrases<'a> {
@@ -53,7 +53,6 @@ pub(super) fn judge<'a>(
         let schema = place.rsplit_once('/').map_or(place, |(schema, _)| schema);
         purpose.is_some_and(|purpose| purpose.passes_nothing(schema))
     };
-    let parameter = parameter_of(place).filter(|_| kind == Kind::Prose);
     let mut judged = CountedPhrases {
         matches: Vec::with_capacity(matches.len()),
         asking: None,
@@ -153,7 +152,7 @@ fn is_forbidden(folded: &str, found: &Match) -> bool {
 }
 
 /// The parameter whose description or title stands at this place.
-fn parameter_of(place: &str) -> Option<&str> {
+pub(super) fn parameter_of(place: &str) -> Option<&str> {
     let (before, last) = place.rsplit_once('/')?;
     let (before, name) = before.rsplit_once('/')?;
     let is_text = ["description", "title"].contains(&last) && !place.starts_with("/outputSchema/");

@@ -19,7 +19,6 @@ mod findings;
 mod fold;
 mod hidden;
 mod judging;
-mod kind;
 mod likeness;
 mod lookalike;
 mod markup;

@@ -5,10 +5,9 @@ use std::{
     collections::BTreeSet,
 };
 
-pub(super) use super::kind::Kind;
 use super::{
     fold::{fold, words_of_name},
-    judging::judge,
+    judging::{judge, parameter_of},
     phrase::Topic,
     phrases::{Match, Phrases},
     purpose::ToolPurpose,
@@ -57,6 +56,19 @@ impl AskedBeyond {
     pub(super) fn into_names(self) -> BTreeSet<String> {
         self.0.into_inner()
     }
+}
+
+/// The kind of a text in a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The name of the defined thing.
+    Name,
+    /// A key of an object: the name of a parameter, or a keyword.
+    Key,
+    /// Sentences for the model or a person.
+    Prose,
+    /// Anything else: defaults, allowed values, examples, patterns, addresses.
+    Value,
 }
 
 /// A text of a definition.
@@ -134,7 +146,8 @@ impl<'a> Passage<'a> {
         self.sentences.get_or_init(|| {
             let folded = fold(self.text);
             let found = self.reader.phrases.find(&folded);
-            let of = (self.place, self.kind);
+            let prose = Some(self.place).filter(|_| self.kind == Kind::Prose);
+            let of = (self.place, prose.and_then(parameter_of));
             let judged = judge(self.reader.purpose.as_ref(), of, &folded, &found);
             if let Some(parameter) = judged.asking {
                 self.reader.asked.note(parameter);
