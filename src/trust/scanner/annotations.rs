@@ -93,8 +93,8 @@ pub(super) fn read(definition: &Raw, findings: &mut Findings) {
         let (rule, member) = hint.names();
         let beginning: String = description.chars().take(60).collect();
         let what = format!("{member}, and {name}: {beginning}");
-        let shown = excerpt(&what, 0..what.len());
-        findings.note(rule, severity, &format!("/annotations/{member}"), shown);
+        let place = format!("/annotations/{member}");
+        findings.note(rule, severity, &place, excerpt(&what));
     }
 }
 

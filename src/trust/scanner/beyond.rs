@@ -14,8 +14,8 @@ pub(super) fn read_all(asked: AskedBeyond, findings: &mut Findings) {
     let asked = Vec::from_iter(asked.into_names());
     if asked.len() > 1 {
         let names = asked.join(", ");
-        let names = excerpt(&names, 0..names.len());
-        findings.note("parameters.beyond_purpose", Hold, "/inputSchema", names);
+        let shown = excerpt(&names);
+        findings.note("parameters.beyond_purpose", Hold, "/inputSchema", shown);
     }
 }
 

@@ -92,7 +92,7 @@ fn blobs(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Holds a decoded text that is an order or a command; remarks on other words.
 fn judge_decoded(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
-    let shown = |what: &str| format!("decodes to: {}", excerpt(what, 0..what.len()));
+    let shown = |what: &str| format!("decodes to: {}", excerpt(what));
     if let Some((_, what)) = gravest_in(decoded, &text.reader.phrases) {
         findings.note("encoded.order", Hold, text.place, shown(&what));
     } else if is_command(decoded) {
@@ -236,7 +236,7 @@ fn escapes(text: &Passage<'_>, findings: &mut Findings) {
     }
     hidden_order(text, &decoded, findings);
     if is_command(&decoded) && !is_command(text.text) {
-        let what = format!("reads: {}", excerpt(&decoded, 0..decoded.len()));
+        let what = format!("reads: {}", excerpt(&decoded));
         findings.note("encoded.command", Hold, text.place, what);
     }
 }
@@ -302,7 +302,7 @@ fn hidden_order(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
     if let Some((severity, what)) = gravest_in(decoded, &text.reader.phrases)
         && gravest_of(text.sentences()).is_none_or(|(plain, _)| plain < severity)
     {
-        let what = format!("reads: {}", excerpt(&what, 0..what.len()));
+        let what = format!("reads: {}", excerpt(&what));
         findings.note("encoded.order", Hold, text.place, what);
     }
 }

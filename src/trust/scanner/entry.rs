@@ -79,8 +79,7 @@ fn command_as_written(
     command(written, reader, &mut of_written);
     let shown = shown.join(" ");
     for found in of_written.done() {
-        let excerpt = excerpt(&shown, 0..shown.len());
-        findings.note(found.rule, found.severity, &found.place, excerpt);
+        findings.note(found.rule, found.severity, &found.place, excerpt(&shown));
     }
 }
 

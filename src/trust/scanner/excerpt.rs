@@ -10,12 +10,13 @@ const LENGTH: usize = 96;
 /// Characters shown before and after the part to which a rule objects.
 const AROUND: usize = 16;
 
-/// The part of a text in `range` and some characters around it; of a long part its beginning and its end.
-pub(super) fn excerpt(text: &str, range: Range<usize>) -> String {
-    excerpt_marked(text, range).0
+/// An excerpt of a whole text; of a long one its beginning and its end.
+pub(super) fn excerpt(text: &str) -> String {
+    excerpt_marked(text, 0..text.len()).0
 }
 
-/// The same, and which of its characters come from `range`; `None` if all do.
+/// The part of a text in `range` and some characters around it, and which of its characters come from `range`: `None` if all do. Of a long part it
+/// has the beginning and the end.
 pub(super) fn excerpt_marked(text: &str, range: Range<usize>) -> (String, Option<Range<usize>>) {
     let objected = in_whole_words(text, range.clone());
     let start = before(text, range.start.min(text.len()), 0);
@@ -150,7 +151,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, range: Range<usize>, expected: &str) {
-        assert_eq!(excerpt(text, range), expected);
+        assert_eq!(excerpt_marked(text, range).0, expected);
     }
 
     #[test]
@@ -161,11 +162,11 @@ mod tests {
         check("天気\u{200b}を見る", 6..9, "天気\\u{200B}を見る");
         check("x\u{202e}y\u{e0041}", 0..1, "x\\u{202E}y\\u{E0041}");
         let long = "ab ".repeat(1000);
-        let shown = excerpt(&long, 300..2000);
+        let (shown, _) = excerpt_marked(&long, 300..2000);
         assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
         assert_eq!(shown.chars().count(), LENGTH + 3);
         let long = format!("read {} pass it on", "x".repeat(900));
-        let shown = excerpt(&long, 0..long.len());
+        let shown = excerpt(&long);
         assert!(
             shown.starts_with("read xx") && shown.ends_with("xx pass it on"),
             "{shown}"
@@ -203,7 +204,7 @@ mod tests {
             ("\\u{3C}", "\\\\u{3C}"),
             ("a\u{1b}\n\\", "a\\u{1B}\\n\\\\"),
         ] {
-            assert_eq!(with_brackets(&excerpt(text, 0..text.len())), expected);
+            assert_eq!(with_brackets(&excerpt(text)), expected);
         }
     }
 
@@ -217,7 +218,7 @@ mod tests {
             (900, 901),
             (usize::MAX, 0),
         ] {
-            excerpt("é\u{200b}ü", start..end);
+            excerpt_marked("é\u{200b}ü", start..end);
         }
         check("", 0..0, "");
     }

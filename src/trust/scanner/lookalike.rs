@@ -40,7 +40,6 @@ pub(super) fn read(
     if text.kind != Kind::Name || neighbours.are_none() {
         return;
     }
-    let whole = 0..text.text.len();
     if let Some((nearness, like)) = neighbours.nearest(server, text.text) {
         let (rule, severity) = match nearness {
             Nearness::LooksTheSame => ("lookalike.letters", Hold),
@@ -50,8 +49,7 @@ pub(super) fn read(
             Nearness::BetterThan => ("lookalike.better", Hold),
             Nearness::WithMore => ("lookalike.more", Remark),
         };
-        let excerpt = excerpt(text.text, whole);
-        findings.note_like(rule, severity, text.place, (excerpt, like));
+        findings.note_like(rule, severity, text.place, (excerpt(text.text), like));
     }
     let Some((nearness, like)) = neighbours.nearest_server(server) else {
         return;
@@ -60,6 +58,5 @@ pub(super) fn read(
         Nearness::LooksTheSame => ("lookalike.server_letters", Hold),
         _ => ("lookalike.server_spelling", Remark),
     };
-    let excerpt = excerpt(server, 0..server.len());
-    findings.note_like(rule, severity, "", (excerpt, like));
+    findings.note_like(rule, severity, "", (excerpt(server), like));
 }

@@ -197,7 +197,9 @@ impl Scanner {
     /// Reads the definition of a prompt, a resource or a resource template, but not its contents.
     pub fn thing(&self, definition: &Raw) -> Vec<Finding> {
         let mut findings = Findings::default();
-        walk::definition(definition, &self.0, &mut findings, read_alone);
+        walk::definition(definition, &self.0, &mut findings, |text, findings| {
+            read(text, &[], findings);
+        });
         findings.done()
     }
 
@@ -235,8 +237,4 @@ fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings)
     if !is_excused {
         likeness::read(text, findings);
     }
-}
-
-fn read_alone(text: &Passage<'_>, findings: &mut Findings) {
-    read(text, &[], findings);
 }
