@@ -6,7 +6,7 @@ use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
-    registry::{Registry, Unit},
+    registry::{Metric, Registry, Unit},
 };
 
 use crate::runtime::sync::Guarded;
@@ -142,14 +142,20 @@ impl fmt::Debug for Metrics {
     }
 }
 
+/// Makes a metric, and registers it.
+fn register<M: Metric + Default + Clone>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::default();
-        let calls = Family::default();
-        registry.register(
+        let calls = register(
+            &mut registry,
             "mcpproxy_calls",
             "Ended calls by server, tool, method and outcome; server and tool are empty for unknown and built-in tools",
-            calls.clone(),
         );
         let durations = Family::new_with_constructor(make_histogram as fn() -> Histogram);
         registry.register_with_unit(
@@ -158,38 +164,29 @@ impl Default for Metrics {
             Unit::Seconds,
             durations.clone(),
         );
-        let refusals = Family::default();
-        registry.register(
-            "mcpproxy_refusals",
-            "Requests refused before they became calls, by code",
-            refusals.clone(),
-        );
-        let events = Family::default();
-        registry.register(
-            "mcpproxy_server_events",
-            "Events of servers: ready, failed, lost, asleep, held",
-            events.clone(),
-        );
-        let servers = Family::default();
-        registry.register(
-            "mcpproxy_servers",
-            "Configured servers, by state",
-            servers.clone(),
-        );
-        let figures = Figures::default().named().map(|(_, name, help)| {
-            let gauge = Gauge::default();
-            registry.register(name, help, gauge.clone());
-            gauge
-        });
         Self(Arc::new(Parts {
-            registry,
             calls,
             durations,
-            refusals,
-            events,
-            servers,
-            figures,
+            refusals: register(
+                &mut registry,
+                "mcpproxy_refusals",
+                "Requests refused before they became calls, by code",
+            ),
+            events: register(
+                &mut registry,
+                "mcpproxy_server_events",
+                "Events of servers: ready, failed, lost, asleep, held",
+            ),
+            servers: register(
+                &mut registry,
+                "mcpproxy_servers",
+                "Configured servers, by state",
+            ),
+            figures: Figures::default()
+                .named()
+                .map(|(_, name, help)| register(&mut registry, name, help)),
             pairs: Guarded::default(),
+            registry,
         }))
     }
 }
