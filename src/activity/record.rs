@@ -165,6 +165,16 @@ impl ActivityRecord {
         }
     }
 
+    /// The same with its end: `ok`, or `failed` with this error.
+    fn ended(self, error: Option<String>) -> Self {
+        let outcome = if error.is_none() { "ok" } else { "failed" };
+        Self {
+            outcome: outcome.to_owned(),
+            error,
+            ..self
+        }
+    }
+
     fn add_masked(&mut self, times: u64) {
         if times > 0 {
             *self.masked.get_or_insert_default() += times;
@@ -353,12 +363,7 @@ impl RecordMaker<'_> {
 
     fn of_change(&self, change: &OperatorChange) -> ActivityRecord {
         let sentence = |text: &String| self.redaction.sentence(text);
-        let outcome = if change.error.is_none() {
-            "ok"
-        } else {
-            "failed"
-        };
-        ActivityRecord {
+        let record = ActivityRecord {
             kind: "change".to_owned(),
             caller: Some(self.redaction.name(&change.caller)),
             action: Some(change.action.to_owned()),
@@ -370,33 +375,29 @@ impl RecordMaker<'_> {
                 change.detail.as_ref().map(sentence),
                 self.things(&change.things, 0),
             ),
-            outcome: outcome.to_owned(),
-            error: change.error.as_ref().map(sentence),
             ..ActivityRecord::default()
-        }
+        };
+        record.ended(change.error.as_ref().map(sentence))
     }
 
     fn of_server(&self, news: &ServerNews) -> ActivityRecord {
         let step = &news.step;
-        let outcome = if step.error.is_none() { "ok" } else { "failed" };
-        let error = step.error.as_deref();
-        let detail = step.detail.as_deref();
-        ActivityRecord {
+        let sentence = |text: &String| self.redaction.sentence(text);
+        let record = ActivityRecord {
             kind: "server".to_owned(),
             action: Some(news.action.to_owned()),
             server: Some(self.redaction.name(&news.server)),
             detail: joined(
-                detail.map(|detail| self.redaction.sentence(detail)),
+                step.detail.as_ref().map(sentence),
                 self.things(&news.things, news.more),
             ),
             duration_us: step
                 .took
                 .and_then(|took| u64::try_from(took.as_micros()).ok()),
             times: step.times,
-            outcome: outcome.to_owned(),
-            error: error.map(|error| self.redaction.sentence(error)),
             ..ActivityRecord::default()
-        }
+        };
+        record.ended(step.error.as_ref().map(sentence))
     }
 
     /// `tool echo 0123456789abcdef (its definition changed), tool other …`. Not redacted as a whole: a fingerprint looks like a secret.
