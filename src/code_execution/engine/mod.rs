@@ -77,14 +77,14 @@ pub(super) fn run(
 }
 
 /// A promise, kept while the engine is not entered.
-type Waiting = Persistent<Promise<'static>>;
+type SavedPromise = Persistent<Promise<'static>>;
 
 /// The result of a promise that has settled.
 enum Settled {
     /// The value of the script.
     Value(Box<RawValue>),
     /// Another promise, such as that of an async function, whose result is the value of the script.
-    Promise(Waiting),
+    Promise(SavedPromise),
 }
 
 /// A script in its context.
@@ -100,7 +100,7 @@ impl Running<'_> {
         input: &RawValue,
         host: Rc<RefCell<dyn ScriptHost>>,
     ) -> Result<Box<RawValue>, ScriptFailure> {
-        let mut waiting = self.context.with(|ctx| {
+        let mut promise = self.context.with(|ctx| {
             self.prepare(&ctx, input, host)
                 .catch(&ctx)
                 .map_err(|caught| self.failure_of(caught))?;
@@ -110,13 +110,13 @@ impl Running<'_> {
         // The engine wraps the result of a script in an object.
         let mut is_wrapped = true;
         loop {
-            self.settle(&waiting)?;
+            self.settle(&promise)?;
             let settled = self
                 .context
-                .with(|ctx| self.settled(&ctx, waiting, is_wrapped));
+                .with(|ctx| self.result_of(&ctx, promise, is_wrapped));
             match settled? {
                 Settled::Value(value) => return Ok(value),
-                Settled::Promise(promise) => waiting = promise,
+                Settled::Promise(next) => promise = next,
             }
             is_wrapped = false;
         }
@@ -175,7 +175,7 @@ impl Running<'_> {
     }
 
     /// Runs jobs until the promise has settled.
-    fn settle(&self, promise: &Waiting) -> Result<(), ScriptFailure> {
+    fn settle(&self, promise: &SavedPromise) -> Result<(), ScriptFailure> {
         // A job that ran out of memory, of which the script was not told.
         let mut lost = None;
         while self.is_pending(promise)? {
@@ -205,7 +205,7 @@ impl Running<'_> {
 
     /// Whether a promise has not settled yet. If the engine has no memory to queue the reaction to a promise, it drops that silently: the
     /// script would skip work or wait for ever, so its failure is returned here.
-    fn is_pending(&self, promise: &Waiting) -> Result<bool, ScriptFailure> {
+    fn is_pending(&self, promise: &SavedPromise) -> Result<bool, ScriptFailure> {
         self.context.with(|ctx| {
             // Of an async function that was stopped nothing else remains.
             let is_end = |failure: &ScriptFailure| {
@@ -234,10 +234,11 @@ impl Running<'_> {
         failure.at(self.watch.stopped_at().unwrap_or_default())
     }
 
-    fn settled(
+    /// The result of a promise that has settled. With `is_wrapped` it is the member `value` of the result, if that is an object.
+    fn result_of(
         &self,
         ctx: &Ctx<'_>,
-        promise: Waiting,
+        promise: SavedPromise,
         is_wrapped: bool,
     ) -> Result<Settled, ScriptFailure> {
         let value = promise.restore(ctx).and_then(|promise| {
