@@ -40,7 +40,8 @@ pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mu
     }
 }
 
-/// The first position from `at` on with a character of words, or with another one if not `is_wanted`.
+/// The first position from `at` on with a character of words, or with another one if not `is_wanted`. Reads ASCII by bytes, which all texts of a
+/// listing pass through.
 fn first(text: &str, mut at: usize, is_wanted: bool) -> Option<usize> {
     while let Some(byte) = text.as_bytes().get(at) {
         let (is_found, length) = if byte.is_ascii() {
