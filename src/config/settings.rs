@@ -23,7 +23,7 @@ pub struct Settings {
     pub listen: Listen,
     /// Where data is kept, if the file says so.
     pub data_dir: Option<PathBuf>,
-    /// The lock file, which alone says what of the servers' tools is accepted, if the file or `--locked` names one.
+    /// The lock file, if the file or `--locked` names one. Then exactly the tools in it are accepted.
     pub lock_file: Option<PathBuf>,
     /// What `/mcp` lists.
     pub routing_mode: RoutingMode,
@@ -49,27 +49,27 @@ pub struct Settings {
     pub health_check_interval: Duration,
     /// The key of the REST interface and the page, if the file sets it.
     pub api_key: Option<Secret>,
-    /// What seals session ids, if the file or `$MCPPROXY_SESSION_KEY` sets it.
+    /// The key that encrypts session ids, if the file or `$MCPPROXY_SESSION_KEY` sets it.
     pub session_key: Option<Secret>,
-    /// Where secrets are kept that strings refer to.
+    /// Where `${keyring:NAME}` is looked up.
     pub keyring: KeyringChoice,
-    /// Whether a secret that is referred to could not be had; then the file is read again now and then.
+    /// Whether a secret that the file refers to could not be read. The keeper then reads the file again from time to time.
     pub lacks_secrets: bool,
-    /// Who clients are, and what they may have.
+    /// How clients identify themselves, and what each may use.
     pub server_auth: Option<Arc<ServerAuth>>,
-    /// The tokens that were issued to clients, which stand in no file of settings.
+    /// The tokens that were issued to clients. They are in a file of the data folder, not in the configuration.
     pub issued: IssuedTokens,
     /// Whether other machines can reach the daemon, or could since it began.
     pub is_exposed: bool,
-    /// Parts of what there is, by the names of their endpoints.
+    /// The profiles by name.
     pub profiles: BTreeMap<String, Arc<Profile>>,
-    /// How much one caller may ask, if that is limited.
+    /// How many requests one caller may send, if that is limited.
     pub rate_limit: Option<RateLimit>,
-    /// Further `Host` values that are let in.
+    /// Values of `Host` that are accepted besides our own addresses.
     pub trusted_hosts: Vec<String>,
-    /// Further `Origin` values that are let in.
+    /// Values of `Origin` that are accepted besides our own pages.
     pub trusted_origins: Vec<String>,
-    /// Refuses, for example, a call of a destructive tool as a read.
+    /// Whether a call is refused whose declared type allows less than the tool does, such as a read call of a destructive tool.
     pub strict_server_validation: bool,
     /// What the activity log keeps.
     pub activity: ActivitySettings,
@@ -79,13 +79,13 @@ pub struct Settings {
     pub environment: Environment,
     /// The servers whose entries are sound, disabled ones included.
     pub servers: BTreeMap<ServerName, Arc<ServerEntry>>,
-    /// How the bundled demo server was started, which is among the servers and in no file; nothing where it does not run.
+    /// How the bundled demo server was started; nothing where it does not run. It is in `servers`, but not in the file.
     pub demo: Option<DemoOrigin>,
     /// The entries that cannot be used. Each disables itself only.
     pub broken: Vec<BrokenEntry>,
     /// What was ignored, and why.
     pub warnings: Vec<Warning>,
-    /// The callers in rules that no token of the file has.
+    /// The subjects and roles of access rules that no token in the file has.
     pub unknown_callers: Vec<UnknownCaller>,
 }
 
@@ -106,13 +106,13 @@ pub struct BrokenEntry {
     pub name: String,
     /// What is wrong with it.
     pub reason: String,
-    /// The same as data, where it is about keys of the entry.
+    /// `reason` as data, where it is about keys of the entry.
     #[serde(skip)]
     pub findings: Vec<ConfigFinding>,
-    /// Whether it says that a person has to approve it, which counts all the same.
+    /// Whether the entry has `"quarantined": true`, which counts although the entry cannot be used.
     #[serde(skip)]
     pub quarantined: bool,
-    /// What it says where only what it refers to is missing: its references are not filled in.
+    /// The entry with its references not filled in, where only a variable or a secret is missing.
     #[serde(skip)]
     pub unresolved: Option<Arc<ServerEntry>>,
 }
@@ -138,7 +138,7 @@ impl BrokenEntry {
         }
     }
 
-    /// The same with the places of its faults in the file.
+    /// The same entry, with line and column in its reason.
     #[must_use]
     pub fn with_places(self) -> Self {
         match &self.findings[..] {
@@ -156,13 +156,13 @@ impl BrokenEntry {
         findings.any(|finding| finding.missing_variable().is_some())
     }
 
-    /// What the operator does about it first.
+    /// The operator's next step.
     pub fn step(&self) -> NextStep {
         let mut steps = self.findings.iter().filter_map(ConfigFinding::step);
         steps.next().unwrap_or(NextStep::FIX)
     }
 
-    /// The same at a terminal, where all missing secrets can be stored at once.
+    /// The next step in words for a terminal, with the commands for all missing secrets.
     pub fn step_at_terminal(&self) -> String {
         let steps = self.findings.iter().filter_map(ConfigFinding::step);
         let secrets = steps.filter(|step| matches!(step, NextStep::SetSecret { .. }));
@@ -177,7 +177,7 @@ impl BrokenEntry {
 }
 
 impl Settings {
-    /// Whether a client of the network that shows no credential is kept out.
+    /// Whether clients that connect over the network need a credential.
     pub fn requires_credentials(&self) -> bool {
         let auth = self.server_auth.as_deref();
         let required = auth.and_then(|auth| auth.required);
@@ -186,7 +186,7 @@ impl Settings {
         })
     }
 
-    /// All warnings. That of a caller counts where no issued token is for it.
+    /// All warnings. One about an unknown caller is left out where an issued token is for that caller.
     pub fn all_warnings(&self) -> Vec<Warning> {
         let unknown = self.unknown_callers.iter();
         let unknown = unknown.filter(|caller| !self.issued.iter().any(|token| caller.is_of(token)));
@@ -199,18 +199,30 @@ impl Settings {
         self.broken.iter().find(|broken| broken.name == name)
     }
 
-    /// What the entry of this name says, also where it cannot be used only because what it refers to is missing.
+    /// The entry of this name, also where it cannot be used only because a variable or a secret is missing.
     pub fn readable_entry(&self, name: &str) -> Option<&Arc<ServerEntry>> {
         let unresolved = || self.broken_entry(name)?.unresolved.as_ref();
         self.servers.get(name).or_else(unresolved)
     }
 
-    /// The entries whose last known lists count: those that can be used, and those that a person reviews and that only lack what they
-    /// refer to.
+    /// The entries whose last known tools are listed: those that can be used, and quarantined ones that only lack a variable or a secret.
     pub fn listed_entries(&self) -> impl Iterator<Item = &Arc<ServerEntry>> {
         let held = self.broken.iter().filter(|broken| broken.quarantined);
         let held = held.filter_map(|broken| broken.unresolved.as_ref());
         self.servers.values().chain(held)
+    }
+
+    /// Every secret of the configuration.
+    pub fn secrets(&self) -> Secrets {
+        let tokens = self.server_auth.iter().flat_map(|auth| &auth.tokens);
+        let tokens = tokens.map(|token| &token.token);
+        let collector = self.otlp_endpoint.iter().flat_map(OtlpEndpoint::secrets);
+        let keys = self.api_key.iter().chain(&self.session_key);
+        let keys = keys.chain(tokens).chain(collector);
+        let ours = Secrets::new(keys.map(|key| key.reveal().to_owned()));
+        let servers = self.servers.values();
+        let servers = servers.flat_map(|entry| [&entry.secrets, &entry.former_secrets]);
+        Secrets::all(servers.chain([&ours]))
     }
 }
 
@@ -237,25 +249,15 @@ spelt!(RoutingMode {
     Proxy = "proxy",
 });
 
-/// Whether agents may run scripts, and what is the most that one may ask for.
+/// Whether agents may run scripts, and the limits of one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeExecution {
-    /// Whether they may.
+    /// Whether agents may run scripts.
     pub is_on: bool,
-    /// Milliseconds that a script may take, if it asks for no less.
+    /// Milliseconds that a script may take; the script can choose fewer.
     pub timeout_ms: usize,
-    /// Calls that a script may make, if it asks for no fewer; 0 for as many as it likes.
+    /// Calls that a script may make; 0 means no limit. The script can choose fewer.
     pub max_tool_calls: usize,
-}
-
-impl Default for CodeExecution {
-    fn default() -> Self {
-        Self {
-            is_on: false,
-            timeout_ms: 120_000,
-            max_tool_calls: 0,
-        }
-    }
 }
 
 /// What agents may do with `upstream_servers`.
@@ -300,21 +302,6 @@ impl Default for Inherit {
         Self::Safe {
             also: Globs::default(),
         }
-    }
-}
-
-impl Settings {
-    /// Every secret of the configuration.
-    pub fn secrets(&self) -> Secrets {
-        let tokens = self.server_auth.iter().flat_map(|auth| &auth.tokens);
-        let tokens = tokens.map(|token| &token.token);
-        let collector = self.otlp_endpoint.iter().flat_map(OtlpEndpoint::secrets);
-        let keys = self.api_key.iter().chain(&self.session_key);
-        let keys = keys.chain(tokens).chain(collector);
-        let ours = Secrets::new(keys.map(|key| key.reveal().to_owned()));
-        let servers = self.servers.values();
-        let servers = servers.flat_map(|entry| [&entry.secrets, &entry.former_secrets]);
-        Secrets::all(servers.chain([&ours]))
     }
 }
 
