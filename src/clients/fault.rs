@@ -70,8 +70,8 @@ impl fmt::Display for FileFault {
 impl From<ConfigError> for FileFault {
     fn from(error: ConfigError) -> Self {
         match error {
-            ConfigError::Syntax { line, problem, .. } => {
-                Self::at(line, format!("not valid JSON: {problem}"))
+            ConfigError::Syntax { place, problem } => {
+                Self::at(place.line, format!("not valid JSON: {problem}"))
             }
             other @ ConfigError::Findings(_) => Self::new(other.to_string()),
         }

@@ -90,8 +90,10 @@ fn tree_of<'t>(
     parse_to_ast(text, &CollectOptions::default(), options)
         .map(|result| result.value)
         .map_err(|error| ConfigError::Syntax {
-            line: error.line_display(),
-            column: error.column_display(),
+            place: LineColumn {
+                line: error.line_display(),
+                column: error.column_display(),
+            },
             problem: problem(
                 error.kind(),
                 text.get(error.range().start..).unwrap_or_default(),
@@ -176,12 +178,9 @@ pub(super) fn read(written: &str) -> Result<Document<'_>, ConfigError> {
         None => return Ok(document),
         Some(ast::Value::Object(object)) => object,
         Some(other) => {
-            let LineColumn { line, column } = LineColumn::of_byte(text, other.start());
-            let problem = "the configuration must be an object".to_owned();
             return Err(ConfigError::Syntax {
-                line,
-                column,
-                problem,
+                place: LineColumn::of_byte(text, other.start()),
+                problem: "the configuration must be an object".to_owned(),
             });
         }
     };

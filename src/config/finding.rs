@@ -1,4 +1,4 @@
-//! What is wrong in a configuration, as data: the place, the key and the kind. Values never stand in it, because they may be secrets.
+//! Mistakes in a configuration, as data: place, key and kind. A finding contains no value of the file, because that may be a secret.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use crate::{
     text::{Secrets, TextKind, redact},
 };
 
-/// Findings that are named; the others are counted.
+/// How many findings an error lists; it counts the others.
 const NAMED: usize = 20;
 
-/// More keys than these are not listed where one is unknown.
+/// An unknown key's error lists the known keys, unless there are more than these.
 const LISTED: usize = 8;
 
 /// A place in the file.
@@ -26,7 +26,7 @@ pub struct LineColumn {
 }
 
 impl LineColumn {
-    /// Of what stands at this byte.
+    /// The place of a byte.
     pub(super) fn of_byte(text: &str, at: usize) -> Self {
         let before = text.get(..at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -43,19 +43,19 @@ impl fmt::Display for LineColumn {
     }
 }
 
-/// What a value of the file is read as.
+/// A value read from the file, or what is wrong with it.
 pub(super) type Checked<T = ()> = Result<T, ConfigFinding>;
 
-/// Something that is wrong.
+/// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFinding {
-    /// Where its key or element begins, where there is a file.
+    /// Where the key or element begins; nothing where there is no file.
     pub place: Option<LineColumn>,
     /// The key's path; in an entry the path within it.
     pub key: String,
     /// What is wrong.
     pub kind: FindingKind,
-    /// The byte of the place; nothing until the reader says it.
+    /// The same as a byte offset; nothing until the reader sets it.
     pub(super) at: Option<usize>,
 }
 
@@ -64,38 +64,38 @@ pub struct ConfigFinding {
 pub enum FindingKind {
     /// The value cannot be used, for this reason.
     Value(String),
-    /// It is the URL of no server, for this reason.
+    /// The value cannot be a server's URL, for this reason.
     Url(&'static str),
-    /// The key means nothing.
+    /// No such key exists.
     Unknown {
         /// The key that was probably meant.
         meant: Option<&'static str>,
-        /// Those that there are.
+        /// The keys that exist there.
         known: &'static [&'static str],
     },
-    /// The key has been there before.
+    /// The key appears twice in one object.
     Repeated,
-    /// This key is not there.
+    /// The object lacks this key.
     Missing(&'static str),
-    /// It refers to this variable, which is not set.
+    /// The value refers to this variable, which is not set.
     LacksVariable(String),
-    /// It refers to this secret, which cannot be had.
+    /// The value refers to this secret, which cannot be read.
     LacksSecret {
         /// The secret's name.
         name: String,
         /// Why.
         why: Box<NoSecret>,
     },
-    /// It is no key: this variable, which mcpproxy itself reads, has a value that cannot be used, for this reason.
+    /// Not a key: this environment variable of mcpproxy's own has a value that cannot be used, for this reason.
     OwnVariable(&'static str, &'static str),
     /// An empty text, which counts as an absent key.
     Blank,
-    /// It follows from another finding.
+    /// A consequence of another finding, which is not shown.
     Follows,
 }
 
 impl ConfigFinding {
-    /// At a place that the caller's caller knows.
+    /// A finding without key and place, which the reader of the tree fills in.
     pub(super) fn of(kind: FindingKind) -> Self {
         Self {
             place: None,
@@ -113,7 +113,7 @@ impl ConfigFinding {
         }
     }
 
-    /// The variable that is missing, if one is.
+    /// The variable that is not set, if that is the mistake.
     pub(super) fn missing_variable(&self) -> Option<&str> {
         match &self.kind {
             FindingKind::LacksVariable(name) => Some(name),
@@ -121,7 +121,7 @@ impl ConfigFinding {
         }
     }
 
-    /// What the operator does where only a value is missing.
+    /// The operator's next step where only a variable or a secret is missing.
     pub(super) fn step(&self) -> Option<NextStep> {
         match &self.kind {
             FindingKind::LacksVariable(name) => Some(NextStep::SetVariable { name: name.clone() }),
@@ -134,7 +134,7 @@ impl ConfigFinding {
         }
     }
 
-    /// Whether only the value is missing that it refers to.
+    /// Whether only a variable or a secret is missing, which another process may have.
     pub(super) fn lacks_value(&self) -> bool {
         matches!(
             self.kind,
@@ -142,7 +142,7 @@ impl ConfigFinding {
         )
     }
 
-    /// With none of these in it.
+    /// Replaces these secrets in it by `***`.
     pub(super) fn without_secrets(mut self, secrets: &Secrets) -> Self {
         self.key = secrets.redacted(&self.key).into_owned();
         if let FindingKind::Value(problem) = &mut self.kind {
@@ -151,7 +151,7 @@ impl ConfigFinding {
         self
     }
 
-    /// With the line and column of its byte in this text.
+    /// Adds the line and column of its byte in this text.
     pub(super) fn placed(self, text: &str) -> Self {
         Self {
             place: self.at.map(|at| LineColumn::of_byte(text, at)),
@@ -224,13 +224,11 @@ impl de::Error for ConfigFinding {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The text is not JSON with comments, or no object.
-    #[error("line {line}, column {column}: {problem}")]
+    #[error("{place}: {problem}")]
     Syntax {
-        /// Counted from 1.
-        line: usize,
-        /// Counted from 1, in characters.
-        column: usize,
-        /// What the parser stumbled over.
+        /// Where the parser stopped.
+        place: LineColumn,
+        /// What it expected there, or cannot read.
         problem: String,
     },
     /// Values that cannot be used, in the order of the file; never without any.
@@ -239,7 +237,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// These, found in this text.
+    /// These findings, sorted, with their places in this text.
     pub(super) fn of(findings: Vec<ConfigFinding>, text: &str) -> Self {
         let mut findings: Vec<ConfigFinding> =
             findings.into_iter().map(|one| one.placed(text)).collect();
@@ -248,7 +246,7 @@ impl ConfigError {
         Self::Findings(findings)
     }
 
-    /// With none of these in it.
+    /// Replaces these secrets in the findings by `***`.
     pub(super) fn without_secrets(self, secrets: &Secrets) -> Self {
         match self {
             Self::Findings(findings) => {
@@ -259,7 +257,7 @@ impl ConfigError {
         }
     }
 
-    /// The variable of mcpproxy's own that is all that is wrong.
+    /// mcpproxy's own environment variable, if that is the only mistake.
     pub fn own_variable(&self) -> Option<&'static str> {
         let [finding] = self.findings() else {
             return None;
@@ -270,7 +268,7 @@ impl ConfigError {
         }
     }
 
-    /// What is wrong, where the text is JSON.
+    /// The findings; none where the text is not JSON.
     pub fn findings(&self) -> &[ConfigFinding] {
         match self {
             Self::Findings(findings) => findings,
@@ -279,8 +277,8 @@ impl ConfigError {
     }
 }
 
-/// A sentence about the file without what looks like a credential. Each word is looked at by itself: words of ours introduce none, and of
-/// references nothing shows but names.
+/// Masks what looks like a credential in a sentence about the file. Each word is checked by itself, because our own words, such as "token",
+/// would make the next word look like one. References are kept: they show only names.
 pub(super) fn without_credentials(sentence: &str) -> String {
     let words = sentence.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '`'));
     let words = words.map(|word| {
