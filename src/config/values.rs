@@ -1,5 +1,5 @@
-//! Kinds of values that several keys have, each with its bounds and its schema. Names that begin with `$` are those that [`super::spanned`]
-//! reads in its own way.
+//! Types of values that several keys share, each with its bounds and its JSON Schema. Names that begin with `$` tell [`super::spanned`] to
+//! read the type in a special way.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 
@@ -7,9 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use crate::config::{duration, references::Text};
+use super::{duration, references::Text};
 
-/// A type whose schema is that of another one.
+/// Gives a type the schema of another type.
 macro_rules! schema_as {
     ($name:ty, $like:ty) => {
         impl schemars::JsonSchema for $name {
@@ -27,9 +27,9 @@ macro_rules! schema_as {
         }
     };
 }
-pub(in crate::config) use schema_as;
+pub(super) use schema_as;
 
-/// The schema of a type.
+/// Gives a type a schema of its own.
 macro_rules! schema {
     ([$($generics:tt)*] $name:ty, $generator:ident => $schema:expr) => {
         impl<$($generics)*> JsonSchema for $name {
@@ -53,7 +53,7 @@ schema_as!(Text, String);
 /// A text that may also be written as a number, or as true or false, and may be empty.
 #[derive(Clone, Deserialize)]
 #[serde(from = "WordParts")]
-pub(in crate::config) struct Word(pub(in crate::config) Text);
+pub(super) struct Word(pub(super) Text);
 
 #[derive(Deserialize)]
 #[serde(rename = "$word")]
@@ -71,20 +71,20 @@ impl From<WordParts> for Word {
 
 schema!([] Word, _generator => json_schema!({ "type": ["string", "number", "boolean"] }));
 
-/// Read by somebody else; the schema says by whom.
+/// A key whose value another reader reads, such as `mcpServers`.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename = "$apart")]
-pub(in crate::config) struct Apart;
+pub(super) struct Apart;
 
-/// A key of the Go program that means nothing here, and is reported.
+/// A key of mcpproxy-go without effect here: it is reported as unknown.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename = "$foreign")]
-pub(in crate::config) struct Foreign;
+pub(super) struct Foreign;
 
 /// A whole number within these bounds, and its default.
 #[derive(Clone, Copy)]
-pub(in crate::config) struct WholeNumber<const MIN: usize, const MAX: usize, const DEFAULT: usize>(
-    pub(in crate::config) usize,
+pub(super) struct WholeNumber<const MIN: usize, const MAX: usize, const DEFAULT: usize>(
+    pub(super) usize,
 );
 
 impl<const MIN: usize, const MAX: usize, const DEFAULT: usize> Default
@@ -134,7 +134,7 @@ impl de::Visitor<'_> for Within {
 /// A text with its references resolved, or a number.
 #[derive(Deserialize)]
 #[serde(rename = "$kind", rename_all = "lowercase")]
-pub(in crate::config) enum Scalar {
+pub(super) enum Scalar {
     String(String),
     Number(serde_json::Number),
 }
@@ -150,12 +150,10 @@ impl From<Scalar> for Value {
     }
 }
 
-/// How long, with its default and its least in milliseconds.
+/// A duration, with its default and its minimum in milliseconds.
 #[derive(Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "Scalar")]
-pub(in crate::config) struct Span<const DEFAULT: u64, const LEAST: u64>(
-    pub(in crate::config) Duration,
-);
+pub(super) struct Span<const DEFAULT: u64, const LEAST: u64>(pub(super) Duration);
 
 impl<const DEFAULT: u64, const LEAST: u64> TryFrom<Scalar> for Span<DEFAULT, LEAST> {
     type Error = String;
@@ -197,9 +195,9 @@ impl<const DEFAULT: u64, const LEAST: u64> JsonSchema for Span<DEFAULT, LEAST> {
     }
 }
 
-/// Values by name, in the order of the file.
+/// The members of an object, in the order of the file.
 #[derive(Clone)]
-pub(in crate::config) struct Pairs<K, V>(pub(in crate::config) Vec<(K, V)>);
+pub(super) struct Pairs<K, V>(pub(super) Vec<(K, V)>);
 
 impl<K, V> Default for Pairs<K, V> {
     fn default() -> Self {
@@ -242,7 +240,7 @@ schema!([K, V: JsonSchema] Pairs<K, V>, generator => json_schema!({
 /// The name of an environment variable.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
-pub(in crate::config) struct VariableName(pub(in crate::config) String);
+pub(super) struct VariableName(pub(super) String);
 
 impl TryFrom<String> for VariableName {
     type Error = &'static str;
@@ -261,7 +259,7 @@ impl TryFrom<String> for VariableName {
 /// The value of an environment variable.
 #[derive(Clone, Deserialize)]
 #[serde(try_from = "Word")]
-pub(in crate::config) struct VariableValue(pub(in crate::config) Text);
+pub(super) struct VariableValue(pub(super) Text);
 schema_as!(VariableValue, Word);
 
 impl TryFrom<Word> for VariableValue {
@@ -275,5 +273,5 @@ impl TryFrom<Word> for VariableValue {
     }
 }
 
-/// Variables with their values.
-pub(in crate::config) type RawVariables = Pairs<VariableName, VariableValue>;
+/// Environment variables with their values.
+pub(super) type RawVariables = Pairs<VariableName, VariableValue>;
