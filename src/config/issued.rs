@@ -1,5 +1,5 @@
-//! Tokens that a person issued to clients: in a file of the data folder, by their hashes, and part of the settings in force. A file that
-//! cannot be read has none: nobody comes in by a slip.
+//! Tokens that a person issued to clients: a file in the data folder has their hashes, and they are part of the settings in force. A file
+//! that cannot be read counts as empty, so that a damaged one lets nobody in.
 
 use std::{
     fs::File,
@@ -12,17 +12,14 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::server_auth::{TokenHash, check_name, check_subject};
+use super::server_auth::{MOST_TOKENS, TokenHash, check_name, check_subject};
 use crate::{storage, text::moment};
 
 /// The file in the data folder.
 const FILE: &str = "tokens.json";
 
-/// The lock of whoever changes it.
+/// Locked by whoever changes the file.
 const LOCK: &str = "tokens.lock";
-
-/// The most tokens: each request is compared with all of them.
-const MOST_TOKENS: usize = 1_000;
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 4 << 20;
@@ -71,9 +68,9 @@ impl AllowedCalls {
 pub struct IssuedToken {
     /// Its name.
     pub name: String,
-    /// Whose it is, for rules and records.
+    /// The caller whose token it is, for access rules and records.
     pub subject: String,
-    /// The roles of whoever shows it.
+    /// The caller's roles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
     /// The servers it is for; all where none are named.
@@ -84,28 +81,28 @@ pub struct IssuedToken {
     pub profile: Option<String>,
     /// The call types it allows.
     pub calls: AllowedCalls,
-    /// When it was made, in milliseconds since 1970.
+    /// When it was issued, in milliseconds since 1970.
     pub created: u64,
-    /// When it ends.
+    /// When it expires, in milliseconds since 1970; never where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
-    /// What it begins with, so that people can tell it from others.
+    /// The first characters of the token, so that people can tell it from others.
     pub begins: String,
-    /// What requests are compared with.
+    /// The digest that the tokens of requests are compared with.
     pub hash: TokenHash,
 }
 
 impl IssuedToken {
-    /// Begins the text of each, so that it is known for one.
+    /// How the text of every issued token begins.
     pub const PREFIX: &str = "mcpp_";
 
-    /// Whether its time is over.
+    /// Whether it has expired.
     pub fn is_expired(&self) -> bool {
         self.expires
             .is_some_and(|expires| expires <= moment::millis(SystemTime::now()))
     }
 
-    /// Why it cannot be one, if it cannot.
+    /// Why it cannot be issued, if it cannot.
     fn fault(&self) -> Option<String> {
         let of_name = check_subject(&self.name).map_err(|why| format!("{:?} {why}", self.name));
         let of_subject = check_subject(&self.subject).map_err(|why| format!("the subject {why}"));
@@ -119,7 +116,7 @@ impl IssuedToken {
     }
 }
 
-/// All of them. Cheap to clone.
+/// All issued tokens. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssuedTokens(Arc<[IssuedToken]>);
 
@@ -133,48 +130,42 @@ struct Stored {
 /// Why the tokens were not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The disk said no, or the file is not one of ours.
+    /// The file cannot be read or written.
     #[error("the token file cannot be used: {}", storage::in_words(.0))]
     Io(#[from] io::Error),
-    /// There is one of this name.
+    /// A token has this name already.
     #[error("no token was issued: a token {0:?} already exists")]
     Exists(String),
-    /// There is none of this name.
+    /// No token has this name.
     #[error("there is no token {0:?}")]
     Unknown(String),
-    /// It cannot be one.
+    /// The token cannot be issued, for this reason.
     #[error("no token was issued: {0}")]
     Wrong(String),
 }
 
 impl IssuedTokens {
-    /// Where those of a data folder are.
+    /// The file of the tokens in a data folder.
     pub fn file_in(data_dir: &Path) -> PathBuf {
         data_dir.join(FILE)
     }
 
-    /// Those in this data folder. Blocks.
+    /// Reads the tokens of this data folder. Blocks.
     pub fn read(data_dir: &Path) -> io::Result<Self> {
         read(data_dir).map(|tokens| Self(tokens.into()))
     }
 
-    /// The token of this digest. Looks at all of them, so that the time says nothing of where it stands.
+    /// The token of this digest. Compares all, so that the time shows nothing about the place of the token.
     pub fn find(&self, hash: &TokenHash) -> Option<&IssuedToken> {
-        let mut found = None;
-        for token in self.0.iter() {
-            if token.hash == *hash {
-                found = Some(token);
-            }
-        }
-        found
+        hash.find_in(&self.0, |token| token.hash)
     }
 
-    /// All of them.
+    /// The tokens in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &IssuedToken> {
         self.0.iter()
     }
 
-    /// Adds one. Blocks.
+    /// Adds a token to the file. Blocks.
     pub fn add(data_dir: &Path, token: IssuedToken) -> Result<(), TokenError> {
         if let Some(fault) = token.fault() {
             return Err(TokenError::Wrong(fault));
@@ -193,7 +184,7 @@ impl IssuedTokens {
         })
     }
 
-    /// Takes one away. Blocks.
+    /// Removes a token from the file. Blocks.
     pub fn remove(data_dir: &Path, name: &str) -> Result<IssuedToken, TokenError> {
         change(data_dir, |tokens| {
             let place = tokens.iter().position(|token| token.name == name);
@@ -218,8 +209,7 @@ fn read(data_dir: &Path) -> io::Result<Vec<IssuedToken>> {
     };
     let unlike = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     let stored: Stored = serde_json::from_str(&text).map_err(|error| {
-        let is_other = error.is_data();
-        let what = if is_other {
+        let what = if error.is_data() {
             "not as mcpproxy writes it"
         } else {
             "not valid JSON"
@@ -236,7 +226,7 @@ fn read(data_dir: &Path) -> io::Result<Vec<IssuedToken>> {
     }
 }
 
-/// Reads, changes and writes them, while nobody else does.
+/// Reads, changes and writes the tokens under the lock.
 fn change<T>(
     data_dir: &Path,
     change: impl FnOnce(&mut Vec<IssuedToken>) -> Result<T, TokenError>,
@@ -247,7 +237,7 @@ fn change<T>(
         &data_dir.join(LOCK),
         options.read(true).append(true).create(true),
     )?;
-    // Whoever holds it writes one small file.
+    // A short wait: whoever holds it writes one small file.
     lock.lock()?;
     let mut tokens = read(data_dir)?;
     let changed = change(&mut tokens)?;
@@ -258,4 +248,107 @@ fn change<T>(
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn token(name: &str) -> IssuedToken {
+        IssuedToken {
+            name: name.to_owned(),
+            subject: name.to_owned(),
+            roles: Vec::new(),
+            servers: None,
+            profile: None,
+            calls: AllowedCalls::Read,
+            created: 1,
+            expires: None,
+            begins: "mcpp_ab".to_owned(),
+            hash: TokenHash::of(name),
+        }
+    }
+
+    #[test]
+    fn a_rule_for_the_caller_of_a_token_concerns_somebody() {
+        let text = r#"{"serverAuth": {"provider": "bearer", "bearer": {"tokens": {"0123456789abcdef": "ada"}}, "acl": {"default": "allow", "rules": [
+                {"subjects": ["ben"], "policy": "deny"}, {"roles": ["support"], "policy": "deny"}, {"subjects": ["carla"], "policy": "deny"}
+            ]}}}"#;
+        let surroundings = crate::config::Surroundings {
+            lookup: &|_| None,
+            folder: Path::new("/"),
+        };
+        let mut settings = crate::config::parse(text, &surroundings).expect("sound");
+        assert_eq!(settings.all_warnings().len(), 3);
+        let ben = IssuedToken {
+            roles: vec!["support".to_owned()],
+            ..token("ben")
+        };
+        settings.issued = IssuedTokens(vec![ben].into());
+        let [warning] = &settings.all_warnings()[..] else {
+            panic!("{:?}", settings.all_warnings());
+        };
+        assert!(
+            warning.text.contains("rules[2]") && warning.text.contains("carla"),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn tokens_are_kept_by_their_hashes_until_they_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let of = |name: &str| {
+            IssuedTokens::read(folder)
+                .expect("readable")
+                .find(&TokenHash::of(name))
+                .cloned()
+        };
+        assert_eq!(of("ben-secret"), None);
+        let ben = IssuedToken {
+            hash: TokenHash::of("ben-secret"),
+            ..token("ben")
+        };
+        IssuedTokens::add(folder, ben.clone()).expect("it is new");
+        assert_eq!(of("ben-secret"), Some(ben.clone()));
+        let text = std::fs::read_to_string(folder.join(FILE)).expect("text");
+        assert!(!text.contains("ben-secret"), "{text}");
+        let again = IssuedTokens::add(
+            folder,
+            IssuedToken {
+                name: "BEN".to_owned(),
+                ..ben
+            },
+        );
+        assert!(matches!(again, Err(TokenError::Exists(_))), "{again:?}");
+        IssuedTokens::remove(folder, "ben").expect("it is there");
+        assert_eq!(of("ben-secret"), None);
+        let gone = IssuedTokens::remove(folder, "ben");
+        assert!(matches!(gone, Err(TokenError::Unknown(_))), "{gone:?}");
+    }
+
+    #[test]
+    fn a_file_with_anything_else_in_it_has_no_tokens() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        IssuedTokens::add(folder, token("ben")).expect("it is new");
+        let file = folder.join(FILE);
+        let good = std::fs::read_to_string(&file).expect("text");
+        for bad in [
+            good.replace("\"read\"", "\"everything\""),
+            good.replace(
+                "\"calls\"",
+                "\"servers\": [\"a\"], \"profile\": \"p\", \"calls\"",
+            ),
+            good.replace("\"calls\"", "\"call\": \"read\", \"calls\""),
+            good.replace("\"version\": 1", "\"version\": 2"),
+            good.replace("\"subject\": \"ben\"", "\"subject\": \"operator\""),
+            good.replace('}', ""),
+            String::new(),
+        ] {
+            assert_ne!(bad, good);
+            std::fs::write(&file, &bad).expect("ours");
+            IssuedTokens::read(folder).expect_err(&bad);
+            IssuedTokens::add(folder, token("eve")).expect_err(&bad);
+            let kept = std::fs::read_to_string(&file).expect("text");
+            assert_eq!(kept, bad, "nothing is written over what cannot be read");
+        }
+    }
+}

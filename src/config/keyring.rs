@@ -1,4 +1,5 @@
-//! What the configuration says about secrets that it refers to by name: where they are kept, and who is asked for them. Keeps none itself.
+//! What the configuration says about the secrets that it refers to by name: where they are kept, and what looks them up. The secrets
+//! themselves are kept by the room `keyring`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,12 +38,12 @@ pub struct KeyringPlace {
     pub data_dir: Option<PathBuf>,
 }
 
-/// Why a secret cannot be had. Clients may read it.
+/// Why a secret cannot be used. Clients may read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSecret {
     /// None of this name is stored.
     Missing,
-    /// Nobody looks it up in this place of the file.
+    /// Secrets are not looked up for this value of the file.
     NotHere,
     /// It cannot be read.
     Unreadable {
@@ -70,7 +71,7 @@ pub type KeyringLookup = Arc<
         + Sync,
 >;
 
-/// Begins the inside of a reference to a secret.
+/// Between the braces of a reference, the beginning of one to a secret.
 pub(super) const PREFIX: &str = "keyring:";
 
 /// Longer names are mistakes.
@@ -82,16 +83,19 @@ pub fn is_secret_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_good)
 }
 
-/// Stands in for secrets where nobody needs the values: what comes of it starts nothing.
+/// Gives a placeholder for every secret: for readers of settings that start no server.
 pub fn no_values() -> KeyringLookup {
-    // As long as any key has to be.
-    let value = |name: &String| blake3::hash(name.as_bytes()).to_hex().to_string();
-    Arc::new(move |_, names| {
+    Arc::new(|_, names| {
         let names = names.iter();
         names
-            .map(|name| (name.clone(), Ok(Secret::new(value(name)))))
+            .map(|name| (name.clone(), Ok(Secret::new(placeholder(name)))))
             .collect()
     })
+}
+
+/// A value for a variable or a secret that is not known here: as long as any key has to be, and another one for each name.
+pub(super) fn placeholder(name: &str) -> String {
+    blake3::hash(name.as_bytes()).to_hex().to_string()
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
-//! What a file says where variables are missing here without which it cannot be used as a whole, such as those of tokens: the daemon has
-//! them, and a command need not.
+//! Reading a file of which some environment variables are missing in this process: the daemon has them, and a command need not. The file
+//! as a whole cannot be used without the variables of its top level, such as those of tokens.
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{KeyringLookup, LoadError, Places, Settings, Variables, load};
+use super::{KeyringLookup, LoadError, Places, Settings, Variables, keyring::placeholder, load};
 
-/// What a file says, and what is missing here.
+/// The settings of a file, and the variables that this process lacks.
 #[derive(Debug)]
 pub struct Supposed {
-    /// What it says, with something in place of every value that is missing.
+    /// The settings, with a placeholder for the value of each missing variable.
     pub settings: Settings,
-    /// The variables that are missing, without which it could not be used as a whole.
+    /// The missing variables without which the file could not be used as a whole.
     pub missing: BTreeSet<String>,
 }
 
-/// What a file says where every variable that keeps it from being used as a whole is supposed to be set. What a server alone refers to
-/// is none of them.
+/// Reads a file as if every variable were set without which it cannot be used as a whole. Variables of a single server stay missing: they
+/// break only its entry.
 pub fn load_supposing(
     places: &Places,
     variables: &Variables,
@@ -25,7 +25,7 @@ pub fn load_supposing(
     loop {
         let (supposed, real) = (missing.clone(), Arc::clone(variables));
         let lookup: Variables = Arc::new(move |name| {
-            let value = || supposed.contains(name).then(|| in_place_of(name));
+            let value = || supposed.contains(name).then(|| placeholder(name));
             real(name).or_else(value)
         });
         let error = match load(places, &lookup, keyring) {
@@ -40,10 +40,40 @@ pub fn load_supposing(
     }
 }
 
-/// As long as any key has to be, and for each name another.
-fn in_place_of(name: &str) -> String {
-    blake3::hash(name.as_bytes()).to_hex().to_string()
-}
-
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+    use crate::config::{RequestedPlaces, no_values};
+
+    fn places_of(file: &Path) -> Places {
+        let asked = RequestedPlaces {
+            config_file: Some(file.to_owned()),
+            data_dir: file.parent().map(Path::to_owned),
+        };
+        Places::find(&asked, &|_| None).expect("both are named")
+    }
+
+    #[test]
+    fn what_tokens_refer_to_is_supposed_and_other_mistakes_are_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("mcp_config.json");
+        let none: Variables = Arc::new(|_| None);
+        let load = |text: &str| {
+            fs::write(&file, text).expect("ours");
+            let places = places_of(&file);
+            load_supposing(&places, &none, &no_values())
+        };
+        let text = r#"{ "api_key": "${KEY}", "mcpServers": { "a": { "command": "x", "env": { "B": "${ONLY_A}" } } },
+                "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "${ADA}": "ada", "${BEN}": "ben" } } } }"#;
+        let found = load(text).expect("it is sound");
+        let expected = ["ADA", "BEN", "KEY"].map(str::to_owned);
+        assert_eq!(found.missing, BTreeSet::from(expected));
+        let auth = found.settings.server_auth.expect("it is configured");
+        assert_eq!(auth.tokens.len(), 2);
+        assert_eq!(found.settings.broken.len(), 1, "that of the server counts");
+        load(&text.replace("\"provider\"", "\"providr\"")).expect_err("it has a mistake");
+        load("{").expect_err("it is no JSON");
+    }
+}

@@ -1,5 +1,5 @@
-//! `serverAuth`: who clients are, and what they may have. What stands here is read strictly: what is unknown or malformed refuses the whole
-//! configuration, so that nobody is let in by a slip. Decides nothing itself: that is `access`.
+//! `serverAuth`: how clients identify themselves, and what each may use. It is read strictly: an unknown key or a malformed value refuses
+//! the whole configuration, so that a typing error lets nobody in. The room `access` decides by it.
 
 mod acl;
 mod raw;
@@ -16,14 +16,14 @@ use self::raw::{RawAuth, RawForwarded, SHORT};
 use super::{document::SERVER_AUTH, warning::Warning};
 use crate::text::secret::Secret;
 
-/// The subject of clients that show no credential where none is asked for.
+/// The subject of clients without a credential, where none is required.
 pub const ANONYMOUS: &str = "anonymous";
 
-/// The subject of the person whose daemon it is.
+/// The subject of the person who runs the daemon.
 pub const OPERATOR: &str = "operator";
 
-/// The most tokens: each request is compared with all of them.
-const MOST_TOKENS: usize = 1_000;
+/// Limit: tokens in the file, and issued ones beside them; each request is compared with all.
+pub(super) const MOST_TOKENS: usize = 1_000;
 
 /// The longest subject or role, in characters.
 const LONGEST_NAME: usize = 256;
@@ -32,20 +32,30 @@ const LONGEST_NAME: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawAuth")]
 pub struct ServerAuth {
-    /// Who says who a client is, in the order in which they are asked; nobody where clients need no credential.
+    /// How clients identify themselves, in the order in which it is tried; empty where clients need no credential.
     pub providers: Vec<Provider>,
     /// The tokens of clients.
     pub tokens: Vec<BearerToken>,
-    /// What a proxy before us says of its users.
+    /// The headers in which a reverse proxy names its users.
     pub forwarded: Forwarded,
-    /// Who may have what; everybody everything where there are no rules.
+    /// The access rules; without them every caller may use everything.
     pub acl: Option<Acl>,
-    /// Whether whoever shows no credential is kept out, if that is said.
+    /// Whether clients without a credential are refused, if the file has the key.
     pub required: Option<bool>,
 }
 
 impl ServerAuth {
-    /// What should be said of tokens that can be guessed.
+    /// Whether there is a provider that clients can identify themselves with.
+    pub fn asks_for_credentials(&self) -> bool {
+        !self.providers.is_empty()
+    }
+
+    /// The token of this digest. Compares all, so that the time shows nothing about the place of the token.
+    pub fn token(&self, hash: &TokenHash) -> Option<&BearerToken> {
+        hash.find_in(&self.tokens, |token| token.hash)
+    }
+
+    /// Warnings of tokens that can be guessed.
     pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> {
         let tokens = self.tokens.iter().enumerate();
         let short = tokens.filter(|(_, token)| token.token.reveal().len() < SHORT);
@@ -55,7 +65,7 @@ impl ServerAuth {
         })
     }
 
-    /// Whether these settings open the daemon: without any of it, or without a provider where there was one.
+    /// Whether the new settings let more clients in: they have no `serverAuth`, no provider any more, or no longer require a credential.
     pub(super) fn is_lost_in(&self, new: Option<&Self>) -> bool {
         new.is_none_or(|new| {
             let without_provider = new.providers.is_empty() && !self.providers.is_empty();
@@ -63,7 +73,7 @@ impl ServerAuth {
         })
     }
 
-    /// Whether they demand a credential, wherever the daemon listens.
+    /// Whether clients need a credential, whatever the daemon's address.
     fn demands(&self) -> bool {
         self.required.unwrap_or_else(|| self.asks_for_credentials())
     }
@@ -80,16 +90,16 @@ pub enum Provider {
     Forwarded,
 }
 
-/// One token, and whose it is.
+/// One token and its caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BearerToken {
     /// The token itself, to be redacted.
     pub token: Secret,
-    /// What requests are compared with.
+    /// The digest that the tokens of requests are compared with.
     pub hash: TokenHash,
-    /// Whose it is.
+    /// The caller.
     pub subject: String,
-    /// The roles of whoever shows it.
+    /// The caller's roles.
     pub roles: Vec<String>,
 }
 
@@ -98,12 +108,18 @@ pub struct BearerToken {
 pub struct TokenHash(blake3::Hash);
 
 impl TokenHash {
-    /// Of a token.
+    /// The digest of a token.
     pub fn of(token: &str) -> Self {
         Self(blake3::hash(token.as_bytes()))
     }
 
-    /// As text.
+    /// The last token with this digest. Does not stop at it.
+    pub(super) fn find_in<T>(self, tokens: &[T], hash_of: fn(&T) -> Self) -> Option<&T> {
+        let same = tokens.iter().filter(|token| hash_of(token) == self);
+        same.fold(None, |_, token| Some(token))
+    }
+
+    /// The digest as hexadecimal text.
     pub fn to_hex(self) -> String {
         self.0.to_hex().to_string()
     }
@@ -129,15 +145,15 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// Which headers name a user, and whose are believed.
+/// The headers that name a user, and the proxies that may send them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawForwarded")]
 pub struct Forwarded {
-    /// Names the user.
+    /// The header with the user's name.
     pub header: HeaderName,
-    /// Names the user's roles, with commas between them.
+    /// The header with the user's roles, separated by commas.
     pub groups_header: Option<HeaderName>,
-    /// The addresses whose headers are believed.
+    /// The addresses of the proxies whose headers count.
     pub trusted_proxies: Vec<IpNet>,
 }
 
@@ -151,25 +167,7 @@ impl Default for Forwarded {
     }
 }
 
-impl ServerAuth {
-    /// Whether anybody says who clients are.
-    pub fn asks_for_credentials(&self) -> bool {
-        !self.providers.is_empty()
-    }
-
-    /// The token of this digest. Looks at all of them, so that the time says nothing of where it stands.
-    pub fn token(&self, hash: &TokenHash) -> Option<&BearerToken> {
-        let mut found = None;
-        for token in &self.tokens {
-            if token.hash == *hash {
-                found = Some(token);
-            }
-        }
-        found
-    }
-}
-
-/// Whether a text can be a subject or a role: short, and nothing in it that cannot be seen or that parts lists.
+/// Checks a subject or a role: not too long, without commas, which separate roles in a header, and without invisible characters.
 pub fn check_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("is empty");
@@ -186,7 +184,7 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// [`check_name`] for whoever comes from outside, who is nobody that we speak of ourselves.
+/// Checks the subject of a client: [`check_name`], and not one of the subjects that mcpproxy itself uses.
 pub fn check_subject(subject: &str) -> Result<(), &'static str> {
     check_name(subject)?;
     if [ANONYMOUS, OPERATOR]
