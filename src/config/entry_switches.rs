@@ -1,11 +1,12 @@
-//! What switches the entry of a server, and who has to look at it: read first, because it decides whether the rest is resolved.
+//! The keys of an entry that decide whether its server may be used: `enabled`, `disabled`, `quarantined` and `changed_by`. They are read
+//! first, because the references of an entry that may not be used are not resolved.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::server_entry::Author;
+use super::server_entry::{Author, ServerEntry};
 
-/// What switches an entry, and who has to look at it.
+/// The values of these keys.
 #[derive(Clone, Copy)]
 pub(super) struct EntrySwitches {
     pub(super) enabled: bool,
@@ -13,7 +14,7 @@ pub(super) struct EntrySwitches {
     pub(super) changed_by: Author,
 }
 
-/// The same as it is written.
+/// The keys as they are written.
 #[derive(Deserialize)]
 struct RawSwitches {
     enabled: Option<bool>,
@@ -23,10 +24,10 @@ struct RawSwitches {
 }
 
 impl EntrySwitches {
-    /// Nothing where one of them cannot be read.
+    /// Reads the keys; nothing where one of them is wrong, or two contradict each other.
     pub(super) fn read(entry: &Map<String, Value>) -> Option<Self> {
         let raw = RawSwitches::deserialize(entry).ok()?;
-        // Who wrote it is not left open by half.
+        // An absent key is a person's entry; a null could hide that an agent wrote it.
         if entry.get("changed_by").is_some_and(Value::is_null) {
             return None;
         }
@@ -42,10 +43,22 @@ impl EntrySwitches {
         })
     }
 
-    /// An entry that will not be used is not resolved: a disabled server needs no variables and no secrets, and what an agent wrote
-    /// must not reach for them before a person has agreed.
-    pub(super) fn let_it_be_used(self) -> bool {
+    /// Whether the references of the entry are resolved, and its server may be started or contacted. A disabled server needs no variables
+    /// and no secrets; what an agent added or changed must not get any before a person has approved it.
+    pub(super) fn may_be_used(self) -> bool {
         self.enabled && !(self.quarantined && self.changed_by == Author::Agent)
+    }
+}
+
+impl ServerEntry {
+    /// Whether the server may be started or contacted at all, be it for listing only.
+    pub fn may_be_contacted(&self) -> bool {
+        let switches = EntrySwitches {
+            enabled: self.enabled,
+            quarantined: self.quarantined,
+            changed_by: self.changed_by,
+        };
+        switches.may_be_used()
     }
 }
 
@@ -67,7 +80,7 @@ impl EntryFlag {
         }
     }
 
-    /// What an entry says, or leaves to the default; nothing where it cannot be read.
+    /// Its value in an entry, or its default; nothing where one of the keys is wrong, or two contradict each other.
     pub fn written(self, entry: &Map<String, Value>) -> Option<bool> {
         let switches = EntrySwitches::read(entry)?;
         Some(match self {

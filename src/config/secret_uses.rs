@@ -45,7 +45,7 @@ pub(super) fn wanted(document: &Document<'_>) -> BTreeSet<String> {
     let is_used = |entry: &Value| {
         let entry = entry.as_object();
         let switches = entry.and_then(EntrySwitches::read);
-        switches.is_some_and(EntrySwitches::let_it_be_used)
+        switches.is_some_and(EntrySwitches::may_be_used)
     };
     let servers = document.servers.iter().map(|server| &server.entry);
     for value in document

@@ -1,4 +1,4 @@
-//! One server of the configuration, checked and with defaults filled in. Making it of what is written is `resolve`'s work.
+//! A server of the configuration, checked and with its defaults. `resolve` makes it from the entry in the file.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::text::{MASK, Secret, Secrets, ServerName};
 pub struct ServerEntry {
     /// Its name.
     pub name: ServerName,
-    /// How to reach it.
+    /// How to connect to it.
     pub transport: Transport,
     /// Whether it may be used at all.
     pub enabled: bool,
@@ -24,19 +24,19 @@ pub struct ServerEntry {
     pub changed_by: Author,
     /// When an unused connection is closed.
     pub idle_timeout: IdleTimeout,
-    /// When it is connected.
+    /// When mcpproxy connects.
     pub start: Start,
-    /// Who shares a connection.
+    /// Which clients share a connection.
     pub session_scope: SessionScope,
-    /// How it is opened.
+    /// Whether mcpproxy connects with or without a handshake.
     pub protocol_era: ProtocolEra,
-    /// What the server is told when it asks for roots.
+    /// The answer to the server's request for roots.
     pub roots: Vec<Root>,
-    /// Which of its tools are offered.
+    /// Which of its tools are offered to clients.
     pub tools: ToolFilter,
     /// What happens when a tool's definition changes.
     pub tool_changes: ToolChanges,
-    /// What happens to a tool that it did not list before, if the entry says so; else as for all servers.
+    /// What happens to a tool that the server did not list before; nothing where the setting for all servers applies.
     pub new_tools: Option<NewTools>,
     /// A person's classification of its tools.
     pub tool_acl: ToolAcl,
@@ -50,13 +50,14 @@ pub struct ServerEntry {
     pub max_concurrent_requests: Option<usize>,
     /// Changes exactly when a running connection has to be replaced. Derived from secrets: not for listings or logs.
     pub fingerprint: String,
-    /// Stands for the text of the entry, references unresolved: whoever decides about the entry tells by it that no other text is meant.
+    /// A hash of the entry as it is written, references unresolved. An approval names it, so that it does not apply to a text that was
+    /// changed meanwhile.
     pub as_written: String,
-    /// What must not show in anything that the server, or a library, says.
+    /// Texts to mask in everything that the server or a library writes.
     pub secrets: Secrets,
-    /// The same as it was before a secret got another value, which a running connection still has.
+    /// `secrets` from before a secret got another value: a running connection still uses the old one.
     pub former_secrets: Secrets,
-    /// Whether it refers to secrets by name.
+    /// Whether it refers to secrets of the keyring.
     pub uses_secrets: bool,
 }
 
@@ -84,8 +85,8 @@ pub struct Stdio {
     pub shown_command: String,
     /// `args` with secrets redacted.
     pub shown_args: Vec<String>,
-    /// `command` and `args` as they are written, references by name. They may hold secrets: for whoever looks for what is dangerous in
-    /// them, and shows nothing of it.
+    /// `command` and `args` as they are written, references by name. They may hold secrets: for checks that search them for dangerous
+    /// commands, never for display.
     pub written_line: Vec<String>,
     /// `cwd` with secrets redacted.
     pub shown_cwd: Option<String>,
@@ -93,7 +94,7 @@ pub struct Stdio {
     pub isolation: Option<Isolation>,
     /// `isolation` with secrets redacted.
     pub shown_isolation: Option<Isolation>,
-    /// `isolation` as it is written, as in `written_line`.
+    /// `isolation` as it is written, with the same caution as `written_line`.
     pub written_isolation: Option<Box<Isolation>>,
 }
 
@@ -122,9 +123,9 @@ pub struct Remote {
     pub client_cert: Option<PathBuf>,
     /// `ca_file` and `client_cert`, under these keys, with secrets redacted.
     pub shown_files: Vec<(&'static str, String)>,
-    /// What is arranged for logging in.
+    /// Settings for logging in to it.
     pub oauth: OAuth,
-    /// Whether `headers` hold an `Authorization`, so that nobody has to log in.
+    /// Whether `headers` have an `Authorization`; then no login is needed.
     pub is_authorized: bool,
     /// Which transport it speaks.
     pub kind: RemoteKind,
@@ -139,6 +140,41 @@ pub enum RemoteKind {
     Sse,
     /// Streamable HTTP, then HTTP+SSE.
     Auto,
+}
+
+/// The transport of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum TransportKind {
+    /// The pipes of a program.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP+SSE.
+    Sse,
+    /// Streamable HTTP, or HTTP+SSE where the server has only that.
+    Auto,
+}
+
+impl fmt::Display for TransportKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl Transport {
+    /// Its kind.
+    pub fn kind(&self) -> TransportKind {
+        match self {
+            Self::Stdio(_) => TransportKind::Stdio,
+            Self::Remote(remote) => match remote.kind {
+                RemoteKind::Http => TransportKind::Http,
+                RemoteKind::Sse => TransportKind::Sse,
+                RemoteKind::Auto => TransportKind::Auto,
+            },
+        }
+    }
 }
 
 /// Who wrote an entry last.
@@ -212,12 +248,12 @@ pub enum ProtocolEra {
     Modern,
 }
 
-/// A folder or other place a server is told about.
+/// A root that a server gets when it asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     /// Its URI.
     pub uri: String,
-    /// A name to show.
+    /// A name to display.
     pub name: Option<String>,
 }
 
@@ -246,12 +282,6 @@ pub enum NewTools {
 }
 
 impl ServerEntry {
-    /// Whether the server may be started or contacted at all, be it for listing only. What an agent added or changed may not
-    /// until a person has approved it.
-    pub fn may_be_contacted(&self) -> bool {
-        self.enabled && !(self.quarantined && self.changed_by == Author::Agent)
-    }
-
     /// The entry as listings show it, under the configuration's own keys, everything secret as `***`.
     pub fn shown(&self) -> Value {
         let mut shown = Map::new();
@@ -329,41 +359,6 @@ fn redacted<'a>(names: impl Iterator<Item = &'a String>) -> Value {
         .map(|name| (name.clone(), json!(MASK)))
         .collect::<Map<_, _>>()
         .into()
-}
-
-/// The transport of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum TransportKind {
-    /// The pipes of a program.
-    Stdio,
-    /// Streamable HTTP.
-    Http,
-    /// HTTP+SSE.
-    Sse,
-    /// Streamable HTTP, or HTTP+SSE where the server has only that.
-    Auto,
-}
-
-impl fmt::Display for TransportKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-impl Transport {
-    /// Its kind.
-    pub fn kind(&self) -> TransportKind {
-        match self {
-            Self::Stdio(_) => TransportKind::Stdio,
-            Self::Remote(remote) => match remote.kind {
-                RemoteKind::Http => TransportKind::Http,
-                RemoteKind::Sse => TransportKind::Sse,
-                RemoteKind::Auto => TransportKind::Auto,
-            },
-        }
-    }
 }
 
 impl fmt::Display for IdleTimeout {

@@ -70,7 +70,7 @@ pub(super) fn read_entry(
     filling: Filling,
 ) -> Result<(ServerEntry, Vec<Warning>), Vec<ConfigFinding>> {
     let switches = EntrySwitches::read(written.members);
-    let may_be_used = switches.is_some_and(EntrySwitches::let_it_be_used);
+    let may_be_used = switches.is_some_and(EntrySwitches::may_be_used);
     let is_filled = filling == Filling::WhereUsed && may_be_used;
     let lookup = ValueLookup {
         variables: context.surroundings.lookup,
