@@ -327,7 +327,7 @@ impl KeeperTask {
         let is_faulty = self.file_status.borrow().error.is_some() || is_outdated;
         let (history, data_dir) = (self.history.clone(), self.data_dir.clone());
         let reading = move || {
-            history.look(&source.file);
+            history.note_file(&source.file);
             let read = source.read_again(known.as_deref(), is_faulty);
             (read, issued_in(data_dir.as_deref()))
         };

@@ -106,13 +106,9 @@ pub fn rewrite(
             // It could not be read again.
             return Err(failed("write", real)(too_large(LARGEST_FILE)));
         }
-        let replaced = history.writing(
-            (&known, &new),
-            changes,
-            by,
-            || replace(real, before.as_deref(), &after, reserve),
-            |replaced| *replaced == Replaced::Done,
-        );
+        let replaced = history.note_writing((&known, &new), changes, by, || {
+            replace(real, before.as_deref(), &after, reserve)
+        });
         if replaced.map_err(failed("write", real))? == Replaced::Done {
             return Ok(true);
         }

@@ -143,7 +143,7 @@ impl TextChange for ShownChange {
     ) -> Result<String, EditError> {
         let text = before.written();
         match &self.wanted {
-            Wanted::Undo(history, meant) => history.undone(text, meant),
+            Wanted::Undo(history, meant) => history.undo(text, meant),
             Wanted::Patch(patch) => {
                 let seen = patch.seen.as_ref();
                 if seen.is_some_and(|seen| seen != TextMark::of(text).as_str()) {
@@ -214,7 +214,7 @@ impl<B: Backing> Management<B> {
         let UndoRequest { id, dry_run } = request;
         let refused = |error: NotUndone| not_written(&EditError::from(error).into());
         let history = self.0.history().clone();
-        let meant = blocking(move || history.meant(id)).await?;
+        let meant = blocking(move || history.change_to_undo(id)).await?;
         let meant = meant.map_err(refused)?;
         let target = meant.target().map_err(refused)?;
         if id.is_none() && !matches!(target, UndoTarget::File) {

@@ -1,11 +1,11 @@
-//! Approvals in the history: what a person approved of a server, alone or with the change of the file that lifts its quarantine.
+//! Approvals in the history: given or withdrawn alone, or together with the change of the file that ends a server's quarantine.
 
 use super::{
-    ChangeNote, ChangeOf, ChangedValue, History, LARGEST_WAY_BACK, NotedApprovals, StoredChange,
+    ChangeNote, ChangeOf, ChangedValue, History, LARGEST_REVERSE_EDIT, NotedApprovals, StoredChange,
 };
 use crate::config::NotUndone;
 
-/// The first key of values that are approvals, in a change that has some.
+/// The first key of the paths of approvals.
 const APPROVALS: &str = "approvals";
 
 /// Approvals that can be withdrawn.
@@ -15,21 +15,21 @@ pub struct GivenApprovals {
     pub id: u64,
     /// The server.
     pub server: String,
-    /// What withdraws them, as a text of `trust::approvals`.
+    /// A text of `trust::approvals` that withdraws them.
     pub withdrawal: String,
-    /// What a reviewer saw of the entry.
+    /// The entry as the reviewer saw it.
     pub review: Option<String>,
-    /// Their values in that change.
+    /// The approvals as changed values.
     pub values: Vec<ChangedValue>,
     /// Whether the file was changed with them.
     pub is_of_file: bool,
 }
 
 impl ChangeNote {
-    /// Notes which approvals the change gives or withdraws, without what is too long. `values` are keys after `approvals`, what was and
-    /// what is.
+    /// Notes which approvals the change gives or withdraws; texts that are too long are left out. The paths of `values` begin with the
+    /// server.
     pub fn approves(&self, approvals: NotedApprovals, values: Vec<ChangedValue>) {
-        let is_kept = |text: &String| text.len() <= LARGEST_WAY_BACK;
+        let is_kept = |text: &String| text.len() <= LARGEST_REVERSE_EDIT;
         let approvals = NotedApprovals {
             withdrawal: approvals.withdrawal.filter(is_kept),
             review: approvals.review.filter(is_kept),
@@ -44,14 +44,14 @@ impl ChangeNote {
 }
 
 impl History {
-    /// Notes approvals with which the file was not changed. Its number. Blocks.
+    /// Notes approvals that did not change the file, and gives the change's number. Blocks.
     pub fn note_approvals(&self, by: &ChangeOf) -> Option<u64> {
         self.note_beside(Vec::new(), by)
     }
 }
 
 impl StoredChange {
-    /// The values of the file that it changed.
+    /// The changed values that are in the configuration file.
     pub(super) fn of_file(&self) -> impl Iterator<Item = &ChangedValue> {
         let values = self.entry.changes.iter();
         values.filter(|value| !self.is_approval(value))
@@ -61,7 +61,7 @@ impl StoredChange {
         self.approvals.is_some() && value.path.first().is_some_and(|key| key == APPROVALS)
     }
 
-    /// The approvals that it gave, of which this was noted.
+    /// The approvals that this change gave, as they were noted.
     pub(super) fn given(&self, noted: &NotedApprovals) -> Result<GivenApprovals, NotUndone> {
         let id = self.entry.id;
         let server = noted.server.clone();
@@ -112,7 +112,7 @@ mod tests {
         by.note().undoes(undoes);
         let id = history.note_approvals(&by);
         assert!(id.is_some() && by.note().id() == id);
-        match history.meant(id)?.target()? {
+        match history.change_to_undo(id)?.target()? {
             UndoTarget::Approvals(given) => Ok(given),
             other => panic!("{other:?}"),
         }
@@ -132,7 +132,7 @@ mod tests {
         let withdrawn = NotUndone::Withdrawn { id: 1, server };
         assert_eq!(noted(None, Some(7)), Err(withdrawn));
         assert_eq!(noted(None, None), Err(NotUndone::NotKept(1)));
-        let long = "x".repeat(LARGEST_WAY_BACK + 1);
+        let long = "x".repeat(LARGEST_REVERSE_EDIT + 1);
         assert_eq!(noted(Some(&long), None), Err(NotUndone::NotKept(1)));
     }
 }

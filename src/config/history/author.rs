@@ -1,4 +1,4 @@
-//! Whose change of the configuration it is that a task makes. Set where a request comes in, read where the file is written.
+//! The author of the changes that the current task makes. Set where a request arrives, and read where the file is written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub enum ChangeWay {
 }
 
 impl ChangeAuthor {
-    /// The operator, who came this way.
+    /// The operator, by this way.
     pub fn operator(way: ChangeWay) -> Self {
         Self {
             by: OPERATOR.to_owned(),
@@ -45,7 +45,7 @@ impl ChangeAuthor {
         }
     }
 
-    /// An agent of this subject.
+    /// An agent whose caller has this subject.
     pub fn agent(subject: &str) -> Self {
         Self {
             by: subject.to_owned(),
@@ -53,13 +53,13 @@ impl ChangeAuthor {
         }
     }
 
-    /// Of the task that runs: without another one, a command.
+    /// The author of the current task; the operator at a terminal where none was set.
     pub fn of_this_task() -> Self {
         let author = AUTHOR.try_with(Clone::clone);
         author.unwrap_or_else(|_| Self::operator(ChangeWay::Terminal))
     }
 
-    /// Does something whose changes are this author's.
+    /// Runs `work`, whose changes are by this author.
     pub async fn during<T>(self, work: impl Future<Output = T>) -> T {
         AUTHOR.scope(self, work).await
     }

@@ -1,4 +1,4 @@
-//! The values that differ between two texts of the configuration, as they may be shown. Pure.
+//! The values that differ between two texts of the configuration, with secrets masked. Pure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct ChangedValue {
 }
 
 impl ChangedValue {
-    /// The server that the change takes out, where that is what it does.
+    /// The server that the change removes, if it removes one.
     pub fn removed_server(&self) -> Option<&str> {
         match &self.path[..] {
             [key, server] if key == SERVERS && self.before.is_some() && self.after.is_none() => {
@@ -49,12 +49,12 @@ impl ChangedValue {
     }
 }
 
-/// A null is a value here.
+/// Keeps a null as a value, where serde would read an absent one.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-/// The values that differ. What is shown of the others is not looked for.
+/// The values that differ. Only these are masked, because masking a large file takes long.
 pub(in crate::config) fn changed_values(
     before: &Document<'_>,
     after: &Document<'_>,
@@ -65,19 +65,20 @@ pub(in crate::config) fn changed_values(
     for name in was.keys().chain(new) {
         let path = vec![SERVERS.to_owned(), name.clone().into_owned()];
         let (was, is) = (was.get(name).copied(), is.get(name).copied());
-        differ(path, was, is, shown_entry, &mut found);
+        collect_shown(path, was, is, shown_entry, &mut found);
     }
     let (was, is) = (&before.settings, &after.settings);
     let new = is.keys().filter(|key| !was.contains_key(*key));
     for key in was.keys().chain(new) {
         let shown = |value: &Value| shown_setting(key, value);
         let path = vec![key.clone()];
-        differ(path, was.get(key), is.get(key), shown, &mut found);
+        collect_shown(path, was.get(key), is.get(key), shown, &mut found);
     }
     found
 }
 
-fn differ(
+/// Adds the differences between two values of a setting or an entry.
+fn collect_shown(
     mut path: Vec<String>,
     before: Option<&Value>,
     after: Option<&Value>,
@@ -91,10 +92,10 @@ fn differ(
     }
 }
 
-/// A value, and what is shown of it.
+/// A value, and its masked form.
 type Pair<'a> = (&'a Value, &'a Value);
 
-/// The members of an object, and those that are shown of it.
+/// The members of an object, and of its masked form.
 type Members<'a> = (&'a Map<String, Value>, &'a Map<String, Value>);
 
 fn collect<'a>(
@@ -132,7 +133,7 @@ fn collect<'a>(
     });
 }
 
-/// The members of an object and of what is shown of it, where no name is hidden.
+/// The members, where the masked form has all their names.
 fn members(pair: Option<Pair<'_>>) -> Option<Members<'_>> {
     let (value, shown) = pair?;
     let (value, shown) = (value.as_object()?, shown.as_object()?);

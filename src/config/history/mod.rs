@@ -1,14 +1,14 @@
-//! The history of the configuration file: every change of it, whoever made it, and what undoes it. Secrets are never on disk here; what a
-//! change took away of them a daemon remembers while it runs.
+//! The history of the configuration file: every change, by mcpproxy or another program, and how to undo it. The file of the history
+//! contains no secrets. A daemon keeps in memory how to undo changes that removed secrets, while it runs.
 
 mod approval_changes;
 mod author;
 mod difference;
+mod reverse_edit;
 mod store;
 mod text_mark;
 mod token_changes;
 mod undoing;
-mod way_back;
 
 use std::{
     collections::VecDeque,
@@ -31,23 +31,24 @@ pub use self::{
     text_mark::TextMark,
 };
 use self::{
+    reverse_edit::ReverseEdit,
     store::{StoredChange, TextStep},
-    way_back::WayBack,
 };
 use super::{
     Document, EditError, NotUndone, after_restart,
     document::{self, SERVERS},
     read_text,
+    replace::Replaced,
 };
 use crate::{runtime::sync::Guarded, text::moment};
 
-/// Changes whose secrets are remembered while a daemon runs.
+/// How many reverse edits with secrets a daemon keeps in memory.
 const REMEMBERED: usize = 100;
 
-/// Limit: bytes that are kept to bring back; a larger change cannot be undone.
-const LARGEST_WAY_BACK: usize = 256 << 10;
+/// Limit: bytes of a reverse edit; a change that removed more cannot be undone.
+const LARGEST_REVERSE_EDIT: usize = 256 << 10;
 
-/// Notes changes of one file. Cheap to clone.
+/// The history of one file. Cheap to clone.
 #[derive(Clone)]
 pub struct History(Arc<Parts>);
 
@@ -58,10 +59,10 @@ struct Parts {
 
 #[derive(Default)]
 struct State {
-    /// What the configuration said when somebody last looked; nothing where nobody has.
+    /// The text of the configuration when it was last read; nothing before the first reading.
     text: Option<String>,
-    /// Ways back that bring a secret.
-    remembered: VecDeque<(u64, WayBack)>,
+    /// Reverse edits that restore a secret, by the number of the change.
+    remembered: VecDeque<(u64, ReverseEdit)>,
 }
 
 /// One change of the configuration.
@@ -86,18 +87,18 @@ pub struct HistoryEntry {
     pub undone_by: Option<u64>,
 }
 
-/// A change that is to be undone.
+/// A change to undo.
 #[derive(Debug, Clone)]
 pub struct ChangeToUndo(StoredChange);
 
-/// What has to be undone.
+/// What undoing a change has to restore.
 #[derive(Debug)]
 pub enum UndoTarget {
-    /// A change of the file.
+    /// The text of the file.
     File,
-    /// This token was issued.
+    /// The change issued this token.
     Token(ChangedValue),
-    /// These were given, some with a change of the file.
+    /// The change gave these approvals, some together with a change of the file.
     Approvals(GivenApprovals),
 }
 
@@ -107,7 +108,7 @@ impl ChangeToUndo {
         self.0.entry.id
     }
 
-    /// What has to be undone, or why it cannot be.
+    /// What has to be restored, or why the change cannot be undone.
     pub fn target(&self) -> Result<UndoTarget, NotUndone> {
         if let Some(noted) = &self.0.approvals {
             return self.0.given(noted).map(UndoTarget::Approvals);
@@ -117,7 +118,7 @@ impl ChangeToUndo {
     }
 }
 
-/// Whose change it is that is written.
+/// The author of a change, and what becomes known about it while it is written.
 #[derive(Debug, Clone)]
 pub struct ChangeOf {
     /// Who makes it.
@@ -125,36 +126,36 @@ pub struct ChangeOf {
     note: ChangeNote,
 }
 
-/// What is known of a change only when it is written.
+/// What becomes known about a change while it is written. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct ChangeNote(Arc<Guarded<Noted>>);
+pub struct ChangeNote(Arc<Guarded<ChangeDetails>>);
 
 #[derive(Debug, Clone, Default)]
-struct Noted {
+struct ChangeDetails {
     undoes: Option<u64>,
     id: Option<u64>,
     approvals: Option<(NotedApprovals, Vec<ChangedValue>)>,
 }
 
 impl ChangeNote {
-    /// Says which change it undoes.
+    /// Notes which change this one undoes.
     pub fn undoes(&self, id: Option<u64>) {
         self.0.lock().undoes = id;
     }
 
-    /// Its number in the history, once it is there.
+    /// The number of the change in the history, once it is written.
     pub fn id(&self) -> Option<u64> {
         self.0.lock().id
     }
 }
 
 impl ChangeOf {
-    /// Of the task that runs.
+    /// A change by the author of the current task.
     pub fn this_task() -> Self {
         Self::of(ChangeAuthor::of_this_task())
     }
 
-    /// What becomes known of it.
+    /// The note of this change, to add to it or to read it later.
     pub fn note(&self) -> ChangeNote {
         self.note.clone()
     }
@@ -166,7 +167,7 @@ impl ChangeOf {
         }
     }
 
-    fn a_stranger() -> Self {
+    fn another_program() -> Self {
         Self::of(ChangeAuthor::operator(ChangeWay::File))
     }
 }
@@ -186,7 +187,7 @@ pub enum Needs {
     Restart,
 }
 
-/// Whether tokens would be required no more: that counts after a restart alone, so that access control does not fall away by an accident.
+/// Whether clients would no longer need a token. That takes effect only after a restart, so that nobody removes access control by accident.
 fn opens_up(change: &ChangedValue) -> bool {
     match change.path.get(1..) {
         Some([]) => change.after.is_none(),
@@ -196,7 +197,7 @@ fn opens_up(change: &ChangedValue) -> bool {
 }
 
 impl Needs {
-    /// What changes of these values need.
+    /// What changes of these values need to take effect.
     pub fn of(changes: &[ChangedValue]) -> Self {
         let needs = changes
             .iter()
@@ -211,7 +212,7 @@ impl Needs {
 }
 
 impl History {
-    /// Of changes that are noted in this data folder; without one they are not. `text` is what the configuration says.
+    /// The history in this data folder; without a folder, changes are not noted. `text` is the text of the configuration.
     pub fn new(data_dir: Option<&Path>, text: Option<&str>) -> Self {
         let state = State {
             text: text.map(str::to_owned),
@@ -228,7 +229,7 @@ impl History {
         self.0.file.as_deref()?.parent()
     }
 
-    /// Every change that is known, the latest last. Blocks.
+    /// All changes, the latest last. Blocks.
     pub fn entries(&self) -> io::Result<Vec<HistoryEntry>> {
         let stored = self.stored()?;
         let mut entries: Vec<HistoryEntry> = Vec::with_capacity(stored.len());
@@ -247,42 +248,42 @@ impl History {
         self.0.file.as_deref().map_or(Ok(Vec::new()), store::read)
     }
 
-    /// Looks at the file, and notes what another program wrote there. Blocks.
-    pub(super) fn look(&self, file: &Path) {
+    /// Reads the file, and notes what another program changed in it. Blocks.
+    pub(super) fn note_file(&self, file: &Path) {
         let mut state = self.0.state.lock();
         if let Ok(text) = read_text(file) {
-            self.note_stranger(&mut state, &text);
+            self.note_other_program(&mut state, &text);
         }
     }
 
-    /// Replaces the text of the file by `write`, which says what it did, and notes that. Nobody looks meanwhile. Blocks.
-    pub(super) fn writing<T, E>(
+    /// Writes the file with `write`, and notes the change if it was written. No other change is noted meanwhile. Blocks.
+    pub(super) fn note_writing(
         &self,
         (before, after): (&Document<'_>, &Document<'_>),
         changes: Vec<ChangedValue>,
         by: &ChangeOf,
-        write: impl FnOnce() -> Result<T, E>,
-        is_written: impl FnOnce(&T) -> bool,
-    ) -> Result<T, E> {
+        write: impl FnOnce() -> io::Result<Replaced>,
+    ) -> io::Result<Replaced> {
         let mut state = self.0.state.lock();
-        let written = write()?;
-        if is_written(&written) {
-            self.note_stranger(&mut state, before.written);
+        let replaced = write()?;
+        if replaced == Replaced::Done {
+            self.note_other_program(&mut state, before.written);
             self.note(&mut state, Some(before), after, changes, by);
         }
-        Ok(written)
+        Ok(replaced)
     }
 
-    /// A text that is none, or no longer one, is not the last word: what comes next is held against the one before it.
-    fn note_stranger(&self, state: &mut State, text: &str) {
-        // Most often, and cheap where the file is long.
+    /// Notes what another program changed up to this text. A text that is empty or not JSON is skipped, since a save may be half done: the
+    /// next text is compared with the one before it.
+    fn note_other_program(&self, state: &mut State, text: &str) {
+        // The most frequent case: nothing changed.
         if state.text.as_deref() == Some(text) {
             return;
         }
         let Ok(found) = document::read(text) else {
             return;
         };
-        let by = ChangeOf::a_stranger();
+        let by = ChangeOf::another_program();
         if let Some(known) = state.text.clone() {
             if found.root.is_some() {
                 let known = document::read(&known).unwrap_or_default();
@@ -291,7 +292,7 @@ impl History {
             }
             return;
         }
-        // Nobody has looked since the last process that did.
+        // The first reading of this process: the last text is known only by its mark in the history.
         let stored = self.stored().unwrap_or_default();
         let mut of_file = stored.iter().filter_map(|change| change.text.as_ref());
         let last = of_file.next_back();
@@ -313,9 +314,9 @@ impl History {
         let Some(file) = self.0.file.as_deref() else {
             return;
         };
-        let back = before.map(|before| WayBack::between(before.written, after.written));
-        let back = back.filter(|back| back.len() <= LARGEST_WAY_BACK);
-        let has_secrets = |(back, before): (&WayBack, _)| back.has_secrets(before);
+        let back = before.map(|before| ReverseEdit::between(before.written, after.written));
+        let back = back.filter(|back| back.len() <= LARGEST_REVERSE_EDIT);
+        let has_secrets = |(back, before): (&ReverseEdit, _)| back.has_secrets(before);
         let (stored, remembered) = if back.as_ref().zip(before).is_some_and(has_secrets) {
             (None, back)
         } else {
@@ -339,7 +340,7 @@ impl History {
         }
     }
 
-    /// Adds a change with what is known of it otherwise, and notes its number.
+    /// Adds a change to the file of the history, with its note, and puts its number into the note.
     fn append(
         file: &Path,
         text: Option<TextStep>,
@@ -366,7 +367,7 @@ impl History {
         added
     }
 
-    /// Notes a change of something beside the file. Its number. Blocks.
+    /// Notes a change of approvals or tokens, which are not in the configuration file, and gives its number. Blocks.
     fn note_beside(&self, changes: Vec<ChangedValue>, by: &ChangeOf) -> Option<u64> {
         let file = self.0.file.as_deref()?;
         // Nobody notes another change meanwhile.
@@ -379,8 +380,8 @@ impl History {
     }
 
     /// The text with this change undone.
-    pub fn undone(&self, text: &str, meant: &ChangeToUndo) -> Result<String, EditError> {
-        let change = &meant.0;
+    pub fn undo(&self, text: &str, change: &ChangeToUndo) -> Result<String, EditError> {
+        let change = &change.0;
         let state = self.0.state.lock();
         let mut remembered = state.remembered.iter();
         let remembered = remembered.find(|(known, _)| *known == change.entry.id);
@@ -389,12 +390,12 @@ impl History {
         undoing::undo(text, change, back)
     }
 
-    /// The change that is to be undone: the given one, or the latest that is not undone yet. Blocks.
-    pub fn meant(&self, id: Option<u64>) -> Result<ChangeToUndo, NotUndone> {
+    /// The change of this number, or the latest that is not undone yet and does not undo another. Blocks.
+    pub fn change_to_undo(&self, id: Option<u64>) -> Result<ChangeToUndo, NotUndone> {
         let file = self.0.file.as_deref();
         let text = file.map_or(Ok(String::new()), store::text);
         let text = text.map_err(|_| NotUndone::Unreadable)?;
-        undoing::meant(&text, id).map(ChangeToUndo)
+        undoing::find(&text, id).map(ChangeToUndo)
     }
 }
 

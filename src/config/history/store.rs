@@ -1,4 +1,4 @@
-//! The history on disk: a line of JSON for each change, the oldest first.
+//! The file of the history: one line of JSON for each change, the oldest first.
 
 use std::{
     fs::File,
@@ -8,30 +8,30 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{HistoryEntry, text_mark::TextMark, way_back::WayBack};
+use super::{HistoryEntry, reverse_edit::ReverseEdit, text_mark::TextMark};
 use crate::storage;
 
 /// The file in the data folder.
 pub(super) const FILE: &str = "config-history.jsonl";
 
-/// Limit: bytes of the file; the older half goes when it is larger.
+/// Limit: bytes of the file; when it is larger, the older half of the changes is removed.
 const LARGEST: u64 = 8 << 20;
 
-/// Limit: bytes of a change with its values; a longer one is kept without them, so that it does not push others out.
+/// Limit: bytes of a line; the values of a longer change are left out, so that it does not displace other changes.
 const LONGEST: usize = 1 << 20;
 
-/// Limit: places that are kept of a change without its values.
+/// Limit: paths that are kept of a change without its values.
 const MOST_PLACES: usize = 1000;
 
-/// A change with what undoes it.
+/// A change as it is stored, with what is needed to undo it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct StoredChange {
     #[serde(flatten)]
     pub(super) entry: HistoryEntry,
-    /// What happened to the text of the file; nothing where the change was made beside it.
+    /// The change of the file's text; nothing where only approvals or tokens changed.
     #[serde(flatten)]
     pub(super) text: Option<TextStep>,
-    /// What of it is about approvals.
+    /// The approvals that it gave or withdrew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) approvals: Option<NotedApprovals>,
 }
@@ -39,32 +39,32 @@ pub(super) struct StoredChange {
 /// A change of the text of the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TextStep {
-    /// The text before it; nothing where nobody saw that.
+    /// The text before it; nothing where mcpproxy did not read that text.
     #[serde(rename = "text_before", skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<TextMark>,
     /// The text after it.
     #[serde(rename = "text_after")]
     pub(super) after: TextMark,
-    /// What turns the second into the first, where it brings back no secret.
+    /// Turns the text after into the text before; nothing where that would restore a secret, or is too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) back: Option<WayBack>,
+    pub(super) back: Option<ReverseEdit>,
 }
 
-/// What is kept of approvals.
+/// The approvals of a change as they are stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NotedApprovals {
     /// The server.
     pub server: String,
-    /// What withdraws them; nothing where they were withdrawn, or where it is too long.
+    /// A text of `trust::approvals` that withdraws them; nothing where the change withdrew approvals, or the text is too long.
     #[serde(rename = "back", default, skip_serializing_if = "Option::is_none")]
     pub withdrawal: Option<String>,
-    /// What a reviewer saw of the entry, as it was kept until then.
+    /// The entry as the reviewer saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<String>,
 }
 
 impl StoredChange {
-    /// Keeps which places were changed, beside what undoes the whole.
+    /// Removes the values of the change, and keeps their paths and the reverse edit.
     fn leave_out_values(&mut self) {
         self.entry.changes.truncate(MOST_PLACES);
         for value in &mut self.entry.changes {
@@ -73,7 +73,7 @@ impl StoredChange {
     }
 }
 
-/// Which change a line is of: all that has to be read of most of them.
+/// The numbers in a line. Most lines need not be read further.
 #[derive(Deserialize)]
 pub(super) struct Numbered {
     pub(super) id: u64,
@@ -81,7 +81,7 @@ pub(super) struct Numbered {
     pub(super) undoes: Option<u64>,
 }
 
-/// The text of the file. No file has none.
+/// The text of the file; an empty one where there is no file.
 pub(super) fn text(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     match File::open(file) {
@@ -92,7 +92,7 @@ pub(super) fn text(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Every change in the file; lines that cannot be read are left out.
+/// The changes in the file; lines that cannot be read are skipped.
 pub(super) fn read(file: &Path) -> io::Result<Vec<StoredChange>> {
     let text = text(file)?;
     let lines = text
@@ -101,7 +101,7 @@ pub(super) fn read(file: &Path) -> io::Result<Vec<StoredChange>> {
     Ok(lines.collect())
 }
 
-/// Adds the change that is made of the next number.
+/// Adds the change that `change` makes for the next number, and gives this number.
 pub(super) fn append(file: &Path, change: impl FnOnce(u64) -> StoredChange) -> io::Result<u64> {
     if let Some(folder) = file.parent() {
         storage::create_private_dir(folder)?;
@@ -118,7 +118,7 @@ pub(super) fn append(file: &Path, change: impl FnOnce(u64) -> StoredChange) -> i
     }
     if end.size + line.len() as u64 <= LARGEST {
         if !end.is_whole {
-            // What a crash cut off stays a line of its own.
+            // The last line was cut off by a crash; it must not merge with the new one.
             line.insert(0, '\n');
         }
         out.write_all(line.as_bytes())?;
@@ -141,7 +141,7 @@ struct End {
 }
 
 impl End {
-    /// Looks at as much of the file as it takes to see a whole line: earlier versions wrote some of any length.
+    /// Reads the end of the file until there is a whole line in it: earlier versions wrote lines of any length.
     fn of(file: &mut File) -> io::Result<Self> {
         let size = file.metadata()?.len();
         let (mut seen, mut end) = (LONGEST as u64, Vec::new());
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_many_values_keeps_its_places_and_the_way_back() {
+    fn a_change_of_many_values_keeps_its_places_and_the_reverse_edit() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("mcp_config.json");
         let history = History::new(Some(folder.path()), Some("{}"));
@@ -203,17 +203,17 @@ mod tests {
         let servers: serde_json::Map<String, serde_json::Value> = servers.collect();
         let text = json!({"mcpServers": servers}).to_string();
         fs::write(&file, &text).expect("the folder is ours");
-        history.look(&file);
+        history.note_file(&file);
         let size = fs::metadata(folder.path().join(FILE)).expect("it is there");
         assert!(size.len() < LONGEST as u64, "{size:?}");
         let entries = history.entries().expect("it can be read");
         assert_eq!(entries[0].author.way, ChangeWay::File);
         assert_eq!(entries[0].changes.len(), 300);
         assert_eq!(entries[0].changes[0].path, ["mcpServers", "s0"]);
-        let meant = history.meant(None).expect("it was noted");
-        let undone = history.undone(&text, &meant);
+        let meant = history.change_to_undo(None).expect("it was noted");
+        let undone = history.undo(&text, &meant);
         assert_eq!(undone.expect("its text stands"), "{}");
-        let error = history.undone(&format!("{text} "), &meant);
+        let error = history.undo(&format!("{text} "), &meant);
         let not_kept = EditError::from(NotUndone::NotKept(1));
         assert_eq!(
             error.expect_err("no value is known").to_string(),
@@ -233,7 +233,10 @@ mod tests {
         assert_eq!(text.after.as_str(), "bb");
         assert_eq!(line(&known[0]).expect("JSON"), format!("{of_file}\n"));
         let history = History::new(Some(folder.path()), None);
-        let target = history.meant(Some(2)).expect("it was noted").target();
+        let target = history
+            .change_to_undo(Some(2))
+            .expect("it was noted")
+            .target();
         assert!(matches!(target, Ok(UndoTarget::Token(_))), "{target:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What tells one text of the configuration file from another, where the text itself may not be kept.
+//! A hash of a text of the configuration file, where the text itself must not be stored because it may contain secrets.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ impl TextMark {
         Self(blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 
-    /// As it is written.
+    /// The hash in hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -22,7 +22,7 @@ impl TextMark {
 impl TryFrom<String> for TextMark {
     type Error = &'static str;
 
-    /// Earlier versions wrote an empty one for a change beside the file.
+    /// Refuses an empty one, which earlier versions wrote for a change of approvals or tokens.
     fn try_from(mark: String) -> Result<Self, Self::Error> {
         if mark.is_empty() {
             return Err("the mark of no text");

@@ -1,16 +1,16 @@
-//! Tokens in the history: issued and revoked beside the configuration file. What a token is known by is never noted, so a revoked one cannot
-//! come back.
+//! Tokens in the history: that they were issued or revoked. The history does not contain their digests, so that undoing cannot restore a
+//! revoked token.
 
 use serde_json::Value;
 
 use super::{ChangeOf, ChangedValue, History, store::StoredChange};
 use crate::config::not_undone::NotUndone;
 
-/// The first key of a change of a token; the file has no such key.
+/// The first key of the path of such a change. The configuration file has no such key.
 const TOKENS: &str = "tokens";
 
 impl History {
-    /// Notes that a token became another: issued where it was none, revoked where it is none. Its number. Blocks.
+    /// Notes a change of a token: it was issued if `before` is nothing, and revoked if `after` is nothing. Gives the change's number. Blocks.
     pub fn note_token(
         &self,
         name: &str,
@@ -29,7 +29,7 @@ impl History {
 }
 
 impl StoredChange {
-    /// The token that it issued. Nothing if it is no change of a token.
+    /// The token that this change issued; nothing if it is not about a token.
     pub(super) fn issued(&self) -> Result<Option<&ChangedValue>, NotUndone> {
         match &self.entry.changes[..] {
             [change] if self.text.is_none() => match &change.path[..] {
@@ -58,7 +58,7 @@ mod tests {
         let note = |before, after| {
             let by = ChangeOf::this_task();
             let id = history.note_token("ci", before, after, &by);
-            history.meant(id).expect("it was noted").target()
+            history.change_to_undo(id).expect("it was noted").target()
         };
         let token = || Some(json!({"subject": "ada"}));
         let issued = note(None, token()).expect("it can be undone");

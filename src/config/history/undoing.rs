@@ -1,18 +1,18 @@
-//! Undoing a change: byte for byte while its text still stands, value by value where later changes left its values alone. Pure.
+//! Undoing a change: the earlier text byte for byte if nothing was changed since, else each value if later changes left it alone. Pure.
 
 use std::collections::HashSet;
 
-use super::{StoredChange, TextMark, WayBack, changed_values, store::Numbered};
+use super::{ReverseEdit, StoredChange, TextMark, changed_values, store::Numbered};
 use crate::config::{Change, EditError, NotUndone, blank::says_nothing, document, edit};
 
-/// The change that is to be undone: without a number the latest that neither is undone nor undoes another.
-pub(super) fn meant(stored: &str, id: Option<u64>) -> Result<StoredChange, NotUndone> {
+/// Finds the change to undo among the lines of the history: that of this number, or the latest that neither is undone nor undoes another.
+pub(super) fn find(stored: &str, id: Option<u64>) -> Result<StoredChange, NotUndone> {
     let mut undone = HashSet::new();
     for line in stored.lines().rev() {
         let Ok(one) = serde_json::from_str::<Numbered>(line) else {
             continue;
         };
-        // Whatever undoes a change comes after it.
+        // From the last line up: a change that undoes another comes after it.
         undone.extend(one.undoes);
         let is_undone = undone.contains(&one.id);
         match id {
@@ -30,15 +30,15 @@ pub(super) fn meant(stored: &str, id: Option<u64>) -> Result<StoredChange, NotUn
 pub(super) fn undo(
     text: &str,
     change: &StoredChange,
-    back: Option<&WayBack>,
+    back: Option<&ReverseEdit>,
 ) -> Result<String, EditError> {
     let id = change.entry.id;
     let step = change.text.as_ref().ok_or(NotUndone::NotKept(id))?;
-    let before = back.and_then(|back| back.from(text));
+    let before = back.and_then(|back| back.apply(text));
     if step.after == TextMark::of(text)
         && let Some(before) = &before
         && step.before == Some(TextMark::of(before))
-        // A file that says nothing counts as lost: what it was begun with goes value by value.
+        // An empty file would count as lost, so the first values are removed one by one.
         && !says_nothing(Some(before))
     {
         return Ok(before.clone());
@@ -69,7 +69,7 @@ pub(super) fn undo(
             EditError::NoKey | EditError::BadName(_) => NotUndone::NotKept(id).into(),
             error => error,
         })?;
-        // Whatever is there now must be what the change left: then it is just the way back that differs.
+        // The value must still be the one that the change made: then undoing it is exactly the reverse of the change.
         let found = changed_values(&document::read(&before)?, &document::read(&edited)?);
         let is_reverse = found.iter().all(|one| {
             one.path == value.path && one.before == value.after && one.after == value.before

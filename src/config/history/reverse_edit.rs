@@ -1,4 +1,4 @@
-//! The way back from a text of the configuration to the one before it, in bytes, and whether it would bring a secret. Pure.
+//! The edit that turns a text of the configuration back into the one before it, and whether it contains a secret. Pure.
 
 use std::ops::Range;
 
@@ -15,19 +15,19 @@ use crate::{
     text::{TextKind, cut::common_ends, redact},
 };
 
-/// What turns a text back into the one before it.
+/// Turns a text back into the one before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct WayBack {
-    /// Where the texts begin to differ, in bytes.
+pub(super) struct ReverseEdit {
+    /// The byte at which the texts begin to differ.
     at: usize,
-    /// How many bytes go.
+    /// How many bytes to remove there.
     remove: usize,
-    /// What comes in their place.
+    /// The text to insert there.
     insert: String,
 }
 
-impl WayBack {
-    /// From `after` to `before`.
+impl ReverseEdit {
+    /// The edit from `after` to `before`.
     pub(super) fn between(before: &str, after: &str) -> Self {
         let (at, end) = common_ends(before, after);
         let insert = before.get(at..before.len() - end);
@@ -38,19 +38,19 @@ impl WayBack {
         }
     }
 
-    /// The text before; nothing where this is no way back from it.
-    pub(super) fn from(&self, after: &str) -> Option<String> {
+    /// The text before; nothing where the edit does not fit this text.
+    pub(super) fn apply(&self, after: &str) -> Option<String> {
         let head = after.get(..self.at)?;
         let tail = after.get(self.at.checked_add(self.remove)?..)?;
         Some(format!("{head}{}{tail}", self.insert))
     }
 
-    /// How much it brings back.
+    /// How many bytes it inserts.
     pub(super) fn len(&self) -> usize {
         self.insert.len()
     }
 
-    /// Whether what it brings back of `before` has a secret in it, or a part of one.
+    /// Whether the inserted part of `before` contains a secret, or a part of one.
     pub(super) fn has_secrets(&self, before: &Document<'_>) -> bool {
         let written = self.at..self.at + self.insert.len();
         let range = before.range_in_text(&written);
@@ -61,7 +61,7 @@ impl WayBack {
     }
 }
 
-/// Whether a part of the range looks like a secret, with the lines around it.
+/// Whether something in the range looks like a secret, in view of its whole lines.
 fn looks_secret(text: &str, range: &Range<usize>) -> bool {
     let head = text.get(..range.start).unwrap_or_default();
     let tail = text.get(range.end..).unwrap_or_default();
@@ -73,7 +73,7 @@ fn looks_secret(text: &str, range: &Range<usize>) -> bool {
     hidden.any(|part| overlap(&part, range))
 }
 
-/// Whether a part of a setting that lies in the range is not shown as it is.
+/// Whether listings mask a part of a setting in the range.
 fn hidden_in_settings(document: &Document<'_>, range: &Range<usize>) -> bool {
     let members = document.members().iter();
     let mut settings = members.filter(|member| member.name.as_str() != SERVERS);
@@ -86,7 +86,7 @@ fn hidden_in_settings(document: &Document<'_>, range: &Range<usize>) -> bool {
     })
 }
 
-/// The same of an entry.
+/// Whether listings mask a part of a server's entry in the range.
 fn hidden_in_entries(document: &Document<'_>, range: &Range<usize>) -> bool {
     let mut entries = document.servers.iter().zip(document.entries());
     entries.any(|(server, entry)| {
@@ -101,7 +101,7 @@ fn hidden_in_entries(document: &Document<'_>, range: &Range<usize>) -> bool {
     })
 }
 
-/// Whether a part of the value that lies in the range is not shown as it is.
+/// Whether `shown` masks a part of the value in the range.
 fn hides(value: &ast::Value<'_>, shown: &Value, range: &Range<usize>) -> bool {
     if !touches(value, range) {
         return false;
@@ -137,14 +137,14 @@ mod tests {
 
     #[track_caller]
     fn check(before: &str, after: &str, has_secrets: bool) {
-        let back = WayBack::between(before, after);
-        assert_eq!(back.from(after).as_deref(), Some(before));
+        let back = ReverseEdit::between(before, after);
+        assert_eq!(back.apply(after).as_deref(), Some(before));
         let before = document::read(before).expect("a good document");
         assert_eq!(back.has_secrets(&before), has_secrets, "{back:?}");
     }
 
     #[test]
-    fn a_way_back_that_would_bring_a_secret_is_noticed() {
+    fn a_reverse_edit_that_would_bring_a_secret_is_noticed() {
         let one = r#"{"top_k": 5, "mcpServers": {"a": {"command": "x", "env": {"API_KEY": "s3cret-1"}}}}"#;
         let secret = one.replace("s3cret-1", "s3cret-2");
         check(one, &secret, true);
