@@ -1,7 +1,7 @@
 //! Options of `docker run` that an entry may add: each word has to be an option or the value of one, and none may take the container away
 //! from mcpproxy, which names it, marks it, and is attached to it. Pure.
 
-use super::references::Text;
+use super::references::{Resolution, Text};
 use crate::text::redact::{TextKind, redacted};
 
 /// Options without a value, of docker and of podman. Every other takes one.
@@ -35,10 +35,10 @@ const OUR_LABELS: &str = "mcpproxy.";
 
 /// What is wrong with these arguments, if anything is. Where references are not resolved what they stand for is not known, and nothing is
 /// said of what comes after one.
-pub(super) fn fault(words: &[Text], is_resolved: bool) -> Option<String> {
+pub(super) fn fault(words: &[Text], resolution: Resolution) -> Option<String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        if !is_resolved && word.value.contains("${") {
+        if !resolution.is_done() && word.value.contains("${") {
             return None;
         }
         let option = match read(&word.value) {
@@ -142,13 +142,16 @@ fn read(word: &str) -> Result<Read<'_>, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::references::literal, fault};
+    use super::{
+        super::references::{Resolution, literal},
+        fault,
+    };
 
     #[test]
     fn a_container_stays_ours_and_its_image_is_the_one_that_was_named() {
         let check = |words: &[&str], expected: Option<&str>| {
             let words: Vec<_> = words.iter().map(|word| literal(word)).collect();
-            let found = fault(&words, true);
+            let found = fault(&words, Resolution::Done);
             match expected {
                 None => assert_eq!(found, None),
                 Some(expected) => {
@@ -197,7 +200,7 @@ mod tests {
             check(words, Some(expected));
         }
         let unresolved = [literal("${ARG}"), literal("x")];
-        assert_eq!(fault(&unresolved, false), None);
-        assert!(fault(&unresolved, true).is_some());
+        assert_eq!(fault(&unresolved, Resolution::Omitted), None);
+        assert!(fault(&unresolved, Resolution::Done).is_some());
     }
 }

@@ -28,6 +28,21 @@ impl<'a> ValueLookup<'a> {
     }
 }
 
+/// Whether the references in texts are resolved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resolution {
+    /// Texts have the values of their references.
+    Done,
+    /// Texts are as they are written.
+    Omitted,
+}
+
+impl Resolution {
+    pub(super) fn is_done(self) -> bool {
+        self == Self::Done
+    }
+}
+
 /// A string of the configuration: its value, and how listings show it.
 #[derive(Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(from = "TextParts")]

@@ -1,4 +1,4 @@
-//! One entry under `mcpServers`, as it is written, to a [`ServerEntry`]. Any fault breaks this entry only.
+//! Reads one entry under `mcpServers` into a [`ServerEntry`]. A mistake in it breaks this entry only.
 
 use std::{path::Path, time::Duration};
 
@@ -9,9 +9,9 @@ use super::{
     ContainerDefaults,
     idle_timeout::idle_timeout,
     isolation,
-    noted::Noted,
     roots::roots,
     transport::{transport, without_effect},
+    used_values::UsedValues,
 };
 use crate::{
     config::{
@@ -22,22 +22,22 @@ use crate::{
         fingerprint::fingerprint,
         fingerprint_as_written, guards,
         raw::RawEntry,
-        references::{SecretLookup, ValueLookup},
+        references::{Resolution, SecretLookup, ValueLookup},
         spanned::{self, ReadValue},
     },
     text::{Secret, Secrets, ServerName},
 };
 
-/// What an entry needs to know of the rest of the configuration.
+/// What the reading of an entry needs from the rest of the configuration.
 pub(super) struct Context<'a> {
     pub(super) surroundings: &'a Surroundings<'a>,
     pub(super) secrets: SecretLookup<'a>,
-    /// Those that the settings have, which are in the environment of servers where that refers to them.
+    /// The secrets that the top level uses, with their names: `environment` may pass them to servers.
     pub(super) secrets_of_settings: &'a [(String, Secret)],
     pub(super) environment: &'a Environment,
-    /// `$MCP_TIMEOUT`, where it counts.
+    /// The value of `$MCP_TIMEOUT`, if it is set and valid.
     pub(super) init_timeout: Option<Duration>,
-    /// What `docker_isolation` says.
+    /// The values of `docker_isolation`.
     pub(super) containers: ContainerDefaults,
 }
 
@@ -50,45 +50,39 @@ pub(super) struct WrittenEntry<'a> {
     pub(super) name: &'a ServerName,
     /// Its members by their keys.
     pub(super) members: &'a Map<String, Value>,
-    /// The same with their places in the text.
+    /// The same members in the syntax tree, with their places in the text.
     pub(super) tree: &'a ast::Value<'a>,
 }
 
-/// Whether references are filled in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Filling {
-    /// Where the entry may be used.
-    WhereUsed,
-    /// They stay as they are written.
-    Never,
-}
-
-/// Reads one entry, and says what of it was ignored.
+/// Reads one entry, with warnings of what was ignored. Its references are resolved if that is `wanted` and the entry may be used.
 pub(super) fn read_entry(
     written: WrittenEntry<'_>,
     context: &Context<'_>,
-    filling: Filling,
+    wanted: Resolution,
 ) -> Result<(ServerEntry, Vec<Warning>), Vec<ConfigFinding>> {
     let switches = EntrySwitches::read(written.members);
-    let may_be_used = switches.is_some_and(EntrySwitches::may_be_used);
-    let is_filled = filling == Filling::WhereUsed && may_be_used;
+    let resolution = if switches.is_some_and(EntrySwitches::may_be_used) {
+        wanted
+    } else {
+        Resolution::Omitted
+    };
     let lookup = ValueLookup {
         variables: context.surroundings.lookup,
         secrets: context.secrets,
     };
-    let given = Noted::default();
-    let ReadValue { read, ignored } = given.reading(lookup, |lookup| {
-        spanned::read::<RawEntry>(written.tree, is_filled.then_some(lookup))
+    let used = UsedValues::default();
+    let ReadValue { read, ignored } = used.noting(lookup, |lookup| {
+        spanned::read::<RawEntry>(written.tree, resolution.is_done().then_some(lookup))
     });
-    let made = read.and_then(|raw| {
+    let entry = read.and_then(|raw| {
         let switches = switches.ok_or_else(|| bad_switches(written.members));
-        let made =
-            switches.and_then(|switches| made(raw, written, switches, context, &given, is_filled));
-        made.map_err(|fault| vec![fault])
+        let entry = switches
+            .and_then(|switches| make_entry(raw, written, switches, context, &used, resolution));
+        entry.map_err(|fault| vec![fault])
     });
-    let guards_by_mistake = |key: &ConfigFinding| guards::is_misspelt_guard(key, written.members);
-    match made {
-        Ok(_) if ignored.iter().any(guards_by_mistake) => Err(ignored),
+    let is_misspelt_guard = |key: &ConfigFinding| guards::is_misspelt_guard(key, written.members);
+    match entry {
+        Ok(_) if ignored.iter().any(is_misspelt_guard) => Err(ignored),
         Ok((entry, mut warnings)) => {
             warnings.extend(ignored.iter().map(guards::ignored));
             Ok((entry, warnings))
@@ -100,7 +94,7 @@ pub(super) fn read_entry(
     }
 }
 
-/// Reads an entry for which nothing counts but what is written in it.
+/// Reads an entry by itself: without the rest of the configuration, variables and secrets.
 pub(in crate::config) fn read_alone(
     name: &ServerName,
     members: &Map<String, Value>,
@@ -125,10 +119,10 @@ pub(in crate::config) fn read_alone(
         members,
         tree: &tree,
     };
-    read_entry(written, &context, Filling::WhereUsed).map(|(entry, _)| entry)
+    read_entry(written, &context, Resolution::Done).map(|(entry, _)| entry)
 }
 
-/// What is wrong with keys of which each by itself can be read.
+/// Why [`EntrySwitches::read`] gave nothing, although the type of each key is right.
 fn bad_switches(entry: &Map<String, Value>) -> ConfigFinding {
     let [enabled, disabled] = ["enabled", "disabled"].map(|key| entry.get(key));
     if enabled.is_some_and(Value::is_boolean) && enabled == disabled {
@@ -137,23 +131,23 @@ fn bad_switches(entry: &Map<String, Value>) -> ConfigFinding {
     ConfigFinding::new("changed_by", "must be \"person\" or \"agent\"")
 }
 
-/// The entry, and what of it has no effect; `given` is what its references gave.
-fn made(
+/// Makes the entry of its keys, with warnings of keys without effect. `used` has the values of its references.
+fn make_entry(
     mut raw: RawEntry,
     written: WrittenEntry<'_>,
     switches: EntrySwitches,
     context: &Context<'_>,
-    given: &Noted,
-    is_filled: bool,
+    used: &UsedValues,
+    resolution: Resolution,
 ) -> Checked<(ServerEntry, Vec<Warning>)> {
     let mut warnings = Vec::new();
-    let mut transport = transport(&mut raw, context.surroundings, is_filled, &mut warnings)?;
+    let mut transport = transport(&mut raw, context.surroundings, resolution, &mut warnings)?;
     warnings.splice(..0, without_effect(written.members, &transport));
     isolation::isolate_if_wanted(
         std::mem::take(&mut raw.isolation),
         &mut transport,
         &context.containers,
-        is_filled,
+        resolution,
         &mut warnings,
     )?;
     let is_stdio = matches!(transport, Transport::Stdio(_));
@@ -171,8 +165,8 @@ fn made(
     let chosen = raw.init_timeout.map(|time| time.0).or(context.init_timeout);
     let (init_timeout, first_init_timeout) =
         chosen.map_or_else(|| init_timeouts(&transport), |chosen| (chosen, chosen));
-    let used = given.take_secrets();
-    let uses_secrets = !used.is_empty();
+    let used_secrets = used.take_secrets();
+    let uses_secrets = !used_secrets.is_empty();
     let entry = ServerEntry {
         name: written.name.clone(),
         enabled: switches.enabled,
@@ -198,10 +192,10 @@ fn made(
             raw.protocol_era,
             &roots,
             context.environment,
-            [&used[..], context.secrets_of_settings].concat(),
+            [&used_secrets[..], context.secrets_of_settings].concat(),
         ),
         as_written: fingerprint_as_written(written.members),
-        secrets: secrets(&transport, context.environment, given.take_hidden()),
+        secrets: secrets(&transport, context.environment, used.take_hidden()),
         former_secrets: Secrets::default(),
         uses_secrets,
         transport,
@@ -210,10 +204,10 @@ fn made(
     Ok((entry, warnings))
 }
 
-/// What must not show when the server or a library repeats it.
-fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<String>) -> Secrets {
+/// The texts to mask when the server or a library repeats them: `hidden`, and what looks like a credential in the entry.
+fn secrets(transport: &Transport, environment: &Environment, hidden: Vec<String>) -> Secrets {
     let set = |(name, value): (&String, &Secret)| credentials::in_setting(name, value.reveal());
-    let mut texts = resolved;
+    let mut texts = hidden;
     match transport {
         Transport::Stdio(stdio) => {
             texts.extend(credentials::in_arguments(&stdio.args));
@@ -237,10 +231,10 @@ fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<Strin
     Secrets::new(texts)
 }
 
-/// How long connecting may take where nobody says it, and how long the first time.
+/// The default of `init_timeout`, and that of the first start.
 fn init_timeouts(transport: &Transport) -> (Duration, Duration) {
     match transport {
-        // An image may be missing at any start, and packages are never kept in a container that is removed.
+        // Any start may have to download: the image may be missing, and packages do not outlast their container.
         Transport::Stdio(stdio) if stdio.isolation.is_some() => {
             (FIRST_INIT_TIMEOUT, FIRST_INIT_TIMEOUT)
         }

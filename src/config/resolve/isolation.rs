@@ -1,16 +1,16 @@
 //! What an entry and `docker_isolation` say about containers, and the image where none is named.
 
-use super::super::{
-    container_options,
-    finding::{Checked, ConfigFinding},
-    isolation::{Isolation, Named, is_name_for_containers, program_name},
-    raw::{RawDefaults, RawIsolation},
-    references::{self, Text},
-    server_entry::{Stdio, Transport},
-    values::Word,
-    warning::Warning,
+use crate::{
+    config::{
+        ConfigFinding, Isolation, Named, Stdio, Transport, Warning, container_options,
+        finding::Checked,
+        isolation::{is_name_for_containers, program_name},
+        raw::{RawDefaults, RawIsolation},
+        references::{self, Resolution, Text},
+        values::Word,
+    },
+    text::redact::{self, TextKind, redacted},
 };
-use crate::text::redact::{self, TextKind, redacted};
 
 /// What `docker_isolation`, the Go program's key, says for all stdio servers.
 #[derive(Clone, Default)]
@@ -52,7 +52,7 @@ const RUNTIMES: &[&str] = &["docker", "podman", "nerdctl"];
 /// Reads `docker_isolation`.
 pub(super) fn defaults(raw: RawDefaults) -> Checked<ContainerDefaults> {
     let mut extra_args = texts(raw.extra_args);
-    refuse_options("docker_isolation.extra_args", &extra_args, true)?;
+    refuse_options("docker_isolation.extra_args", &extra_args, Resolution::Done)?;
     for (option, limit) in [("--memory", raw.memory_limit), ("--cpus", raw.cpu_limit)] {
         if let Some(limit) = limit {
             extra_args.extend([references::literal(option), limit]);
@@ -71,7 +71,7 @@ pub(super) fn isolate_if_wanted(
     raw: RawIsolation,
     transport: &mut Transport,
     defaults: &ContainerDefaults,
-    is_filled: bool,
+    resolution: Resolution,
     warnings: &mut Vec<Warning>,
 ) -> Checked {
     let stdio = match transport {
@@ -99,7 +99,7 @@ pub(super) fn isolate_if_wanted(
         );
         return Err(ConfigFinding::new("isolation.enabled", problem));
     }
-    isolate(raw, stdio, defaults, is_filled, warnings)
+    isolate(raw, stdio, defaults, resolution, warnings)
 }
 
 impl RawIsolation {
@@ -117,11 +117,11 @@ fn isolate(
     raw: RawIsolation,
     stdio: &mut Stdio,
     defaults: &ContainerDefaults,
-    is_filled: bool,
+    resolution: Resolution,
     warnings: &mut Vec<Warning>,
 ) -> Checked {
     let extra_args = texts(raw.extra_args.unwrap_or_default());
-    refuse_options("isolation.extra_args", &extra_args, is_filled)?;
+    refuse_options("isolation.extra_args", &extra_args, resolution)?;
     for (key, word) in [
         ("log_driver", raw.log_driver),
         ("log_max_size", raw.log_max_size),
@@ -200,8 +200,8 @@ fn texts(words: Vec<Word>) -> Vec<Text> {
     words.into_iter().map(|word| word.0).collect()
 }
 
-fn refuse_options(key: &str, extra_args: &[Text], is_filled: bool) -> Checked {
-    match container_options::fault(extra_args, is_filled) {
+fn refuse_options(key: &str, extra_args: &[Text], resolution: Resolution) -> Checked {
+    match container_options::fault(extra_args, resolution) {
         None => Ok(()),
         Some(problem) => Err(ConfigFinding::new(key, problem)),
     }

@@ -1,13 +1,14 @@
-//! The text of a configuration file as [`Settings`]. Pure: variables come through a lookup, no file is read.
+//! Reads the text of a configuration file into [`Settings`]. Pure: variables come through a lookup, no file is read.
 
 mod entry;
 mod entry_fault;
 mod idle_timeout;
 mod isolation;
-mod noted;
+mod oauth;
 mod roots;
 mod settings;
 mod transport;
+mod used_values;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -19,10 +20,10 @@ use serde_json::Value;
 
 pub(super) use self::entry::read_alone;
 use self::{
-    entry::{Context, Filling, WrittenEntry, read_entry},
+    entry::{Context, WrittenEntry, read_entry},
     isolation::ContainerDefaults,
-    noted::Noted,
     settings::{check, read_mcp_timeout},
+    used_values::UsedValues,
 };
 pub use self::{
     entry_fault::{EntryFault, entry_fault, is_entry_key},
@@ -35,7 +36,7 @@ use super::{
     finding::without_credentials,
     guards,
     raw::{File, RawPlace},
-    references::ValueLookup,
+    references::{Resolution, ValueLookup},
     secret_uses,
     spanned::{self, ReadValue},
     unknown_callers::unknown_callers,
@@ -48,7 +49,7 @@ pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, Co
     parse_document(&document::read(text)?, surroundings)
 }
 
-/// [`parse`] of a text that was read.
+/// [`parse`] for a document.
 pub(super) fn parse_document(
     document: &Document<'_>,
     surroundings: &Surroundings<'_>,
@@ -57,29 +58,29 @@ pub(super) fn parse_document(
     parse_with_secrets(document, surroundings, &nowhere)
 }
 
-/// [`parse`], where secrets can be looked up. Nothing that references gave is in what it says of the text.
+/// [`parse`] with a lookup of secrets. Its errors and warnings do not contain the values of references.
 pub(super) fn parse_with_secrets(
     document: &Document<'_>,
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
 ) -> Result<Settings, ConfigError> {
-    let noted = Noted::default();
+    let used = UsedValues::default();
     let variables = ValueLookup::to_variables(surroundings.lookup);
-    let read = noted.reading(variables, |lookup| {
+    let read = used.noting(variables, |lookup| {
         let surroundings = Surroundings {
             lookup: lookup.variables,
             ..*surroundings
         };
-        read(document, &surroundings, keyring, &noted)
+        read(document, &surroundings, keyring, &used)
     });
-    let secrets = Secrets::new(noted.take_hidden());
+    let secrets = Secrets::new(used.take_hidden());
     match read {
         Ok(settings) => Ok(without_secrets(settings, &secrets)),
         Err(error) => Err(error.without_secrets(&secrets)),
     }
 }
 
-/// The settings with nothing that is a secret, or looks like one, in what is said of them.
+/// Masks secrets, and what looks like one, in the warnings and the reasons of broken entries.
 fn without_secrets(mut settings: Settings, secrets: &Secrets) -> Settings {
     let secrets = Secrets::all([secrets, &settings.secrets()]);
     let mask = |text: &mut String| {
@@ -97,15 +98,15 @@ fn without_secrets(mut settings: Settings, secrets: &Secrets) -> Settings {
     settings
 }
 
-/// Reads the secrets first, then the top level, and by that the entries. What it says may hold secrets, which are `noted`.
+/// Looks up the secrets, then reads the top level, then the entries. Errors and warnings may contain secrets; `used` has them.
 fn read(
     document: &Document<'_>,
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
-    noted: &Noted,
+    used: &UsedValues,
 ) -> Result<Settings, ConfigError> {
     let values = look_secrets_up(document, surroundings, keyring)?;
-    noted.hide(values.values().flatten());
+    used.hide(values.values().flatten());
     let secrets = |name: &str| {
         let value = values.get(name).cloned();
         value.unwrap_or(Err(NoSecret::NotHere))
@@ -114,8 +115,8 @@ fn read(
         variables: surroundings.lookup,
         secrets: &secrets,
     };
-    let of_settings = Noted::default();
-    let top_level = of_settings.reading(lookup, |lookup| read_top_level(document, lookup))?;
+    let of_settings = UsedValues::default();
+    let top_level = of_settings.noting(lookup, |lookup| read_top_level(document, lookup))?;
     let mut settings = Settings::of(top_level.file, surroundings);
     settings.lacks_secrets = values.values().any(Result::is_err);
     let repeated = document.repeated.iter();
@@ -145,7 +146,7 @@ fn read(
     Ok(settings)
 }
 
-/// The values of the secrets that the text refers to, or why there are none.
+/// The values of the secrets that the text refers to, or why each cannot be used.
 fn look_secrets_up(
     document: &Document<'_>,
     surroundings: &Surroundings<'_>,
@@ -162,7 +163,7 @@ fn look_secrets_up(
 struct TopLevel {
     file: File,
     containers: ContainerDefaults,
-    /// Keys that mean nothing.
+    /// Unknown keys.
     ignored: Vec<ConfigFinding>,
 }
 
@@ -196,7 +197,7 @@ fn read_top_level(
     Err(ConfigError::of(findings.collect(), document.text))
 }
 
-/// Why a text cannot be used, whatever is missing here that it refers to.
+/// The error without missing variables and secrets, which another process may have; nothing if that was all.
 pub(super) fn file_fault(error: ConfigError) -> Option<ConfigError> {
     match error {
         ConfigError::Findings(mut findings) => {
@@ -207,7 +208,7 @@ pub(super) fn file_fault(error: ConfigError) -> Option<ConfigError> {
     }
 }
 
-/// A finding with the place of the key that it is about.
+/// Adds the place of its key to a finding without one.
 fn located(finding: ConfigFinding, members: &[ast::ObjectProp<'_>]) -> ConfigFinding {
     let key = finding.key.split(['.', '[']).next();
     let mut members = members.iter().rev();
@@ -218,7 +219,7 @@ fn located(finding: ConfigFinding, members: &[ast::ObjectProp<'_>]) -> ConfigFin
     }
 }
 
-/// Where the text says that secrets are kept.
+/// Where the text says that secrets are kept. Read by itself, because the secrets are needed to read the rest.
 pub(super) fn keyring_place(
     text: &str,
     surroundings: &Surroundings<'_>,
@@ -226,7 +227,7 @@ pub(super) fn keyring_place(
     place_of(&document::read(text)?, surroundings)
 }
 
-/// Secrets cannot say where they are.
+/// [`keyring_place`] for a document. The place itself cannot be a secret.
 fn place_of(
     document: &Document<'_>,
     surroundings: &Surroundings<'_>,
@@ -274,7 +275,7 @@ fn read_servers(document: &Document<'_>, context: &Context<'_>, settings: &mut S
     }
 }
 
-/// Findings of an entry with their places.
+/// Adds their places in the text to findings of an entry.
 fn placed(findings: &[ConfigFinding], entry: &ast::Value<'_>, text: &str) -> Vec<ConfigFinding> {
     let members = match entry {
         ast::Value::Object(entry) => &entry.properties[..],
@@ -314,9 +315,11 @@ fn read_server<'d>(
         members,
         tree: value,
     };
-    let read = |filling| read_entry(entry, context, filling);
-    read(Filling::WhereUsed).map_err(|findings| BrokenEntry {
-        unresolved: read(Filling::Never).ok().map(|(entry, _)| Arc::new(entry)),
-        ..BrokenEntry::of(findings)
+    read_entry(entry, context, Resolution::Done).map_err(|findings| {
+        let unresolved = read_entry(entry, context, Resolution::Omitted).ok();
+        BrokenEntry {
+            unresolved: unresolved.map(|(entry, _)| Arc::new(entry)),
+            ..BrokenEntry::of(findings)
+        }
     })
 }

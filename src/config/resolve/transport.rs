@@ -1,21 +1,21 @@
-//! The part of an entry that says how its server is reached: a command, or a URL.
+//! The keys of an entry that say how to connect to its server: those of a command, or those of a URL.
 
 use http::{HeaderName, HeaderValue, Uri, header};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::settings::{values, variables};
+use super::{oauth::oauth, settings::variables};
 use crate::{
     config::{
-        ConfigFinding, FindingKind, OAuth, Remote, RemoteKind, Stdio, Surroundings, Transport,
-        Warning, WrittenTransport,
+        ConfigFinding, FindingKind, Remote, RemoteKind, Stdio, Surroundings, Transport, Warning,
+        WrittenTransport,
         finding::Checked,
         keyring,
-        raw::{RawEntry, RawOAuth},
-        references::{References, Text},
+        raw::RawEntry,
+        references::{References, Resolution, Text},
         values::{Pairs, Word},
     },
     text::{
-        ListContext, MASK, Secret, TextKind,
+        ListContext, Secret, TextKind,
         redact::{self, is_secret_name, redacted},
     },
     wire::instance::INSTANCE,
@@ -25,38 +25,37 @@ use crate::{
 pub(super) fn transport(
     raw: &mut RawEntry,
     surroundings: &Surroundings<'_>,
-    is_filled: bool,
+    resolution: Resolution,
     warnings: &mut Vec<Warning>,
 ) -> Checked<Transport> {
-    let kinds = [
+    let written = same(&[
         ("type", raw.kind),
         ("protocol", raw.protocol),
         ("transport", raw.transport),
-    ];
-    let kind = same(&kinds)?.map(|kind| match kind {
-        WrittenTransport::Stdio => None,
-        WrittenTransport::Sse => Some(RemoteKind::Sse),
-        WrittenTransport::Auto => Some(RemoteKind::Auto),
-        _ => Some(RemoteKind::Http),
-    });
-    match (kind, raw.command.take(), raw.url.take()) {
+    ])?;
+    match (written, raw.command.take(), raw.url.take()) {
         (_, Some(_), Some(_)) => Err(ConfigFinding::new(
             "url",
             "and `command` are both given; keep one",
         )),
-        (None | Some(None), Some(command), None) => {
+        (None | Some(WrittenTransport::Stdio), Some(command), None) => {
             stdio(raw, surroundings, command, warnings).map(Transport::Stdio)
         }
-        (None | Some(Some(_)), None, Some(url)) => {
-            let kind = kind.flatten().unwrap_or_else(|| kind_by_shape(&url.value));
-            let remote = remote(raw, surroundings, &url, kind, is_filled, warnings);
-            remote.map(Transport::Remote)
-        }
-        (Some(Some(_)), ..) => Err(ConfigFinding::new("url", "is missing, but `type` needs it")),
-        (Some(None), ..) => Err(ConfigFinding::new(
+        (Some(WrittenTransport::Stdio), None, _) => Err(ConfigFinding::new(
             "command",
             "is missing, but `type` needs it",
         )),
+        (written, None, Some(url)) => {
+            let kind = match written {
+                None => kind_by_shape(&url.value),
+                Some(WrittenTransport::Sse) => RemoteKind::Sse,
+                Some(WrittenTransport::Auto) => RemoteKind::Auto,
+                Some(_) => RemoteKind::Http,
+            };
+            let remote = remote(raw, surroundings, &url, kind, resolution, warnings);
+            remote.map(Transport::Remote)
+        }
+        (Some(_), _, None) => Err(ConfigFinding::new("url", "is missing, but `type` needs it")),
         (None, None, None) => Err(ConfigFinding::new(
             "command",
             "and `url` are missing or empty; one is needed",
@@ -64,7 +63,7 @@ pub(super) fn transport(
     }
 }
 
-/// What stands under several spellings of a key.
+/// The value under several spellings of a key; an error if two spellings have different values.
 fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Checked<Option<T>> {
     let mut given = spellings
         .iter()
@@ -81,7 +80,7 @@ fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Checked<Option
     }
 }
 
-/// By convention HTTP+SSE servers live under `/sse`; a Streamable HTTP one may still answer there.
+/// By convention the URLs of HTTP+SSE servers end in `/sse`, but a server with Streamable HTTP may have such a URL, too.
 fn kind_by_shape(url: &str) -> RemoteKind {
     let place = url.split(['?', '#']).next().unwrap_or_default();
     if place.trim_end_matches('/').ends_with("/sse") {
@@ -126,8 +125,8 @@ fn stdio(
     })
 }
 
-/// Warnings of arguments that are secrets, as far as that shows in how they are written: whoever may list the processes of the machine
-/// reads them there, and nothing here can hide them.
+/// Warns of arguments that are secrets, as far as the written text shows that: every user of the machine can read the arguments of its
+/// processes, and mcpproxy cannot hide them.
 fn visible_secrets(command: &str, args: &[Text]) -> Option<Warning> {
     let mut written = ListContext::of_command(command);
     let (mut references, mut is_literal) = (Vec::new(), false);
@@ -154,7 +153,7 @@ fn visible_secrets(command: &str, args: &[Text]) -> Option<Warning> {
     Some(Warning::of_key("args", what))
 }
 
-/// The references of a text that lead to secrets: those into the keyring, and variables that are called like one or stand where one is
+/// The references in a text that give secrets: those to the keyring, and variables that have a secret's name or stand where a secret is
 /// expected.
 fn secret_references(text: &str, is_expected: bool) -> impl Iterator<Item = String> {
     References::of(text).filter(move |reference| {
@@ -170,10 +169,10 @@ fn remote(
     surroundings: &Surroundings<'_>,
     url: &Text,
     kind: RemoteKind,
-    is_filled: bool,
+    resolution: Resolution,
     warnings: &mut Vec<Warning>,
 ) -> Checked<Remote> {
-    if is_filled {
+    if resolution.is_done() {
         check_url(&url.value).map_err(|problem| ConfigFinding {
             key: "url".to_owned(),
             ..ConfigFinding::of(FindingKind::Url(problem))
@@ -181,7 +180,7 @@ fn remote(
     }
     let headers = headers(std::mem::take(&mut raw.headers))?;
     let (ca_file, client_cert) = (raw.ca_file.take(), raw.client_cert.take());
-    let oauth = oauth(std::mem::take(&mut raw.oauth), is_filled)?;
+    let oauth = oauth(std::mem::take(&mut raw.oauth), resolution)?;
     let mut names = headers.iter().map(|(name, _)| name);
     let is_authorized = names.any(|name| name.eq_ignore_ascii_case("authorization"));
     if is_authorized && !oauth.is_empty() {
@@ -233,7 +232,7 @@ fn headers(written: Pairs<String, Word>) -> Checked<Vec<(String, Secret)>> {
     Ok(headers)
 }
 
-/// Headers that describe one message or one connection. They are not the configuration's to set.
+/// Headers that describe one message or one connection: mcpproxy sets them for each request.
 const SET_FOR_EACH_REQUEST: [HeaderName; 11] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
@@ -248,12 +247,12 @@ const SET_FOR_EACH_REQUEST: [HeaderName; 11] = [
     INSTANCE,
 ];
 
-/// Whether a header is none that an entry can set, because every request has its own.
+/// Whether mcpproxy sets this header for each request, so that an entry must not.
 pub fn is_set_for_each_request(name: &HeaderName) -> bool {
     SET_FOR_EACH_REQUEST.contains(name)
 }
 
-/// The text of the problem never repeats the URL: it may hold a secret.
+/// Checks a server's URL. The problem does not repeat the URL, which may contain a secret.
 fn check_url(url: &str) -> Result<(), &'static str> {
     let uri: Uri = url
         .parse()
@@ -264,7 +263,7 @@ fn check_url(url: &str) -> Result<(), &'static str> {
     if uri.host().is_none_or(str::is_empty) {
         return Err("names no host");
     }
-    // One that is none would be taken for the usual one.
+    // `Uri` accepts a port that is no number, and the default port would be used.
     let host = uri.authority().map_or("", |authority| authority.as_str());
     let host = host.rsplit('@').next().unwrap_or_default();
     let is_plain = uri.host().is_some_and(|name| name.len() == host.len());
@@ -274,97 +273,7 @@ fn check_url(url: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Parameters that protect a login: nobody may choose them.
-const OURS: &[&str] = &[
-    "client_id",
-    "client_secret",
-    "code",
-    "code_challenge",
-    "code_challenge_method",
-    "code_verifier",
-    "grant_type",
-    "redirect_uri",
-    "refresh_token",
-    "response_type",
-    "state",
-];
-
-/// What is arranged for logging in, and how listings show it.
-fn oauth(raw: RawOAuth, is_filled: bool) -> Checked<OAuth> {
-    let mut shown = Map::new();
-    if let Some(id) = &raw.client_id {
-        shown.insert("client_id".to_owned(), json!(id.shown));
-    }
-    if raw.client_secret.is_some() {
-        shown.insert("client_secret".to_owned(), json!(MASK));
-    }
-    if !raw.scopes.is_empty() {
-        let scopes: Vec<&str> = raw.scopes.iter().map(|scope| &*scope.0.shown).collect();
-        shown.insert("scopes".to_owned(), json!(scopes));
-    }
-    if let Some(uri) = &raw.redirect_uri {
-        let uri = redacted(&uri.shown, TextKind::Word);
-        shown.insert("redirect_uri".to_owned(), json!(uri));
-    }
-    let extra_params = raw.extra_params.0;
-    if !extra_params.is_empty() {
-        let names = extra_params.iter();
-        let masked = names.map(|(name, _)| (name.clone(), json!(MASK)));
-        shown.insert("extra_params".to_owned(), Value::Object(masked.collect()));
-    }
-    if raw.client_secret.is_some() && raw.client_id.is_none() {
-        let problem = "needs a `client_id`";
-        return Err(ConfigFinding::new("oauth.client_secret", problem));
-    }
-    let scopes = values(raw.scopes);
-    if is_filled && !scopes.iter().all(|scope| is_scope(scope)) {
-        let problem = "has an invalid scope; write each as a separate string";
-        return Err(ConfigFinding::new("oauth.scopes", problem));
-    }
-    let redirect_uri = raw.redirect_uri.map(|uri| uri.value);
-    if is_filled && redirect_uri.as_deref().is_some_and(|uri| !is_redirect(uri)) {
-        let problem = "must be a URL such as http://127.0.0.1/callback";
-        return Err(ConfigFinding::new("oauth.redirect_uri", problem));
-    }
-    if let Some((name, _)) = extra_params
-        .iter()
-        .find(|(name, _)| OURS.contains(&&**name))
-    {
-        let key = format!("oauth.extra_params.{name}");
-        return Err(ConfigFinding::new(
-            key,
-            "is not allowed: mcpproxy sets it for each login",
-        ));
-    }
-    let extra_params = extra_params.into_iter();
-    Ok(OAuth {
-        client_id: raw.client_id.map(|id| id.value),
-        client_secret: raw.client_secret.map(|secret| Secret::new(secret.value)),
-        scopes,
-        redirect_uri,
-        extra_params: extra_params
-            .map(|(name, text)| (name, Secret::new(text.0.value)))
-            .collect(),
-        shown: Value::Object(shown),
-    })
-}
-
-/// RFC 6749, 3.3.
-fn is_scope(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| matches!(b, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
-}
-
-fn is_redirect(text: &str) -> bool {
-    let uri: Option<Uri> = text.parse().ok();
-    uri.is_some_and(|uri| {
-        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some()
-    })
-}
-
-/// Names the keys that say something and mean nothing to this kind of server.
+/// Warns of keys that have a value, but no effect on this kind of server.
 pub(super) fn without_effect(entry: &Map<String, Value>, transport: &Transport) -> Vec<Warning> {
     let (keys, kind): (&[&str], _) = match transport {
         Transport::Stdio(_) => (&["headers", "ca_file", "client_cert", "oauth"], "a stdio"),
@@ -378,7 +287,7 @@ pub(super) fn without_effect(entry: &Map<String, Value>, transport: &Transport) 
         .collect()
 }
 
-/// Empty values are what the Go program writes for absent ones.
+/// Whether a value is empty: mcpproxy-go writes empty values for absent keys.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

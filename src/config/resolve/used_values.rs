@@ -1,4 +1,5 @@
-//! Lookups that note what they give: nothing of it may show in what is said of the text, and connections depend on which secrets are in it.
+//! The values that references gave while a text was read. Errors and warnings must not contain them, and the fingerprint of an entry
+//! depends on its secrets.
 
 use crate::{
     config::{credentials, references::ValueLookup},
@@ -6,16 +7,18 @@ use crate::{
     text::Secret,
 };
 
-/// What lookups gave.
+/// The values that lookups gave.
 #[derive(Default)]
-pub(super) struct Noted {
+pub(super) struct UsedValues {
+    /// Texts to mask: secrets, and what is a credential in variables.
     hidden: Guarded<Vec<String>>,
+    /// The secrets with their names.
     secrets: Guarded<Vec<(String, Secret)>>,
 }
 
-impl Noted {
-    /// Reads with these lookups, and notes what they give.
-    pub(super) fn reading<T>(
+impl UsedValues {
+    /// Runs `read` with these lookups, and notes the values that they give.
+    pub(super) fn noting<T>(
         &self,
         lookup: ValueLookup<'_>,
         read: impl FnOnce(ValueLookup<'_>) -> T,
@@ -38,18 +41,18 @@ impl Noted {
         })
     }
 
-    /// Notes what must not show. Whatever a secret looks like, it is one.
+    /// Notes secrets as texts to mask, whatever they look like.
     pub(super) fn hide<'s>(&self, secrets: impl IntoIterator<Item = &'s Secret>) {
         let values = secrets.into_iter().map(|secret| secret.reveal().to_owned());
         self.hidden.lock().extend(values);
     }
 
-    /// What must not show.
+    /// The texts to mask.
     pub(super) fn take_hidden(&self) -> Vec<String> {
         std::mem::take(&mut *self.hidden.lock())
     }
 
-    /// The secrets that were given, each with its name.
+    /// The secrets that lookups gave, with their names.
     pub(super) fn take_secrets(&self) -> Vec<(String, Secret)> {
         std::mem::take(&mut *self.secrets.lock())
     }
