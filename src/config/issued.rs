@@ -268,9 +268,7 @@ mod tests {
 
     #[test]
     fn a_rule_for_the_caller_of_a_token_concerns_somebody() {
-        let text = r#"{"serverAuth": {"provider": "bearer", "bearer": {"tokens": {"0123456789abcdef": "ada"}}, "acl": {"default": "allow", "rules": [
-                {"subjects": ["ben"], "policy": "deny"}, {"roles": ["support"], "policy": "deny"}, {"subjects": ["carla"], "policy": "deny"}
-            ]}}}"#;
+        let text = r#"{"serverAuth": {"provider": "bearer", "bearer": {"tokens": {"0123456789abcdef": "ada"}}, "acl": {"default": "allow", "rules": [ {"subjects": ["ben"], "policy": "deny"}, {"roles": ["support"], "policy": "deny"}, {"subjects": ["carla"], "policy": "deny"} ]}}}"#;
         let surroundings = crate::config::Surroundings {
             lookup: &|_| None,
             folder: Path::new("/"),

@@ -65,8 +65,7 @@ mod tests {
             let places = places_of(&file);
             load_supposing(&places, &none, &no_values())
         };
-        let text = r#"{ "api_key": "${KEY}", "mcpServers": { "a": { "command": "x", "env": { "B": "${ONLY_A}" } } },
-                "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "${ADA}": "ada", "${BEN}": "ben" } } } }"#;
+        let text = r#"{ "api_key": "${KEY}", "mcpServers": { "a": { "command": "x", "env": { "B": "${ONLY_A}" } } }, "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "${ADA}": "ada", "${BEN}": "ben" } } } }"#;
         let found = load(text).expect("it is sound");
         let expected = ["ADA", "BEN", "KEY"].map(str::to_owned);
         assert_eq!(found.missing, BTreeSet::from(expected));
