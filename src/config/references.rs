@@ -1,6 +1,6 @@
-//! References inside strings: `${VAR}`, `${env:VAR}`, `${VAR:-default}`, `${keyring:NAME}`, and `$${` for a literal `${`.
+//! References in strings: `${VAR}`, `${env:VAR}`, `${VAR:-default}`, `${keyring:NAME}`, and `$${` for a literal `${`.
 //!
-//! Where values come from is the caller's business: a lookup is passed in. What a value resolved to is never resolved again.
+//! The caller passes the lookup of values. References in these values are not resolved.
 
 use super::keyring::{self, NoSecret, is_secret_name};
 use crate::text::secret::{MASK, Secret};
@@ -8,7 +8,7 @@ use crate::text::secret::{MASK, Secret};
 /// Gives the value of an environment variable, if it is set.
 pub type VariableLookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
-/// Gives the value of a secret, or says why there is none.
+/// Gives the value of a secret, or why it cannot be used.
 pub(super) type SecretLookup<'a> = &'a (dyn Fn(&str) -> Result<Secret, NoSecret> + Sync);
 
 /// Where the values of references come from.
@@ -19,7 +19,7 @@ pub(super) struct ValueLookup<'a> {
 }
 
 impl<'a> ValueLookup<'a> {
-    /// Variables alone: whoever asks for a secret is told that there is none.
+    /// A lookup of variables only: every secret is [`NoSecret::NotHere`].
     pub(super) fn to_variables(variables: VariableLookup<'a>) -> Self {
         Self {
             variables,
@@ -43,18 +43,19 @@ impl Resolution {
     }
 }
 
-/// A string of the configuration: its value, and how listings show it.
+/// A string of the configuration.
 #[derive(Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(from = "TextParts")]
 pub(super) struct Text {
+    /// The text with the values of its references.
     pub(super) value: String,
-    /// What is written, with every reference redacted.
+    /// The text as it is written, with `***` in place of each reference, for listings.
     pub(super) shown: String,
-    /// What is written. It holds no value of a reference.
+    /// The text as it is written.
     pub(super) written: String,
 }
 
-/// How the reader of the file gives it.
+/// The parts of a [`Text`], as [`super::spanned`] gives them to serde.
 #[derive(serde::Deserialize)]
 #[serde(rename = "$text")]
 struct TextParts(String, String, String);
@@ -84,7 +85,7 @@ pub(super) enum BadReference {
     Unclosed,
 }
 
-/// Takes a string as it stands, references included.
+/// A string without resolving its references.
 pub(super) fn literal(text: &str) -> Text {
     Text {
         value: text.to_owned(),
@@ -111,7 +112,7 @@ pub(super) fn expand(text: &str, lookup: ValueLookup<'_>) -> Result<Text, BadRef
     })
 }
 
-/// Whether a reference begins in what is left of a text, where none ends.
+/// Whether a reference begins in the rest of a text, although none ends there.
 fn has_open_reference(rest: &str) -> bool {
     let mut begins = rest.match_indices("${").map(|(at, _)| rest.split_at(at).0);
     begins.any(|before| !before.ends_with('$'))
@@ -124,7 +125,7 @@ pub(super) fn secret_names(text: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| is_secret_name(name))
 }
 
-/// A text with the values of its references to variables, and those values, which are not to be shown.
+/// A text with the values of its references to variables, and these values, which must not be shown.
 pub struct WithVariables {
     /// The text.
     pub text: String,
@@ -132,7 +133,7 @@ pub struct WithVariables {
     pub values: Vec<String>,
 }
 
-/// What a string of an entry comes to with these variables, or why that cannot be said: secrets are not looked up for it.
+/// Resolves a string of an entry with these variables. A reference to a secret is an error, because secrets are not looked up here.
 pub fn with_variables(text: &str, variables: VariableLookup<'_>) -> Result<WithVariables, String> {
     let lookup = ValueLookup::to_variables(variables);
     let whole = expand(text, lookup).map_err(|error| error.to_string())?;
@@ -145,27 +146,22 @@ pub fn with_variables(text: &str, variables: VariableLookup<'_>) -> Result<WithV
     })
 }
 
-/// The text as listings show it: every reference redacted, and the rest as it is written, so that it can be written back.
+/// The text as listings show it: `***` in place of each reference, and the rest as it is written, so that it can be written back.
 pub(super) fn redacted(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for (before, reference) in References(text) {
-        shown.push_str(before);
-        shown.extend(reference.map(|_| MASK));
-    }
-    shown
+    rewritten(text, str::to_owned, |_| MASK.to_owned())
 }
 
-/// The references of a text, in their order, their defaults redacted. What is not closed is none.
+/// The pieces of a text: the literal before a reference, and the reference's inside; at the end the last literal alone.
 pub(super) struct References<'a>(&'a str);
 
 impl<'a> References<'a> {
+    /// The references of a text as they are written, except that defaults are masked. One that is not closed does not count.
     pub(super) fn of(text: &'a str) -> impl Iterator<Item = String> {
         let pieces = Self(text);
         pieces.filter_map(|(_, reference)| reference.map(shown_reference))
     }
 }
 
-/// What stands before a reference, and the inside of that; at the end what is left, and nothing.
 impl<'a> Iterator for References<'a> {
     type Item = (&'a str, Option<&'a str>);
 
@@ -193,27 +189,33 @@ impl<'a> Iterator for References<'a> {
     }
 }
 
-/// The text with its references to secrets under other names, where `name` has one for them.
+/// The text with what `literal` and `reference` make of its pieces; `reference` gets the inside of the braces.
+fn rewritten(
+    text: &str,
+    literal: impl Fn(&str) -> String,
+    reference: impl Fn(&str) -> String,
+) -> String {
+    let pieces = References(text);
+    let pieces =
+        pieces.flat_map(|(before, inside)| [Some(literal(before)), inside.map(&reference)]);
+    pieces.flatten().collect()
+}
+
+/// The text with its references to secrets renamed, where `name` gives another name.
 pub fn with_secrets_renamed(text: &str, name: &dyn Fn(&str) -> Option<String>) -> String {
-    let mut renamed = String::with_capacity(text.len());
-    for (before, reference) in References(text) {
-        renamed.push_str(before);
-        let Some(inside) = reference else {
-            continue;
-        };
+    rewritten(text, str::to_owned, |inside| {
         match inside.strip_prefix(keyring::PREFIX).and_then(name) {
-            Some(name) => renamed.extend(["${", keyring::PREFIX, &name, "}"]),
-            None => renamed.extend(["${", inside, "}"]),
+            Some(name) => format!("${{{}{name}}}", keyring::PREFIX),
+            None => format!("${{{inside}}}"),
         }
-    }
-    renamed
+    })
 }
 
 fn shown_reference(inside: &str) -> String {
     format!("${{{}}}", shown_inside(inside))
 }
 
-/// What listings and errors show of what stands between the braces: names, and no default.
+/// The inside of a reference as listings and errors show it: the name, and `***` for a default.
 fn shown_inside(inside: &str) -> String {
     match inside.split_once(":-") {
         Some((name, _)) => format!("{}:-{MASK}", shown_name(name)),
@@ -221,7 +223,7 @@ fn shown_inside(inside: &str) -> String {
     }
 }
 
-/// Of what is no name the kind, if it says one: it may be a part of a password.
+/// A name as listings and errors show it. Of an invalid name, which may be a part of a password, only a kind such as `vault:` is shown.
 fn shown_name(name: &str) -> String {
     let secret_name = name.strip_prefix(keyring::PREFIX);
     let variable = name.strip_prefix("env:").unwrap_or(name);
@@ -234,41 +236,30 @@ fn shown_name(name: &str) -> String {
     kind.map_or_else(|| MASK.to_owned(), |kind| format!("{kind}:{MASK}"))
 }
 
-/// The text with its references by name, defaults redacted, and what `literal` makes of everything else.
+/// The text with its references by name, defaults masked, and what `literal` makes of everything else.
 pub(super) fn with_literals(text: &str, literal: impl Fn(&str) -> String) -> String {
-    let mut shown = String::new();
-    for (before, reference) in References(text) {
-        shown.push_str(&literal(before));
-        shown.extend(reference.map(shown_reference));
-    }
-    shown
+    rewritten(text, literal, shown_reference)
 }
 
 /// The text with what `default` makes of the defaults of its references.
 pub(super) fn with_defaults(text: &str, default: impl Fn(&str) -> String) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for (before, reference) in References(text) {
-        shown.push_str(before);
-        let Some(inside) = reference else {
-            continue;
-        };
+    rewritten(text, str::to_owned, |inside| {
         match inside.split_once(":-") {
-            Some((name, value)) => shown.extend(["${", name, ":-", &default(value), "}"]),
-            None => shown.extend(["${", inside, "}"]),
+            Some((name, value)) => format!("${{{name}:-{}}}", default(value)),
+            None => format!("${{{inside}}}"),
         }
-    }
-    shown
+    })
 }
 
-/// The text with its references by name and their defaults redacted.
+/// The text with its references by name, defaults masked.
 pub(super) fn by_name(text: &str) -> String {
     with_literals(text, str::to_owned)
 }
 
-/// Resolves what stands between the braces.
+/// The value of a reference, of which `inside` is between the braces.
 fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference> {
     let unknown = || BadReference::Unknown(shown_inside(inside));
-    // Never a variable called `keyring` and its default: which of both it is must not depend on what the default is made of.
+    // `${keyring:-x}` is not the variable `keyring` with the default `x`: what a reference means must not depend on its default.
     if let Some(name) = inside.strip_prefix(keyring::PREFIX) {
         if !is_secret_name(name) {
             return Err(unknown());
