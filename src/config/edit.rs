@@ -1,4 +1,5 @@
-//! Changes to the text of a configuration file. Pure: comments, key order, unknown keys and the shape of `mcpServers` survive.
+//! Edits of the text of a configuration file. Pure. They keep comments, the order of keys, unknown keys, and whether `mcpServers` is a map or
+//! an array.
 
 use jsonc_parser::ast;
 use serde_json::{Map, Value};
@@ -15,18 +16,18 @@ use crate::{
     text::{ServerName, names::BadServerName},
 };
 
-/// One change: a value becomes another one, or goes. Values may hold secrets, so it has no `Debug`.
+/// One change: a value is set or removed. It may contain secrets, so it has no `Debug`.
 #[derive(Clone, PartialEq)]
 pub struct Change {
-    /// The keys that lead to the value: `["activity", "max_age"]`, `["mcpServers", "github", "env", "TOKEN"]`. A whole entry is added where
-    /// its name is free, whatever the case, and goes be it sound or broken.
+    /// The keys that lead to the value: `["activity", "max_age"]`, `["mcpServers", "github", "env", "TOKEN"]`. A whole entry can be added if
+    /// no other has its name, ignoring case, and removed even if it is broken.
     pub path: Vec<String>,
-    /// What it becomes; nothing where it goes, if it is there. An object over an object changes only what differs.
+    /// The new value; nothing to remove the old one. An object in place of an object changes only the members that differ.
     pub value: Option<Value>,
 }
 
 impl Change {
-    /// Adds a server with this entry, or takes one out.
+    /// Adds a server with this entry, or removes one.
     pub fn of_server(name: &str, entry: Option<Map<String, Value>>) -> Self {
         Self {
             path: vec![SERVERS.to_owned(), name.to_owned()],
@@ -34,13 +35,13 @@ impl Change {
         }
     }
 
-    /// Sets a key of a server, or takes it out.
+    /// Sets a key of a server, or removes it.
     pub fn of_key(server: &str, key: &str, value: Option<Value>) -> Self {
         let path = [SERVERS, server, key].map(str::to_owned).to_vec();
         Self { path, value }
     }
 
-    /// The server that it is of, and the keys inside its entry.
+    /// The server that it changes, and the keys inside its entry.
     pub fn server(&self) -> Option<(&str, &[String])> {
         match &self.path[..] {
             [servers, name, inside @ ..] if servers == SERVERS => Some((name, inside)),
@@ -61,30 +62,30 @@ pub enum EditError {
     /// The server to change is not there.
     #[error("no server {0:?} is configured")]
     UnknownServer(String),
-    /// Several entries have the name of the server to remove, so it cannot be told which one is meant.
+    /// Several entries have the name of the server to remove.
     #[error("nothing was removed: {n} entries of the configuration are named {name:?}")]
     SeveralEntries {
         /// The name.
         name: String,
-        /// How many have it.
+        /// How many entries have it.
         n: usize,
     },
     /// The server's entry is no object, so it has no keys.
     #[error("the entry of {0:?} must be an object such as {{\"command\": \"uvx\"}}")]
     NotAnEntry(String),
-    /// No key was named, or that of all servers.
+    /// The path is empty, or `mcpServers` alone.
     #[error("only one value can be changed at a time, and of `mcpServers` only one server")]
     NoKey,
     /// A server cannot have this name.
     #[error(transparent)]
     BadName(#[from] BadServerName),
-    /// A mask of which nobody can say what it stands for.
+    /// The value contains `***`, which stands for no stored value.
     #[error(transparent)]
     Masked(#[from] UnknownMask),
-    /// A change that was made is not undone.
+    /// The change cannot be undone.
     #[error(transparent)]
     NotUndone(#[from] NotUndone),
-    /// Whoever makes the change does not want it over this text.
+    /// The `TextChange` refuses this text.
     #[error("{}", .0.error)]
     Refused(Box<Failure>),
 }
@@ -95,7 +96,7 @@ impl From<ConfigError> for EditError {
     }
 }
 
-/// Makes one change. A text without a value starts as a small object.
+/// Makes one change. A text without a value, such as an empty one, becomes an object.
 pub fn edit(text: &str, change: &Change) -> Result<String, EditError> {
     let document = document::read(text)?;
     let (mark, json) = split_mark(text);
@@ -123,7 +124,7 @@ pub fn edit_all(text: &str, changes: &[Change]) -> Result<String, EditError> {
     changes.iter().try_fold(text.to_owned(), edit)
 }
 
-/// A server's entry as it is written, references unresolved, without its `name`. It may hold secrets.
+/// A server's entry as it is written, references unresolved, without its `name`. It may contain secrets.
 pub fn written_entry(text: &str, name: &str) -> Result<Map<String, Value>, EditError> {
     let mut servers = document::read(text)?.servers.into_iter();
     match servers.find(|server| server.name.as_deref() == Some(name)) {
@@ -135,14 +136,14 @@ pub fn written_entry(text: &str, name: &str) -> Result<Map<String, Value>, EditE
     }
 }
 
-/// Every server's entry as it is written, by name, references unresolved. They may hold secrets.
+/// The names and entries of all servers as they are written, references unresolved. They may contain secrets.
 pub fn written_entries(text: &str) -> Result<Vec<(String, Value)>, EditError> {
     let servers = document::read(text)?.servers.into_iter();
     let named = servers.filter_map(|server| Some((server.name?, server.entry)));
     Ok(named.collect())
 }
 
-/// How many entries are such, of those that are objects.
+/// Counts the entries, of those that are objects, for which `is_such` is true.
 pub fn count_entries(
     text: &str,
     is_such: impl Fn(&Map<String, Value>) -> bool,
@@ -194,7 +195,7 @@ fn remove_server(document: &Document<'_>, name: &str) -> Result<String, EditErro
         .filter(|server| server.name.as_deref() == Some(name))
         .count();
     if n > 1 {
-        // One of them is in force, and after it the next one would be.
+        // The first is in force; without it, the next one would be.
         let name = name.to_owned();
         return Err(EditError::SeveralEntries { name, n });
     }
@@ -203,7 +204,7 @@ fn remove_server(document: &Document<'_>, name: &str) -> Result<String, EditErro
     Ok(remove_member(text, &place, index)?)
 }
 
-/// Sets a key under the spelling that the file has, so that no two spellings contradict each other.
+/// Sets a key under the spelling that the file has, so that two spellings do not contradict each other.
 fn set_key(
     text: &str,
     server: &str,
@@ -223,13 +224,13 @@ fn set_key(
     Ok(set(&text, place, &keys, value)?)
 }
 
-/// Removes a key. Its proper name stands for every spelling, an alias for itself.
+/// Removes a key: by its proper name every spelling, by another spelling only that.
 fn remove_key(text: &str, server: &str, key: &str, inside: &[String]) -> Result<String, EditError> {
     let place = find_entry(text, server)?;
-    let names = if is_alias(key) {
-        vec![key]
-    } else {
+    let names = if proper_name(key) == key {
         spellings(key)
+    } else {
+        vec![key]
     };
     let mut edited = text.to_owned();
     for spelling in names {
@@ -240,7 +241,7 @@ fn remove_key(text: &str, server: &str, key: &str, inside: &[String]) -> Result<
     Ok(edited)
 }
 
-/// Keys with several spellings, the proper one first.
+/// Keys with several spellings, the proper name first.
 const ALIASES: &[&[&str]] = &[&["cwd", "working_dir"], &["type", "protocol", "transport"]];
 
 /// Every spelling of a key, the given one first.
@@ -252,13 +253,19 @@ fn spellings(key: &str) -> Vec<&str> {
         .collect()
 }
 
-fn is_alias(key: &str) -> bool {
-    ALIASES
-        .iter()
-        .any(|names| names.iter().skip(1).any(|name| *name == key))
+/// The name that stands for every spelling of a key. `enabled` also stands for `disabled`, whose value is the opposite.
+pub(super) fn proper_name(key: &str) -> &str {
+    if key == "disabled" {
+        return "enabled";
+    }
+    let names = ALIASES.iter().find(|names| names.contains(&key));
+    names
+        .and_then(|names| names.first())
+        .copied()
+        .unwrap_or(key)
 }
 
-/// The key that says the opposite.
+/// The key with the opposite value.
 fn inverse(key: &str) -> Option<&'static str> {
     match key {
         "enabled" => Some("disabled"),

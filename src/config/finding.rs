@@ -293,8 +293,13 @@ pub(super) fn without_credentials(sentence: &str) -> String {
 
 /// Findings in one sentence.
 pub(super) fn listed(findings: &[ConfigFinding]) -> String {
-    let named = findings.iter().take(NAMED).map(ConfigFinding::to_string);
-    let more = findings.len().saturating_sub(NAMED);
+    joined(findings, NAMED)
+}
+
+/// The first texts in one sentence, and how many more there are.
+pub(super) fn joined(texts: &[impl ToString], most: usize) -> String {
+    let named = texts.iter().take(most).map(ToString::to_string);
+    let more = texts.len().saturating_sub(most);
     let more = (more > 0).then(|| format!("and {more} more"));
     named.chain(more).collect::<Vec<_>>().join("; ")
 }

@@ -1,30 +1,35 @@
-//! The smart patch of a server's entry: what it is after somebody named the keys to change. Scalars and arrays replace, `env` and
-//! `headers` merge, objects merge at every depth, and null removes. Pure; whether somebody may do that is decided elsewhere.
+//! A patch of a server's entry, which has only the keys to change. Scalars and arrays replace the old value, objects merge with it at every
+//! depth, and null removes it. Pure; `management` decides who may patch what.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use super::{
-    edit::Change, entry_switches::EntryFlag, finding::without_credentials, masks, raw::entry_keys,
-    unknown_keys, unrepeated::read_unrepeated,
+    FindingKind,
+    edit::{Change, proper_name},
+    entry_switches::EntryFlag,
+    finding::{joined, without_credentials},
+    masks,
+    raw::entry_keys,
+    unknown_keys,
+    unrepeated::read_unrepeated,
 };
 use crate::text::cut::beginning;
 
-/// What somebody wants of an entry, under the proper names of its keys. A null takes a key out. It may hold secrets, so it has no
-/// `Debug`.
+/// The keys to change, under their proper names. A null removes a key. It may contain secrets, so it has no `Debug`.
 #[derive(Clone, PartialEq)]
 pub struct ServerPatch(Map<String, Value>);
 
 /// An entry before and after a patch, under the proper names of its keys.
 pub struct PatchedEntry {
-    /// As it was.
+    /// The entry before the patch.
     pub before: Map<String, Value>,
-    /// As it will be.
+    /// The entry after it.
     pub after: Map<String, Value>,
 }
 
-/// Why a patch cannot be read or made.
+/// Why a patch cannot be read or applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", listed(.0))]
 pub struct BadPatch(Vec<String>);
@@ -33,20 +38,16 @@ pub struct BadPatch(Vec<String>);
 const MOST_LISTED: usize = 12;
 
 fn listed(problems: &[String]) -> String {
-    let named = problems.iter().take(MOST_LISTED).cloned();
-    let more = problems.len().saturating_sub(MOST_LISTED);
-    let more = (more > 0).then(|| format!("and {more} more"));
-    let all = named.chain(more).collect::<Vec<_>>().join("; ");
-    without_credentials(&all)
+    without_credentials(&joined(problems, MOST_LISTED))
 }
 
 /// Limit: bytes of an unknown key that an error repeats.
 const SHOWN: usize = 64;
 
-/// Keys that are also taken as JSON in a string, under their names with `_json`.
+/// Keys that can also be given as JSON in a string, with `_json` after their names.
 const ALSO_AS_JSON: &[&str] = &["args", "env", "headers", "isolation", "oauth"];
 
-/// Keys whose values are objects of texts.
+/// Keys whose values are objects of strings.
 const MAPS: &[&str] = &["env", "headers"];
 
 /// Keys whose values are arrays.
@@ -62,8 +63,8 @@ impl BadPatch {
 }
 
 impl ServerPatch {
-    /// Reads a patch: keys of an entry in any spelling, `args`, `env`, `headers`, `isolation` and `oauth` also as JSON in a string.
-    /// The text "null" is null. The error names everything that is wrong.
+    /// Reads a patch: keys of an entry in any spelling, and `args`, `env`, `headers`, `isolation` and `oauth` also as JSON in a string.
+    /// The string "null" is a null. The error lists all mistakes.
     pub fn read(members: Map<String, Value>) -> Result<Self, BadPatch> {
         match Self::read_as_far_as_possible(members) {
             (patch, None) => Ok(patch),
@@ -71,7 +72,7 @@ impl ServerPatch {
         }
     }
 
-    /// What of it can be read, and what is wrong with the rest: whoever refuses the patch can say at once what else there is to say of it.
+    /// The keys that can be read, and what is wrong with the others: a refusal can then list other problems with the patch, too.
     pub fn read_as_far_as_possible(members: Map<String, Value>) -> (Self, Option<BadPatch>) {
         let (mut patch, mut problems) = (Map::new(), Vec::new());
         let mut spellings = BTreeMap::new();
@@ -96,7 +97,7 @@ impl ServerPatch {
         self.0.is_empty()
     }
 
-    /// What it makes of an entry as it is written in the file. A value that was redacted for a listing stands for the stored one.
+    /// Applies it to an entry as it is written in the file. A value that a listing masked as `***` stands for the stored one.
     pub fn apply(&self, written: &Map<String, Value>) -> Result<PatchedEntry, BadPatch> {
         let before = under_proper_names(written);
         let mut after = before.clone();
@@ -119,7 +120,7 @@ impl ServerPatch {
 }
 
 impl PatchedEntry {
-    /// The keys that differ; of objects the keys inside them, as `env.TOKEN`.
+    /// The keys that differ; for objects the keys inside, such as `env.TOKEN`.
     pub fn changed(&self) -> Vec<String> {
         let mut changed = Vec::new();
         let none = Value::Object(Map::new());
@@ -137,7 +138,7 @@ impl PatchedEntry {
         changed
     }
 
-    /// Takes back a switch that was not there and now says what was so already by its default.
+    /// Removes `enabled` and `quarantined` again where the patch only added their default.
     pub fn take_back_defaults(&mut self) {
         for flag in [EntryFlag::Enabled, EntryFlag::Quarantined] {
             let (key, was) = (flag.key(), flag.written(&self.before));
@@ -148,7 +149,7 @@ impl PatchedEntry {
         }
     }
 
-    /// What has to be done to the file.
+    /// The changes to make to the file.
     pub fn changes(&self, server: &str) -> Vec<Change> {
         let differing = differing(&self.before, &self.after).into_iter();
         let keys = differing.flat_map(|key| {
@@ -162,7 +163,7 @@ impl PatchedEntry {
     }
 }
 
-/// The keys of either object whose values differ, those that are there no more last.
+/// The keys whose values differ between the objects, removed ones last.
 pub fn differing<'a>(
     before: &'a Map<String, Value>,
     after: &'a Map<String, Value>,
@@ -185,7 +186,7 @@ fn proper(key: &str, value: Value) -> Result<(&str, Value), BadPatch> {
         return Ok((name, from_json_text(key, value)?));
     }
     let Some(name) = entry_keys().iter().find(|name| **name == key) else {
-        // The entry may have it, from which it may be taken.
+        // Removing an unknown key is allowed if the entry has it.
         return if is_null(&value) {
             Ok((key, Value::Null))
         } else {
@@ -203,31 +204,18 @@ fn proper(key: &str, value: Value) -> Result<(&str, Value), BadPatch> {
     }
 }
 
-/// The text "null" is null.
+/// Whether a value is null, or the string "null".
 fn is_null(value: &Value) -> bool {
     value.is_null() || *value == Value::String("null".to_owned())
 }
 
 fn unknown(key: &str) -> BadPatch {
-    let shown = beginning(key, SHOWN);
-    let meant = match unknown_keys::meant(key, entry_keys()) {
-        Some(meant) => format!("; did you mean `{meant}`?"),
-        None => String::new(),
-    };
-    wrong(shown, format_args!("is unknown{meant}"))
+    let known = entry_keys();
+    let meant = unknown_keys::meant(key, known);
+    wrong(beginning(key, SHOWN), FindingKind::Unknown { meant, known })
 }
 
-/// The name that stands for every spelling of a key. That of `disabled` says the opposite.
-fn proper_name(key: &str) -> &str {
-    match key {
-        "working_dir" => "cwd",
-        "protocol" | "transport" => "type",
-        "disabled" => "enabled",
-        key => key,
-    }
-}
-
-/// What a text says as JSON; a value that is no text is taken as it is.
+/// The JSON in a string; another value as it is.
 fn from_json_text(key: &str, value: Value) -> Result<Value, BadPatch> {
     match value {
         Value::String(text) => read_unrepeated(text.as_bytes())
@@ -257,7 +245,7 @@ fn check_shape(key: &str, value: &Value) -> Result<(), BadPatch> {
     }
 }
 
-/// An object over what is stored: the keys inside it are patched in their turn.
+/// Merges a new value with the stored one: an object key by key, any other value replaces it.
 fn merged(place: &str, stored: Option<&Value>, new: &Value) -> Result<Value, BadPatch> {
     let Value::Object(new) = new else {
         let restored = masks::restore(place, new, stored, masks::OnUnknown::Refuse);
