@@ -1,5 +1,5 @@
-//! Files of ours on disk: private folders, atomic writes. A folder or a file that is there already is used only if it is ours, because
-//! another user may have put it there; links in place of files are not followed.
+//! mcpproxy's own files: private folders and files, atomic writes. An existing folder or file is used only if it belongs to the user of this
+//! process, because another user may have created it. Symbolic links in place of files are not followed.
 
 mod atomic;
 mod rotation;
@@ -15,45 +15,39 @@ pub use atomic::{
     keep_reserves, remove, remove_unfinished, take_reserve, write_atomically,
     write_despite_full_disk,
 };
+pub use ownership::{copy_owner, is_open_to_others, open_private_file};
 pub use rotation::{rotate, set_aside};
 pub use words::{DiskFault, disk_remedy, disk_step, in_words, nearest};
 
-/// Makes what these options create a file that only its owner can read (0600).
+/// Makes these options create files that only their owner can read (0600).
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// Has a file that root made belong to whom its like belongs: a command that was run as root once must not keep a daemon of another user
-/// from its files. Whoever is not root makes files of their own.
-pub fn belongs_as(made: &File, like: &Path) -> io::Result<()> {
-    ownership::belongs_as(made, like)
-}
-
-/// Creates a folder, and what leads to it, that only its owner can open (0700). One that is there already must be ours, and is made
-/// private if it is not; the error says what is wrong with it.
+/// Creates a folder that only its owner can open (0700), and the folders that lead to it. An existing one must belong to our user, and is
+/// made private; the error says why it cannot be used.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path).map_err(|error| match error.kind() {
-        // What leads to it would have been created.
+        // Missing folders are created, so the file system refuses to create something here.
         io::ErrorKind::NotFound => io::ErrorKind::Unsupported.into(),
         _ => error,
     })?;
     ownership::secure_folder(path)
 }
 
-/// The same for a folder inside of one of ours. A link in its place is refused and stays as it is: what it leads to is somebody else's
-/// business.
+/// The same for a folder inside a private folder. A symbolic link in its place is refused, and its target is not touched.
 pub fn create_private_subfolder(path: &Path) -> io::Result<()> {
     refuse_link(path)?;
     create_private_dir(path)
 }
 
-/// Whether something stands in place of a folder of ours that leads elsewhere. The error says so, and what to do.
+/// Refuses a symbolic link in place of a folder; the error names the link and its target.
 pub fn refuse_link(path: &Path) -> io::Result<()> {
     let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     if !is_link {
@@ -68,8 +62,8 @@ pub fn refuse_link(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// The text of a file of a person, wherever links lead. What is no file is refused: a pipe gives its text only once, or makes its
-/// reader wait.
+/// Reads a text file of the user's, also behind symbolic links. Only regular files are accepted: a pipe gives its text only once, or makes
+/// its reader wait.
 pub fn read_text(path: &Path, largest: u64) -> io::Result<String> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -97,15 +91,10 @@ pub fn read_text(path: &Path, largest: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Why a file is not read, or would not be read again.
+/// The error for a file that is larger than this many bytes.
 pub fn too_large(largest: u64) -> io::Error {
     let why = format!("the file is larger than {} MiB", largest >> 20);
     io::Error::new(io::ErrorKind::FileTooLarge, why)
-}
-
-/// Whether others can do anything with a file, where files have modes.
-pub fn is_open_to_others(path: &Path) -> bool {
-    ownership::is_open_to_others(path)
 }
 
 /// Creates or empties a file that only its owner can read (0600).
@@ -120,12 +109,7 @@ pub fn append_to_private_file(path: &Path) -> io::Result<File> {
     open_private_file(path, File::options().append(true).create(true))
 }
 
-/// Opens a file as the options say; a new one only its owner can read (0600). One that is there already must be a file of ours.
-pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    ownership::open(path, options)
-}
-
-/// So many bytes of a file of ours.
+/// Reads a private file, at most this many bytes.
 pub fn read_private_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let file = open_private_file(path, File::options().read(true))?;
@@ -133,17 +117,17 @@ pub fn read_private_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// By what a file is known, whatever it is called.
+/// Identifies a file, whatever its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity(ownership::FileNumbers);
 
 impl FileIdentity {
-    /// Of an open file.
+    /// The identity of an open file.
     pub fn of(file: &File) -> io::Result<Self> {
         Ok(Self(ownership::identity(&file.metadata()?)))
     }
 
-    /// Whether the file of this path is it: neither removed nor replaced.
+    /// Whether this file is still at the path, neither removed nor replaced.
     pub fn is_at(self, path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|found| ownership::identity(&found) == self.0)
     }
@@ -160,14 +144,15 @@ mod ownership {
 
     use rustix::{fs::OFlags, io::Errno};
 
-    /// What others may do with a folder or a file.
+    /// The permissions of all users but the owner.
     const OTHERS: u32 = 0o077;
-    /// What lets others put something into a folder.
+    /// Permissions that let other users create files in a folder.
     const OTHERS_WRITE: u32 = 0o022;
-    /// Where everybody may put something: `/tmp`.
+    /// The sticky bit of folders in which everybody may create files, such as `/tmp`.
     const SHARED: u32 = 0o1000;
 
-    pub(super) fn is_open_to_others(path: &Path) -> bool {
+    /// Whether users other than the owner have a permission on a file.
+    pub fn is_open_to_others(path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|found| found.mode() & OTHERS != 0)
     }
 
@@ -208,8 +193,10 @@ mod ownership {
         Ok(())
     }
 
-    pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-        // A pipe in place of the file would make us wait for its other end.
+    /// Opens a file with these options; a new one only its owner can read (0600). An existing one must be a regular file of our user's, with
+    /// one name.
+    pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+        // Opening a pipe in place of the file would wait for its other end.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let opened = options
             .mode(0o600)
@@ -245,17 +232,19 @@ mod ownership {
         Ok(file)
     }
 
-    /// Device and number.
+    /// The device and the inode.
     pub(super) type FileNumbers = (u64, u64);
 
     pub(super) fn identity(found: &Metadata) -> FileNumbers {
         (found.dev(), found.ino())
     }
 
-    pub(super) fn belongs_as(made: &File, like: &Path) -> io::Result<()> {
+    /// Gives a file that root created to the owner of `like`, so that a command that was run as root does not keep a daemon of another user
+    /// from its files. Other users' files stay as they are.
+    pub fn copy_owner(like: &Path, created: &File) -> io::Result<()> {
         let like = fs::metadata(like)?;
         if rustix::process::geteuid().is_root() && !is_ours(&like) {
-            std::os::unix::fs::fchown(made, Some(like.uid()), Some(like.gid()))?;
+            std::os::unix::fs::fchown(created, Some(like.uid()), Some(like.gid()))?;
         }
         Ok(())
     }
@@ -277,12 +266,14 @@ mod ownership {
         path::Path,
     };
 
-    pub(super) fn is_open_to_others(_: &Path) -> bool {
+    /// Always false: files have no modes.
+    pub fn is_open_to_others(_: &Path) -> bool {
         false
     }
 
+    /// Does nothing: the system decides who owns a file.
     #[expect(clippy::unnecessary_wraps, reason = "the unix sibling can fail")]
-    pub(super) fn belongs_as(_: &File, _: &Path) -> io::Result<()> {
+    pub fn copy_owner(_: &Path, _: &File) -> io::Result<()> {
         Ok(())
     }
 
@@ -291,11 +282,12 @@ mod ownership {
         Ok(())
     }
 
-    pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    /// Opens a file with these options.
+    pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         options.open(path)
     }
 
-    /// That there is one.
+    /// Nothing: every file counts as the same.
     pub(super) type FileNumbers = ();
 
     pub(super) fn identity(_: &fs::Metadata) -> FileNumbers {}

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::file::{folder_of, read_text};
-use crate::storage::{belongs_as, private, take_reserve};
+use crate::storage::{copy_owner, private, take_reserve};
 
 /// What became of the new text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ fn write_new(temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
 }
 
 fn write_into(mut out: File, like: &Path, text: &str) -> io::Result<()> {
-    belongs_as(&out, owner_of(like))?;
+    copy_owner(owner_of(like), &out)?;
     if let Ok(metadata) = fs::metadata(like) {
         out.set_permissions(metadata.permissions())?;
     }

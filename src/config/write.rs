@@ -14,7 +14,7 @@ use super::{
     process_environment, read_text,
     replace::{Replaced, neighbour, owner_of, replace},
 };
-use crate::storage::{DiskFault, belongs_as, create_private_dir, private, too_large};
+use crate::storage::{DiskFault, copy_owner, create_private_dir, private, too_large};
 
 /// Why the file was not written. It is then as it was.
 #[derive(Debug, thiserror::Error)]
@@ -150,7 +150,7 @@ fn open_lock(path: &Path, of: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let made = private(options.write(true).create_new(true)).open(path);
     match made {
-        Ok(made) => belongs_as(&made, owner_of(of)).map(|()| made),
+        Ok(made) => copy_owner(owner_of(of), &made).map(|()| made),
         // Whose that is stays as it is: it may be a link that another user has put there.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let mut options = OpenOptions::new();

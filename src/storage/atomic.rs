@@ -1,5 +1,5 @@
-//! Files that are whole or not there: written under another name, then put in their place. One name for each file, so that what a writer
-//! that was killed leaves behind is found again.
+//! Atomic writes: a file is written under another name, then renamed. Each file has one such name, so that the next writer overwrites what
+//! a killed one left behind.
 
 use std::{
     fs::{self, File},
@@ -9,16 +9,15 @@ use std::{
 
 use super::{FileIdentity, open_private_file};
 
-/// How the name ends under which a file is written before it takes its place.
+/// The ending of the temporary name.
 const NEW: &str = ".new";
 
-/// Puts `content` in place of the file, whole or not at all. The file is private (0600). What a writer that was killed left behind is
-/// overwritten.
+/// Replaces the content of a private file (0600) as a whole or not at all.
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = temporary_of(path);
     let mut file = open_temporary(&temporary)?;
     let mut write = || {
-        // Over what is there, whose room a full disk may not give again.
+        // Overwritten and cut, not emptied first: a full disk may not give the freed space again.
         file.write_all(content)?;
         file.set_len(u64::try_from(content.len()).unwrap_or(u64::MAX))?;
         file.sync_data()?;
@@ -26,13 +25,13 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     };
     let written = write();
     if written.is_err() {
-        // The error that counts is the first one.
+        // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     written
 }
 
-/// The same for what must not wait for room on a full disk: it may take a reserve of the file's folder.
+/// [`write_atomically`] for a file that must be written even on a full disk: it may use the space of a reserve in the file's folder.
 pub fn write_despite_full_disk(path: &Path, content: &[u8]) -> io::Result<()> {
     write_atomically(path, content).or_else(|error| {
         take_reserve(error, path.parent(), &temporary_of(path))?;
@@ -40,22 +39,22 @@ pub fn write_despite_full_disk(path: &Path, content: &[u8]) -> io::Result<()> {
     })
 }
 
-/// In bytes: more than most configurations have.
+/// The size of a reserve in bytes: most configurations are smaller.
 const RESERVED: usize = 64 << 10;
 
-/// Files in the data folder whose room is for what must be written on a full disk: who loses rights must lose them. Each is for one time,
-/// because what it leaves is not ours for long where somebody fills the disk.
+/// Files in the data folder whose space is for what must be written even on a full disk, such as the revocation of a token. There are
+/// several, because whoever fills the disk also takes the space that a used reserve frees.
 fn reserves(folder: &Path) -> impl Iterator<Item = PathBuf> {
     (1..=8).map(|n| folder.join(format!("reserve.{n}")))
 }
 
-/// Makes the reserves of this folder that are not there, as far as there is room for them.
+/// Creates the missing reserves of a folder, as far as there is space for them.
 pub fn keep_reserves(folder: &Path) {
     let mut missing = reserves(folder).filter(|reserve| !reserve.exists());
     let _ = missing.try_for_each(|reserve| write_atomically(&reserve, &vec![b' '; RESERVED]));
 }
 
-/// Puts a reserve of a folder under this name, to be written over, if this error is that of a full disk.
+/// Renames a reserve of the folder to this name, to be overwritten, if the error is that of a full disk.
 pub fn take_reserve(error: io::Error, folder: Option<&Path>, name: &Path) -> io::Result<()> {
     match (error.kind(), folder) {
         (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, Some(folder)) => {
@@ -66,7 +65,7 @@ pub fn take_reserve(error: io::Error, folder: Option<&Path>, name: &Path) -> io:
     }
 }
 
-/// Removes a file, and what a writer of it that was killed left behind; one that is not there is removed.
+/// Removes a file, and its temporary file if a killed writer left one. A missing file is no error.
 pub fn remove(path: &Path) -> io::Result<()> {
     [path, &*temporary_of(path)]
         .into_iter()
@@ -79,14 +78,14 @@ pub fn remove(path: &Path) -> io::Result<()> {
         })
 }
 
-/// Removes what writers that were killed left behind in a folder.
+/// Removes the temporary files that killed writers left behind in a folder.
 pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
     for found in fs::read_dir(folder)? {
         let path = found?.path();
         if !path.to_string_lossy().ends_with(NEW) {
             continue;
         }
-        // Whoever still writes it holds it; what is no file of ours is left alone.
+        // A writer holds the lock of its file. What is not a private file of ours is left alone.
         let opened = open_private_file(&path, File::options().write(true));
         if opened.is_ok_and(|file| file.try_lock().is_ok() && is_still_at(&file, &path)) {
             fs::remove_file(&path)?;
@@ -101,12 +100,12 @@ fn temporary_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The one file under this name that nobody else writes, which ends when it is closed.
+/// Opens the temporary file and locks it until it is closed.
 fn open_temporary(path: &Path) -> io::Result<File> {
     loop {
         let file = open_private_file(path, File::options().write(true).create(true))?;
         file.lock()?;
-        // Whoever had it may have put it in its place meanwhile.
+        // The writer before may have renamed it meanwhile.
         if is_still_at(&file, path) {
             return Ok(file);
         }

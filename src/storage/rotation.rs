@@ -1,4 +1,4 @@
-//! Log files that are set aside when they are full: `NAME.1` is the newest.
+//! Rotation of log files: a full one is renamed to `NAME.1`, an earlier one to `NAME.2`, and so on.
 
 use std::{
     ffi::OsString,
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Sets a file aside, and keeps so many of those that were.
+/// Renames a file to `NAME.1`, and keeps this many renamed files.
 pub fn rotate(path: &Path, kept: u32) -> io::Result<()> {
     for number in (1..kept).rev() {
         rename_if_there(&set_aside(path, number), &set_aside(path, number + 1))?;
@@ -14,7 +14,7 @@ pub fn rotate(path: &Path, kept: u32) -> io::Result<()> {
     rename_if_there(path, &set_aside(path, 1))
 }
 
-/// A file that somebody moved away or deleted makes room, too.
+/// A missing file, which somebody may have moved or deleted, is no error.
 fn rename_if_there(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -22,7 +22,7 @@ fn rename_if_there(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Where the file of this number is; 1 is the newest.
+/// The path of the renamed file of this number; 1 is the newest.
 pub fn set_aside(path: &Path, number: u32) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(format!(".{number}"));

@@ -1,4 +1,4 @@
-//! What the system says of files, in words for people, and what they can do about it.
+//! Errors of the operating system in plain words, and the next step after errors of the disk.
 
 #[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
@@ -10,18 +10,18 @@ use std::{
 #[cfg(unix)]
 use rustix::fs::{Access, access};
 
-/// What the disk refused.
+/// An error of the disk, with the operation and the file.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {doing} {}: {}", file.display(), in_words(reason))]
 pub struct DiskFault {
     doing: &'static str,
     file: PathBuf,
-    /// What the system said.
+    /// The error of the system.
     reason: io::Error,
 }
 
 impl DiskFault {
-    /// The fault of doing something with a file.
+    /// Makes the error of doing something, such as "write", with a file.
     pub fn of(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> Self {
         let file = file.to_owned();
         move |reason| Self {
@@ -37,13 +37,13 @@ impl DiskFault {
     }
 }
 
-/// The next step where the disk failed with this path.
+/// The next step after an error with this path.
 pub fn disk_step(path: &Path, error: &io::Error) -> String {
     disk_remedy(path, error)
         .unwrap_or_else(|| format!("choose a place outside of {}", nearest(path).display()))
 }
 
-/// What helps where the disk failed with this path, if something does.
+/// What helps after an error with this path, if something can be named.
 pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
     let place = nearest(path);
     Some(match error.kind() {
@@ -66,7 +66,7 @@ pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
             format!("correct {place}, or move it away", place = place.display())
         }
-        // What we found ourselves is not what it should be.
+        // The errors of `storage` itself: the file or folder belongs to another user, or is of another kind.
         _ if error.get_ref().is_some() => "replace it with one that is yours alone".to_owned(),
         io::ErrorKind::PermissionDenied => allow(place)?,
         io::ErrorKind::Unsupported => return None,
@@ -74,7 +74,7 @@ pub fn disk_remedy(path: &Path, error: &io::Error) -> Option<String> {
     })
 }
 
-/// What of a path is there: it, or its nearest folder.
+/// The path if it exists, or its nearest folder that does.
 pub fn nearest(path: &Path) -> &Path {
     let mut parts = path.ancestors();
     parts
@@ -82,7 +82,7 @@ pub fn nearest(path: &Path) -> &Path {
         .unwrap_or(path)
 }
 
-/// What the system says, in words and without its number; what we say ourselves stays.
+/// An error of the system in plain words, without its number. The text of an error that mcpproxy made itself stays.
 pub fn in_words(error: &io::Error) -> String {
     if error.get_ref().is_some() {
         return error.to_string();
@@ -114,7 +114,8 @@ pub fn in_words(error: &io::Error) -> String {
     known.to_owned()
 }
 
-/// The step that lets us write in a place, if it or its folder forbids that. A file that nobody may write is not replaced for root either.
+/// The step that makes a place writable, if its permissions or its folder's forbid writing. Root may write anywhere, but mcpproxy does not
+/// replace a file that is read-only.
 #[cfg(unix)]
 fn allow(place: &Path) -> Option<String> {
     let user = rustix::process::geteuid();
