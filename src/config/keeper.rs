@@ -1,5 +1,5 @@
-//! The settings in force and their one writer: a task that reads the file again when it changes and keeps the last good ones
-//! when it cannot.
+//! The settings in force, and the task that is their only writer: it reads the file again when it changes, and keeps the last good settings
+//! while the file cannot be used.
 
 use std::{
     io,
@@ -17,24 +17,24 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Blank, ChangeOf, DEMO, DemoProgram, History, IssuedTokens, KeyringLookup, LoadError,
     OurAddress, Overrides, ServerEntry, Settings, TextChange, Variables, WriteError,
-    after_restart::Fixed,
+    after_restart::StartSettings,
     blank::note_server_auth,
     demo::{DemoSwitch, namesake},
     ourselves::Whereabouts,
     rewrite,
-    source::Source,
+    source::{SameText, Source},
     watching::Watching,
 };
 use crate::storage::DiskFault;
 
-/// A handle on the settings in force. Cheap to clone.
+/// A handle to the settings in force. Cheap to clone.
 #[derive(Clone)]
 pub struct Keeper {
     file: Arc<Path>,
     settings: watch::Receiver<Arc<Settings>>,
     file_status: watch::Receiver<FileStatus>,
     reloads: mpsc::Sender<oneshot::Sender<()>>,
-    /// Our own writers wait here, in their order. Those of other processes are kept out by the file's lock, which is not fair.
+    /// Writers of this process wait here, in the order of their requests. The lock of the file, which is not fair, is for other processes.
     writing: Arc<Mutex<()>>,
     demo: DemoSwitch,
     whereabouts: Whereabouts,
@@ -45,10 +45,11 @@ pub struct Keeper {
 /// The only writer of the settings in force.
 pub struct KeeperTask {
     source: Source,
-    /// The text in force; nothing where there is no file.
+    /// The text in force; nothing if the file does not exist.
     text: Option<String>,
-    first: Fixed,
-    /// The data folder in use, where it is known.
+    /// The values that count until a restart.
+    at_start: StartSettings,
+    /// The data folder in use, if it is known.
     data_dir: Option<PathBuf>,
     settings: watch::Sender<Arc<Settings>>,
     file_status: watch::Sender<FileStatus>,
@@ -56,30 +57,23 @@ pub struct KeeperTask {
     history: History,
     /// When secrets were looked up last.
     looked_up: Instant,
-    /// Whether the file has lost the `serverAuth` that is in force until a restart.
+    /// Whether the file no longer has the `serverAuth` that stays in force until a restart.
     has_lost_auth: bool,
 }
 
-/// What becomes of secrets that are known, where the text is the same as before.
-#[derive(Clone, Copy)]
-enum KnownSecrets {
-    Keep,
-    LookUpAgain,
-}
-
-/// How the file stands to what is in force.
+/// How the file differs from the settings in force.
 #[derive(Clone, Default)]
 struct FileStatus {
     error: Option<Arc<LoadError>>,
     needs_restart: Vec<&'static str>,
-    /// What it would be if it said nothing.
+    /// What an empty file would mean.
     blank: Blank,
 }
 
-/// Why the demo server is not started.
+/// Why the demo server was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoRefused {
-    /// A server of this name is there.
+    /// Another server has its name.
     #[error("there is a server {0:?} already")]
     NameTaken(String),
     /// The file cannot be used.
@@ -92,22 +86,22 @@ pub enum DemoRefused {
 
 /// How long the file must be quiet before it is read: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(200);
-/// How long a file that never gets quiet may keep us waiting.
+/// How long after the first change it is read at the latest, if it is never quiet.
 const READ_WITHIN: Duration = Duration::from_millis(600);
-/// How often the file is looked at where changes are not noticed for certain.
+/// How often the file is read where the system does not report all changes.
 const LOOK_WITHOUT_WATCH: Duration = Duration::from_millis(500);
-/// How often it is looked at all the same: network file systems report nothing.
+/// How often the file is read although the system reports changes: network file systems report none.
 const LOOK_WITH_WATCH: Duration = Duration::from_secs(10);
-/// Requests to read again that wait; more callers wait for room.
+/// Requests to read the file that wait in the channel; further callers wait for a place.
 const WAITING_RELOADS: usize = 16;
-/// How often secrets are looked for that were not there.
+/// How often missing secrets are looked up again.
 const LOOK_FOR_SECRETS: Duration = Duration::from_secs(10);
-/// Reading takes milliseconds, and secrets are waited for three seconds at most, twice if a look has begun already; a keeper that is
-/// silent for longer has ended.
+/// How long a caller waits for a reading: it takes milliseconds, and looking up secrets three seconds at most, twice if another reading has
+/// begun already.
 const RELOAD_DEADLINE: Duration = Duration::from_secs(10);
 
 impl Keeper {
-    /// Reads the file and makes the keeper. No file is no fault: the settings are then the defaults, with a hint.
+    /// Reads the file and makes the keeper. If the file does not exist, the settings are the defaults, with a hint.
     pub fn open(
         file: &Path,
         overrides: Overrides,
@@ -123,13 +117,13 @@ impl Keeper {
             demo: DemoSwitch::default(),
             whereabouts,
         };
-        let (text, mut first) = source.begin()?;
-        let fixed = Fixed::of(&first, &source.overrides);
+        let (text, mut settings) = source.begin()?;
+        let at_start = StartSettings::of(&settings, &source.overrides);
         let places = source.overrides.places.as_ref();
-        let data_dir = places.map(|places| places.data_folder(&first).to_owned());
-        first.issued = issued_in(data_dir.as_deref());
+        let data_dir = places.map(|places| places.data_folder(&settings).to_owned());
+        settings.issued = issued_in(data_dir.as_deref());
         let history = History::new(data_dir.as_deref(), None);
-        let (settings, settings_out) = watch::channel(Arc::new(first));
+        let (settings, settings_out) = watch::channel(Arc::new(settings));
         let (file_status, file_status_out) = watch::channel(FileStatus {
             blank: Blank::after(text.as_deref()),
             ..FileStatus::default()
@@ -149,7 +143,7 @@ impl Keeper {
         let task = KeeperTask {
             source,
             text,
-            first: fixed,
+            at_start,
             data_dir,
             settings,
             file_status,
@@ -171,12 +165,12 @@ impl Keeper {
         self.settings.borrow().clone()
     }
 
-    /// The settings in force from now on.
+    /// The settings in force, now and after each change.
     pub fn subscribe(&self) -> watch::Receiver<Arc<Settings>> {
         self.settings.clone()
     }
 
-    /// Where we are: no server may lead there.
+    /// The address of this daemon, to which no server may lead.
     pub fn our_address(&self) -> OurAddress {
         self.whereabouts.address(&self.settings().listen)
     }
@@ -186,12 +180,12 @@ impl Keeper {
         self.whereabouts.listens_at(ports);
     }
 
-    /// The file.
+    /// The configuration file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Why the file as it is now is not in force, if it is not.
+    /// Why the present file is not in force, if it is not.
     pub fn last_error(&self) -> Option<Arc<LoadError>> {
         self.file_status.borrow().error.clone()
     }
@@ -201,17 +195,17 @@ impl Keeper {
         self.file_status.borrow().needs_restart.clone()
     }
 
-    /// The keys of the file that count for nothing, each with the options of the command line that count instead.
+    /// The keys of the file that are overridden, each with the options of the command line that can override it.
     pub fn hidden_keys(&self) -> &[(&'static str, &'static str)] {
         &self.hidden_keys
     }
 
-    /// Reads the file at once, and the secrets that it refers to. When it returns, what the file says is in force, or the error says why not.
+    /// Reads the file at once, and the secrets that it refers to. When it returns, the present file is in force, or the error says why not.
     pub async fn reload_now(&self) -> Result<(), Arc<LoadError>> {
         let (done, answer) = oneshot::channel();
         let reload = async {
             if self.reloads.send(done).await.is_ok() {
-                // An error means that the keeper ended; what it last said stands.
+                // An error means that the task ended; its last status counts.
                 let _ = answer.await;
             }
         };
@@ -219,8 +213,7 @@ impl Keeper {
         self.last_error().map_or(Ok(()), Err)
     }
 
-    /// Has this program run as the bundled demo server beside what the file says. Nothing is written. Where that is refused it is as before,
-    /// and stays so.
+    /// Adds the bundled demo server, which runs this program, to the settings in force. The file is not changed. An error changes nothing.
     pub async fn start_demo(&self, program: DemoProgram) -> Result<(), DemoRefused> {
         if self.settings().demo.is_some() || !self.demo.start(program) {
             return Err(DemoRefused::NameTaken(DEMO.to_owned()));
@@ -238,15 +231,15 @@ impl Keeper {
         })
     }
 
-    /// Ends the demo server that was started like this; whether one was.
+    /// Removes the demo server that [`Keeper::start_demo`] added, and says whether there was one.
     pub async fn end_demo(&self) -> bool {
         let was_on = self.demo.end();
         let _ = self.reload_now().await;
         was_on
     }
 
-    /// Changes the file's text under its lock, so that the change sees what it replaces, and puts it in force. Says whether the text changed.
-    /// Over a text that somebody saves meanwhile it is made again.
+    /// Changes the text of the file under its lock, and puts it in force. If another program saves the file meanwhile, the change is made
+    /// again to its text. Says whether the text changed.
     pub async fn rewrite(
         &self,
         by: ChangeOf,
@@ -261,14 +254,14 @@ impl Keeper {
         let written = tokio::task::spawn_blocking(writing).await;
         drop(turn);
         let is_new = written.map_err(ended)??;
-        // A fault that stands in the file beside the change is shown by `last_error`.
+        // If the file has another mistake, `last_error` has it.
         let _ = self.reload_now().await;
         Ok(is_new)
     }
 }
 
 impl KeeperTask {
-    /// Keeps the settings until shutdown.
+    /// Keeps the settings up to date until shutdown.
     pub async fn run(mut self, shutdown: CancellationToken) {
         report(&Settings::default(), &self.settings.borrow());
         self.note_server_auth().await;
@@ -282,14 +275,14 @@ impl KeeperTask {
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 Some(done) = self.reloads.recv() => {
-                    // One reading is enough for all requests before it began.
+                    // One reading answers all requests that arrived before it.
                     let mut waiting = vec![done];
                     while let Ok(done) = self.reloads.try_recv() {
                         waiting.push(done);
                     }
-                    self.reload(KnownSecrets::LookUpAgain).await;
+                    self.reload(SameText::ReadAnew).await;
                     for done in waiting {
-                        // Nobody waits any more: fine.
+                        // An error means that the caller no longer waits.
                         let _ = done.send(());
                     }
                 }
@@ -299,11 +292,11 @@ impl KeeperTask {
                     wake = (now + QUIET).min(first + READ_WITHIN);
                 }
                 () = tokio::time::sleep_until(wake) => {
-                    // Watch first, read second: nothing falls between.
+                    // First the watch, then the reading, so that no change is missed between them.
                     if !watching.is_current(&self.source.file) {
                         watching = start(&self.source.file);
                     }
-                    self.reload(KnownSecrets::Keep).await;
+                    self.reload(SameText::Keep).await;
                     first_notice = None;
                     wake = Instant::now() + if watching.is_complete() { LOOK_WITH_WATCH } else { LOOK_WITHOUT_WATCH };
                 }
@@ -311,24 +304,23 @@ impl KeeperTask {
         }
     }
 
-    /// Reads the file and publishes what is new about it.
-    async fn reload(&mut self, secrets: KnownSecrets) {
+    /// Reads the file and publishes what changed. Missing secrets are looked up again from time to time, and a file with a mistake is read
+    /// anew each time.
+    async fn reload(&mut self, mut same_text: SameText) {
         let (source, known) = (self.source.clone(), self.text.clone());
-        let is_outdated = match secrets {
-            KnownSecrets::LookUpAgain => true,
-            // What is missing is looked for until it is there.
-            KnownSecrets::Keep => {
-                self.settings.borrow().lacks_secrets && self.looked_up.elapsed() >= LOOK_FOR_SECRETS
-            }
-        };
-        if is_outdated {
+        if self.settings.borrow().lacks_secrets && self.looked_up.elapsed() >= LOOK_FOR_SECRETS {
+            same_text = SameText::ReadAnew;
+        }
+        if same_text == SameText::ReadAnew {
             self.looked_up = Instant::now();
         }
-        let is_faulty = self.file_status.borrow().error.is_some() || is_outdated;
+        if self.file_status.borrow().error.is_some() {
+            same_text = SameText::ReadAnew;
+        }
         let (history, data_dir) = (self.history.clone(), self.data_dir.clone());
         let reading = move || {
             history.note_file(&source.file);
-            let read = source.read_again(known.as_deref(), is_faulty);
+            let read = source.read_again(known.as_deref(), same_text);
             (read, issued_in(data_dir.as_deref()))
         };
         let read = tokio::task::spawn_blocking(reading).await;
@@ -351,14 +343,14 @@ impl KeeperTask {
         }
     }
 
-    /// Ends the demo server where an entry has its name now: it does not come back when that entry goes.
+    /// Ends the demo server if an entry has its name now, for good: it does not start again when that entry is removed.
     fn end_displaced_demo(&self, settings: &Settings) {
         if namesake(settings).is_some() && self.source.demo.end() {
             tracing::info!("the demo server ended: an entry with its name is configured");
         }
     }
 
-    /// Notes in the data folder whether the settings in force have `serverAuth`.
+    /// Notes in the data folder, for the next start, whether the settings in force have `serverAuth`.
     async fn note_server_auth(&self) {
         let Some(data_dir) = self.data_dir.clone() else {
             return;
@@ -370,7 +362,7 @@ impl KeeperTask {
         }
     }
 
-    /// Puts the tokens in force that are there now, whatever becomes of the file.
+    /// Puts the issued tokens in force, also if the configuration file cannot be used.
     fn publish_tokens(&self, issued: IssuedTokens) {
         self.settings.send_if_modified(|settings| {
             let is_new = settings.issued != issued;
@@ -384,8 +376,8 @@ impl KeeperTask {
     fn publish(&mut self, mut new: Settings) {
         let old = self.settings.borrow().clone();
         new.issued = old.issued.clone();
-        // Until a restart we listen where we did.
-        new.is_exposed = self.first.is_exposed();
+        // A new `listen` counts after a restart.
+        new.is_exposed = self.at_start.is_exposed();
         let auth = new.server_auth.as_deref();
         let lets_more_in = old.requires_credentials() && !new.requires_credentials();
         self.has_lost_auth = lets_more_in
@@ -400,7 +392,7 @@ impl KeeperTask {
             if let Some(known) = old.servers.get(name) {
                 remember_secrets(known, entry);
             }
-            // Who holds an unchanged entry can tell by its address.
+            // An unchanged entry stays the same allocation, by which its holders recognize it.
             if let Some(same) = old.servers.get(name).filter(|known| *known == entry) {
                 *entry = Arc::clone(same);
             }
@@ -417,10 +409,10 @@ impl KeeperTask {
         self.settings.send_replace(Arc::new(new));
     }
 
-    /// Publishes whether the file is in force, and logs what is new about that.
+    /// Publishes whether the file is in force, and logs if that changed.
     fn publish_status(&self, error: Option<LoadError>) {
-        let now = Fixed::of(&self.settings.borrow(), &self.source.overrides);
-        let mut needs_restart = self.first.differences(&now);
+        let now = StartSettings::of(&self.settings.borrow(), &self.source.overrides);
+        let mut needs_restart = self.at_start.differences(&now);
         needs_restart.extend(self.has_lost_auth.then_some("serverAuth"));
         let blank = Blank::after(self.text.as_deref());
         self.file_status.send_if_modified(|file_status| {
@@ -443,7 +435,7 @@ impl KeeperTask {
     }
 }
 
-/// The tokens of a data folder. Those of a file that cannot be read count no more: nobody can tell which were revoked.
+/// Reads the issued tokens of a data folder. If their file cannot be read, there are none: nobody knows which were revoked.
 fn issued_in(data_dir: Option<&Path>) -> IssuedTokens {
     let read = data_dir.map(IssuedTokens::read);
     match read {
@@ -456,7 +448,7 @@ fn issued_in(data_dir: Option<&Path>) -> IssuedTokens {
     }
 }
 
-/// A connection that goes on has the values that its secrets had when it began: they stay redacted.
+/// Keeps the former secrets of an entry masked, because a running connection still uses the values that they had when it began.
 fn remember_secrets(known: &ServerEntry, entry: &mut Arc<ServerEntry>) {
     if !entry.uses_secrets || entry.fingerprint != known.fingerprint {
         return;
@@ -471,7 +463,7 @@ fn remember_secrets(known: &ServerEntry, entry: &mut Arc<ServerEntry>) {
     }
 }
 
-/// Logs what is wrong with the new settings and was not with the old ones.
+/// Logs the warnings and broken entries that the old settings did not have.
 fn report(old: &Settings, new: &Settings) {
     let known = old.all_warnings();
     let warnings = new.all_warnings();

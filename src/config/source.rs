@@ -1,4 +1,4 @@
-//! Reading the configuration file into settings, with what the command line puts above it.
+//! Reads the configuration file into settings, with the options of the command line that override it.
 
 use std::{
     io,
@@ -21,19 +21,19 @@ use super::{
 /// Gives the value of an environment variable; [`process_environment`] outside tests.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Variables of this process. One that is not Unicode counts as not set.
+/// The environment variables of this process. One that is not Unicode counts as not set.
 pub fn process_environment() -> Variables {
     Arc::new(|name| std::env::var(name).ok())
 }
 
-/// What the command line puts above the file, for every reading.
+/// The options of the command line that override the file, at every reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `--listen`, `--http`.
     pub listen: Option<Listen>,
     /// `--mode`.
     pub routing_mode: Option<RoutingMode>,
-    /// What names the file, `$MCPPROXY_CONFIG` for example, where it is not in its usual place: then it has to be there.
+    /// What names the file, such as `$MCPPROXY_CONFIG`, where it is not in its usual place: then it is an error if it does not exist.
     pub requested_by: Option<&'static str>,
     /// `--locked`.
     pub lock_file: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// The keys of the file that count for nothing, each with the options of the command line that count instead.
+    /// The keys of the file that are overridden, each with the options of the command line that can override it.
     pub(super) fn hidden_keys(&self) -> Vec<(&'static str, &'static str)> {
         let is_folder_given = self
             .places
@@ -65,7 +65,16 @@ impl Overrides {
     }
 }
 
-/// Where settings come from. `read_again` is made for a blocking thread.
+/// What a reading does with a text that is the same as before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SameText {
+    /// It keeps the settings.
+    Keep,
+    /// It makes settings of it again: the values of secrets may be others, or a mistake outside the text may be gone.
+    ReadAnew,
+}
+
+/// What settings are read from. Cloned for each reading, which runs on a blocking thread.
 #[derive(Clone)]
 pub(super) struct Source {
     pub(super) file: PathBuf,
@@ -76,7 +85,7 @@ pub(super) struct Source {
     pub(super) whereabouts: Whereabouts,
 }
 
-/// What the file says now, without watching it. No file is no fault: the settings are then the defaults, with a hint.
+/// Reads the file once. If it does not exist, the settings are the defaults, with a hint.
 pub fn load(
     places: &Places,
     variables: &Variables,
@@ -86,7 +95,7 @@ pub fn load(
     load_text(text.as_deref(), places, variables, keyring)
 }
 
-/// What the file would say with this text; nothing for no file.
+/// The settings of this text of the file; nothing is the text of a file that does not exist.
 pub fn load_text(
     text: Option<&str>,
     places: &Places,
@@ -104,13 +113,15 @@ pub fn load_text(
     source.settings(text)
 }
 
-/// Where the file says that secrets are kept, whatever else is wrong with it.
+/// Where the file says that secrets are kept, also if the rest of it cannot be used.
 pub fn secrets_place(file: &Path, variables: &Variables) -> Result<KeyringPlace, LoadError> {
     let text = read(file)?.unwrap_or_default();
-    keyring_place(&text, &surroundings(file, variables)).map_err(|reason| unusable(file, reason))
+    document::read(&text)
+        .and_then(|read| keyring_place(&read, &surroundings(file, variables)))
+        .map_err(|reason| unusable(file, reason))
 }
 
-/// The text of a file; nothing where there is none.
+/// The text of a file; nothing if it does not exist.
 fn read(file: &Path) -> Result<Option<String>, LoadError> {
     match read_text(file) {
         Ok(text) => Ok(Some(text)),
@@ -137,7 +148,7 @@ fn unusable(file: &Path, reason: ConfigError) -> LoadError {
 }
 
 impl Source {
-    /// What the text says; nothing is the text of a file that is not there.
+    /// The settings of a text; nothing is the text of a file that does not exist.
     pub(super) fn settings(&self, text: Option<&str>) -> Result<Settings, LoadError> {
         if let (None, Some(by)) = (text, self.overrides.requested_by) {
             return Err(LoadError::Missing {
@@ -163,7 +174,7 @@ impl Source {
         Ok(settings)
     }
 
-    /// The text and the settings that a daemon begins with.
+    /// Reads the file for the start of a daemon.
     pub(super) fn begin(&self) -> Result<(Option<String>, Settings), LoadError> {
         let text = read(&self.file)?;
         let settings = self.settings(text.as_deref())?;
@@ -175,17 +186,17 @@ impl Source {
         Ok((text, settings))
     }
 
-    /// The settings, where the text is not the known one or the file is known to have a fault.
+    /// Reads the file again. Nothing if it has the `known` text, for which the settings in force stay as they are.
     pub(super) fn read_again(
         &self,
         known: Option<&str>,
-        is_faulty: bool,
+        same_text: SameText,
     ) -> Result<Option<(Option<String>, Settings)>, LoadError> {
         let text = read(&self.file)?;
         if Blank::after(known).is_accident(text.as_deref()) {
             return Err(LoadError::Gone(self.file.clone()));
         }
-        if !is_faulty && known == text.as_deref() {
+        if same_text == SameText::Keep && known == text.as_deref() {
             return Ok(None);
         }
         let settings = self.settings(text.as_deref())?;

@@ -156,7 +156,7 @@ fn look_secrets_up(
     if wanted.is_empty() {
         return Ok(BTreeMap::new());
     }
-    Ok(keyring(&place_of(document, surroundings)?, &wanted))
+    Ok(keyring(&keyring_place(document, surroundings)?, &wanted))
 }
 
 /// Everything but the servers.
@@ -219,16 +219,8 @@ fn located(finding: ConfigFinding, members: &[ast::ObjectProp<'_>]) -> ConfigFin
     }
 }
 
-/// Where the text says that secrets are kept. Read by itself, because the secrets are needed to read the rest.
+/// Where the file says that secrets are kept. Read before the rest, which may contain secrets; so the place itself cannot be a secret.
 pub(super) fn keyring_place(
-    text: &str,
-    surroundings: &Surroundings<'_>,
-) -> Result<KeyringPlace, ConfigError> {
-    place_of(&document::read(text)?, surroundings)
-}
-
-/// [`keyring_place`] for a document. The place itself cannot be a secret.
-fn place_of(
     document: &Document<'_>,
     surroundings: &Surroundings<'_>,
 ) -> Result<KeyringPlace, ConfigError> {
