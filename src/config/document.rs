@@ -1,4 +1,4 @@
-//! The text of a configuration file as JSON values: comments and trailing commas allowed, repeated keys noticed.
+//! Reads the text of a configuration file, JSON with comments and trailing commas, into JSON values, and notes repeated keys.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
@@ -10,33 +10,33 @@ use serde_json::{Map, Value};
 
 use super::{ConfigError, ConfigFinding, LineColumn, unknown_keys};
 
-/// The key under which the servers stand.
+/// The key with the servers.
 pub(super) const SERVERS: &str = "mcpServers";
 
-/// The key of access control, below which everything is read strictly.
+/// The key of access control, in which everything is read strictly.
 pub(super) const SERVER_AUTH: &str = "serverAuth";
 
-/// A configuration file, read but not yet understood.
+/// The text of a configuration file and its values, not yet checked.
 #[derive(Debug, Default)]
 pub struct Document<'a> {
     /// The text as it is in the file.
     pub(super) written: &'a str,
     /// The text, without a byte order mark.
     pub(super) text: &'a str,
-    /// The tree of it, an object.
+    /// The syntax tree, an object; nothing where the text has no value.
     pub(super) root: Option<ast::Value<'a>>,
-    /// Everything but the servers.
+    /// The values of the top level, except the servers.
     pub(super) settings: Map<String, Value>,
     /// The servers in the order of the file; repeated names included.
     pub(super) servers: Vec<WrittenServer>,
-    /// Paths of keys that stand twice in one object, each with the byte of the last one, which counts.
+    /// The keys that appear twice in one object; the last one counts.
     pub(super) repeated: Repeated,
 }
 
-/// What some editors put at the beginning of a file; not part of JSON.
+/// Some editors put it at the beginning of a file. It is not part of JSON.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The byte order mark of a text, if it has one, and the rest.
+/// Splits a text into its byte order mark, if it has one, and the rest.
 pub(super) fn split_mark(text: &str) -> (&str, &str) {
     let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     text.split_at(text.len() - json.len())
@@ -45,14 +45,14 @@ pub(super) fn split_mark(text: &str) -> (&str, &str) {
 /// One entry under `mcpServers`.
 #[derive(Debug)]
 pub(super) struct WrittenServer {
-    /// The name as written; nothing where an array's entry has none.
+    /// The name as written; nothing if an entry in an array has none.
     pub(super) name: Option<String>,
     pub(super) entry: Value,
-    /// Paths inside the entry of keys that stand twice in one object.
+    /// Paths, inside the entry, of keys that appear twice in one object.
     pub(super) repeated: Vec<String>,
 }
 
-/// JSON with comments and trailing commas, and nothing else that other programs would not read.
+/// JSON with comments and trailing commas. Other extensions are refused, because other programs could not read the file.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -66,19 +66,19 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// JSON and nothing else.
+/// JSON without extensions.
 const STRICT: ParseOptions = ParseOptions {
     allow_comments: false,
     allow_trailing_commas: false,
     ..OPTIONS
 };
 
-/// The syntax tree of the text, if it holds anything but comments.
+/// The syntax tree of a text; nothing if it has only comments.
 pub(super) fn tree(text: &str) -> Result<Option<ast::Value<'_>>, ConfigError> {
     tree_of(text, &OPTIONS)
 }
 
-/// Whether the text is JSON, and what is wrong if it is not.
+/// Checks that a text is JSON without extensions.
 pub(super) fn strict_json(text: &str) -> Result<(), ConfigError> {
     tree_of(text, &STRICT).map(drop)
 }
@@ -101,7 +101,7 @@ fn tree_of<'t>(
         })
 }
 
-/// What the parser found wrong, for whoever wrote the file; `rest` begins where it did.
+/// The parser's error in words for the author of the file; `rest` begins at its place.
 fn problem(found: &ParseErrorKind, rest: &str) -> String {
     let known = match found {
         ParseErrorKind::ExpectedStringObjectProperty => "a key in double quotes is missing",
@@ -149,12 +149,12 @@ fn problem(found: &ParseErrorKind, rest: &str) -> String {
     known.to_owned()
 }
 
-/// A file of another program as a value: JSON, with comments and trailing commas where it has them. An empty one is null.
+/// Reads JSON with comments and trailing commas, such as a file of another program. An empty text is null.
 pub fn json_of(text: &str) -> Result<Value, ConfigError> {
     json_and_repeated(text).map(|(value, _)| value)
 }
 
-/// The same, with the paths of keys that stand twice in one object; the last one counts.
+/// [`json_of`] with the paths of keys that appear twice in one object; the last one counts.
 pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError> {
     let root = tree(split_mark(text).1)?;
     let mut repeated = Vec::new();
@@ -165,7 +165,7 @@ pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError
     Ok((value, paths.collect()))
 }
 
-/// Reads the text. An empty one is an empty document.
+/// Reads the text of a configuration file. An empty one is an empty document.
 pub(super) fn read(written: &str) -> Result<Document<'_>, ConfigError> {
     let (_, text) = split_mark(written);
     let mut document = Document {
@@ -201,8 +201,8 @@ pub(super) fn read(written: &str) -> Result<Document<'_>, ConfigError> {
     Ok(document)
 }
 
-/// The key under which servers stand that was probably meant for ours. Taking such a file at its word would end every server that runs
-/// and is named there, and whoever adds one would get a second map.
+/// A misspelt `mcpServers` that has entries. Ignoring it would stop all of its servers that run, and adding a server would create a second
+/// map.
 fn misspelt_servers<'r, 'a>(
     root: &'r ast::Object<'a>,
     settings: &Map<String, Value>,
@@ -227,13 +227,13 @@ impl<'a> Document<'a> {
         self.written
     }
 
-    /// Where a range of what is written lies in the text.
+    /// Converts a range of bytes of `written` to one of `text`.
     pub(super) fn range_in_text(&self, written: &Range<usize>) -> Range<usize> {
         let mark = self.written.len() - self.text.len();
         written.start.saturating_sub(mark)..written.end.saturating_sub(mark)
     }
 
-    /// The entries by name, or by number where they have none. Of two of one name the first counts.
+    /// The entries by name, or by number if they have none. Of two with the same name the first counts.
     pub(super) fn named(&self) -> BTreeMap<Cow<'_, str>, &Value> {
         let mut named = BTreeMap::new();
         for (number, server) in self.servers.iter().enumerate() {
@@ -252,7 +252,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The values of the entries, in the order of `servers`.
+    /// The entries in the syntax tree, in the order of `servers`.
     pub(super) fn entries(&self) -> impl Iterator<Item = &ast::Value<'a>> {
         let members = self.members().iter();
         let servers = members.filter(|member| member.name.as_str() == SERVERS);
@@ -311,7 +311,7 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// An entry whose name stands elsewhere.
+    /// An entry without its name.
     fn server(&mut self, entry: &ast::Value<'_>, path: &str) -> WrittenServer {
         let before = self.repeated.len();
         let entry = self.value(entry, path);
@@ -331,10 +331,16 @@ impl<'a> Document<'a> {
     }
 }
 
+/// Paths of repeated keys, each with the byte of the last one.
 type Repeated = Vec<(String, usize)>;
 
-/// The JSON value of a syntax tree; the last one of repeated keys counts and is noted.
-pub(super) fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Repeated) -> Value {
+/// The JSON value of a syntax tree; of repeated keys the last one counts.
+pub(super) fn value_of(value: &ast::Value<'_>) -> Value {
+    to_json(value, "", &mut Vec::new())
+}
+
+/// [`value_of`] that notes repeated keys; `path` is that of the value.
+fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Repeated) -> Value {
     match value {
         ast::Value::NullKeyword(_) => Value::Null,
         ast::Value::BooleanLit(literal) => Value::Bool(literal.value),
@@ -363,7 +369,7 @@ pub(super) fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Repeate
     }
 }
 
-/// A text as it is, and any other value as JSON.
+/// A string as it is, and any other value as JSON.
 pub(super) fn plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -312,7 +312,7 @@ fn index_of(servers: &ast::Value<'_>, server: &str) -> Option<usize> {
             properties.position(|property| property.name.as_str() == server)
         }
         ast::Value::Array(array) => array.elements.iter().position(|element| {
-            let entry = document::to_json(element, "", &mut Vec::new());
+            let entry = document::value_of(element);
             entry.get("name").and_then(Value::as_str) == Some(server)
         }),
         _ => None,

@@ -66,7 +66,7 @@ fn assign(text: &str, place: &[usize], value: &Value) -> Result<String, ConfigEr
     let Some(current) = root.as_ref().and_then(|root| value_at(root, place)) else {
         return Ok(text.to_owned());
     };
-    let now = document::to_json(current, "", &mut Vec::new());
+    let now = document::value_of(current);
     let (Value::Object(now), Value::Object(wanted)) = (&now, value) else {
         if now == *value {
             return Ok(text.to_owned());

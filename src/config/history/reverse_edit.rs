@@ -79,7 +79,7 @@ fn hidden_in_settings(document: &Document<'_>, range: &Range<usize>) -> bool {
     let mut settings = members.filter(|member| member.name.as_str() != SERVERS);
     settings.any(|member| {
         touches(&member.value, range) && {
-            let value = document::to_json(&member.value, "", &mut Vec::new());
+            let value = document::value_of(&member.value);
             let shown = shown_setting(member.name.as_str(), &value);
             hides(&member.value, &shown, range)
         }
@@ -119,7 +119,7 @@ fn hides(value: &ast::Value<'_>, shown: &Value, range: &Range<usize>) -> bool {
             let mut elements = list.elements.iter().zip(shown);
             elements.any(|(element, shown)| hides(element, shown, range))
         }
-        (value, shown) => document::to_json(value, "", &mut Vec::new()) != *shown,
+        (value, shown) => document::value_of(value) != *shown,
     }
 }
 
