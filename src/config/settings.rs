@@ -189,7 +189,8 @@ impl Settings {
     /// All warnings. One about an unknown caller is left out where an issued token is for that caller.
     pub fn all_warnings(&self) -> Vec<Warning> {
         let unknown = self.unknown_callers.iter();
-        let unknown = unknown.filter(|caller| !self.issued.iter().any(|token| caller.is_of(token)));
+        let unknown =
+            unknown.filter(|caller| !self.issued.iter().any(|token| caller.matches(token)));
         let unknown = unknown.map(|caller| &caller.warning);
         self.warnings.iter().chain(unknown).cloned().collect()
     }

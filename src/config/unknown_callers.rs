@@ -1,40 +1,44 @@
-//! Callers whom access rules name and who have no token in the file. An issued token may be theirs.
+//! Subjects and roles that access rules name, but no token in the file has. A token may be issued to such a caller later.
 
 use super::{ANONYMOUS, AclRule, IssuedToken, OPERATOR, Provider, ServerAuth, Warning, Wildcard};
 use crate::text::names;
 
-/// A pattern of a rule for callers that no token of the file has.
+/// A pattern of a rule that matches no token in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownCaller {
     pattern: Wildcard,
-    word: &'static str,
-    /// Where it stands, and what was meant perhaps.
+    part: CallerPart,
+    /// The warning with the rule, and with a similar name if there is one.
     pub(super) warning: Warning,
 }
 
+/// The part of a caller that a pattern matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CallerPart {
+    Subject,
+    Role,
+}
+
 impl UnknownCaller {
-    /// Whether an issued token is for such a caller.
-    pub(super) fn is_of(&self, token: &IssuedToken) -> bool {
+    /// Whether the pattern matches an issued token.
+    pub(super) fn matches(&self, token: &IssuedToken) -> bool {
         let is_meant = |name: &String| self.pattern.matches(name);
-        match self.word {
-            ROLE => token.roles.iter().any(is_meant),
-            _ => is_meant(&token.subject),
+        match self.part {
+            CallerPart::Role => token.roles.iter().any(is_meant),
+            CallerPart::Subject => is_meant(&token.subject),
         }
     }
 }
 
-const SUBJECT: &str = "subject";
-const ROLE: &str = "role";
-
-/// The callers of all rules that no token of the file has.
+/// The patterns of all rules that match no token in the file.
 pub(super) fn unknown_callers(auth: &ServerAuth) -> Vec<UnknownCaller> {
     let rules = auth.acl.iter().flat_map(|acl| &acl.rules).enumerate();
-    let unknown = rules.flat_map(|(index, rule)| concerns_nobody(auth, index, rule));
+    let unknown = rules.flat_map(|(index, rule)| unknown_in_rule(auth, index, rule));
     unknown.collect()
 }
 
-/// The subjects and roles of a rule that no token of the file has. A proxy may name anybody.
-fn concerns_nobody(auth: &ServerAuth, index: usize, rule: &AclRule) -> Vec<UnknownCaller> {
+/// The patterns of one rule. With a proxy there are none, because it may name any user.
+fn unknown_in_rule(auth: &ServerAuth, index: usize, rule: &AclRule) -> Vec<UnknownCaller> {
     if auth.providers.contains(&Provider::Forwarded) {
         return Vec::new();
     }
@@ -44,7 +48,11 @@ fn concerns_nobody(auth: &ServerAuth, index: usize, rule: &AclRule) -> Vec<Unkno
     let roles: Vec<&str> = tokens
         .flat_map(|token| token.roles.iter().map(String::as_str))
         .collect();
-    let unknown = |word: &'static str, patterns: &[Wildcard], known: &[&str]| {
+    let unknown = |part: CallerPart, patterns: &[Wildcard], known: &[&str]| {
+        let word = match part {
+            CallerPart::Subject => "subject",
+            CallerPart::Role => "role",
+        };
         let idle = patterns
             .iter()
             .filter(|pattern| !known.iter().any(|name| pattern.matches(name)));
@@ -55,7 +63,7 @@ fn concerns_nobody(auth: &ServerAuth, index: usize, rule: &AclRule) -> Vec<Unkno
             let close = close.unwrap_or_default();
             UnknownCaller {
                 pattern: pattern.clone(),
-                word,
+                part,
                 warning: Warning::of_key(
                     format!("serverAuth.acl.rules[{index}]"),
                     format_args!("names the {word} {written:?}, which no token has{close}"),
@@ -64,7 +72,7 @@ fn concerns_nobody(auth: &ServerAuth, index: usize, rule: &AclRule) -> Vec<Unkno
         });
         texts.collect::<Vec<_>>()
     };
-    let mut all = unknown(SUBJECT, &rule.subjects, &subjects);
-    all.extend(unknown(ROLE, &rule.roles, &roles));
+    let mut all = unknown(CallerPart::Subject, &rule.subjects, &subjects);
+    all.extend(unknown(CallerPart::Role, &rule.roles, &roles));
     all
 }
