@@ -1,19 +1,19 @@
 //! Patterns of access rules and profiles: `*` stands for any run of characters, and no other character is special. Pure.
 //!
-//! Globs on the tools of one server are `tool_filter`'s. These have no classes and alternatives, so that a pattern reads the same for
-//! tools, subjects and URIs.
+//! They have no character classes and alternatives, so that a pattern means the same for tools, subjects and URIs. The globs of
+//! `enabled_tools` and `disabled_tools` are in `tool_filter`.
 
 use std::cell::OnceCell;
 
 use super::{references::Text, values::schema_as};
 use crate::text::visible::{letters, uris};
 
-/// One pattern.
+/// A pattern for one text.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "Text")]
 pub struct Wildcard {
     pattern: Box<str>,
-    /// Whether it has no `*`. Most have none, and are many.
+    /// Whether it has no `*`. Most patterns have none, and are compared faster.
     is_literal: bool,
 }
 
@@ -31,7 +31,7 @@ impl Wildcard {
         &self.pattern
     }
 
-    /// Whether it matches itself alone.
+    /// Whether it has no `*`, so that it matches only itself.
     pub fn is_literal(&self) -> bool {
         self.is_literal
     }
@@ -67,30 +67,47 @@ impl Wildcard {
         !self.pattern.is_empty() && self.pattern.bytes().all(|byte| byte == b'*')
     }
 
-    /// The same pattern for texts that were folded.
+    /// The same pattern for folded texts.
     fn folded(&self, fold: Fold) -> Self {
         let pieces = self.pattern.split('*').map(|piece| fold.of(piece));
         Self::new(&pieces.collect::<Vec<_>>().join("*"))
     }
 }
 
-/// A pattern of tools or prompts: `server__name`, `server:name`, or one without a server, for built-in tools and for whatever
-/// `server__name` it matches.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
-#[serde(try_from = "Text")]
-pub struct NamePattern {
-    whole: Wildcard,
-    parts: Option<(Wildcard, Wildcard)>,
-    /// What is held against a name, of the parts or of the whole, for names that were folded: as names, and as URIs.
-    folded: [Wildcard; 2],
+/// Reads a pattern of subjects, roles or servers.
+fn parse(pattern: &str) -> Result<Wildcard, String> {
+    check(pattern)?;
+    Ok(Wildcard::new(pattern))
 }
 
-/// How a name may be spelt otherwise and still be taken for the same.
+fn check(pattern: &str) -> Result<(), String> {
+    if pattern.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    if pattern.trim() != pattern || pattern.chars().any(crate::text::visible::is_invisible) {
+        return Err("begins or ends with a space, or contains an invisible character".to_owned());
+    }
+    if pattern.starts_with('!') {
+        return Err(
+            "begins with \"!\": a pattern cannot make exceptions; write a rule before this one"
+                .to_owned(),
+        );
+    }
+    match pattern.chars().find(|c| SPECIAL_ELSEWHERE.contains(c)) {
+        Some(special) => Err(format!("contains {special:?}; `*` is the only wildcard")),
+        None => Ok(()),
+    }
+}
+
+/// Characters that are special in the globs of other programs. They are refused, because they would not match what the author expects.
+const SPECIAL_ELSEWHERE: [char; 5] = ['?', '[', ']', '{', '}'];
+
+/// Which spellings of a name count as the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
-    /// As that of a tool or prompt ([`letters::folded_name`]).
+    /// Those of a tool's or a prompt's name ([`letters::folded_name`]).
     Name,
-    /// As a URI ([`uris::folded`]).
+    /// Those of a URI ([`uris::folded`]).
     Uri,
 }
 
@@ -103,7 +120,7 @@ impl Fold {
     }
 }
 
-/// The name or URI of a thing of a server, as patterns are held against it: what they need of it is made once, however many they are.
+/// A name or URI to compare with many patterns: its derived forms are made once, when the first pattern needs them.
 #[derive(Debug)]
 pub struct ComparedName<'a> {
     server: &'a str,
@@ -115,7 +132,7 @@ pub struct ComparedName<'a> {
 }
 
 impl<'a> ComparedName<'a> {
-    /// Of what a server calls so.
+    /// The name or URI that a server uses.
     pub fn new(server: &'a str, name: &'a str, fold: Fold) -> Self {
         Self {
             server,
@@ -142,41 +159,31 @@ impl<'a> ComparedName<'a> {
     }
 }
 
-/// Patterns are read out of texts of the file.
-macro_rules! pattern {
-    ($name:ident, $read:expr) => {
-        schema_as!($name, String);
-
-        impl TryFrom<Text> for $name {
-            type Error = String;
-
-            fn try_from(text: Text) -> Result<Self, String> {
-                $read(&text.value)
-            }
-        }
-    };
-}
-
-pattern!(Wildcard, plain);
-pattern!(NamePattern, NamePattern::parse);
-pattern!(UriPattern, UriPattern::parse);
-
-/// How much of a server a pattern matches.
+/// How much of a server's tools, prompts or resources a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Coverage {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// Perhaps something.
+    /// Perhaps some.
     Something,
-    /// Everything, whatever it offers.
+    /// All, whatever the server offers.
     Everything,
 }
 
-/// What other programs mean by globs. A pattern with one of these would not match what its author thinks.
-const SPECIAL_ELSEWHERE: [char; 5] = ['?', '[', ']', '{', '}'];
+/// A pattern of tools or prompts: `server__name` or `server:name`. One without a server matches built-in tools, and whole names in the form
+/// `server__name`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "Text")]
+pub struct NamePattern {
+    whole: Wildcard,
+    /// The patterns of the server and of the name, if it has both.
+    parts: Option<(Wildcard, Wildcard)>,
+    /// The pattern of the name, or the whole, for names folded by [`Fold::Name`] and by [`Fold::Uri`].
+    folded: [Wildcard; 2],
+}
 
 impl NamePattern {
-    /// Reads a pattern. The first `:` or `__` parts server and name, which no server's name has in it.
+    /// Reads a pattern. The first `:` or `__` separates server and name: no server's name contains them.
     pub fn parse(pattern: &str) -> Result<Self, String> {
         check(pattern)?;
         let separator = [
@@ -214,18 +221,18 @@ impl NamePattern {
         self.whole.as_str()
     }
 
-    /// The server it names, where that is one name.
+    /// The one server that it names, if it names one.
     pub fn server(&self) -> Option<&str> {
         let (server, _) = self.parts.as_ref()?;
         server.is_literal.then(|| server.as_str())
     }
 
-    /// Whether it matches a thing of a server.
+    /// Whether it matches a tool or prompt of a server.
     pub fn matches(&self, server: &str, name: &str) -> bool {
         self.matches_exactly(&ComparedName::new(server, name, Fold::Name))
     }
 
-    /// The same for a name that is held against several.
+    /// The same for a name that is compared with several patterns.
     pub fn matches_exactly(&self, thing: &ComparedName<'_>) -> bool {
         match &self.parts {
             Some((servers, names)) => servers.matches(thing.server) && names.matches(thing.name),
@@ -233,7 +240,7 @@ impl NamePattern {
         }
     }
 
-    /// The same for a name that may be spelt otherwise.
+    /// Whether it matches another spelling of the name.
     pub fn matches_folded(&self, thing: &ComparedName<'_>) -> bool {
         let [of_names, of_uris] = &self.folded;
         let pattern = match thing.fold {
@@ -246,7 +253,7 @@ impl NamePattern {
         }
     }
 
-    /// Whether it matches a tool of our own.
+    /// Whether it matches a built-in tool.
     pub fn matches_built_in(&self, name: &str) -> bool {
         self.parts.is_none() && self.whole.matches(name)
     }
@@ -272,7 +279,7 @@ impl NamePattern {
     }
 }
 
-/// Why three underscores part nothing: each reading is about a server that the other leaves alone.
+/// The error for three underscores: the pattern could be about either of two servers.
 fn ambiguous((server, name): (&str, &str), rest: &str) -> String {
     let other = match rest {
         "" => String::new(),
@@ -283,18 +290,18 @@ fn ambiguous((server, name): (&str, &str), rest: &str) -> String {
     )
 }
 
-/// A pattern of resources: on the URI, or `server__URI`.
+/// A pattern of resources: of the URI, or `server__URI`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "Text")]
 pub struct UriPattern {
     server: Option<Wildcard>,
     uri: UriWildcard,
-    /// The other reading where three underscores stand between: the server's name may end in one.
+    /// The second meaning of a pattern with three underscores: the server's name may end in one.
     other: Option<(Wildcard, UriWildcard)>,
     written: Box<str>,
 }
 
-/// What is held against a URI, and against one that was folded.
+/// A pattern for a URI, and the same pattern for a folded URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct UriWildcard {
     written: Wildcard,
@@ -339,18 +346,18 @@ impl UriPattern {
         &self.written
     }
 
-    /// Whether it matches a resource of a server, by the server's own URI.
+    /// Whether it matches a resource of a server, by the URI that the server uses.
     pub fn matches(&self, server: &str, uri: &str) -> bool {
         self.matches_exactly(&ComparedName::new(server, uri, Fold::Uri))
     }
 
-    /// The same for a URI that is held against several.
+    /// The same for a URI that is compared with several patterns.
     pub fn matches_exactly(&self, resource: &ComparedName<'_>) -> bool {
         let mut readings = self.readings(resource.server);
         readings.any(|pattern| pattern.written.matches(resource.name))
     }
 
-    /// The same for a URI that may be spelt otherwise.
+    /// Whether it matches another spelling of the URI.
     pub fn matches_folded(&self, resource: &ComparedName<'_>) -> bool {
         let mut readings = self.readings(resource.server);
         readings.any(|pattern| pattern.folded.matches(resource.folded()))
@@ -368,7 +375,7 @@ impl UriPattern {
         covered.max().unwrap_or(Coverage::Nothing)
     }
 
-    /// What it says of the URIs of a server, by each reading that is about this server.
+    /// The patterns for the URIs of a server: one for each meaning that is about this server.
     fn readings(&self, server: &str) -> impl Iterator<Item = &UriWildcard> {
         let servers = self.server.as_ref();
         let first = servers.is_none_or(|servers| servers.matches(server));
@@ -379,30 +386,24 @@ impl UriPattern {
     }
 }
 
-/// A pattern of subjects, roles or servers.
-pub(super) fn plain(pattern: &str) -> Result<Wildcard, String> {
-    check(pattern)?;
-    Ok(Wildcard::new(pattern))
+/// Reads a pattern type from a string of the file.
+macro_rules! pattern {
+    ($name:ident, $read:expr) => {
+        schema_as!($name, String);
+
+        impl TryFrom<Text> for $name {
+            type Error = String;
+
+            fn try_from(text: Text) -> Result<Self, String> {
+                $read(&text.value)
+            }
+        }
+    };
 }
 
-fn check(pattern: &str) -> Result<(), String> {
-    if pattern.is_empty() {
-        return Err("is empty".to_owned());
-    }
-    if pattern.trim() != pattern || pattern.chars().any(crate::text::visible::is_invisible) {
-        return Err("begins or ends with a space, or contains an invisible character".to_owned());
-    }
-    if pattern.starts_with('!') {
-        return Err(
-            "begins with \"!\": a pattern cannot make exceptions; write a rule before this one"
-                .to_owned(),
-        );
-    }
-    match pattern.chars().find(|c| SPECIAL_ELSEWHERE.contains(c)) {
-        Some(special) => Err(format!("contains {special:?}; `*` is the only wildcard")),
-        None => Ok(()),
-    }
-}
+pattern!(Wildcard, parse);
+pattern!(NamePattern, NamePattern::parse);
+pattern!(UriPattern, UriPattern::parse);
 
 #[cfg(test)]
 mod tests {
@@ -551,7 +552,7 @@ mod tests {
         ] {
             assert!(NamePattern::parse(bad).is_err(), "{bad:?}");
         }
-        assert!(plain("a@example.com").is_ok() && plain("[a]").is_err());
+        assert!(parse("a@example.com").is_ok() && parse("[a]").is_err());
         assert!(UriPattern::parse("").is_err());
     }
 }
