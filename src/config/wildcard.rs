@@ -186,15 +186,9 @@ impl NamePattern {
     /// Reads a pattern. The first `:` or `__` separates server and name: no server's name contains them.
     pub fn parse(pattern: &str) -> Result<Self, String> {
         check(pattern)?;
-        let separator = [
-            pattern.find(':').map(|at| (at, 1)),
-            pattern.find("__").map(|at| (at, 2)),
-        ];
-        let first = separator.into_iter().flatten().min();
-        let parts = first.and_then(|(at, length)| {
-            let (server, rest) = (pattern.get(..at)?, pattern.get(at + length..)?);
-            Some((server, rest))
-        });
+        let parts = [pattern.split_once(':'), pattern.split_once("__")];
+        let parts = parts.into_iter().flatten();
+        let parts = parts.min_by_key(|(server, _)| server.len());
         if parts.is_some_and(|(server, name)| server.is_empty() || name.is_empty()) {
             return Err("has an empty server or tool name".to_owned());
         }
@@ -260,21 +254,18 @@ impl NamePattern {
 
     /// How much of a server it matches.
     pub fn coverage(&self, server: &str) -> Coverage {
-        if let Some((servers, names)) = &self.parts {
-            return match (servers.matches(server), names.matches_all()) {
-                (false, _) => Coverage::Nothing,
-                (true, false) => Coverage::Something,
-                (true, true) => Coverage::Everything,
-            };
-        }
-        let Some((first, rest)) = self.whole.as_str().split_once('*') else {
-            return Coverage::Nothing;
+        let (is_about, is_all) = match (&self.parts, self.whole.as_str().split_once('*')) {
+            (Some((servers, names)), _) => (servers.matches(server), names.matches_all()),
+            (None, Some((first, rest))) => (
+                format!("{server}__").starts_with(first),
+                rest.bytes().all(|byte| byte == b'*'),
+            ),
+            (None, None) => (false, false),
         };
-        match (format!("{server}__").starts_with(first), rest.is_empty()) {
-            (true, true) => Coverage::Everything,
-            (true, false) if rest.bytes().all(|byte| byte == b'*') => Coverage::Everything,
-            (true, false) => Coverage::Something,
+        match (is_about, is_all) {
             (false, _) => Coverage::Nothing,
+            (true, false) => Coverage::Something,
+            (true, true) => Coverage::Everything,
         }
     }
 }
