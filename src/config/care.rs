@@ -1,11 +1,11 @@
-//! How carefully a key of the top level is read: what guards something must not be lost by a slip.
+//! How strictly the keys of the top level are read: a typing error must not disable a key that protects something.
 
 use super::document::{SERVER_AUTH, SERVERS};
 
 /// The key of the lock file.
 pub(super) const LOCK_FILE: &str = "lock_file";
 
-/// The keys that guard something, and that of the servers, of which two would be mixed.
+/// The keys that protect something, and `mcpServers`, of which a second one would replace the first.
 pub(super) const GUARDS: &[&str] = &[
     LOCK_FILE,
     SERVERS,
@@ -19,19 +19,19 @@ pub(super) const GUARDS: &[&str] = &[
     "require_mcp_auth",
 ];
 
-/// How a value is read.
+/// How strictly a value is read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Care {
-    /// A null and an empty text are absent keys, and of doubled keys the last one counts.
+    /// A null and an empty text count as an absent key, and of repeated keys the last one counts.
     Lenient,
-    /// Each of them is a fault.
+    /// A null, an empty text and a repeated key are mistakes.
     Guard,
-    /// Keys that are unknown may be secrets, too.
+    /// As `Guard`, and unknown keys are not shown, because they may be secrets.
     Secret,
 }
 
 impl Care {
-    /// For what stands at this key of the top level.
+    /// For the value of this key of the top level.
     pub(super) fn of(key: &str) -> Self {
         match key {
             SERVER_AUTH => Self::Secret,

@@ -1,5 +1,5 @@
-//! Keys of the top level that guard something, and whatever was probably meant for one of them: a slip must not let everybody in, nor leave
-//! a team without the file that says what is accepted.
+//! Misspelt keys that were probably meant for one that protects something, at the top level and in entries: ignoring such a key could let
+//! every client in, or accept every tool.
 
 use jsonc_parser::{ast, common::Ranged};
 use serde_json::{Map, Value};
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::text::names;
 
-/// What else the lock file may be called by somebody who does not look it up, without case and separators.
+/// Wrong names of `lock_file` that people may try, without case and separators.
 const LOCK_WORDS: [&str; 4] = ["lock", "locked", "lockfile", "lockfilepath"];
 
-/// Keys that are parts of `serverAuth`, without case and separators, with where they belong.
+/// Keys inside `serverAuth`, without case and separators, with the path below it.
 const PARTS: &[(&str, &str)] = &[
     ("acl", ""),
     ("provider", ""),
@@ -30,10 +30,10 @@ const PARTS: &[(&str, &str)] = &[
     ("groupsheader", ".forwarded"),
 ];
 
-/// What other programs call access control.
+/// Names of other programs for access control.
 const AUTH_WORDS: [&str; 4] = ["auth", "authentication", "authorization", "accesscontrol"];
 
-/// What is wrong with keys of the top level that were meant for such ones.
+/// The misspelt keys of the top level.
 pub(super) fn findings(document: &Document<'_>) -> Vec<ConfigFinding> {
     let members = document.members().iter();
     let misspelt = members.filter_map(|member| {
@@ -47,7 +47,7 @@ pub(super) fn findings(document: &Document<'_>) -> Vec<ConfigFinding> {
     misspelt.collect()
 }
 
-/// What is said of an unknown key that was meant to guard something. A null where access control was meant guards nothing.
+/// The problem of a key of the top level that was meant to protect something. A null in place of access control would protect nothing.
 fn misspelt(key: &str, is_null: bool) -> Option<String> {
     let known = file_keys();
     if known.contains(&key) {
@@ -75,12 +75,12 @@ fn misspelt(key: &str, is_null: bool) -> Option<String> {
     is_auth.then(|| format!("is unknown; access control is called `{SERVER_AUTH}`"))
 }
 
-/// Whether so few letters differ that nothing else can have been meant.
+/// Whether at most two letters differ.
 fn is_slip(letters: &str, key: &str) -> bool {
     *key != *SERVERS && names::edits(letters, &unknown_keys::letters(key)) <= 2
 }
 
-/// What is said of a key that is ignored.
+/// The warning of an unknown key that is ignored.
 pub(super) fn ignored(finding: &ConfigFinding) -> Warning {
     let meant = match finding.kind {
         FindingKind::Unknown { meant, .. } => meant,
@@ -95,7 +95,7 @@ pub(super) fn ignored(finding: &ConfigFinding) -> Warning {
     }
 }
 
-/// Keys of an entry that keep something from being used.
+/// Keys of an entry that restrict its use.
 const GUARDS: &[&str] = &[
     "quarantined",
     "changed_by",
@@ -109,7 +109,7 @@ const GUARDS: &[&str] = &[
     "isolation",
 ];
 
-/// Whether a key of an entry was probably meant for one that guards it, with a value that guards something.
+/// Whether a key of an entry was probably meant for one of [`GUARDS`], and its value would restrict something.
 pub(super) fn is_misspelt_guard(finding: &ConfigFinding, entry: &Map<String, Value>) -> bool {
     let FindingKind::Unknown {
         meant: Some(meant), ..
@@ -121,7 +121,7 @@ pub(super) fn is_misspelt_guard(finding: &ConfigFinding, entry: &Map<String, Val
     GUARDS.contains(&meant) && value.is_some_and(|value| !is_open(meant, value))
 }
 
-/// What is said of an entry in which a key that guards it appears twice, or one inside of it: which of the two was meant nobody can tell.
+/// The mistake of an entry in which one of [`GUARDS`], or a key inside it, appears twice: nobody knows which one was meant.
 pub(super) fn repeated_guard(repeated: &[String]) -> Option<ConfigFinding> {
     let guards = |path: &&String| GUARDS.contains(&path.split(['.', '[']).next().unwrap_or(path));
     let twice = repeated.iter().find(guards)?;
@@ -129,7 +129,7 @@ pub(super) fn repeated_guard(repeated: &[String]) -> Option<ConfigFinding> {
     Some(ConfigFinding::new(twice, problem))
 }
 
-/// Whether a guard with this value keeps nothing from being used.
+/// Whether a guard with this value restricts nothing.
 fn is_open(guard: &str, value: &Value) -> bool {
     match guard {
         "enabled" => *value == Value::Bool(true),

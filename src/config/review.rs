@@ -1,5 +1,5 @@
-//! An entry as it stands in the file, for whoever reviews it: what an agent wrote without credentials, but the whole of what would run; what
-//! a person wrote as listings show it, but for references, which are shown by name. Nothing is resolved. Pure.
+//! An entry as a reviewer sees it, with its references by name and not resolved. Secrets are masked, except that everything an agent wrote
+//! into keys that decide what runs is shown in full. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,48 +12,47 @@ use crate::text::{
     secret::{MASK, Secrets},
 };
 
-/// Keys whose members are places of their own.
+/// Keys whose members are reviewed one by one.
 const OBJECTS: &[&str] = &["env", "headers", "isolation", "oauth", "tool_acl"];
 
 /// Keys whose members are variables or headers.
 const SETTINGS: &[&str] = &["env", "headers"];
 
-/// Keys that say what runs. Whoever decides about that reads all that an agent wrote there, whatever it looks like.
+/// Keys that decide what runs. A reviewer sees all that an agent wrote there, also what looks like a secret.
 const WHAT_RUNS: &[&str] = &["command", "args", "cwd", "isolation"];
 
-/// What stands at one place of an entry, as a reviewer sees it.
+/// One value of an entry, as a reviewer sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewedValue {
-    /// What is shown of it.
+    /// The value with secrets masked.
     pub shown: String,
-    /// Tells one value from another of which the same is shown.
+    /// The hash of the value, which differs for two secrets that are both shown as `***`.
     digest: String,
 }
 
 impl ReviewedValue {
-    /// Whether the same stands there, whatever is shown of it.
+    /// Whether the values are the same, also where they are masked.
     pub fn is_same(&self, other: &Self) -> bool {
         self.digest == other.digest
     }
 }
 
-/// What is shown of variables and headers that a person wrote.
+/// What is shown of the variables and headers that a person wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownSettings {
-    /// What they refer to.
+    /// Only their references.
     References,
-    /// All but what looks like a secret.
+    /// Everything that does not look like a secret.
     AllButSecrets,
 }
 
-/// Texts that an agent wrote, with their places in an entry: nothing that is hidden from reviewers only because a person wrote it. Only
-/// digests are kept.
+/// The texts in an entry that an agent wrote, with their places, as hashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AgentTexts(BTreeSet<String>);
 
 impl AgentTexts {
-    /// Those of an entry after an agent's change: all but what was hidden from reviewers at the same place before.
+    /// The texts of an entry after an agent's change: all, except those that were there before and were masked as a person's.
     pub fn of(before: &Map<String, Value>, after: &Map<String, Value>) -> Self {
         let person = Self::default();
         let view = View::of(before, &person, ShownSettings::References);
@@ -71,7 +70,7 @@ impl AgentTexts {
         Self(texts)
     }
 
-    /// Adds others.
+    /// Adds the texts of an earlier change.
     pub fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
     }
@@ -81,7 +80,7 @@ impl AgentTexts {
     }
 }
 
-/// Adds the texts of a value of which something is hidden where it is shown like this.
+/// Adds the texts of a value that are masked in `shown`.
 fn note_hidden(value: &Value, shown: &Value, hidden: &mut BTreeSet<String>) {
     match (value, shown) {
         (Value::Array(elements), Value::Array(shown)) => {
@@ -115,15 +114,16 @@ fn digest_of_text(place: &str, text: &str) -> String {
     digest(&format!("{place}\0{text}"))
 }
 
-/// What stands at one place.
+/// A value of an entry that is reviewed by itself.
 struct Part<'a> {
     /// The key of the entry.
     key: &'a str,
-    /// The name of the member, where its members are places.
+    /// The name of the member, for keys in [`OBJECTS`].
     member: Option<&'a str>,
     value: &'a Value,
 }
 
+/// The parts of an entry by place: `command`, `env.NAME`.
 fn parts(entry: &Map<String, Value>) -> impl Iterator<Item = (String, Part<'_>)> {
     entry.iter().flat_map(|(key, value)| {
         let members = value.as_object().filter(|_| OBJECTS.contains(&&**key));
@@ -139,11 +139,11 @@ fn parts(entry: &Map<String, Value>) -> impl Iterator<Item = (String, Part<'_>)>
     })
 }
 
-/// How an entry is shown.
+/// What to mask in an entry.
 struct View<'a> {
     by_agents: &'a AgentTexts,
     settings: ShownSettings,
-    /// What persons wrote into variables and headers and what looks like a secret there: hidden wherever else they wrote it.
+    /// Secrets that a person wrote into variables and headers: masked wherever else a person wrote them.
     secrets: Secrets,
 }
 
@@ -168,7 +168,7 @@ impl<'a> View<'a> {
         match part.member {
             name if hides => self.setting(place, name.unwrap_or_default(), part.value),
             Some(name) => self.value(place, name, part.value),
-            // The names of keys say nothing of what stands there.
+            // The keys of an entry do not have the names of secrets.
             None if entry_keys().contains(&part.key) && !part.value.is_array() => {
                 self.value(place, "", part.value)
             }
@@ -183,7 +183,7 @@ impl<'a> View<'a> {
         hidden(value).into()
     }
 
-    /// The value of a member of this name.
+    /// A value under this name.
     fn value(&self, place: &str, name: &str, value: &Value) -> Value {
         match value {
             Value::Array(elements) if matches!(name, "args" | "extra_args") => {
@@ -221,7 +221,7 @@ impl<'a> View<'a> {
         shown.collect()
     }
 
-    /// A text of a person, without what looks like a secret in it.
+    /// A text that a person wrote, with what looks like a secret masked.
     fn text(&self, text: &str) -> String {
         let listed = references::redacted(text);
         let shown = if guessed(&listed) == listed {
@@ -233,12 +233,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// A text without what looks like a secret, as a word or as prose.
+/// Masks what looks like a secret in a text, read as a word and as prose.
 fn guessed(text: &str) -> String {
     redacted(&redacted(text, TextKind::Word), TextKind::Prose).into_owned()
 }
 
-/// A value of this name that an agent wrote.
+/// A value under this name that an agent wrote.
 fn of_agent(place: &str, name: &str, value: &Value) -> Value {
     let key = place.split('.').next().unwrap_or(place);
     if WHAT_RUNS.contains(&key) {
@@ -251,7 +251,7 @@ fn of_agent(place: &str, name: &str, value: &Value) -> Value {
     }
 }
 
-/// A text of an agent, of which its references and their defaults are shown.
+/// A text that an agent wrote, with its references and their defaults, and with what looks like a secret masked.
 fn without_guessed(text: &str) -> String {
     let text = references::with_defaults(text, guessed);
     let listed = references::redacted(&text);
@@ -262,7 +262,7 @@ fn without_guessed(text: &str) -> String {
     }
 }
 
-/// A secret, of which its references are shown by name.
+/// A secret as `***`, except for references, which are shown by name.
 fn hidden(value: &Value) -> String {
     let Value::String(text) = value else {
         return MASK.to_owned();
@@ -274,7 +274,7 @@ fn hidden(value: &Value) -> String {
     })
 }
 
-/// What stands in an entry, by place: `command`, `env.NAME`. Whether it is held, and who wrote it, is none of it.
+/// The values of an entry by place: `command`, `env.NAME`. `quarantined` and `changed_by` are left out.
 pub fn reviewed_values(
     entry: &Map<String, Value>,
     by_agents: &AgentTexts,

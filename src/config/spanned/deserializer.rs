@@ -1,13 +1,13 @@
-//! serde's `Deserializer` over the tree of JSON with comments: every error gets the key and the byte that it belongs to.
+//! serde's `Deserializer` for the syntax tree: every error gets its key and its byte.
 //!
-//! What it does beyond JSON, each in one place:
+//! What it does beyond plain JSON, and where:
 //!
-//! * a member or an element whose place is in `Reading::left_out` is passed over: `Members::counts`, `Elements`;
-//! * a null and an empty text are absent keys, and of a doubled key the last one counts, unless [`Care`] says otherwise: `Members::counts`,
-//!   `Node::check_blank`;
-//! * an unknown key is noted and not refused, where the type allows it: `Node::ignore`;
-//! * a text has its references resolved: `Node::text`;
-//! * a key that a type reads as a text may be a token, so its place stands for it in errors: `Members::path`.
+//! * members and elements in `Reading::left_out` are skipped: `Members::counts`, `Elements`;
+//! * a null and an empty string count as an absent key, and of a repeated key the last one counts, except where [`Care`] is stricter:
+//!   `Members::counts`, `Node::check_blank`;
+//! * unknown keys are noted, and refused only if the type refuses them: `Node::ignore`;
+//! * the references in strings are resolved: `Node::text`;
+//! * a key that a type reads as `$text` may be a token, so errors name its index instead: `Members::path`.
 
 use std::{
     cell::Cell,
@@ -25,13 +25,13 @@ use serde::de::{
 use super::{Node, Path, kind, wrong};
 use crate::config::{ConfigFinding, FindingKind, care::Care, finding::Checked, unknown_keys};
 
-/// The name of an enum with a variant for each kind of JSON that may stand there.
+/// The name of an enum with a variant for each accepted kind of JSON.
 const KIND: &str = "$kind";
 
-/// The name of a tuple struct for a text that may also be a number, true or false, and may be empty. Any other is a `$text`.
+/// The name of a tuple struct for a string, number or boolean, which may be empty. Any other tuple struct is a `$text`.
 const WORD: &str = "$word";
 
-/// The name of a unit struct for a key that means something to other programs only. `$apart` is one that another reader reads.
+/// The name of a unit struct for a key that only other programs read. Any other unit struct is an `$apart`.
 const FOREIGN: &str = "$foreign";
 
 impl Node<'_> {
@@ -212,7 +212,6 @@ impl<'de> Deserializer<'de> for Node<'_> {
             return if variants.contains(&kind) {
                 visitor.visit_enum(Variant(self, kind))
             } else {
-                // The first of them is what is written mostly.
                 let kinds = variants.iter().map(|kind| match *kind {
                     "array" | "object" => format!("an {kind}"),
                     kind => format!("a {kind}"),
@@ -251,7 +250,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
 }
 
 impl Node<'_> {
-    /// Notes that this key is ignored, and which was meant.
+    /// Notes that this key is ignored, and which one was probably meant.
     fn ignore(self, meant: fn(&str, &[&'static str]) -> Option<&'static str>) {
         if let (Path::Key(_, key), Some(known)) = (self.path, self.known_keys) {
             let meant = meant(key, known);
@@ -295,11 +294,11 @@ impl<'de> de::SeqAccess<'de> for Elements<'_> {
 /// The members of an object.
 struct Members<'n> {
     of: Node<'n>,
-    /// The keys of a struct.
+    /// The keys of the struct; nothing for a map.
     known: Option<&'static [&'static str]>,
-    /// The last member of each key, which alone counts where nobody is careful.
+    /// The index of the last member with each key. Where reading is lenient, only this one counts.
     last: HashMap<&'n str, usize>,
-    /// The keys that were read.
+    /// The keys that were read so far, where reading is strict.
     seen: HashSet<&'n str>,
     rest: Enumerate<slice::Iter<'n, ast::ObjectProp<'n>>>,
     /// The member that is being read.
@@ -329,8 +328,8 @@ impl Members<'_> {
             && (self.care(key) > Care::Lenient || is_last && !is_absent)
     }
 
-    /// Whether a key is unknown and close to no known one: it is noted and ignored, whatever the type does with unknown keys. One that may
-    /// be a secret is the type's to refuse.
+    /// Whether a key is unknown and similar to no known one. Such a key is noted and ignored, even if the type refuses unknown keys; but not
+    /// where it may be a secret.
     fn passes_over(&self, index: usize, member: &ast::ObjectProp<'_>) -> bool {
         let key = member.name.as_str();
         let is_far = |known: &[&'static str]| {
@@ -350,7 +349,7 @@ impl Members<'_> {
         is_passed
     }
 
-    /// The way to a member; its key does not show where it may be a secret.
+    /// The path of a member, with its index instead of a key that may be a secret.
     fn path<'p>(&'p self, index: usize, member: &'p ast::ObjectProp<'p>) -> Path<'p> {
         if self.is_secret_key.get() {
             Path::Index(&self.of.path, index)
@@ -397,7 +396,7 @@ impl<'de> de::MapAccess<'de> for Members<'_> {
             if self.of.care == Care::Secret
                 && let FindingKind::Unknown { meant: None, known } = fault.kind
             {
-                // It may be a token at a wrong place.
+                // The key itself is not shown: it may be a token in the wrong place.
                 let listed = unknown_keys::listed(known);
                 let problem = format!("has an unknown key; use {listed}");
                 return ConfigFinding {

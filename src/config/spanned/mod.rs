@@ -1,10 +1,11 @@
-//! A deserializer over the syntax tree of a text, which knows where everything stands. Types say what may stand there; each of their faults
-//! gets its key and its place here, and references in texts are resolved here.
+//! A serde deserializer over the syntax tree of a text. It adds the key and the place to each error of a type, and resolves the references
+//! in strings.
 //!
-//! What serde cannot say by itself is said by reserved names: a tuple struct `$text` is a text with its references resolved, as it is shown,
-//! and as it is written; `$word` takes numbers and booleans, too; an enum `$kind` has a variant for each kind of JSON that may stand there,
-//! as `untagged` would, but without its buffer, in which places get lost; a unit struct `$apart` is read by another reader, and `$foreign` by
-//! other programs only.
+//! Reserved names of types, which begin with `$`, ask it for what serde does not have:
+//!
+//! * a tuple struct `$text` is a string: resolved, as it is shown, and as it is written; a `$word` may also be a number or a boolean;
+//! * an enum `$kind` has a variant for each accepted kind of JSON. `untagged` would do the same with a buffer that loses the places;
+//! * a unit struct `$apart` is a key that another reader reads, and `$foreign` one that only other programs read.
 
 mod deserializer;
 
@@ -24,19 +25,19 @@ use super::{
     references::{self, BadReference, Text, ValueLookup},
 };
 
-/// Limit: faults of one text that are looked for.
+/// Limit: mistakes that are collected in one text.
 const MOST_FAULTS: usize = 100;
 
-/// What was read out of a value.
+/// The result of reading a value.
 pub(super) struct ReadValue<T> {
-    /// It, or all that is wrong.
+    /// The value, or all mistakes in it.
     pub(super) read: Result<T, Vec<ConfigFinding>>,
-    /// Keys that mean nothing and are ignored.
+    /// Unknown keys that were ignored.
     pub(super) ignored: Vec<ConfigFinding>,
 }
 
-/// Reads a value. Without a lookup texts are taken as they stand. A fault is found by the first error of serde; then the member that has it
-/// is left out and the type is read once more, until there is none.
+/// Reads a value. Without a lookup, strings are taken as they are written. serde stops at the first mistake; to find all, the member with
+/// the mistake is left out and the type is read again, until there is none.
 pub(super) fn read<T: DeserializeOwned>(
     value: &ast::Value<'_>,
     lookup: Option<ValueLookup<'_>>,
@@ -84,13 +85,13 @@ pub(super) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
     reading.keys.get()
 }
 
-/// How a value is read, and what is found on the way.
+/// The state of reading a value.
 struct Reading<'l> {
     lookup: Option<ValueLookup<'l>>,
-    /// Where the members begin that are left out, and whether they have a fault.
+    /// The bytes at which left-out members begin, and whether each has a mistake; the others are blank.
     left_out: RefCell<HashMap<usize, bool>>,
     ignored: RefCell<Vec<ConfigFinding>>,
-    /// Those of the outermost object.
+    /// The keys of the outermost object's type.
     keys: Cell<&'static [&'static str]>,
 }
 
@@ -105,12 +106,12 @@ impl<'l> Reading<'l> {
     }
 }
 
-/// The way to a value.
+/// The path of a value.
 #[derive(Clone, Copy)]
 enum Path<'p> {
     Root,
     Key(&'p Path<'p>, &'p str),
-    /// An element, or a member whose key may be a secret.
+    /// An element of an array, or a member of an object whose key may be a secret.
     Index(&'p Path<'p>, usize),
 }
 
@@ -125,18 +126,18 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// A value of the tree, and the way to it.
+/// A value of the tree with its path.
 #[derive(Clone, Copy)]
 struct Node<'n> {
     value: &'n ast::Value<'n>,
     path: Path<'n>,
     reading: &'n Reading<'n>,
-    /// Where its key or itself begins.
+    /// The byte at which its key begins, or the value itself if it has none.
     start: usize,
     care: Care,
-    /// The keys that the object knows whose member it is.
+    /// The keys of the struct of which it is a member.
     known_keys: Option<&'static [&'static str]>,
-    /// For the key of a member: set by a type that reads keys as texts, which may be tokens.
+    /// Set if the node is the key of a member. A type that reads keys as `$text` sets the cell to true: such keys may be tokens.
     is_secret_key: Option<&'n Cell<bool>>,
 }
 
@@ -168,7 +169,7 @@ impl<'n> Node<'n> {
         }
     }
 
-    /// What is wrong with this value, unless it is known to be wrong further inside.
+    /// Adds the path and place of this value to a mistake, unless a value inside it has added its own.
     fn placed(self, fault: ConfigFinding) -> ConfigFinding {
         if fault.at.is_some() {
             return fault;
@@ -186,7 +187,7 @@ impl<'n> Node<'n> {
         }
     }
 
-    /// Whether it is wrong only because something in it, which has a fault, was left out.
+    /// Whether the mistake is only a consequence of a left-out member or element.
     fn is_consequence(self, fault: &FindingKind) -> bool {
         let left_out = self.reading.left_out.borrow();
         let is_faulty = |at: usize| left_out.get(&at) == Some(&true);
@@ -208,7 +209,7 @@ impl<'n> Node<'n> {
         matches!(self.value, ast::Value::NullKeyword(_))
     }
 
-    /// A text with its references resolved; a key as it is written.
+    /// A string with its references resolved. Of keys only those that may be secrets have references.
     fn text(self, written: &str) -> Checked<Text> {
         let lookup = self.reading.lookup;
         let Some(lookup) = lookup.filter(|_| self.is_secret_key.is_none_or(Cell::get)) else {
@@ -226,7 +227,7 @@ impl<'n> Node<'n> {
         })
     }
 
-    /// Refuses an empty text, which counts as an absent key where it is the value of one.
+    /// Refuses an empty string. In a lenient struct it counts as an absent key.
     fn check_blank(self, text: &str) -> Checked {
         match (text, self.care, self.known_keys) {
             ("", Care::Lenient, Some(_)) => Err(ConfigFinding::of(FindingKind::Blank)),
