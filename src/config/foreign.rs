@@ -1,5 +1,4 @@
-//! Changes to JSON files of other programs: one value is put in or taken out, and every other byte stays as it is. What the values mean is
-//! not known here.
+//! Sets or removes one value in the text of another program's JSON file, and leaves every other byte as it is.
 
 use jsonc_parser::ast;
 use serde_json::{Map, Value};
@@ -10,8 +9,8 @@ use super::{
     tree as places,
 };
 
-/// The text with a value under these keys, from the top on; objects on the way are made. A text without a value starts as an object.
-/// Nothing where something on the way is no object.
+/// The text with a value under these keys. Missing objects on the way are created, and a text without a value becomes an object. Nothing if a
+/// value on the way is not an object.
 pub fn json_with(
     text: &str,
     keys: &[String],
@@ -24,10 +23,10 @@ pub fn json_with(
         return Ok(None);
     };
     let edited = places::set(&whole, vec![], keys, value)?;
-    Ok(checked(&edited, &expected).then(|| format!("{mark}{edited}")))
+    Ok(has_value(&edited, &expected).then(|| format!("{mark}{edited}")))
 }
 
-/// The text without what stands under these keys. Nothing where that cannot be done.
+/// The text without the value under these keys. Nothing if it cannot be removed.
 pub fn json_without(text: &str, keys: &[String]) -> Result<Option<String>, ConfigError> {
     let (mark, json) = split_mark(text);
     let mut expected = document::json_of(json)?;
@@ -40,15 +39,16 @@ pub fn json_without(text: &str, keys: &[String]) -> Result<Option<String>, Confi
         }
     }
     let edited = places::remove(json, vec![], keys)?;
-    Ok(checked(&edited, &expected).then(|| format!("{mark}{edited}")))
+    Ok(has_value(&edited, &expected).then(|| format!("{mark}{edited}")))
 }
 
-/// Whether the text says what it should: keys that are there twice are beyond us.
-fn checked(edited: &str, expected: &Value) -> bool {
+/// Whether an edited text has the expected value. With repeated keys it may not.
+fn has_value(edited: &str, expected: &Value) -> bool {
     let is_object = matches!(tree(edited), Ok(Some(ast::Value::Object(_))));
     is_object && document::json_of(edited).is_ok_and(|found| found == *expected)
 }
 
+/// The value with `value` under these keys, to compare the edited text with.
 fn with(root: Value, keys: &[String], value: &Value) -> Option<Value> {
     let Some((key, inside)) = keys.split_first() else {
         return Some(value.clone());

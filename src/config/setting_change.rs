@@ -1,4 +1,4 @@
-//! A change of single values, as a person names them, held against what a daemon would say of the file. Pure.
+//! Changes of single values by their paths, checked before they are written: new mistakes and warnings of the file are reported. Pure.
 
 use std::cell::LazyCell;
 
@@ -15,7 +15,7 @@ use super::{
     spanned,
 };
 
-/// A value of the file that is to become another one.
+/// A value of the file to set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingEdit {
     /// The keys that lead to it.
@@ -24,16 +24,16 @@ pub struct SettingEdit {
     pub value: WantedValue,
 }
 
-/// What a value is to become.
+/// The value to set.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WantedValue {
-    /// This; it goes where this is null.
+    /// This value; null removes the key.
     Json(Value),
-    /// What somebody typed: JSON where the key takes that, else the text itself.
+    /// A text from a command line: read as JSON if the key accepts the result, else taken as a string.
     Typed(String),
 }
 
-/// The keys of a path that somebody wrote with dots. Names of servers and profiles may have dots themselves.
+/// Splits a path at its dots. `text` is that of the file: its servers and profiles may have dots in their names.
 pub fn keys_of_path(written: &str, text: &str) -> Vec<String> {
     let mut keys: Vec<String> = written.split('.').map(str::to_owned).collect();
     let Ok(document) = document::read(text) else {
@@ -62,7 +62,7 @@ pub fn keys_of_path(written: &str, text: &str) -> Vec<String> {
     keys
 }
 
-/// The text with these edits, all of them.
+/// The text with all of these edits.
 pub fn with_edits(
     before: &Document<'_>,
     edits: &[SettingEdit],
@@ -90,7 +90,7 @@ pub fn with_edits(
     Ok(edited)
 }
 
-/// What a daemon would say of what these edits made, and would not say without them.
+/// The problems and warnings of a text that these edits cause: those that the text without them does not have.
 pub fn judged(made: &EditedFile<'_>, edits: &[SettingEdit], issued: &IssuedTokens) -> JudgedText {
     let mut judged = JudgedText::of(made.after, made.surroundings, issued);
     if !judged.problems.is_empty() || !judged.warnings.is_empty() {
@@ -101,7 +101,7 @@ pub fn judged(made: &EditedFile<'_>, edits: &[SettingEdit], issued: &IssuedToken
     judged
 }
 
-/// What was typed, as what the key takes: as JSON, unless only the text itself is right. `null` takes the key away.
+/// Sets a typed text: as JSON, unless only a string is right. `null` removes the key.
 fn typed_in(
     typed: &str,
     set: impl Fn(&Value) -> Result<String, EditError>,
@@ -115,7 +115,7 @@ fn typed_in(
     if value.is_string() || value.is_null() || is_right(&as_json) {
         return Ok(as_json);
     }
-    // A server's entry cannot be a text at all.
+    // Setting a server's entry to a string is an error.
     let as_text = as_text().ok().filter(|text| is_right(text));
     Ok(as_text.unwrap_or(as_json))
 }
@@ -127,7 +127,7 @@ fn set(
     value: &Value,
 ) -> Result<String, EditError> {
     let stored = stored_at(before, path);
-    // Every value of an entry may be hidden, but few settings are: others may have stars of their own.
+    // Listings mask values of any key of an entry, but of few other keys: a value of these may contain stars of its own.
     let on_unknown = if path.first().is_some_and(|key| key == SERVERS) {
         OnUnknown::Refuse
     } else {
@@ -141,7 +141,7 @@ fn set(
     edit(text, &Change { path, value })
 }
 
-/// What the file has at a place.
+/// The value at a path.
 fn stored_at<'d>(document: &'d Document<'_>, path: &[String]) -> Option<&'d Value> {
     let (found, rest) = match path {
         [servers, name, rest @ ..] if servers == SERVERS => {
@@ -155,17 +155,17 @@ fn stored_at<'d>(document: &'d Document<'_>, path: &[String]) -> Option<&'d Valu
     found.and_then(|found| rest.iter().try_fold(found, |at, key| at.get(key)))
 }
 
-/// What a daemon would say of a text.
+/// The problems and warnings that a daemon would have with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedText {
-    /// What it would not take, or would ignore.
+    /// Mistakes, broken entries and unknown keys.
     pub problems: Vec<String>,
-    /// What it would warn of.
+    /// Warnings of the settings.
     pub warnings: Vec<Warning>,
 }
 
 impl JudgedText {
-    /// Of a text without the settings that these edits set: a value that is wrong already is no less wrong if it is set again.
+    /// Judges the text without the settings that these edits set: a wrong value that is set again counts as a new problem.
     fn without(
         edits: &[SettingEdit],
         before: &Document<'_>,
@@ -191,7 +191,7 @@ impl JudgedText {
         let ignored = root.map(|root| spanned::read::<File>(root, None).ignored);
         let ignored = ignored.iter().flatten().map(ToString::to_string);
         let problems = fault.map_or_else(Vec::new, |fault| match fault {
-            // Their places are in a text that is not written.
+            // Without places, because these are in a text that is not written yet.
             ConfigError::Findings(findings) => {
                 let unplaced = |one| ConfigFinding { place: None, ..one };
                 findings
@@ -210,7 +210,7 @@ impl JudgedText {
     }
 }
 
-/// Entries that cannot be used, but for those that lack something which the daemon may have.
+/// Entries that cannot be used, except those that only lack a variable or a secret, which the daemon may have.
 fn broken_entries(settings: &Settings) -> impl Iterator<Item = String> {
     let broken = settings.broken.iter();
     let broken = broken.filter(|broken| {
@@ -220,7 +220,7 @@ fn broken_entries(settings: &Settings) -> impl Iterator<Item = String> {
     broken.map(|broken| format!("the server {:?}: {}", broken.name, broken.reason))
 }
 
-/// Keys that mean nothing in entries that can be used.
+/// Unknown keys in entries that can be used.
 fn unknown_keys(document: &Document<'_>, settings: &Settings) -> Vec<String> {
     let entries = document.servers.iter().zip(document.entries());
     let named = entries.filter_map(|(server, written)| Some((server.name.as_deref()?, written)));

@@ -1,6 +1,6 @@
-//! Surgery on the text of a JSON document: put in, replace or take out one value, and leave every other byte as it is.
+//! Replaces, inserts or removes one value in the text of a JSON document, and leaves every other byte as it is.
 //!
-//! It knows text and ranges only. What stands where comes from the syntax tree; which edit is wanted is `edit`'s business.
+//! It works on ranges of text, which `tree` takes from the syntax tree.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) struct Container {
     pub(super) members: Vec<Range<usize>>,
 }
 
-/// What is put into a container.
+/// A member to insert into a container.
 pub(super) struct NewMember<'a> {
     /// The key of a property; nothing for an array's element.
     pub(super) key: Option<&'a str>,
@@ -31,7 +31,7 @@ pub(super) fn replace(text: &str, range: &Range<usize>, value: &Value) -> String
     out
 }
 
-/// Puts a member at the end of a container, in the manner of those before it.
+/// Inserts a member at the end of a container, laid out like the members before it.
 pub(super) fn append(text: &str, container: &Container, member: &NewMember<'_>) -> String {
     let style = Style::of(text);
     let close = container.range.end.saturating_sub(1);
@@ -81,7 +81,7 @@ pub(super) fn append(text: &str, container: &Container, member: &NewMember<'_>) 
     out
 }
 
-/// Takes a member out, its comma with it. Comments around it stay; a line left empty goes.
+/// Removes a member with its comma. Comments around it stay; a line that becomes empty is removed.
 pub(super) fn remove(text: &str, container: &Container, index: usize) -> String {
     let Some(member) = container.members.get(index) else {
         return text.to_owned();
@@ -113,7 +113,7 @@ pub(super) fn remove(text: &str, container: &Container, index: usize) -> String 
     out
 }
 
-/// Widens a cut by the blanks it would leave behind: the whole line where nothing else stands on it, else one side.
+/// Extends a range to be removed by blanks around it: by the whole line if nothing else is on it, else on one side.
 fn with_blanks(text: &str, cut: Range<usize>) -> Range<usize> {
     let before = slice(text, 0..cut.start);
     let after = slice(text, cut.end..text.len());
@@ -131,7 +131,7 @@ fn with_blanks(text: &str, cut: Range<usize>) -> Range<usize> {
     }
 }
 
-/// How this text is laid out.
+/// The layout of a text.
 struct Style<'a> {
     unit: &'a str,
     newline: &'static str,
@@ -153,7 +153,7 @@ impl<'a> Style<'a> {
         Self { unit, newline }
     }
 
-    /// A member on a line of its own.
+    /// Writes a member on a line of its own.
     fn write_line(&self, out: &mut String, indent: &str, member: &NewMember<'_>) {
         out.push_str(self.newline);
         out.push_str(indent);
@@ -168,7 +168,7 @@ impl<'a> Style<'a> {
         self.write(out, member.value, indent);
     }
 
-    /// Objects take a line for each property, other things one line; without an indent everything stands on one.
+    /// Writes a value: objects with one line for each property, other values on one line. Without an indent everything is on one line.
     fn write(&self, out: &mut String, value: &Value, indent: Option<&str>) {
         match value {
             Value::Object(object) if !object.is_empty() => {
@@ -206,7 +206,7 @@ impl<'a> Style<'a> {
     }
 }
 
-/// The blanks that begin the line on which an offset lies.
+/// The indent of the line of an offset.
 fn indent_at(text: &str, offset: usize) -> &str {
     let before = slice(text, 0..offset);
     let line = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -222,14 +222,14 @@ fn starts_its_line(text: &str, offset: usize) -> bool {
     before.is_empty() || before.ends_with('\n')
 }
 
-/// The first comma of a stretch that holds only blanks, commas and comments.
+/// The first comma in a range that has only blanks, commas and comments.
 fn find_comma(text: &str, stretch: Range<usize>) -> Option<usize> {
     tokens(text, stretch)
         .find(|token| slice(text, token.clone()) == ",")
         .map(|token| token.start)
 }
 
-/// Where the last comma or comment of such a stretch ends.
+/// The end of the last comma or comment in such a range.
 fn end_of_tokens(text: &str, stretch: Range<usize>) -> usize {
     let start = stretch.start;
     tokens(text, stretch)
@@ -237,7 +237,7 @@ fn end_of_tokens(text: &str, stretch: Range<usize>) -> usize {
         .map_or(start, |token| token.end)
 }
 
-/// The commas and comments of a stretch between two values.
+/// The commas and comments in a range between two values.
 fn tokens(text: &str, stretch: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = stretch.start;
     std::iter::from_fn(move || {
@@ -259,7 +259,7 @@ fn tokens(text: &str, stretch: Range<usize>) -> impl Iterator<Item = Range<usize
     })
 }
 
-/// Part of the text; nothing where the range does not fit, which ranges from a syntax tree of the same text always do.
+/// A part of the text. Empty if the range does not fit, which does not happen with ranges from the syntax tree of the same text.
 pub(super) fn slice(text: &str, range: Range<usize>) -> &str {
     text.get(range).unwrap_or_default()
 }

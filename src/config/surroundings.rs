@@ -1,20 +1,20 @@
-//! What a configuration refers to outside its text.
+//! What a configuration refers to outside its text: variables, and the folder of its file.
 
 use std::path::{Path, PathBuf};
 
 use super::VariableLookup;
 
-/// Variables, and the folder of the file.
+/// The environment variables and the folder of a file.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// Environment variables.
     pub lookup: VariableLookup<'a>,
-    /// The folder relative paths start from: that of the file.
+    /// The folder of the file, to which its relative paths are relative.
     pub folder: &'a Path,
 }
 
 impl Surroundings<'_> {
-    /// A path as written: `~/` is the home folder, a relative one starts at the configuration's folder.
+    /// Resolves a path as it is written: `~/` is the home folder, and a relative path is relative to the folder of the file.
     pub fn path(&self, written: &str) -> PathBuf {
         let home = || (self.lookup)("HOME").or_else(|| (self.lookup)("USERPROFILE"));
         if let Some(rest) = written.strip_prefix("~/")

@@ -1,4 +1,4 @@
-//! A change of the configuration file as it is decided: over the text that it replaces, and once more over what it comes to.
+//! A change of the configuration file: how it makes a new text, and how it decides whether that is written.
 
 use super::{
     ChangedValue, Document, EditError, Surroundings,
@@ -7,14 +7,14 @@ use super::{
 
 /// A change of the configuration file.
 pub trait TextChange {
-    /// The text that it comes to.
+    /// The new text. Called again if another program saves the file meanwhile.
     fn edited(
         &self,
         before: &Document<'_>,
         surroundings: &Surroundings<'_>,
     ) -> Result<String, EditError>;
 
-    /// Whether that is written. A text that no daemon would take is an error.
+    /// Whether the new text is written. One that no daemon could use is an error.
     fn is_written(&self, outcome: &EditedFile<'_>) -> Result<bool, EditError> {
         outcome.check().map(|()| true)
     }
@@ -26,7 +26,7 @@ impl<F: Fn(&str) -> Result<String, EditError>> TextChange for F {
     }
 }
 
-/// What a change comes to, read once for all that look at it.
+/// The file before and after a change.
 #[derive(Clone, Copy)]
 pub struct EditedFile<'a> {
     /// The file before it.
@@ -35,12 +35,12 @@ pub struct EditedFile<'a> {
     pub after: &'a Document<'a>,
     /// The values that differ.
     pub changes: &'a [ChangedValue],
-    /// What the texts refer to.
+    /// The variables and the folder that the texts refer to.
     pub surroundings: &'a Surroundings<'a>,
 }
 
 impl EditedFile<'_> {
-    /// Finds out whether a daemon would take it.
+    /// Checks that a daemon could use the file after the change.
     pub fn check(&self) -> Result<(), EditError> {
         let read = parse_document(self.after, self.surroundings);
         match read.err().and_then(file_fault) {

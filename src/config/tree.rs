@@ -1,6 +1,6 @@
-//! Setting and removing values at a place in a JSON document's text. It knows the syntax tree, not what the values mean.
+//! Sets and removes values in the text of a JSON document, by the keys that lead to them. It does not know what the values mean.
 //!
-//! Each step reads the text anew: places stay right because every step is one splice.
+//! Each step parses the text again, so that its places are right after the splice of the step before.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ use super::{
     splice::{self, Container, NewMember},
 };
 
-/// Where a value stands: the index of the property or element at each level.
+/// The position of a value: the index of the property or element at each level.
 pub(super) type Place = Vec<usize>;
 
-/// The text, or an object behind its comments where it has no value.
+/// The text; if it has no value, with an object after its comments.
 pub(super) fn with_a_value<'a>(text: &'a str, root: Option<&ast::Value<'_>>) -> Cow<'a, str> {
     if root.is_some() {
         return text.into();
@@ -29,7 +29,7 @@ pub(super) fn with_a_value<'a>(text: &'a str, root: Option<&ast::Value<'_>>) -> 
     format!("{text}{newline}{{}}\n").into()
 }
 
-/// Sets the value under the keys, from the object at a place on; what is missing on the way is made.
+/// Sets the value under these keys in the object at `place`. Missing objects on the way are created.
 pub(super) fn set(
     text: &str,
     mut place: Place,
@@ -60,7 +60,7 @@ pub(super) fn set(
     assign(text, &place, value)
 }
 
-/// Makes the value at a place equal to the given one with as few changes as can be.
+/// Makes the value at a place equal to the given one. Members of objects that are equal already stay as they are written.
 fn assign(text: &str, place: &[usize], value: &Value) -> Result<String, ConfigError> {
     let root = tree(text)?;
     let Some(current) = root.as_ref().and_then(|root| value_at(root, place)) else {
@@ -83,7 +83,7 @@ fn assign(text: &str, place: &[usize], value: &Value) -> Result<String, ConfigEr
     Ok(edited)
 }
 
-/// Takes out what stands under the keys, if it does.
+/// Removes the value under these keys in the object at `place`, if there is one; of a repeated key all values.
 pub(super) fn remove(text: &str, place: Place, keys: &[String]) -> Result<String, ConfigError> {
     let Some((key, inside)) = keys.split_first() else {
         return Ok(text.to_owned());
@@ -127,7 +127,7 @@ pub(super) fn value_at<'a>(
     })
 }
 
-/// The index of a property; of repeated ones the last, which counts.
+/// The index of a property; of repeated keys that of the last one, which counts.
 pub(super) fn property(value: &ast::Value<'_>, key: &str) -> Option<usize> {
     let ast::Value::Object(object) = value else {
         return None;
