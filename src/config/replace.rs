@@ -1,5 +1,5 @@
-//! Putting a new text in the place of the one that it was made from, and of no other: whoever edits the file takes no lock, and a save
-//! between our reading and our writing stays.
+//! Replaces the text of the file only if it is still the text that was read. Editors take no lock, so another program may save the file
+//! between our reading and our writing; its text must not be lost.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,18 +10,17 @@ use std::{
 use super::file::{folder_of, read_text};
 use crate::storage::{copy_owner, private, take_reserve};
 
-/// What became of the new text.
+/// The result of replacing the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Replaced {
-    /// It is in the file.
+    /// The file has the new text.
     Done,
-    /// Another text was there than the one that it was made from, and is there still.
+    /// The file had another text than expected, and still has it.
     Changed,
 }
 
-/// Puts `after` where `before` is, in one step, with the file's mode; nothing is the text of a file that is not there. The caller holds
-/// the lock, so nobody else uses the temporary name; one left behind by a crash is overwritten. On a full disk the room of the reserve in
-/// this folder is taken, if one is given.
+/// Replaces the text `before` by `after` in one step, and keeps the file's mode; nothing is the text of a file that does not exist. The
+/// caller holds the lock, so nobody else uses the temporary name. On a full disk a reserve in the folder `reserve` is used, if one is given.
 pub(super) fn replace(
     file: &Path,
     before: Option<&str>,
@@ -37,37 +36,36 @@ pub(super) fn replace(
     });
     let moved = written.and_then(|()| exchange(&temporary, file, before));
     let replaced = match moved {
-        Ok(Moved::Over) => put_back(&temporary, file, after).map(|()| Replaced::Changed)?,
-        Ok(Moved::Done) => Replaced::Done,
-        Ok(Moved::Not) => Replaced::Changed,
-        Err(error) => {
-            // The first failure is the one worth reporting.
-            let _ = remove(&temporary);
-            return Err(error);
+        Ok(Moved::Over) => {
+            put_back(&temporary, file, after)?;
+            Ok(Replaced::Changed)
         }
+        Ok(Moved::Done) => Ok(Replaced::Done),
+        Ok(Moved::Not) => Ok(Replaced::Changed),
+        Err(error) => Err(error),
     };
-    // It is overwritten by the next one.
+    // A failure to remove it is not reported: the next write overwrites it.
     let _ = remove(&temporary);
-    Ok(replaced)
+    replaced
 }
 
-/// Where the new text is.
+/// Where the new text is after the exchange.
 enum Moved {
     /// In the file.
     Done,
-    /// In the file, and what came out is what somebody saved.
+    /// In the file, but the temporary file has a text that another program saved meanwhile.
     Over,
-    /// In the temporary file still.
+    /// Still in the temporary file.
     Not,
 }
 
-/// A hidden neighbour of the file.
+/// The path of a hidden file beside the file.
 pub(super) fn neighbour(file: &Path, ending: &str) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     file.with_file_name(format!(".{name}{ending}"))
 }
 
-/// What belongs to whoever is to have the file: it, or its folder where there is none yet.
+/// The path whose owner a new file gets: the present file, or its folder if there is no file yet.
 pub(super) fn owner_of(file: &Path) -> &Path {
     if file.exists() { file } else { folder_of(file) }
 }
@@ -95,7 +93,7 @@ fn write_into(mut out: File, like: &Path, text: &str) -> io::Result<()> {
     out.sync_all()
 }
 
-/// Whether a file has this text; one that cannot be read has another.
+/// Whether a file has this text. One that cannot be read has another.
 fn says(file: &Path, text: Option<&str>) -> bool {
     match read_text(file) {
         Ok(found) => text == Some(&*found),
@@ -103,7 +101,7 @@ fn says(file: &Path, text: Option<&str>) -> bool {
     }
 }
 
-/// The two files change places, and what comes out is looked at.
+/// Exchanges the two files, and checks that the old one had the expected text.
 fn exchange(temporary: &Path, file: &Path, before: Option<&str>) -> io::Result<Moved> {
     if !says(file, before) {
         return Ok(Moved::Not);
@@ -112,14 +110,14 @@ fn exchange(temporary: &Path, file: &Path, before: Option<&str>) -> io::Result<M
         Some(_) => swap::exchange(temporary, file),
         None => swap::put_new(temporary, file),
     };
-    // The rename lasts only once the folder is on disk.
+    // A crash could undo the rename until the folder is on disk.
     let sync = || sync_folder(folder_of(file));
     match moved {
         Ok(()) if before.is_none() => sync(),
         Ok(()) => {
             let is_same = says(temporary, before);
             sync();
-            // Whoever had it open may have written into it since.
+            // A program that had the old file open may have written to it since.
             if !is_same || !says(temporary, before) {
                 return Ok(Moved::Over);
             }
@@ -128,7 +126,7 @@ fn exchange(temporary: &Path, file: &Path, before: Option<&str>) -> io::Result<M
             fs::rename(temporary, file)?;
             sync();
         }
-        // It has come, or gone.
+        // The file was created or removed meanwhile.
         Err(error) if is_other_file(&error) => return Ok(Moved::Not),
         Err(error) => return Err(error),
     }
@@ -142,14 +140,14 @@ fn is_other_file(error: &io::Error) -> bool {
     )
 }
 
-/// Puts the save in `temporary` back into the file, and so a later one that comes out in its place.
+/// Puts the text in `temporary`, which another program saved, back into the file; and so the text of a later save, until none comes.
 fn put_back(temporary: &Path, file: &Path, ours: &str) -> io::Result<()> {
     let mut given = ours.as_bytes().to_vec();
     loop {
         let save = fs::read(temporary).unwrap_or_default();
         match swap::exchange(temporary, file) {
             Ok(()) => (),
-            // The file is gone meanwhile.
+            // The file was removed meanwhile.
             Err(_) => return fs::rename(temporary, file),
         }
         if fs::read(temporary).is_ok_and(|out| out == given) {
@@ -159,7 +157,7 @@ fn put_back(temporary: &Path, file: &Path, ours: &str) -> io::Result<()> {
     }
 }
 
-/// Some file systems cannot; the text is safe either way.
+/// Writes the entries of a folder to the disk. Some file systems cannot; the text itself is already on the disk.
 fn sync_folder(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
@@ -175,7 +173,7 @@ mod swap {
         io::Errno,
     };
 
-    /// Has two files change places.
+    /// Exchanges two files.
     pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
         moved(one, other, RenameFlags::EXCHANGE)
     }
@@ -187,7 +185,7 @@ mod swap {
 
     fn moved(from: &Path, to: &Path, how: RenameFlags) -> io::Result<()> {
         renameat_with(CWD, from, CWD, to, how).map_err(|error| match error {
-            // The file system knows no such thing.
+            // The file system cannot do this.
             Errno::INVAL | Errno::NOSYS | Errno::NOTSUP => io::ErrorKind::Unsupported.into(),
             error => error.into(),
         })

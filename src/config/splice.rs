@@ -139,16 +139,9 @@ struct Style<'a> {
 
 impl<'a> Style<'a> {
     fn of(text: &'a str) -> Self {
-        let unit = text
-            .lines()
-            .map(|line| {
-                slice(
-                    line,
-                    0..line.len() - line.trim_start_matches([' ', '\t']).len(),
-                )
-            })
-            .find(|indent| !indent.is_empty() && indent.len() <= 8)
-            .unwrap_or("  ");
+        let mut indents = text.lines().map(indent_of);
+        let unit = indents.find(|indent| !indent.is_empty() && indent.len() <= 8);
+        let unit = unit.unwrap_or("  ");
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         Self { unit, newline }
     }
@@ -210,11 +203,13 @@ impl<'a> Style<'a> {
 fn indent_at(text: &str, offset: usize) -> &str {
     let before = slice(text, 0..offset);
     let line = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = slice(text, line..text.len());
-    slice(
-        line,
-        0..line.len() - line.trim_start_matches([' ', '\t']).len(),
-    )
+    indent_of(slice(text, line..text.len()))
+}
+
+/// The blanks at the beginning of a line.
+fn indent_of(line: &str) -> &str {
+    let rest = line.trim_start_matches([' ', '\t']);
+    slice(line, 0..line.len() - rest.len())
 }
 
 fn starts_its_line(text: &str, offset: usize) -> bool {

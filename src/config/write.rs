@@ -1,4 +1,4 @@
-//! Writing the configuration file: under one lock that every mcpproxy process takes, atomically, through symbolic links.
+//! Writes the configuration file: atomically, through symbolic links, and under a lock that every mcpproxy process takes.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -16,39 +16,38 @@ use super::{
 };
 use crate::storage::{DiskFault, copy_owner, create_private_dir, private, too_large};
 
-/// Why the file was not written. It is then as it was.
+/// Why the file was not written. It is unchanged then.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The change cannot be made to this text.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// Another process holds the lock and does not let go.
+    /// Another process holds the lock for too long.
     #[error("another process is writing {}", .0.display())]
     Locked(PathBuf),
-    /// It says nothing, and said something before: nobody knows what is missing.
+    /// It is empty or missing, and was not before: a new text would lack what is lost.
     #[error("nothing was changed: the configuration {} is gone or empty", .0.display())]
     Accident(PathBuf),
-    /// Somebody else saves it all the time.
+    /// Another program saves it again and again.
     #[error("another program is changing the configuration {}", .0.display())]
     Contested(PathBuf),
-    /// The disk said no.
+    /// The disk failed.
     #[error(transparent)]
     Disk(#[from] DiskFault),
 }
 
-/// Edits take milliseconds, so whoever holds the lock for longer, and writes nothing, hangs.
+/// How long to wait for the lock while the file does not change: edits take milliseconds, so its holder hangs.
 const LOCK_DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long others may write one after another. Shorter than commands wait for the daemon's answer.
+/// How long to wait for the lock while other processes write one after another. Commands wait longer than this for the daemon's answer.
 const TURN_DEADLINE: Duration = Duration::from_secs(20);
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 
-/// How often a change is planned anew because somebody else saves the file meanwhile.
+/// How often a change is made again because another program saved the file meanwhile.
 const MOST_TRIES: usize = 10;
 
-/// Reads, changes and writes the file under its lock; the change sees the text that it replaces, and is made again over another one that
-/// somebody saves meanwhile. A missing file has no text. A text that no daemon would take is not written; one that is written is in the
-/// history. Says whether the text changed. Blocks.
+/// Reads, changes and writes the file under its lock. If another program saves the file meanwhile, the change is made again to its text. A
+/// text that no daemon could use is not written. A written change is in the history. Says whether the text changed. Blocks.
 pub fn rewrite(
     file: &Path,
     blank: Blank,
@@ -59,14 +58,14 @@ pub fn rewrite(
     let chain = link_chain(file);
     let real = chain.last().map_or(file, PathBuf::as_path);
     let folder = folder_of(real);
-    // One that is there is the user's own affair, whoever else may write to it.
+    // An existing folder is the user's: it stays as it is, whoever may write to it.
     if !folder.is_dir() {
         create_private_dir(folder).map_err(failed("create the folder", folder))?;
     }
     let _lock = lock(real)?;
     let is_readable = read_text(real).is_ok();
     if is_readable && fs::metadata(real).is_ok_and(|found| found.permissions().readonly()) {
-        // Replacing it would work, but somebody does not want that.
+        // Replacing it would work, but the user does not want it changed.
         let error = io::Error::from(io::ErrorKind::PermissionDenied);
         return Err(failed("write", real)(error));
     }
@@ -75,7 +74,7 @@ pub fn rewrite(
         lookup: &*variables,
         folder,
     };
-    // Of a person, who may have to switch something off.
+    // On a full disk a person may have to disable a server; an agent's change can wait.
     let reserve = history
         .folder()
         .filter(|_| by.author.way != ChangeWay::Agent);
@@ -121,7 +120,7 @@ fn failed(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> WriteEr
     move |reason| failed(reason).into()
 }
 
-/// Takes the lock; it is let go with the returned file, also when the process dies.
+/// Takes the lock. It is released when the returned file is dropped, or the process ends.
 fn lock(file: &Path) -> Result<File, WriteError> {
     let path = neighbour(file, ".lock");
     let lock = open_lock(&path, file).map_err(failed("open", &path))?;
@@ -151,7 +150,7 @@ fn open_lock(path: &Path, of: &Path) -> io::Result<File> {
     let made = private(options.write(true).create_new(true)).open(path);
     match made {
         Ok(made) => copy_owner(owner_of(of), &made).map(|()| made),
-        // Whose that is stays as it is: it may be a link that another user has put there.
+        // An existing file keeps its owner: it may be a link that another user has created.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let mut options = OpenOptions::new();
             private(options.write(true).create(true).truncate(false)).open(path)
