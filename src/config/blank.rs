@@ -1,5 +1,5 @@
-//! Files that say nothing: empty, blank, comments alone, or not there. After one that said something that is an accident, such as a save
-//! that is cut in half, and neither settings nor changes begin with it.
+//! Blank configuration files: missing, empty, or with comments only. A file that had values before and is blank now is taken for an accident,
+//! such as an interrupted save: the last settings stay in force, and no change is written to it.
 
 use std::{io, path::Path};
 
@@ -9,30 +9,30 @@ use super::{
 };
 use crate::storage;
 
-/// The note in the data folder that its last daemon had `serverAuth`.
+/// A file in the data folder that exists if its last daemon had `serverAuth`.
 const NOTE: &str = "had-server-auth";
 
-/// What a file is that says nothing.
+/// What a blank file means.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Blank {
-    /// As good as any other.
+    /// A configuration without values.
     #[default]
     Beginning,
-    /// What it said is missing.
+    /// The loss of the values that were there before.
     Accident,
 }
 
 impl Blank {
-    /// After a file with this text; nothing is the text of one that is not there.
+    /// What it means after this text; nothing is the text of a file that does not exist.
     pub(super) fn after(text: Option<&str>) -> Self {
-        if says_nothing(text) {
+        if is_blank(text) {
             Self::Beginning
         } else {
             Self::Accident
         }
     }
 
-    /// After the last daemon that had its data in one of the folders where it may be.
+    /// What it means at a start: an accident if the last daemon with one of the possible data folders had `serverAuth`.
     pub fn after_last_daemon(places: &Places) -> Self {
         let mut folders = places.other_data_folders();
         folders.push(places.data_dir.clone());
@@ -43,13 +43,13 @@ impl Blank {
         }
     }
 
-    /// Whether a file with this text is an accident.
+    /// Whether this text is blank by accident.
     pub(super) fn is_accident(self, text: Option<&str>) -> bool {
-        self == Self::Accident && says_nothing(text)
+        self == Self::Accident && is_blank(text)
     }
 }
 
-/// Notes for the next daemon of the folder whether these settings have `serverAuth`.
+/// Notes for the next daemon with this data folder whether these settings have `serverAuth`.
 pub(super) fn note_server_auth(data_dir: &Path, settings: &Settings) -> io::Result<()> {
     let note = data_dir.join(NOTE);
     let (is_noted, has_auth) = (note.exists(), settings.server_auth.is_some());
@@ -60,8 +60,8 @@ pub(super) fn note_server_auth(data_dir: &Path, settings: &Settings) -> io::Resu
     }
 }
 
-/// What cannot be read was meant to say something.
-pub(super) fn says_nothing(text: Option<&str>) -> bool {
+/// Whether a text is blank. One that cannot be read is not.
+pub(super) fn is_blank(text: Option<&str>) -> bool {
     let (_, json) = split_mark(text.unwrap_or_default());
     matches!(tree(json), Ok(None))
 }

@@ -1,4 +1,4 @@
-//! The bundled demo server: an entry that stands in no file.
+//! The bundled demo server: a server in the settings that has no entry in the file.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -10,12 +10,12 @@ use crate::{runtime::sync::Guarded, text::ServerName};
 /// The name of the bundled demo server.
 pub const DEMO: &str = "demo";
 
-/// This program, to be run as the bundled demo server.
+/// The path of this program, which runs as the demo server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoProgram(String);
 
 impl DemoProgram {
-    /// Commands are texts, so its path has to be one.
+    /// The program at this path. The command of an entry is a string, so the path must be Unicode.
     pub fn at(path: PathBuf) -> io::Result<Self> {
         let text = path.into_os_string().into_string();
         text.map(Self).map_err(|path| {
@@ -24,7 +24,7 @@ impl DemoProgram {
         })
     }
 
-    /// Adds the demo server, unless its name is taken; whether it did.
+    /// Adds the demo server unless its name is taken, and says whether it did.
     pub(super) fn add_to(&self, settings: &mut Settings, origin: DemoOrigin) -> bool {
         if namesake(settings).is_some() {
             return false;
@@ -43,7 +43,7 @@ impl DemoProgram {
     }
 }
 
-/// The name in the file that the demo server cannot have beside it: its own, whatever the case, of an entry that can be used or not.
+/// The entry in the file, usable or broken, that has the name of the demo server, ignoring case.
 pub(super) fn namesake(settings: &Settings) -> Option<&str> {
     let sound = settings.servers.keys().map(ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| &*broken.name);
@@ -53,12 +53,12 @@ pub(super) fn namesake(settings: &Settings) -> Option<&str> {
         .filter(|_| settings.demo.is_none())
 }
 
-/// Whether somebody has started the demo server while the daemon runs, and with which program. Clones share it.
+/// Whether the demo server was started on request while the daemon runs, and its program. Clones share the state.
 #[derive(Clone, Default)]
 pub(super) struct DemoSwitch(Arc<Guarded<Option<DemoProgram>>>);
 
 impl DemoSwitch {
-    /// Switches it on; whether it was off.
+    /// Switches it on, and says whether it was off.
     pub(super) fn start(&self, program: DemoProgram) -> bool {
         let mut runs = self.0.lock();
         let was_off = runs.is_none();
@@ -66,12 +66,12 @@ impl DemoSwitch {
         was_off
     }
 
-    /// What is to run.
+    /// The program, if it is on.
     pub(super) fn program(&self) -> Option<DemoProgram> {
         self.0.lock().clone()
     }
 
-    /// Switches it off; whether it was on.
+    /// Switches it off, and says whether it was on.
     pub(super) fn end(&self) -> bool {
         self.0.lock().take().is_some()
     }

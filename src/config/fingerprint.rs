@@ -1,5 +1,5 @@
-//! The fingerprint of an entry: it changes exactly when a running connection has to be replaced. Another value of a secret counts from the
-//! next start on, so a secret stands there by its name.
+//! The fingerprint of an entry: it changes exactly when a running connection has to be replaced. A new value of a secret does not replace a
+//! connection, so the fingerprint has the secret's name instead.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{Environment, Inherit, Named, ProtocolEra, Root, Transport};
 use crate::text::Secret;
 
-/// Hashes everything that a running connection was made from.
+/// Hashes everything that a connection is made from.
 pub(super) fn fingerprint(
     transport: &Transport,
     era: ProtocolEra,
@@ -40,15 +40,11 @@ pub(super) fn fingerprint(
         }
         Transport::Remote(remote) => {
             parts.add(&remote.url);
-            parts.pairs(
-                remote
-                    .headers
-                    .iter()
-                    .map(|(name, value)| (name, value.reveal())),
-            );
+            let headers = remote.headers.iter();
+            parts.pairs(headers.map(|(name, value)| (name, value.reveal())));
             parts.list(remote.ca_file.iter().map(|file| file.to_string_lossy()));
             parts.list(remote.client_cert.iter().map(|file| file.to_string_lossy()));
-            // Absent in entries without it, so that their fingerprints are what they were.
+            // Entries without `oauth` keep the fingerprints that they had before the key existed.
             if !remote.oauth.is_empty() {
                 let oauth = remote.oauth.parts();
                 parts.pairs(oauth.iter().map(|(name, value)| (name, *value)));
@@ -69,7 +65,7 @@ fn revealed<'a>((name, value): (&'a String, &'a Secret)) -> (&'a String, &'a str
     (name, value.reveal())
 }
 
-/// Stands for all that is written in an entry, whatever the order of its keys.
+/// Hashes everything that is written in an entry, whatever the order of its keys.
 pub fn fingerprint_as_written(entry: &Map<String, Value>) -> String {
     let members = entry.iter().filter(|(_, value)| !value.is_null());
     let members: BTreeMap<&String, String> = members
@@ -83,10 +79,10 @@ pub fn fingerprint_as_written(entry: &Map<String, Value>) -> String {
     parts.hasher.finalize().to_hex().to_string()
 }
 
-/// Feeds texts to the hash so that no two lists of texts look alike.
+/// Feeds texts to the hash with their lengths and separators, so that different lists have different hashes.
 struct Parts {
     hasher: blake3::Hasher,
-    /// Names and values of secrets that are in the texts.
+    /// The names and values of the secrets in the texts.
     secrets: Vec<(String, Secret)>,
 }
 

@@ -1,4 +1,4 @@
-//! Which secrets a configuration refers to, and for which servers.
+//! Which secrets a configuration refers to, and where.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::{
     ConfigError, Document, document, entry_switches::EntrySwitches, references::secret_names,
 };
 
-/// The secrets that a configuration refers to, each with the servers that use it, disabled ones too, and with the keys of the top level.
+/// The secrets that a configuration refers to, each with the servers, disabled ones too, and the top-level keys that use it.
 pub fn secret_uses(text: &str) -> Result<BTreeMap<String, Vec<String>>, ConfigError> {
     let document = document::read(text)?;
     let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -39,7 +39,7 @@ pub fn secrets_of(entry: &Map<String, Value>) -> BTreeSet<String> {
     names
 }
 
-/// The secrets that have to be looked up: those of the top level and of servers that may be used.
+/// The secrets to look up: those of the top level, and of servers that may be used.
 pub(super) fn wanted(document: &Document<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let is_used = |entry: &Value| {
@@ -62,7 +62,7 @@ fn each_name(value: &Value, note: &mut dyn FnMut(String)) {
     match value {
         Value::String(text) => secret_names(text).map(str::to_owned).for_each(note),
         Value::Array(elements) => elements.iter().for_each(|value| each_name(value, note)),
-        // A token of `serverAuth` is a key.
+        // Keys, too: the tokens of `serverAuth` are keys.
         Value::Object(members) => {
             for (key, value) in members {
                 secret_names(key).map(str::to_owned).for_each(&mut *note);

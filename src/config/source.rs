@@ -9,7 +9,7 @@ use std::{
 use super::{
     Blank, ConfigError, DEMO, DemoOrigin, DemoProgram, KeyringLookup, KeyringPlace, Listen,
     LoadError, Places, RoutingMode, Settings, Surroundings, Warning,
-    blank::says_nothing,
+    blank::is_blank,
     demo::DemoSwitch,
     document,
     file::folder_of,
@@ -165,7 +165,7 @@ impl Source {
                 "no configuration file yet; `mcpproxy setup` creates {}",
                 self.file.display()
             ),
-            Some(_) if says_nothing(text) => {
+            Some(_) if is_blank(text) => {
                 "the file is empty; a running daemon keeps its last good configuration".to_owned()
             }
             Some(_) => return Ok(settings),

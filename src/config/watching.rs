@@ -1,5 +1,5 @@
-//! Noticing that the configuration file may have changed. It watches the folders in which the file and the targets of its
-//! symbolic links stand, because editors replace files; whether anything really changed is the reader's business.
+//! Reports that the configuration file may have changed. It watches the folders of the file and of the targets of its symbolic links,
+//! because editors replace files. Whether the text changed is for the reader to find out.
 
 use std::{
     collections::HashSet,
@@ -15,26 +15,26 @@ use tokio::sync::mpsc;
 
 use super::file::{folder_of, link_chain};
 
-/// A watch on the folders of one file. Dropping it ends it.
+/// A watch on the folders of one file. Dropping it ends the watch.
 pub(super) struct Watching {
-    /// Held for what its drop does. Nothing where the system gives none; then asking again is no use.
+    /// Held until the drop. Nothing if the system gives no watcher; it would not give one later either.
     watcher: Option<RecommendedWatcher>,
-    scene: Scene,
+    folders: WatchedFolders,
     complete: bool,
 }
 
-/// The folders to watch, each with what tells it from another of the same path.
-type Scene = Vec<(PathBuf, Option<u64>)>;
+/// The folders to watch, each with the number of its inode, which differs for a new folder at the same path.
+type WatchedFolders = Vec<(PathBuf, Option<u64>)>;
 
 impl Watching {
-    /// Starts watching. Changes are sent to `noticed`; where that is full, one is pending anyway.
+    /// Starts watching. Changes are sent to `noticed`.
     pub(super) fn start(file: &Path, noticed: mpsc::Sender<()>) -> Self {
         let chain = link_chain(file);
         let names: HashSet<OsString> = chain.iter().flat_map(|path| names_of(path)).collect();
-        let scene = scene(&chain);
+        let folders = folders_of(&chain);
         let on_event = move |event: notify::Result<Event>| {
             if event.as_ref().map_or(true, |event| concerns(event, &names)) {
-                // Full: a look is pending already. Closed: nobody looks any more.
+                // If it is full, a reading is pending already; if it is closed, nobody reads any more.
                 let _ = noticed.try_send(());
             }
         };
@@ -44,56 +44,54 @@ impl Watching {
                 tracing::warn!(%error, "configuration file not watched, polled instead");
                 return Self {
                     watcher: None,
-                    scene,
+                    folders,
                     complete: false,
                 };
             }
         };
         let mut complete = true;
-        for (folder, _) in &scene {
+        for (folder, _) in &folders {
             complete &= watcher.watch(folder, RecursiveMode::NonRecursive).is_ok();
         }
         Self {
             watcher: Some(watcher),
-            scene,
+            folders,
             complete,
         }
     }
 
-    /// Whether every change is noticed. It is not where a folder is missing or the system has no watches left.
+    /// Whether every change is reported. It is not if a folder is missing, or the system has no watches left.
     pub(super) fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// Whether the folders are still the ones that are watched.
+    /// Whether the file's folders are still the watched ones.
     pub(super) fn is_current(&self, file: &Path) -> bool {
-        (self.complete || self.watcher.is_none()) && self.scene == scene(&link_chain(file))
+        (self.complete || self.watcher.is_none()) && self.folders == folders_of(&link_chain(file))
     }
 }
 
-fn scene(chain: &[PathBuf]) -> Scene {
-    let mut scene = Scene::new();
+fn folders_of(chain: &[PathBuf]) -> WatchedFolders {
+    let mut folders = WatchedFolders::new();
     for path in chain {
         let folder = folder_of(path).to_owned();
-        if !scene.iter().any(|(known, _)| *known == folder) {
-            let identity = identity(&folder);
-            scene.push((folder, identity));
+        if !folders.iter().any(|(known, _)| *known == folder) {
+            let inode = inode(&folder);
+            folders.push((folder, inode));
         }
     }
-    scene
+    folders
 }
 
-/// Tells a folder from another one that took its place.
 #[cfg(unix)]
-fn identity(folder: &Path) -> Option<u64> {
+fn inode(folder: &Path) -> Option<u64> {
     use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(folder)
-        .ok()
-        .map(|metadata| metadata.ino())
+    let metadata = std::fs::metadata(folder).ok()?;
+    Some(metadata.ino())
 }
 
 #[cfg(not(unix))]
-fn identity(folder: &Path) -> Option<u64> {
+fn inode(folder: &Path) -> Option<u64> {
     folder.exists().then_some(0)
 }
 
@@ -104,7 +102,7 @@ fn names_of(path: &Path) -> impl Iterator<Item = OsString> {
     })
 }
 
-/// Whether an event may mean another text: our own reading does not, nor does a neighbour such as a log file.
+/// Whether an event may mean a new text. Our own reading does not, nor does a change of another file, such as a log.
 fn concerns(event: &Event, names: &HashSet<OsString>) -> bool {
     let is_reading = match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => false,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{ReverseEdit, StoredChange, TextMark, changed_values, store::Numbered};
-use crate::config::{Change, EditError, NotUndone, blank::says_nothing, document, edit};
+use crate::config::{Change, EditError, NotUndone, blank::is_blank, document, edit};
 
 /// Finds the change to undo among the lines of the history: that of this number, or the latest that neither is undone nor undoes another.
 pub(super) fn find(stored: &str, id: Option<u64>) -> Result<StoredChange, NotUndone> {
@@ -39,12 +39,12 @@ pub(super) fn undo(
         && let Some(before) = &before
         && step.before == Some(TextMark::of(before))
         // An empty file would count as lost, so the first values are removed one by one.
-        && !says_nothing(Some(before))
+        && !is_blank(Some(before))
     {
         return Ok(before.clone());
     }
     if change.entry.changes.is_empty() {
-        let is_begin = before.is_some_and(|before| says_nothing(Some(&before)));
+        let is_begin = before.is_some_and(|before| is_blank(Some(&before)));
         let why = if is_begin {
             NotUndone::Begin(id)
         } else {

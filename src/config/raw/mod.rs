@@ -261,8 +261,8 @@ fn simplify(schema: &mut Schema) {
         }
     }
     let default = schema.get("default");
-    let says_nothing = [Value::Null, json!([]), json!({})];
-    if default.is_some_and(|default| says_nothing.contains(default)) {
+    let empty_values = [Value::Null, json!([]), json!({})];
+    if default.is_some_and(|default| empty_values.contains(default)) {
         schema.remove("default");
     }
 }
