@@ -1,5 +1,5 @@
-//! The note of where the daemon of a configuration keeps its data, if the file chose that: the file may say something else, or nothing that
-//! can be read, while the daemon still runs.
+//! A note of the data folder that a daemon uses because the configuration file names it. Commands find the daemon by the note while the file
+//! names another folder, or cannot be read.
 
 use std::{
     fs, io,
@@ -10,7 +10,7 @@ use super::Places;
 use crate::storage;
 
 impl Places {
-    /// Notes the folder of a daemon.
+    /// Notes the data folder of a daemon, unless it is the default one.
     pub fn note_data_folder(&self, folder: &Path) -> io::Result<()> {
         if folder == self.data_dir {
             return Ok(());
@@ -20,7 +20,7 @@ impl Places {
         storage::write_atomically(&self.data_folder_note(), path)
     }
 
-    /// Where a daemon of this configuration may keep its data, whatever the file says now.
+    /// The data folders that a running daemon of this configuration may use, whatever the file says now.
     pub fn other_data_folders(&self) -> Vec<PathBuf> {
         if self.data_dir_given {
             return Vec::new();

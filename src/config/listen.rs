@@ -1,4 +1,4 @@
-//! The address to listen on, as written in `listen`, `--listen` and `--http`. Binding is the daemon's work.
+//! The address to listen on, as written in `listen`, `--listen` and `--http`. The daemon binds it.
 
 use std::{
     fmt,
@@ -23,7 +23,7 @@ enum Host {
     Address(IpAddr),
 }
 
-/// Why a text is no listen address.
+/// A text that is no listen address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}; {}", self.what(), Self::STEP)]
 pub struct BadListen(pub String);
@@ -33,7 +33,7 @@ impl BadListen {
     pub const STEP: &str =
         "write \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) or \"[::1]:8080\"";
 
-    /// The same without what to do.
+    /// The error without the next step.
     pub fn what(&self) -> String {
         let port = self.0.rsplit(':').next().unwrap_or_default();
         let is_too_large = port.parse::<u64>().is_ok_and(|port| port > 65_535);
@@ -43,7 +43,7 @@ impl BadListen {
     }
 }
 
-/// Why an address is not listened on as long as nobody says that it is meant.
+/// An address that other machines can reach, which needs `--insecure`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}; {}", self.what(), Self::STEP)]
 pub struct NotLoopback(pub Listen);
@@ -52,7 +52,7 @@ impl NotLoopback {
     /// The next step.
     pub const STEP: &str = "listen on 127.0.0.1 behind a reverse proxy with TLS, or add --insecure";
 
-    /// The same without what to do.
+    /// The error without the next step.
     pub fn what(&self) -> String {
         format!(
             "other machines can reach {}, and traffic there is not encrypted",
@@ -62,8 +62,8 @@ impl NotLoopback {
 }
 
 impl Listen {
-    /// Every address to bind. The first must succeed; any other is tried and may fail, and takes the port that the first one
-    /// got when [`Listen::port`] is 0.
+    /// The addresses to bind. Binding the first must succeed; the others may fail, and use the port that the first one got if
+    /// [`Listen::port`] is 0.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         let first = match self.host {
             Host::Localhost => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -77,7 +77,7 @@ impl Listen {
         addresses
     }
 
-    /// What is sent over HTTP is plain text, so anything that other machines can reach needs `--insecure`.
+    /// Refuses an address that other machines can reach: HTTP is not encrypted.
     pub fn for_this_machine(&self) -> Result<(), NotLoopback> {
         if self.is_loopback() {
             Ok(())

@@ -1,4 +1,4 @@
-//! Why a file gives no settings, and what to do about it.
+//! Why the settings cannot be read from a file, and the next step.
 
 use std::{
     io,
@@ -8,7 +8,7 @@ use std::{
 use super::{ConfigError, ConfigFinding};
 use crate::storage::in_words;
 
-/// Why a file gives no settings.
+/// Why the settings cannot be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// It cannot be read.
@@ -16,18 +16,18 @@ pub enum LoadError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: io::Error,
     },
-    /// It can be read, but not used.
+    /// It has mistakes.
     #[error("{}", unusable(file, reason))]
     Unusable {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The mistakes.
         reason: ConfigError,
     },
-    /// Somebody named it, and it is not there. What it was to say, who may come in for example, is not known.
+    /// A file that was named does not exist. Defaults would be dangerous: it may have had access control.
     #[error("there is no file {}, which {by} names", file.display())]
     Missing {
         /// The file.
@@ -35,16 +35,16 @@ pub enum LoadError {
         /// What names it, `$MCPPROXY_CONFIG` for example.
         by: &'static str,
     },
-    /// It had something in it and now it has not; taken for an accident.
+    /// It is blank now, and was not before.
     #[error("the configuration {} is gone or empty", .0.display())]
     Gone(PathBuf),
-    /// The same at a start, after a daemon with `serverAuth`: it would let everybody in.
+    /// The same at a start, after a daemon with `serverAuth`: a blank file would let every client in.
     #[error("the configuration {} is gone or empty, and the last daemon with this data folder had `serverAuth`", .0.display())]
     WithoutServerAuth(PathBuf),
 }
 
 impl LoadError {
-    /// The variables that are missing, without which the file cannot be used as a whole.
+    /// The missing variables without which the file as a whole cannot be used.
     pub fn missing_variables(&self) -> impl Iterator<Item = &str> {
         let findings: &[ConfigFinding] = match self {
             Self::Unusable { reason, .. } => reason.findings(),
@@ -53,7 +53,7 @@ impl LoadError {
         findings.iter().filter_map(ConfigFinding::missing_variable)
     }
 
-    /// The variable of mcpproxy's own that is to blame, not the file.
+    /// mcpproxy's own environment variable, if the mistake is there and not in the file.
     pub fn own_variable(&self) -> Option<&'static str> {
         match self {
             Self::Unusable { reason, .. } => reason.own_variable(),

@@ -1,30 +1,30 @@
-//! Why a change of the configuration is not undone.
+//! Why a change of the configuration cannot be undone.
 
-/// Why a change is not undone.
+/// Why a change cannot be undone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotUndone {
     /// The history cannot be read.
     #[error("the history of the configuration cannot be read")]
     Unreadable,
-    /// There is none, or all are undone.
+    /// There are no changes, or all are undone.
     #[error("no change is left to undo")]
     Nothing,
-    /// It is not in the history.
+    /// The history has no change of this number.
     #[error("there is no change {0} in the history")]
     Unknown(u64),
-    /// It was undone before.
+    /// It is already undone.
     #[error("change {0} is already undone")]
     Already(u64),
-    /// It took a secret away.
+    /// It replaced or removed a secret.
     #[error("change {0} replaced or removed a secret, and the history keeps no secrets")]
     Secret(u64),
-    /// It made the file.
+    /// It created the file.
     #[error("change {0} created the configuration, and mcpproxy needs one")]
     Begin(u64),
-    /// Nobody saw the text before it, or it was too long.
+    /// The text before it is not known, or was too long to keep.
     #[error("change {0} cannot be undone: the former value is not known")]
     NotKept(u64),
-    /// It revoked a token, of which nothing is kept.
+    /// It revoked a token, of which the history keeps nothing.
     #[error("change {id} revoked the token {name:?}, and a revoked token cannot be restored")]
     Revoked {
         /// The change.
@@ -32,7 +32,7 @@ pub enum NotUndone {
         /// The name of the token.
         name: String,
     },
-    /// It took approvals back, which a person gives only to what they see.
+    /// It withdrew approvals, which need a new review.
     #[error("change {id} withdrew approvals of {server}, which only a new review can give")]
     Withdrawn {
         /// The change.
@@ -40,12 +40,12 @@ pub enum NotUndone {
         /// The server.
         server: String,
     },
-    /// A later change is about the same.
+    /// A later change changed the same value.
     #[error("`{path}` was changed again after change {id}; undo the later change first")]
     ChangedSince {
         /// The change.
         id: u64,
-        /// What was changed again.
+        /// The path of that value.
         path: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a person arranged with the authorization server of a remote server (`oauth`). Most servers need none of it.
+//! The key `oauth` of a remote server: settings for logging in. Most servers need none.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use crate::text::secret::Secret;
 
-/// What is configured of logging in to a server. `Debug` shows no secret.
+/// Settings for logging in to a server. `Debug` shows no secret.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct OAuth {
-    /// The id of a client that was registered beforehand, or the `https` address of a document that describes one.
+    /// The id of a client that was registered beforehand, or the https URL of a client id metadata document.
     pub client_id: Option<String>,
-    /// Its secret, where it has one.
+    /// The client's secret, if it has one.
     pub client_secret: Option<Secret>,
-    /// The scopes to ask for; where there are none, those that the server names.
+    /// The scopes to request; if empty, those that the server names.
     pub scopes: Vec<String>,
-    /// Where the authorization server sends the browser back to; a free port of 127.0.0.1 where none is given.
+    /// The URI to which the browser returns; by default a free port of 127.0.0.1.
     pub redirect_uri: Option<String>,
-    /// Parameters that this authorization server wants besides those of the protocol.
+    /// Additional parameters that the authorization server needs.
     pub extra_params: Vec<(String, Secret)>,
-    /// All of it with secrets redacted.
+    /// The settings as listings show them, with secrets masked.
     pub(super) shown: Value,
 }
 
@@ -29,33 +29,24 @@ impl OAuth {
         self.parts().is_empty()
     }
 
-    /// As listings show it.
-    pub(super) fn shown(&self) -> &Value {
-        &self.shown
-    }
-
     /// Everything that a login depends on, for a fingerprint.
     pub(super) fn parts(&self) -> Vec<(String, &str)> {
-        let mut parts: Vec<(String, &str)> = Vec::new();
-        parts.extend(
-            self.client_id
-                .iter()
-                .map(|id| ("client_id".to_owned(), id.as_str())),
-        );
+        let id = self.client_id.iter().map(|id| ("client_id", id.as_str()));
         let secret = self.client_secret.iter();
-        parts.extend(secret.map(|secret| ("client_secret".to_owned(), secret.reveal())));
-        let scopes = self.scopes.iter();
-        parts.extend(scopes.map(|scope| ("scope".to_owned(), scope.as_str())));
+        let secret = secret.map(|secret| ("client_secret", secret.reveal()));
+        let scopes = self.scopes.iter().map(|scope| ("scope", scope.as_str()));
         let redirect = self.redirect_uri.iter();
-        parts.extend(redirect.map(|uri| ("redirect_uri".to_owned(), uri.as_str())));
+        let redirect = redirect.map(|uri| ("redirect_uri", uri.as_str()));
+        let parts = id.chain(secret).chain(scopes).chain(redirect);
+        let parts = parts.map(|(name, value)| (name.to_owned(), value));
         let extra = self.extra_params.iter();
-        parts.extend(extra.map(|(name, value)| (format!("extra.{name}"), value.reveal())));
-        parts
+        let extra = extra.map(|(name, value)| (format!("extra.{name}"), value.reveal()));
+        parts.chain(extra).collect()
     }
 }
 
 impl fmt::Debug for OAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.shown())
+        write!(f, "{}", self.shown)
     }
 }

@@ -7,10 +7,10 @@ use http::{Uri, uri::Scheme};
 use super::{credentials, references::Text, values::schema_as};
 use crate::text::{MASK, Secret, TextKind, redact::redacted};
 
-/// Where a collector takes spans, below the address that is configured (OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP").
+/// The path below the configured address at which a collector takes spans (OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP").
 const TRACES: &str = "/v1/traces";
 
-/// A collector that takes spans over HTTP. Shows itself without what is secret of its address.
+/// A collector that takes spans over HTTP. `Display` and `Debug` mask the secrets in its address.
 #[derive(Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "Text")]
 pub struct OtlpEndpoint {
@@ -32,12 +32,12 @@ impl TryFrom<Text> for OtlpEndpoint {
 }
 
 impl OtlpEndpoint {
-    /// The address that spans are posted to, with user and password where it has them.
+    /// The address to which spans are posted, with its user and password.
     pub fn url(&self) -> &Secret {
         &self.url
     }
 
-    /// What of the address must not show anywhere.
+    /// The parts of the address that must not be shown.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.secrets.iter()
     }
@@ -55,7 +55,7 @@ impl fmt::Debug for OtlpEndpoint {
     }
 }
 
-/// Names nothing of the address in what it says of a bad one: it may hold a password.
+/// Checks an address. The error does not repeat it, because it may contain a password.
 fn address_of(written: &Text) -> Result<OtlpEndpoint, &'static str> {
     let text = written.value.trim();
     if text.contains('#') {
@@ -92,7 +92,7 @@ fn address_of(written: &Text) -> Result<OtlpEndpoint, &'static str> {
     })
 }
 
-/// What references stand for, whatever it looks like: what lies between the parts of the text that are shown as they are.
+/// The values of the references in a text: what is in `value` in place of each `***` in `shown`.
 fn values_of_references(shown: &str, value: &str) -> Vec<String> {
     let mut literals = shown.split(MASK);
     let first = literals.next().unwrap_or_default();

@@ -310,7 +310,7 @@ impl ServerEntry {
                     put(key, json!(file));
                 }
                 if !remote.oauth.is_empty() {
-                    put("oauth", remote.oauth.shown().clone());
+                    put("oauth", remote.oauth.shown.clone());
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! One warning about the configuration, as data: terminal, page and REST each show it in their way.
+//! A warning about the configuration, as data: the terminal, the web UI and REST show it in different forms.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// Concerns no key, or is in words of its own.
+    /// A warning without a key.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             server: None,
@@ -38,7 +38,7 @@ impl Warning {
         }
     }
 
-    /// With the key that it concerns.
+    /// Adds the key that it is about.
     #[must_use]
     pub fn at(self, key: impl Into<String>) -> Self {
         Self {
@@ -47,13 +47,13 @@ impl Warning {
         }
     }
 
-    /// Concerns this key, which its words begin with.
+    /// A warning about this key; its text begins with the key.
     pub fn of_key(key: impl Into<String>, what: impl fmt::Display) -> Self {
         let key = key.into();
         Self::new(format!("`{key}` {what}")).at(key)
     }
 
-    /// Concerns the entry of this server.
+    /// Adds the server whose entry it is about.
     pub(super) fn of_server(self, name: &ServerName) -> Self {
         Self {
             server: Some(name.to_string()),
@@ -61,7 +61,7 @@ impl Warning {
         }
     }
 
-    /// With each of its texts changed.
+    /// Masks secrets in each of its texts.
     pub(super) fn mask(&mut self, mask: impl Fn(&mut String)) {
         mask(&mut self.text);
         self.key.iter_mut().for_each(mask);
