@@ -1,4 +1,4 @@
-//! What of an entry's values is a credential, and must not show where somebody repeats it.
+//! The credentials in the values of an entry: texts to mask when a server or a library repeats them.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
@@ -6,13 +6,13 @@ use percent_encoding::percent_decode_str;
 use super::safe_variables::is_safe_variable;
 use crate::text::redact::{self, TextKind, is_secret_name};
 
-/// Of the arguments of a command.
+/// The credentials in the arguments of a command.
 pub(super) fn in_arguments(arguments: &[String]) -> Vec<String> {
     let hidden = redact::hidden_in_arguments(arguments).into_iter();
     hidden.map(str::to_owned).collect()
 }
 
-/// Of an address: of `user:password` also the password by itself, and both as a header carries them (RFC 7617).
+/// The credentials in a URL. Of `user:password` also the password alone, and both in the Base64 of a header (RFC 7617).
 pub(super) fn in_url(url: &str) -> Vec<String> {
     let hidden = redact::hidden_texts(url, TextKind::Word);
     let mut found: Vec<String> = hidden.iter().map(|text| (*text).to_owned()).collect();
@@ -26,7 +26,7 @@ pub(super) fn in_url(url: &str) -> Vec<String> {
     found
 }
 
-/// Of the value of a variable: all of it, unless variables of that name lead somewhere; then what looks so.
+/// The credentials in the value of an environment variable: the whole value, but of a safe variable only what looks like a credential.
 pub(super) fn in_variable(name: &str, value: &str) -> Vec<String> {
     if is_safe_variable(name) {
         in_url(value)
@@ -35,7 +35,7 @@ pub(super) fn in_variable(name: &str, value: &str) -> Vec<String> {
     }
 }
 
-/// Of a variable that an entry sets.
+/// The credentials in a variable that an entry sets: the whole value if its name is that of a secret, else what looks like a credential.
 pub(super) fn in_setting(name: &str, value: &str) -> Vec<String> {
     if is_secret_name(name) {
         vec![value.to_owned()]

@@ -176,8 +176,8 @@ impl Keeper {
     }
 
     /// Notes the ports on which the daemon listens.
-    pub fn listens_at(&self, ports: Vec<u16>) {
-        self.whereabouts.listens_at(ports);
+    pub fn note_ports(&self, ports: Vec<u16>) {
+        self.whereabouts.note_ports(ports);
     }
 
     /// The configuration file.

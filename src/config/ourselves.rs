@@ -1,6 +1,6 @@
-//! Whether an entry leads to this mcpproxy, by its address or by the program that it starts: a server behind itself would never end.
-//! The one rule for the configuration, however an entry comes in, and for the files of clients. Another mcpproxy, on another port or with
-//! a configuration of its own, is a server like any other.
+//! Whether an entry leads to this mcpproxy itself, by its address or by the program that it starts: its calls would go round for ever. The
+//! rule applies to every entry of the configuration, and to the files of clients. Another mcpproxy, on another port or with another
+//! configuration, is a server like any other.
 
 use std::{path::Path, sync::Arc};
 
@@ -10,29 +10,29 @@ use serde_json::{Map, Value};
 use super::{BrokenEntry, Listen, Places, ServerEntry, Settings, Transport};
 use crate::{config::loopback, runtime::sync::Guarded};
 
-/// Where on this machine we are, or would be.
+/// The address of this mcpproxy on this machine: where the daemon listens, or would listen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OurAddress {
-    /// The ports, that of the address which clients are given first.
+    /// The ports. The first is that of the address which clients get.
     pub ports: Vec<u16>,
-    /// Our configuration file and data folder, where they are known.
+    /// Our configuration file and data folder, if they are known.
     pub places: Option<Places>,
 }
 
-/// What an entry leads to, as it is written.
+/// The keys of an entry that say what it leads to.
 #[derive(Debug, Default)]
 pub struct LeadsTo<'a> {
     /// Its address.
     pub url: Option<&'a str>,
     /// Its program.
     pub command: Option<&'a str>,
-    /// The arguments of its program.
+    /// The arguments of the program.
     pub args: Vec<&'a str>,
-    /// The names of the variables that its program is given.
+    /// The names of the program's variables.
     pub env: Vec<&'a str>,
 }
 
-/// Where a daemon is, as far as that is known before it listens and after. Clones share the ports on which it does.
+/// The address of this daemon, before and after it listens. Clones share the ports on which it listens.
 #[derive(Clone, Default)]
 pub(super) struct Whereabouts {
     bound: Arc<Guarded<Vec<u16>>>,
@@ -47,12 +47,12 @@ impl Whereabouts {
         }
     }
 
-    /// Notes where the daemon listens, whatever the file says from now on.
-    pub(super) fn listens_at(&self, ports: Vec<u16>) {
+    /// Notes the ports on which the daemon listens, whatever the file says later.
+    pub(super) fn note_ports(&self, ports: Vec<u16>) {
         *self.bound.lock() = ports;
     }
 
-    /// `listen` is what is configured.
+    /// The address: with the ports on which the daemon listens, or that of `listen` before.
     pub(super) fn address(&self, listen: &Listen) -> OurAddress {
         let bound = self.bound.lock().clone();
         if bound.is_empty() {
@@ -65,19 +65,19 @@ impl Whereabouts {
     }
 }
 
-/// Why such an entry is refused.
+/// The error of an entry that leads to this mcpproxy.
 pub(super) const BEHIND_ITSELF: &str = "is mcpproxy itself";
 
-/// Programs that start another one, which their arguments name by itself, in a line for a shell, or as a package to fetch.
+/// Programs that start another program, which is in their arguments: as a word, in a line for a shell, or as a package to download.
 const STARTERS: [&str; 14] = [
     "env", "sudo", "nice", "nohup", "sh", "bash", "dash", "zsh", "fish", "npx", "bunx", "pnpx",
     "uvx", "cmd",
 ];
 
-/// The same where neither our ports nor our files are.
+/// Such programs in which the started program has neither our ports nor our files.
 const CONTAINERS: [&str; 2] = ["docker", "podman"];
 
-/// Options and variables that name a configuration or a data folder, or where those are looked for.
+/// Options and variables that choose another configuration or data folder.
 const PLACES: [&str; 7] = [
     "--config",
     "--data-dir",
@@ -89,7 +89,7 @@ const PLACES: [&str; 7] = [
 ];
 
 impl OurAddress {
-    /// Where a daemon would be. A port that the system chooses is not known before it does.
+    /// The address of a daemon with this `listen`. A port that the system chooses is not known yet.
     pub fn configured(listen: &Listen, places: Option<Places>) -> Self {
         let port = Some(listen.port()).filter(|port| *port > 0);
         Self {
@@ -98,7 +98,7 @@ impl OurAddress {
         }
     }
 
-    /// Whether a server would lead to this mcpproxy, and not to another one.
+    /// Whether an entry leads to this mcpproxy, and not to another one.
     pub fn is_behind(&self, target: &LeadsTo<'_>) -> bool {
         let is_ours = |port: u16| self.ports.contains(&port);
         let words = target.args.iter().flat_map(|arg| words_of(arg));
@@ -107,13 +107,13 @@ impl OurAddress {
             || self.uses_our_files(target)
     }
 
-    /// Whether an entry of a client leads to this mcpproxy, or starts any: whoever has one connected has no other one beside it.
+    /// Whether an entry of a client leads to this mcpproxy, or starts any mcpproxy.
     pub fn is_named_by(&self, target: &LeadsTo<'_>) -> bool {
         target.our_program().is_some()
             || loopback_port_of(target).is_some_and(|port| self.ports.contains(&port))
     }
 
-    /// Whether it starts a program of ours that uses our files: it is given them, or they are those that it finds by itself.
+    /// Whether it starts an mcpproxy that uses our files: they are named in its arguments, or it finds them by itself.
     fn uses_our_files(&self, target: &LeadsTo<'_>) -> bool {
         let is_in_container = |command: &str| is_one_of(command, &CONTAINERS);
         let Some(words) = target.our_program() else {
@@ -137,7 +137,7 @@ impl OurAddress {
     }
 }
 
-/// Has no server of the settings lead to us.
+/// Moves the servers that lead to this mcpproxy to the broken entries.
 pub(super) fn refuse_ourselves(settings: &mut Settings, us: &OurAddress) {
     let is_behind = |entry: &ServerEntry| us.is_behind(&LeadsTo::of_entry(entry));
     let refused = settings.servers.extract_if(.., |_, entry| is_behind(entry));
@@ -151,7 +151,7 @@ pub(super) fn refuse_ourselves(settings: &mut Settings, us: &OurAddress) {
 }
 
 impl<'a> LeadsTo<'a> {
-    /// What an entry of our own says, before its references are filled in.
+    /// The target of an entry as it is written.
     pub(super) fn of_written(entry: &'a Map<String, Value>) -> Self {
         let text = |key: &str| entry.get(key).and_then(Value::as_str);
         let args = entry.get("args").and_then(Value::as_array);
@@ -169,7 +169,7 @@ impl<'a> LeadsTo<'a> {
         }
     }
 
-    /// What an entry leads to with its references filled in.
+    /// The target of an entry with its references resolved.
     pub(super) fn of_entry(entry: &'a ServerEntry) -> Self {
         match &entry.transport {
             Transport::Remote(remote) => Self {
@@ -185,7 +185,7 @@ impl<'a> LeadsTo<'a> {
         }
     }
 
-    /// The words with which it starts a program of our name, if it does. Our demo server is a server like any other.
+    /// The words of the command line, if it starts mcpproxy. Our demo server does not count: it is a server like any other.
     fn our_program(&self) -> Option<Vec<&'a str>> {
         let command = self.command?;
         let mut words = vec![command];
@@ -205,20 +205,20 @@ fn is_one_of(command: &str, names: &[&str]) -> bool {
     stem.is_some_and(|stem| names.iter().any(|name| stem == *name))
 }
 
-/// Whether a word names a program of ours. A package may have its version behind it.
+/// Whether a word is the name of mcpproxy's program, or of a package with it, perhaps with a version.
 fn is_program(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let name = name.strip_suffix(".exe").unwrap_or(name);
     !word.contains("://") && name.split(['@', ':']).next() == Some("mcpproxy")
 }
 
-/// The words of an argument, which may be a line for a shell.
+/// Splits an argument, which may be a line for a shell, into words.
 fn words_of(arg: &str) -> impl Iterator<Item = &str> {
     let words = arg.split_whitespace();
     words.map(|word| word.trim_matches(['"', '\'', ';', '&', '(', ')']))
 }
 
-/// The port on this machine that an entry of a client leads to: by its address, or by one that its program is given.
+/// The port on this machine to which an entry of a client leads, by its address or by an address in its arguments.
 pub fn loopback_port_of(target: &LeadsTo<'_>) -> Option<u16> {
     let mut addresses = target.url.iter().chain(&target.args);
     addresses.find_map(|address| loopback_port(address))
@@ -229,7 +229,7 @@ fn loopback_port(url: &str) -> Option<u16> {
     port_and_path(url).map(|(port, _)| port)
 }
 
-/// The port of an address on this machine at which MCP could be served. Others may be anything that a program looks at.
+/// The port of an address on this machine whose path could be an MCP endpoint. A program may use other addresses for other purposes.
 fn endpoint_port(word: &str) -> Option<u16> {
     let (port, path) = port_and_path(word)?;
     let is_endpoint = path == "/" || ["/mcp", "/sse"].iter().any(|at| path.starts_with(at));
@@ -239,7 +239,7 @@ fn endpoint_port(word: &str) -> Option<u16> {
 fn port_and_path(url: &str) -> Option<(u16, String)> {
     let url: Uri = url.parse().ok()?;
     let host = url.host()?.trim_end_matches('.');
-    // Whoever connects to no address in particular reaches this machine.
+    // A connection to the unspecified address reaches this machine.
     let is_here = matches!(host, "0.0.0.0" | "[::]") || loopback::is_loopback(host);
     let is_plain = url.scheme_str()?.eq_ignore_ascii_case("http");
     (is_plain && is_here).then(|| (url.port_u16().unwrap_or(80), url.path().to_owned()))

@@ -1,5 +1,4 @@
-//! The configuration file as it is written, for whoever may see all but secrets: references by name, everything else that is secret as `***`.
-//! Pure.
+//! The configuration file as it is written, with secrets as `***` and references by name. Pure.
 
 use serde_json::{Map, Value};
 
@@ -9,10 +8,10 @@ use crate::text::{
     redact::{self, is_secret_name},
 };
 
-/// Keys of the top level whose values are secret, whatever they are.
+/// Keys of the top level whose values are secrets.
 const KEYS: &[&str] = &["api_key", "session_key"];
 
-/// What the text of a file says, as it may be shown.
+/// The values of a file with secrets masked.
 pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
     let document = document::read(text)?;
     let settings = document.settings.iter();
@@ -21,7 +20,7 @@ pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
     let mut servers = Map::new();
     for (number, written) in document.servers.iter().enumerate() {
         let name = written.name.clone().unwrap_or_else(|| format!("#{number}"));
-        // Of two of one name the first counts.
+        // Of two entries with the same name the first counts.
         let entry = servers.entry(name);
         entry.or_insert_with(|| shown_entry(&written.entry));
     }
@@ -29,7 +28,7 @@ pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
     Ok(shown.into())
 }
 
-/// What is shown of a value of the top level.
+/// A value of the top level with secrets masked.
 pub(super) fn shown_setting(key: &str, value: &Value) -> Value {
     match (key, value) {
         (key, value) if KEYS.contains(&key) => hidden(value),
@@ -41,7 +40,7 @@ pub(super) fn shown_setting(key: &str, value: &Value) -> Value {
     }
 }
 
-/// What is shown of the entry of a server.
+/// An entry of a server with secrets masked.
 pub(super) fn shown_entry(entry: &Value) -> Value {
     let entry = entry
         .as_object()
@@ -49,7 +48,7 @@ pub(super) fn shown_entry(entry: &Value) -> Value {
     entry.into()
 }
 
-/// A secret, or the reference to it.
+/// Masks a secret, but not a reference to one.
 fn hidden(value: &Value) -> Value {
     let is_reference =
         |text: &str| text.starts_with("${") && text.ends_with('}') && !text.contains(":-");
@@ -62,7 +61,7 @@ fn hidden(value: &Value) -> Value {
     }
 }
 
-/// Tokens are keys there, and who has them is shown.
+/// Masks `serverAuth`: tokens are keys there, and their callers are shown.
 fn server_auth(value: &Value) -> Value {
     let Value::Object(groups) = value else {
         return redacted("serverAuth", value);
@@ -93,7 +92,7 @@ fn numbered(number: usize) -> String {
     format!("{MASK} {}", number + 1)
 }
 
-/// The names in what a secret's name stands before may be secrets as well: tokens at a wrong place.
+/// Masks a value under this name. In an object under the name of a secret, the keys are masked as well: they may be tokens in the wrong place.
 fn redacted(name: &str, value: &Value) -> Value {
     match value {
         Value::Object(members) if is_secret_name(name) && !members.is_empty() => {

@@ -1,4 +1,4 @@
-//! JSON in which no key appears twice in one object: whoever reads it and whoever checked it see the same value.
+//! Reads JSON in which no key appears twice in one object, so that a check and a later reader cannot see different values.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
         .map_err(|error| json_mistake(&String::from_utf8_lossy(text), &error))
 }
 
-/// What is wrong with a text that should be JSON, and where: in the order and the words of mistakes in the configuration.
+/// A mistake in JSON with its place, worded like mistakes in the configuration file.
 pub fn json_mistake(text: &str, error: &serde_json::Error) -> String {
     if let Category::Syntax = error.classify()
         && let Err(mistake) = strict_json(text)
@@ -46,10 +46,10 @@ pub fn json_mistake(text: &str, error: &serde_json::Error) -> String {
     }
 }
 
-/// What is wrong with another value.
+/// The error for JSON that is not an object.
 pub const NO_OBJECT: &str = "it is not a JSON object {…}";
 
-/// The same for what has to be an object.
+/// [`read_unrepeated`] for an object.
 pub fn read_unrepeated_object(text: &[u8]) -> Result<Map<String, Value>, String> {
     match read_unrepeated(text)? {
         Value::Object(object) => Ok(object),

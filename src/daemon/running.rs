@@ -32,7 +32,7 @@ pub(super) fn begin(
     let (core, core_tasks) = Core::open(parts, &ends)?;
     // No server may lead there.
     core.keeper
-        .listens_at(addresses.iter().map(SocketAddr::port).collect());
+        .note_ports(addresses.iter().map(SocketAddr::port).collect());
     let behind = core_tasks.spawn(&core, &ends);
     let api = open_api(&core, location.clone());
     // Who gets an answer finds the address written.
