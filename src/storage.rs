@@ -1,5 +1,5 @@
-//! mcpproxy's own files: private folders and files, atomic writes. An existing folder or file is used only if it belongs to the user of this
-//! process, because another user may have created it. Symbolic links in place of files are not followed.
+//! mcpproxy's own files: private folders and files, atomic writes. An existing folder or file is used only if it belongs to the user of
+//! this process, because another user may have created it. Symbolic links in place of files are not followed.
 
 mod atomic;
 mod rotation;
@@ -193,8 +193,8 @@ mod ownership {
         Ok(())
     }
 
-    /// Opens a file with these options; a new one only its owner can read (0600). An existing one must be a regular file of our user's, with
-    /// one name.
+    /// Opens a file with these options; a new one only its owner can read (0600). An existing one must be a regular file of our user's,
+    /// with one name.
     pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         // Opening a pipe in place of the file would wait for its other end.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;

@@ -1,5 +1,5 @@
-//! Blank configuration files: missing, empty, or with comments only. A file that had values before and is blank now is taken for an accident,
-//! such as an interrupted save: the last settings stay in force, and no change is written to it.
+//! Blank configuration files: missing, empty, or with comments only. A file that had values before and is blank now is taken for an
+//! accident, such as an interrupted save: the last settings stay in force, and no change is written to it.
 
 use std::{io, path::Path};
 

@@ -1,5 +1,5 @@
-//! A note of the data folder that a daemon uses because the configuration file names it. Commands find the daemon by the note while the file
-//! names another folder, or cannot be read.
+//! A note of the data folder that a daemon uses because the configuration file names it. Commands find the daemon by the note while the
+//! file names another folder, or cannot be read.
 
 use std::{
     fs, io,

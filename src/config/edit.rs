@@ -1,5 +1,5 @@
-//! Edits of the text of a configuration file. Pure. They keep comments, the order of keys, unknown keys, and whether `mcpServers` is a map or
-//! an array.
+//! Edits of the text of a configuration file. Pure. They keep comments, the order of keys, unknown keys, and whether `mcpServers` is a map
+//! or an array.
 
 use jsonc_parser::ast;
 use serde_json::{Map, Value};
@@ -19,8 +19,8 @@ use crate::{
 /// One change: a value is set or removed. It may contain secrets, so it has no `Debug`.
 #[derive(Clone, PartialEq)]
 pub struct Change {
-    /// The keys that lead to the value: `["activity", "max_age"]`, `["mcpServers", "github", "env", "TOKEN"]`. A whole entry can be added if
-    /// no other has its name, ignoring case, and removed even if it is broken.
+    /// The keys that lead to the value: `["activity", "max_age"]`, `["mcpServers", "github", "env", "TOKEN"]`. A whole entry can be added
+    /// if no other has its name, ignoring case, and removed even if it is broken.
     pub path: Vec<String>,
     /// The new value; nothing to remove the old one. An object in place of an object changes only the members that differ.
     pub value: Option<Value>,

@@ -9,8 +9,8 @@ use super::{
     tree as places,
 };
 
-/// The text with a value under these keys. Missing objects on the way are created, and a text without a value becomes an object. Nothing if a
-/// value on the way is not an object.
+/// The text with a value under these keys. Missing objects on the way are created, and a text without a value becomes an object. Nothing if
+/// a value on the way is not an object.
 pub fn json_with(
     text: &str,
     keys: &[String],

@@ -20,7 +20,8 @@ pub(super) enum Replaced {
 }
 
 /// Replaces the text `before` by `after` in one step, and keeps the file's mode; nothing is the text of a file that does not exist. The
-/// caller holds the lock, so nobody else uses the temporary name. On a full disk a reserve in the folder `reserve` is used, if one is given.
+/// caller holds the lock, so nobody else uses the temporary name. On a full disk a reserve in the folder `reserve` is used, if one is
+/// given.
 pub(super) fn replace(
     file: &Path,
     before: Option<&str>,

@@ -92,7 +92,8 @@ fn numbered(number: usize) -> String {
     format!("{MASK} {}", number + 1)
 }
 
-/// Masks a value under this name. In an object under the name of a secret, the keys are masked as well: they may be tokens in the wrong place.
+/// Masks a value under this name. In an object under the name of a secret, the keys are masked as well: they may be tokens in the wrong
+/// place.
 fn redacted(name: &str, value: &Value) -> Value {
     match value {
         Value::Object(members) if is_secret_name(name) && !members.is_empty() => {

@@ -10,7 +10,8 @@ use crate::config::not_undone::NotUndone;
 const TOKENS: &str = "tokens";
 
 impl History {
-    /// Notes a change of a token: it was issued if `before` is nothing, and revoked if `after` is nothing. Gives the change's number. Blocks.
+    /// Notes a change of a token: it was issued if `before` is nothing, and revoked if `after` is nothing. Gives the change's number.
+    /// Blocks.
     pub fn note_token(
         &self,
         name: &str,

@@ -328,8 +328,8 @@ impl Members<'_> {
             && (self.care(key) > Care::Lenient || is_last && !is_absent)
     }
 
-    /// Whether a key is unknown and similar to no known one. Such a key is noted and ignored, even if the type refuses unknown keys; but not
-    /// where it may be a secret.
+    /// Whether a key is unknown and similar to no known one. Such a key is noted and ignored, even if the type refuses unknown keys; but
+    /// not where it may be a secret.
     fn passes_over(&self, index: usize, member: &ast::ObjectProp<'_>) -> bool {
         let key = member.name.as_str();
         let is_far = |known: &[&'static str]| {
