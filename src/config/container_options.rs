@@ -1,19 +1,19 @@
-//! Options of `docker run` that an entry may add: each word has to be an option or the value of one, and none may take the container away
-//! from mcpproxy, which names it, marks it, and is attached to it. Pure.
+//! Checks the options of `docker run` in `extra_args`. Each word must be an option or its value, and no option may change what mcpproxy
+//! sets: it names and labels the container, and is attached to it. Pure.
 
 use super::references::{Resolution, Text};
 use crate::text::redact::{TextKind, redacted};
 
-/// Options without a value, of docker and of podman. Every other takes one.
+/// The options of docker and podman without a value. All others have one.
 const SWITCHES: &str = "\
     --disable-content-trust --env-host --help --http-proxy --init --interactive --no-healthcheck \
     --no-hostname --no-hosts --oom-kill-disable --passwd --privileged --publish-all --quiet --read-only \
     --read-only-tmpfs --rm --rmi --rootfs --sig-proxy --tls-verify --unsetenv-all --use-api-socket";
 
-/// The same in one letter.
+/// The same as single letters.
 const SHORT_SWITCHES: &[char] = &['i', 'P', 'q'];
 
-/// Options that would take the container away from us, whatever their value.
+/// Options that are refused with any value.
 const REFUSED: &[&str] = &[
     "--detach",
     "--help",
@@ -24,17 +24,17 @@ const REFUSED: &[&str] = &[
     "--tty",
 ];
 
-/// The same in one letter.
+/// The same as single letters.
 const SHORT_REFUSED: &[char] = &['d', 't'];
 
-/// Switches of ours: they may be repeated, and not be turned off.
+/// Switches that mcpproxy sets: they may be repeated, but not turned off.
 const OURS: &[&str] = &["--interactive", "--rm"];
 
-/// How the labels begin by which containers are found again.
+/// How the labels begin by which mcpproxy finds its containers again.
 const OUR_LABELS: &str = "mcpproxy.";
 
-/// What is wrong with these arguments, if anything is. Where references are not resolved what they stand for is not known, and nothing is
-/// said of what comes after one.
+/// What is wrong with these arguments, if anything. If references are not resolved, the check ends at the first one, whose value is not
+/// known.
 pub(super) fn fault(words: &[Text], resolution: Resolution) -> Option<String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -61,7 +61,7 @@ pub(super) fn fault(words: &[Text], resolution: Resolution) -> Option<String> {
     None
 }
 
-/// One word that begins an option.
+/// A word that begins an option.
 struct Read<'a> {
     name: String,
     value: Option<&'a str>,
@@ -69,11 +69,11 @@ struct Read<'a> {
 }
 
 enum Fault {
-    /// It would take the container away from us.
+    /// The option would change what mcpproxy sets.
     Ours(String),
-    /// It is no option.
+    /// The word is not an option.
     Bare,
-    /// Its value is missing.
+    /// The option's value is missing.
     NoValue,
 }
 

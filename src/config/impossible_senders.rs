@@ -1,11 +1,11 @@
-//! Hosts and origins that can never be what a client sends, because one has a scheme or a path and the other has none, or because clients
-//! write them in another way; and the one that anybody can send. Pure.
+//! Warnings of `trusted_hosts` and `trusted_origins` that no client can send, because they are not in the form of the header, and of the
+//! origin `null`, which every web page can send. Pure.
 
 use std::{borrow::Cow, net::Ipv6Addr};
 
 use super::{Settings, Warning};
 
-/// Warnings of the hosts and origins of these settings.
+/// The warnings for these settings.
 pub(super) fn impossible_senders(settings: &Settings) -> Vec<Warning> {
     let hosts = settings.trusted_hosts.iter();
     let hosts = hosts.filter_map(|host| Some(("trusted_hosts", impossible_host(host)?)));
@@ -36,7 +36,7 @@ fn impossible_origin(written: &str) -> Option<String> {
     let (scheme, host) = parts(written);
     let scheme = scheme.unwrap_or("https");
     let host = in_brackets(host);
-    // Browsers leave it out.
+    // Browsers leave the default port out.
     let default_port = match &*scheme.to_ascii_lowercase() {
         "http" => ":80",
         "https" => ":443",
@@ -49,7 +49,7 @@ fn impossible_origin(written: &str) -> Option<String> {
     (meant.is_empty() || origin != meant).then(|| not_a("an origin", written, &meant))
 }
 
-/// The scheme and the host of a URL, or of what stands in the place of one.
+/// The scheme and the host of a text that may be a URL.
 fn parts(written: &str) -> (Option<&str>, &str) {
     let (scheme, behind) = match written.split_once("://") {
         Some((scheme, behind)) => (Some(scheme), behind),
@@ -58,7 +58,7 @@ fn parts(written: &str) -> (Option<&str>, &str) {
     (scheme, behind.split('/').next().unwrap_or_default())
 }
 
-/// A host, in brackets where it is an address of IPv6.
+/// A host, in brackets if it is an IPv6 address.
 fn in_brackets(host: &str) -> Cow<'_, str> {
     match host.parse::<Ipv6Addr>() {
         Ok(_) => format!("[{host}]").into(),

@@ -1,5 +1,4 @@
-//! A stdio server in a container: which one, and the arguments of `docker run` that follow. Making it of what is written is `resolve`'s work,
-//! starting it `process`'s.
+//! The container of a stdio server, and the arguments of `docker run` for it. `resolve` makes it from the entry, and `process` starts it.
 
 use std::fmt;
 
@@ -10,17 +9,17 @@ use serde_json::{Map, Value, json};
 pub struct Isolation {
     /// The image.
     pub image: String,
-    /// What runs in it.
+    /// The program that runs in it.
     pub command: String,
     /// `--network`.
     pub network_mode: Option<String>,
-    /// More arguments of `docker run`. They may hold secrets: listings have an `Isolation` of their own.
+    /// Additional arguments of `docker run`. They may contain secrets: listings have an `Isolation` with masked ones.
     pub extra_args: Vec<String>,
     /// The folder within the container.
     pub working_dir: Option<String>,
 }
 
-/// Arguments may hold credentials, so they are counted only.
+/// Shows only the number of arguments, because they may contain credentials.
 impl fmt::Debug for Isolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Isolation")
@@ -30,7 +29,7 @@ impl fmt::Debug for Isolation {
     }
 }
 
-/// How one container is found again.
+/// The name and the label by which a container is found again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Named {
     /// Its name.
@@ -40,8 +39,8 @@ pub struct Named {
 }
 
 impl Isolation {
-    /// The arguments of `docker run`, or of `podman run`. Variables go by their names: their values are in the environment of the
-    /// program, where other users of the machine cannot read them.
+    /// The arguments of `docker run` or `podman run`. They have only the names of variables: docker reads the values from its own
+    /// environment, which other users of the machine cannot read.
     pub fn run_arguments(&self, named: &Named, variables: &[&str], args: &[String]) -> Vec<String> {
         let mut all: Vec<&str> = vec!["run", "--rm", "-i"];
         all.extend(["--name", &named.name, "--label", &named.label]);
@@ -60,7 +59,7 @@ impl Isolation {
         all.into_iter().map(str::to_owned).collect()
     }
 
-    /// Under the configuration's own keys.
+    /// The container as JSON, with the keys of `isolation`.
     pub(super) fn as_json(&self) -> Value {
         let mut keys = Map::from_iter([
             ("enabled".to_owned(), json!(true)),
@@ -80,13 +79,13 @@ impl Isolation {
     }
 }
 
-/// The name of a command's program, without its folder and ending.
+/// The name of a command's program, without its folder and extension.
 pub(super) fn program_name(command: &str) -> &str {
     let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
     program.split('.').next().unwrap_or_default()
 }
 
-/// Whether the engine's program takes a name for that of one variable: it reads patterns and options in others.
+/// Whether a variable with this name can be passed with `-e NAME`: docker would read other names as patterns or options.
 pub(super) fn is_name_for_containers(name: &str) -> bool {
     !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()

@@ -1,9 +1,10 @@
-//! Puts stored values back where an edit contains what a listing masked as `***`. Pure.
+//! Puts stored values back into an edit that contains what a listing masked as `***`. Pure.
 //!
-//! The rule: a mask stands for the stored value at the same place, if that is listed like it. In a list it stands for the only stored element
-//! that is listed like it, or of several for the one at the same place, if the list is as long as the stored one. Otherwise it is an error.
-//! As everything hidden is listed as `***` alone, an element with such a mask has to be the stored one in all else: a flag before it, or the
-//! members beside it. Nobody moves a secret to where it would be shown.
+//! The rule: a mask stands for the stored value at the same place, if listings show that value so. In a list it stands for the only stored
+//! element that is shown so; of several for the one at the same place, if the list has the stored length. Otherwise it is an error.
+//!
+//! `***` alone matches every hidden value. So the rest of its element must be equal to the stored one: the argument before it, or the other
+//! members of the object. An edit cannot move a secret to a place where it would be shown.
 
 use serde_json::Value;
 
@@ -13,27 +14,27 @@ use crate::text::{
     secret::MASK,
 };
 
-/// A text with a mask in it of which nobody can say what it stands for.
+/// A text with a mask that does not stand for exactly one stored value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownMask {
-    /// No stored value is listed like that.
+    /// Listings show no stored value like this.
     #[error("`{0}` is masked, but no stored value matches it; write the value itself")]
     Unmatched(String),
-    /// Several are, and it may be any of them.
+    /// Listings show several stored values like this.
     #[error("`{0}` is masked, and several stored values match it; write the value itself")]
     Ambiguous(String),
 }
 
-/// What becomes of a text with a mask that stands for no stored value.
+/// What to do with a text with a mask that stands for no stored value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnUnknown {
-    /// It is an error.
+    /// Refuse it.
     Refuse,
-    /// It is the value itself, unless it is a mask as a whole.
+    /// Keep it as the new value, unless the whole text is a mask.
     KeepUnlessWhole,
 }
 
-/// A new value for a place, with the stored value in place of each mask.
+/// The new value for a place, with stored values in place of its masks.
 pub(super) fn restore(
     place: &str,
     new: &Value,
@@ -74,7 +75,8 @@ pub(super) fn restore(
     }
 }
 
-/// Whether a value is listed like that: as it is written or with its references hidden, and both also without what looks like a secret.
+/// Whether listings show a stored value as this text: as it is written or with masked references, and both also with what looks like a
+/// secret masked.
 fn is_listed_as(stored: &Value, text: &str) -> bool {
     let written = plain_text(stored);
     let unresolved = references::redacted(&written);
@@ -82,12 +84,12 @@ fn is_listed_as(stored: &Value, text: &str) -> bool {
     listings.any(|listed| listed == text || redacted(&listed, TextKind::Word) == text)
 }
 
-/// A stored list beside a new one.
+/// A stored list, to find the elements that the masks of a new list stand for.
 struct StoredList<'a> {
     values: &'a [Value],
-    /// Whether each is listed as a mask alone: behind a flag of a secret, or because it looks like one.
+    /// Whether listings show each value as `***` alone: because it follows a flag of a secret, or looks like a secret.
     hidden: Vec<bool>,
-    /// Whether the new list is as long, so that its elements are at the places of these.
+    /// Whether the new list has the same length, so that its elements are at the same places.
     keeps_places: bool,
 }
 
@@ -106,7 +108,7 @@ impl<'a> StoredList<'a> {
         }
     }
 
-    /// What an element of the new list stands for, where `before` stands before it.
+    /// The stored element that element `i` of the new list stands for; `before` is the element before it, with its masks replaced.
     fn meant(
         &self,
         place: &str,
@@ -150,14 +152,14 @@ impl<'a> StoredList<'a> {
         }
     }
 
-    /// Whether `before` is what stands before an element. It is listed as a text even where it is a number.
+    /// Whether `before` is equal to the element before a stored one. Listings show numbers as strings, so they are compared as strings.
     fn follows(&self, place: usize, before: Option<&Value>) -> bool {
         let previous = place.checked_sub(1).and_then(|i| self.values.get(i));
         previous.map(plain_text) == before.map(plain_text)
     }
 }
 
-/// Whether this is so of a text in a value, or of a name.
+/// Whether `is_so` is true of a string or a name in a value.
 fn has_text(value: &Value, is_so: fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => is_so(text),

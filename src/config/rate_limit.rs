@@ -1,4 +1,4 @@
-//! `rate_limit`: how much one caller may ask.
+//! The key `rate_limit`: how many requests one caller may send.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,19 @@ use serde_json::Value;
 
 use super::values::{Scalar, WholeNumber, schema_as};
 
-/// How often a caller may ask, and how much at once.
+/// The rate of one caller, as a bucket of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(from = "RawLimit")]
 pub struct RateLimit {
-    /// The time after which one more request is allowed.
+    /// The time after which one more request is in the bucket.
     pub interval: Duration,
-    /// How many may come at once after a while of silence.
+    /// How many requests a full bucket has.
     pub burst: u32,
 }
 
 impl RateLimit {
-    /// Takes a request out of a bucket that is full again at `full`: when it is then, or after what time there will be a request in it.
+    /// Takes a request out of a bucket that is full again at the time `full`. Gives the new time at which it will be full, or, if it is
+    /// empty, how long to wait for a request.
     pub fn take(self, full: Instant, now: Instant) -> Result<Instant, Duration> {
         let until_full = full.saturating_duration_since(now);
         let room = self.interval.saturating_mul(self.burst - 1);
@@ -30,7 +31,7 @@ impl RateLimit {
     }
 }
 
-/// The most requests in one unit of time; more is no limit.
+/// The maximum of requests in one unit of time; a higher number would not limit anything.
 const MOST: usize = 1_000_000;
 
 /// `rate_limit` as it is written.
@@ -44,7 +45,7 @@ struct RawLimit {
     burst: Option<WholeNumber<1, MOST, 1>>,
 }
 
-/// So many in this time.
+/// A number of requests in a unit of time.
 #[derive(Deserialize)]
 #[serde(try_from = "Scalar")]
 struct Rate(u32, Duration);
@@ -74,7 +75,7 @@ impl From<RawLimit> for RateLimit {
 
 schema_as!(RateLimit, RawLimit);
 
-/// So many in this time.
+/// Reads the number of requests, and the unit of time.
 fn rate(written: &Value) -> Option<(u32, Duration)> {
     let (count, unit) = match written {
         Value::Number(number) => (number.as_u64()?, "m"),

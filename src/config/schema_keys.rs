@@ -1,4 +1,4 @@
-//! The keys of the configuration file as its schema describes them.
+//! Looks up keys of the configuration file in its JSON Schema.
 
 use std::sync::LazyLock;
 
@@ -7,18 +7,18 @@ use serde_json::{Map, Value};
 use super::raw::schema;
 use crate::text::names;
 
-/// What the schema says of the keys that lead to a value.
+/// Whether the schema has a path of keys.
 #[derive(Debug, PartialEq, Eq)]
 pub enum KeyLookup {
-    /// It has them, or they lead to names that people choose.
+    /// It has the path, or the path leads to names that users choose.
     Known,
-    /// It has others that are close.
+    /// It has this similar path.
     Meant(String),
-    /// It has none that are close.
+    /// It has no similar path.
     Unknown,
 }
 
-/// What a key is where the file does not have it.
+/// The default value of a key; of an object without one, the defaults of its keys.
 pub fn default_of(path: &[String]) -> Option<Value> {
     let found = path
         .iter()
@@ -35,11 +35,11 @@ pub fn default_of(path: &[String]) -> Option<Value> {
     own(found).or_else(inner)
 }
 
-/// Whether the schema has these keys, or which are meant.
+/// Looks up a path of keys.
 pub fn look_up(path: &[String]) -> KeyLookup {
     let mut of = parsed();
     for (at, key) in path.iter().enumerate() {
-        // The members of other objects have names of their own.
+        // Users choose the names of other objects' members.
         let Some(known) = of.get("properties").and_then(Value::as_object) else {
             break;
         };

@@ -1,8 +1,8 @@
-//! Keys that mean nothing to us, each with the key that was meant where that can be told.
+//! Unknown keys: which known key was probably meant.
 
 use crate::text::names;
 
-/// What other programs, and people, call keys of ours.
+/// Names that other programs use for keys of ours.
 const OTHER_WORDS: &[(&str, &str)] = &[
     ("timeout", "call_tool_timeout"),
     ("call_timeout", "call_tool_timeout"),
@@ -48,13 +48,13 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("effect", "policy"),
 ];
 
-/// A key without case and separators.
+/// The letters and digits of a key in lower case.
 pub(super) fn letters(key: &str) -> String {
     let letters = key.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The key of `known` that was meant.
+/// The key of `known` that was probably meant.
 pub(super) fn meant<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let wanted = letters(key);
     let is_same = |word: &str| letters(word) == wanted;
@@ -62,12 +62,12 @@ pub(super) fn meant<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let mut of_words = of_words.filter_map(|(_, ours)| known.iter().find(|known| *known == ours));
     let same = known.iter().find(|known| is_same(known));
     let found = same.or_else(|| of_words.next()).copied();
-    // So few letters are a part of nearly everything.
+    // A key of one or two letters is similar to nearly every key.
     let close = || names::closest(key, known.iter().copied()).filter(|_| wanted.len() > 2);
     found.or_else(close)
 }
 
-/// Keys one by one, those that only spell another one differently and those of other programs left out.
+/// Lists keys, without other spellings and keys of mcpproxy-go.
 pub(super) fn listed(known: &[&str]) -> String {
     let not_listed = [
         "working_dir",

@@ -1,5 +1,5 @@
-//! What the settings say that cannot do what was meant: servers that are not there, access rules and profiles that match nothing, and hosts
-//! and origins that nobody sends. Tested with the rules, in `tests::access_rules`.
+//! Warnings of settings that cannot work as intended: access rules and profiles that name unknown servers or match nothing, and hosts and
+//! origins that no client sends. Tests are in `tests::access_rules`.
 
 use super::{
     Acl, AclRule, Coverage, NamePattern, OPERATOR, Policy, Profile, Settings, UriPattern, Warning,
@@ -10,7 +10,7 @@ use crate::text::{
     names::{self, BUILT_IN_TOOLS},
 };
 
-/// All of it. The callers that no token has are those of `unknown_callers`: a token may be issued to one.
+/// All of these warnings. Those of callers without a token are made in `unknown_callers`, because they change with the issued tokens.
 pub(super) fn warnings(settings: &Settings) -> Vec<Warning> {
     let usable = settings.servers.keys().map(ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| broken.name.as_str());
@@ -58,7 +58,7 @@ fn of_profile(profile: &Profile, servers: &[&str]) -> impl Iterator<Item = Strin
     tools.chain(named.filter_map(move |server| unknown_server(server, servers)))
 }
 
-/// Warnings of a server that is not configured: a rule for a name that is misspelt does nothing.
+/// The warning of a server that is not configured: its name may be misspelt.
 fn unknown_server(server: &str, servers: &[&str]) -> Option<String> {
     if servers.contains(&server) {
         return None;
@@ -72,7 +72,7 @@ fn unknown_server(server: &str, servers: &[&str]) -> Option<String> {
     ))
 }
 
-/// Warnings of a pattern that matches nothing of these servers and none of these tools of ours.
+/// The warning of a pattern that matches nothing of these servers and no built-in tool.
 fn matches_nothing(pattern: &NamePattern, servers: &[&str], built_in: &[&str]) -> Option<String> {
     if let Some(server) = pattern.server() {
         return unknown_server(server, servers);
@@ -96,7 +96,7 @@ fn matches_nothing(pattern: &NamePattern, servers: &[&str], built_in: &[&str]) -
     ))
 }
 
-/// Warnings of a pattern of resources whose server is not configured.
+/// The warning of a pattern of resources whose server is not configured.
 fn of_no_server(pattern: &UriPattern, servers: &[&str]) -> Option<String> {
     let (server, _) = pattern.as_str().split_once("__")?;
     let is_about = |server: &&str| pattern.coverage(server) > Coverage::Nothing;
@@ -106,7 +106,7 @@ fn of_no_server(pattern: &UriPattern, servers: &[&str]) -> Option<String> {
     unknown_server(server, servers)
 }
 
-/// Whether a pattern may match something of these servers, or of any where there are none yet.
+/// Whether a pattern may match something of these servers; if there are none yet, of any server.
 fn may_match(pattern: &NamePattern, servers: &[&str]) -> bool {
     let mut covered = servers.iter().map(|server| pattern.coverage(server));
     pattern.server().is_some()
@@ -114,13 +114,13 @@ fn may_match(pattern: &NamePattern, servers: &[&str]) -> bool {
         || covered.any(|coverage| coverage > Coverage::Nothing)
 }
 
-/// The tool of ours that was meant. One whose name is the beginning of what is written is not: more was meant than that.
+/// The built-in tool that was probably meant. One that the pattern begins with was not: the pattern names something more.
 fn closest_tool<'a>(written: &str, built_in: &[&'a str]) -> Option<&'a str> {
     let longer = built_in.iter().copied();
     names::closest(written, longer.filter(|name| !written.starts_with(name)))
 }
 
-/// The server that a pattern begins with, and what stands behind it and some other separator.
+/// The server that a pattern begins with, and the name after a wrong separator.
 fn after_server<'a>(written: &'a str, servers: &[&'a str]) -> Option<(&'a str, &'a str)> {
     servers.iter().find_map(|server| {
         let rest = written.strip_prefix(server)?;
@@ -129,7 +129,7 @@ fn after_server<'a>(written: &'a str, servers: &[&'a str]) -> Option<(&'a str, &
     })
 }
 
-/// Whether no rule lets the operator have anything of a server, and the default denies it.
+/// Whether the default denies the operator every tool of a server, and no rule allows one.
 fn shuts_out_operator(acl: &Acl, servers: &[&str]) -> bool {
     let reaches = |tools: &[NamePattern]| {
         tools.is_empty() || tools.iter().any(|tool| may_match(tool, servers))
