@@ -1,17 +1,17 @@
-//! Durations as people write them: `"2m"`, `"1h30m"`, `"500ms"`, or a plain number of seconds.
+//! Reads and writes durations in the form of the configuration: `"2m"`, `"1h30m"`, `"500ms"`, or a number of seconds.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// The longest duration taken, so that a point in time plus a duration never overflows.
+/// The longest accepted duration: a point in time plus a duration must not overflow.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
-/// What is accepted, for error texts.
+/// The accepted forms, for error texts.
 pub(super) const ACCEPTED: &str =
     "a duration such as \"30s\", \"2m\" or \"1h30m\", or a number of seconds, at most 365 days";
 
-/// Reads a duration out of JSON: text with units, or a number of seconds.
+/// Reads a duration in JSON: a string with units, or a number of seconds.
 pub(super) fn from_json(value: &Value) -> Option<Duration> {
     match value {
         Value::String(text) => parse(text),
@@ -23,8 +23,8 @@ pub(super) fn from_json(value: &Value) -> Option<Duration> {
     }
 }
 
-/// Reads text such as `"1h30m"`: numbers, decimals allowed, each with a unit out of `ms`, `s`, `m`, `h`, `d`.
-/// A bare `"0"` needs no unit. Nothing longer than 365 days is taken.
+/// Reads text such as `"1h30m"`: numbers, also with decimals, each with one of the units `ms`, `s`, `m`, `h` and `d`. Only `"0"` needs no
+/// unit. The maximum is 365 days.
 pub fn parse(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     if rest == "0" {
@@ -56,12 +56,12 @@ pub fn parse(text: &str) -> Option<Duration> {
     (total <= LONGEST).then_some(total)
 }
 
-/// Writes a duration the way [`parse`] reads it, down to milliseconds.
+/// Writes a duration in the form that [`parse`] reads, down to milliseconds.
 pub fn show(duration: Duration) -> String {
     written(duration, ["h", "m", "s", "ms"], "")
 }
 
-/// The same in a sentence.
+/// Writes a duration for a sentence, such as `1 h 30 min`.
 pub fn in_words(duration: Duration) -> String {
     written(duration, [" h", " min", " s", " ms"], " ")
 }

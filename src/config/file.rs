@@ -1,4 +1,4 @@
-//! The configuration file on disk: its text, and where it really is.
+//! The configuration file on disk: its text, and the symbolic links that lead to it.
 
 use std::{
     fs, io,
@@ -7,18 +7,18 @@ use std::{
 
 use crate::storage;
 
-/// A configuration is text that people write.
+/// Limit: bytes of the file. People write it, so it is much smaller.
 pub(super) const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
-/// As many as Linux follows.
+/// How many symbolic links are followed: as many as Linux follows.
 const MOST_LINKS: usize = 40;
 
-/// The text of a configuration file. One that is no regular file, or larger than 16 MiB, is refused.
+/// Reads the text of a configuration file. Only regular files of at most 16 MiB are accepted.
 pub fn read_text(file: &Path) -> io::Result<String> {
     storage::read_text(file, LARGEST_FILE)
 }
 
-/// The path, and every path its symbolic links lead to; the last one is no link, or does not exist.
+/// The path, and the targets of its symbolic links one after the other. The last one is not a link, or does not exist.
 pub(super) fn link_chain(file: &Path) -> Vec<PathBuf> {
     let mut chain = vec![file.to_owned()];
     for _ in 0..MOST_LINKS {
@@ -31,7 +31,7 @@ pub(super) fn link_chain(file: &Path) -> Vec<PathBuf> {
     chain
 }
 
-/// The folder a file is in.
+/// The folder of a file.
 pub(super) fn folder_of(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

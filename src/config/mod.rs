@@ -1,6 +1,6 @@
-//! The configuration: where its file is, what it says, how it is changed, and when it changed.
+//! The configuration: finds its file, reads it into settings, changes it, notices changes, and keeps their history.
 //!
-//! The only door to the JSONC parser, globs, the platform's folders and file watching. It decides nothing about running servers.
+//! Only this room uses the JSONC parser, globs, the platform's folders and file watching. It decides nothing about running servers.
 
 mod activity;
 mod after_restart;

@@ -1,4 +1,4 @@
-//! Where the configuration file and the data folder are.
+//! The places of the configuration file and the data folder.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ const FILE_NAME: &str = "mcp_config.json";
 /// The name of the daemon's local socket in the data folder.
 pub const SOCKET: &str = "mcpproxy.sock";
 
-/// Where things are, decided once at start.
+/// The places, chosen once at the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     /// The configuration file. It need not exist.
     pub config_file: PathBuf,
-    /// The folder for data, unless the file names another: see [`Places::data_folder`].
+    /// The data folder, unless the file names another: see [`Places::data_folder`].
     pub data_dir: PathBuf,
-    /// Whether `data_dir` was given on the command line, so that it wins over the file.
+    /// Whether `data_dir` was given on the command line, which overrides the file.
     pub data_dir_given: bool,
     /// What chose the file.
     pub chosen_by: ChosenBy,
@@ -34,13 +34,13 @@ pub enum ChosenBy {
     Variable,
     /// `$MCP_CONFIG_PATH`.
     OldVariable,
-    /// It is the platform's place.
+    /// The platform's configuration folder.
     Platform,
-    /// It is where the Go program keeps its file.
+    /// The folder of mcpproxy-go.
     GoProgram,
 }
 
-/// What the command line says about places.
+/// The places that the command line names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestedPlaces {
     /// `--config`.
@@ -49,12 +49,12 @@ pub struct RequestedPlaces {
     pub data_dir: Option<PathBuf>,
 }
 
-/// There is nothing to start from.
+/// No place can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no home folder is known: use --config and --data-dir")]
 pub struct NoHome;
 
-/// The platform's folders for us.
+/// The platform's folders for mcpproxy.
 #[derive(Debug, Clone)]
 struct Folders {
     config: PathBuf,
@@ -63,8 +63,8 @@ struct Folders {
 }
 
 impl Places {
-    /// Looks for the file: `--config`, `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH`, the platform's configuration folder, an existing
-    /// `~/.mcpproxy/mcp_config.json`.
+    /// Chooses the file: `--config`, `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH`, an existing file in the platform's configuration folder, an
+    /// existing `~/.mcpproxy/mcp_config.json`, a new file in the platform's folder.
     pub fn find(requested: &RequestedPlaces, lookup: VariableLookup<'_>) -> Result<Self, NoHome> {
         let folders = ProjectDirs::from("", "", "mcpproxy")
             .zip(BaseDirs::new())
@@ -76,7 +76,7 @@ impl Places {
         choose(requested, lookup, folders.as_ref(), &|file| file.exists())
     }
 
-    /// The folder for data under these settings: `--data-dir`, then `data_dir`, then the platform's.
+    /// The data folder with these settings: `--data-dir`, else the key `data_dir`, else the platform's.
     pub fn data_folder<'a>(&'a self, settings: &'a Settings) -> &'a Path {
         match &settings.data_dir {
             Some(folder) if !self.data_dir_given => folder,
@@ -84,12 +84,12 @@ impl Places {
         }
     }
 
-    /// What names this file, unless it is in its usual place.
+    /// The option or variable that names the file, unless it is in its usual place.
     pub fn requested_by(&self) -> Option<&'static str> {
         (!self.is_file_usual()).then(|| self.chosen_by.as_str())
     }
 
-    /// Whether daemons with other data folders go by the same file.
+    /// Whether a daemon with another data folder may use the same file.
     pub fn shares_file(&self) -> bool {
         self.is_file_usual() && self.data_dir_given
     }
@@ -139,7 +139,7 @@ fn choose(
             (ours, ChosenBy::Platform)
         }
     };
-    // Services and daemons in the background get the usual place, too.
+    // Services and daemons in the background name the usual place on their command lines.
     let usual = folders.map(|folders| folders.config.join(FILE_NAME));
     let chosen_by = if usual.as_ref() == Some(&config_file) {
         ChosenBy::Platform
@@ -159,7 +159,7 @@ fn choose(
     })
 }
 
-/// The working folder may go away or change; what was requested stays.
+/// Makes a path absolute, because the working folder may change or be removed.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }

@@ -1,4 +1,4 @@
-//! `profiles`: named parts of what there is, each with an endpoint of its own. Whose they are is no question: that is access control.
+//! The key `profiles`: named subsets of servers and tools, each with its own endpoint. Access control decides who may use which.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,11 +16,11 @@ pub struct Profile {
     pub tools: Option<Vec<NamePattern>>,
 }
 
-/// The longest name of a profile, in characters, which is a part of an address.
+/// The longest name of a profile, in characters: it is a part of a URL.
 const LONGEST_NAME: usize = 64;
 
 impl Profile {
-    /// Whether a server is in it, and with it its prompts and resources.
+    /// Whether it has a server, with the server's prompts and resources.
     pub fn has_server(&self, server: &str) -> bool {
         let servers = self.servers.as_ref();
         let tools = self.tools.as_ref();
@@ -32,7 +32,7 @@ impl Profile {
             })
     }
 
-    /// Whether a tool of a server is in it.
+    /// Whether it has a tool of a server.
     pub fn has_tool(&self, server: &str, tool: &str) -> bool {
         let tools = self.tools.as_ref();
         self.has_server(server)
@@ -40,7 +40,7 @@ impl Profile {
     }
 }
 
-/// The name of a profile, which is a part of an address.
+/// The name of a profile, which is a part of a URL.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct ProfileName(pub(super) String);

@@ -1,4 +1,4 @@
-//! Globs on an upstream's own tool names: which tools are offered, and how a person classified them.
+//! Globs of a server's own tool names: which tools are offered (`enabled_tools`, `disabled_tools`), and their classes (`tool_acl`).
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
@@ -7,13 +7,13 @@ use serde::Deserialize;
 use super::values::{Word, schema_as};
 use crate::text::visible::letters;
 
-/// A set of globs, compiled once. Equal when its patterns are.
+/// A compiled set of globs. Two sets are equal if their patterns are.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "Vec<Word>")]
 pub struct Globs {
     patterns: Vec<String>,
     set: GlobSet,
-    /// The same, whatever the case of letters.
+    /// The same set ignoring case.
     folded: GlobSet,
 }
 
@@ -69,12 +69,12 @@ impl Globs {
 
     /// Whether any pattern matches the whole name.
     pub fn matches(&self, name: &str) -> bool {
-        // Most servers have no patterns, and each tool that a search finds is looked at.
+        // Most servers have no patterns, and a search asks this for every tool.
         !self.patterns.is_empty() && self.set.is_match(name)
     }
 
-    /// Whether any pattern matches a name that is spelt like this one: in other case, with blanks around it, with blanks or hyphens for
-    /// underscores, encoded, or in letters that look like these.
+    /// Whether any pattern matches another spelling of the name: in other case, with blanks around it, with blanks or hyphens in place of
+    /// underscores, percent-encoded, or with letters that look alike.
     pub fn matches_loosely(&self, name: &str) -> bool {
         let is_blank = |c: char| c.is_whitespace() || c.is_control();
         let name = letters::in_ascii(name);
@@ -101,7 +101,7 @@ impl TryFrom<Vec<Word>> for Globs {
     fn try_from(words: Vec<Word>) -> Result<Self, String> {
         let patterns = words.iter().map(|word| word.0.value.clone()).collect();
         Self::new(patterns).map_err(|mut bad| {
-            // What a reference gave may be a secret.
+            // Shown as it is written, because the value of a reference may be a secret.
             let word = words.iter().find(|word| word.0.value == bad.pattern);
             bad.pattern = word.map_or_else(String::new, |word| word.0.shown.clone());
             format!("cannot be used: {bad}")
@@ -120,9 +120,9 @@ impl Eq for Globs {}
 /// `enabled_tools` and `disabled_tools` of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolFilter {
-    /// Only these, where given. An empty list lets nothing through.
+    /// If given, only these tools are offered; with an empty list none.
     pub enabled: Option<Globs>,
-    /// Never these, whatever `enabled` says.
+    /// These tools are never offered, even if they are in `enabled`.
     pub disabled: Globs,
 }
 
@@ -133,14 +133,14 @@ impl ToolFilter {
     }
 }
 
-/// What a tool does to the world, as a person classified it in `tool_acl`.
+/// What a tool may do, as a person classified it in `tool_acl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolClass {
-    /// It only looks.
+    /// It only reads.
     Read,
     /// It changes something.
     Write,
-    /// It may destroy something.
+    /// It may delete or overwrite something.
     Destructive,
 }
 
@@ -158,7 +158,7 @@ pub struct ToolAcl {
 }
 
 impl ToolAcl {
-    /// The class of a tool; the most dangerous one where several match.
+    /// The class of a tool; if several match, the most dangerous one.
     pub fn class(&self, tool: &str) -> Option<ToolClass> {
         if self.destructive.matches(tool) {
             Some(ToolClass::Destructive)
