@@ -1,4 +1,4 @@
-//! An entry of `mcpServers` as it is written.
+//! The keys of an entry of `mcpServers`, with their types, defaults and documentation.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -105,10 +105,10 @@ pub(in crate::config) struct RawEntry {
     name: Apart,
 }
 
-/// Keys that other programs write for themselves, and the name in a list.
+/// Keys that have no effect: notes of other programs, and the name of an entry in an array, which is read elsewhere.
 const NOTES: [&str; 3] = ["created", "updated", "name"];
 
-/// Every key of an entry that means something.
+/// Every key of an entry that has an effect.
 pub(in crate::config) fn entry_keys() -> &'static [&'static str] {
     static KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
         let keys = spanned::keys_of::<RawEntry>().iter();
@@ -194,7 +194,7 @@ pub(in crate::config) struct RawIsolation {
     pub(in crate::config) log_max_files: Option<Word>,
 }
 
-/// The entries, for the schema: they are read one by one, so that a fault in one disables only that.
+/// The schema of `mcpServers`. Its entries are read one by one, so that a mistake in one disables only that one.
 pub(super) struct Servers;
 
 impl JsonSchema for Servers {

@@ -1,5 +1,5 @@
-//! The file as it is written: its keys, what may stand there, their defaults and their documentation. The reader, the schema for editors
-//! and `docs/configuration-reference.md` follow from these types.
+//! The keys of the file, with their types, defaults and documentation. The reader, the JSON Schema for editors and
+//! `docs/configuration-reference.md` are derived from these types.
 
 mod entry;
 
@@ -211,7 +211,7 @@ pub(super) struct RawDefaults {
     log_max_files: Foreign,
 }
 
-/// Where the file says that secrets are kept, which is read before everything else.
+/// The keys that say where secrets are kept. They are read before all others, which may refer to secrets.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RawPlace {
@@ -235,7 +235,7 @@ pub fn schema() -> &'static str {
     &SCHEMA
 }
 
-/// Says in a schema what people need: a null is an absent key, and so are empty defaults.
+/// Removes from a schema what editors need not show: null as a value, which counts as an absent key, and empty defaults.
 fn simplify(schema: &mut Schema) {
     let is_null = |schema: &Value| *schema == json!({ "type": "null" });
     if let Some(Value::String(text)) = schema.get_mut("description") {

@@ -1,4 +1,4 @@
-//! What is wrong with an entry before it stands in a file.
+//! Checks an entry before it is written to a file.
 
 use serde_json::{Map, Value};
 
@@ -11,20 +11,20 @@ use crate::{
     text::ServerName,
 };
 
-/// Whether an entry may have this key.
+/// Whether an entry can have this key.
 pub fn is_entry_key(key: &str) -> bool {
     entry_keys().contains(&key)
 }
 
-/// Why an entry cannot stand in a file.
+/// The mistakes of an entry.
 pub struct EntryFault {
-    /// In words.
+    /// The mistakes in words.
     pub text: String,
-    /// Whether another URL is all that it takes.
+    /// Whether they are all about the URL.
     pub is_of_url: bool,
 }
 
-/// What is wrong with an entry before it stands in a file, but for its references, which only the daemon's environment resolves.
+/// Checks an entry before it is written to a file. References are not resolved: only the daemon has its variables and secrets.
 pub fn entry_fault(
     name: &ServerName,
     entry: &Map<String, Value>,
@@ -36,7 +36,7 @@ pub fn entry_fault(
             is_of_url: entry.contains_key("url"),
         });
     }
-    // Of what is held less is read; approved, it has to be right.
+    // Of a quarantined entry less is checked, but it must also be right once it is approved.
     let mut entry = entry.clone();
     entry.shift_remove("quarantined");
     let entry = &entry;
@@ -51,7 +51,7 @@ pub fn entry_fault(
     if !has_references(&Value::Object(entry.clone())) {
         return fault(entry);
     }
-    // Of what is switched off no reference is resolved.
+    // The references of a disabled entry are not resolved.
     let mut unresolved = entry.clone();
     unresolved.insert("enabled".to_owned(), Value::Bool(false));
     unresolved.shift_remove("disabled");
@@ -62,7 +62,7 @@ fn has_references(value: &Value) -> bool {
     value.to_string().contains("${")
 }
 
-/// What of an entry has no references, with something in place of what it cannot be without.
+/// The values of an entry that have no references, and placeholders for `command` and `url` if these have some.
 fn without_references(entry: &Map<String, Value>) -> Map<String, Value> {
     let rest = entry.iter().filter_map(|(key, value)| {
         let value = match (has_references(value), key.as_str()) {

@@ -1,4 +1,4 @@
-//! When an unused connection is closed: `idle_timeout`, and the bounds of an adaptive one.
+//! The keys `idle_timeout`, `min_idle_timeout` and `max_idle_timeout`.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::config::{
 const MIN: Duration = Duration::from_mins(1);
 const MAX: Duration = Duration::from_mins(5);
 
-/// Closing sooner would start the server anew for each call.
+/// The minimum: with a shorter timeout, each call would start the server again.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// Takes the keys of an entry.
+/// Checks these keys of an entry.
 pub(super) fn idle_timeout(
     raw: &mut RawEntry,
     is_stdio: bool,
@@ -27,7 +27,7 @@ pub(super) fn idle_timeout(
             let problem = "is longer than `max_idle_timeout`";
             return Err(ConfigFinding::new("min_idle_timeout", problem));
         }
-        // Where only one is given, the default of the other makes room for it.
+        // If only one is given, the default of the other is adjusted to it.
         (Some(min), max) => (min, max.unwrap_or(min.max(MAX))),
         (None, Some(max)) => (max.min(MIN), max),
         (None, None) => (MIN, MAX),

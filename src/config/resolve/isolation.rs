@@ -1,4 +1,4 @@
-//! What an entry and `docker_isolation` say about containers, and the image where none is named.
+//! Makes the container of a stdio server from its entry and `docker_isolation`, with a default image for well-known commands.
 
 use crate::{
     config::{
@@ -12,18 +12,18 @@ use crate::{
     text::redact::{self, TextKind, redacted},
 };
 
-/// What `docker_isolation`, the Go program's key, says for all stdio servers.
+/// The values of `docker_isolation`, a key of mcpproxy-go: the defaults of all stdio servers.
 #[derive(Clone, Default)]
 pub(super) struct ContainerDefaults {
-    /// Whether servers run in containers whose entries say nothing about it.
+    /// Whether servers run in containers if their entries do not say.
     enabled: bool,
-    /// Images by command, before ours.
+    /// Images by command; they override [`IMAGES`].
     images: Vec<(String, Word)>,
     network_mode: Option<Text>,
     extra_args: Vec<Text>,
 }
 
-/// The image for a command where none is named. Each has the command in it; a tag says the version that it stays with.
+/// The default images by command. Each image has the command, and a tag that fixes the version.
 const IMAGES: &[(&str, &str)] = &[
     ("npx", "node:20"),
     ("npm", "node:20"),
@@ -46,7 +46,7 @@ const IMAGES: &[(&str, &str)] = &[
     ("bash", "bash:5"),
 ];
 
-/// Programs that run containers themselves.
+/// Commands that run a container themselves.
 const RUNTIMES: &[&str] = &["docker", "podman", "nerdctl"];
 
 /// Reads `docker_isolation`.
@@ -66,7 +66,7 @@ pub(super) fn defaults(raw: RawDefaults) -> Checked<ContainerDefaults> {
     })
 }
 
-/// Makes the server one of a container where `isolation`, or the default, says so.
+/// Puts the server into a container if `isolation` or the default says so.
 pub(super) fn isolate_if_wanted(
     raw: RawIsolation,
     transport: &mut Transport,
@@ -87,7 +87,7 @@ pub(super) fn isolate_if_wanted(
         }
     };
     let runs_containers = RUNTIMES.contains(&program_name(&stdio.command));
-    // A command that runs a container is isolated already, as far as a default goes.
+    // The default does not apply to a command that runs a container itself.
     let by_default = defaults.enabled && !runs_containers;
     if !raw.enabled.unwrap_or(raw.says_something() || by_default) {
         return Ok(());
@@ -103,7 +103,7 @@ pub(super) fn isolate_if_wanted(
 }
 
 impl RawIsolation {
-    /// Whether it says how to isolate.
+    /// Whether it has a key other than `enabled`.
     fn says_something(&self) -> bool {
         let texts = [&self.image, &self.network_mode, &self.working_dir];
         let logs = [&self.log_driver, &self.log_max_size, &self.log_max_files];
@@ -150,7 +150,7 @@ fn isolate(
         };
         return Err(ConfigFinding::new("isolation.image", problem));
     };
-    // The path of a program of this machine means nothing in an image that was chosen by the program's name.
+    // In a default image, the program is found by its name: its path on this machine does not exist there.
     let within = |command: &str| {
         if named {
             command.to_owned()
@@ -207,7 +207,7 @@ fn refuse_options(key: &str, extra_args: &[Text], resolution: Resolution) -> Che
     }
 }
 
-/// Refuses variables that cannot be passed to a container by their names.
+/// Refuses variables whose names `docker run -e` cannot pass.
 fn check_variables(stdio: &Stdio) -> Checked {
     let mut names = stdio.env.keys();
     match names.find(|name| !is_name_for_containers(name)) {

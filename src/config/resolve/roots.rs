@@ -1,4 +1,4 @@
-//! The roots of an entry, which its server gets when it asks.
+//! The key `roots`: the roots that a server gets when it asks.
 
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
@@ -7,7 +7,7 @@ use crate::{
     text::percent::UNRESERVED,
 };
 
-/// Roots are URIs, absolute paths, or objects with `uri` and `name`.
+/// Checks the roots: URIs, absolute paths, or objects with `uri` and `name`.
 pub(super) fn roots(written: Vec<RawRoot>) -> Checked<Vec<Root>> {
     let roots = written
         .into_iter()
@@ -29,10 +29,10 @@ pub(super) fn roots(written: Vec<RawRoot>) -> Checked<Vec<Root>> {
     roots.collect()
 }
 
-/// What stands in the path of a URI as it is (RFC 3986, 2.3 and 3.3).
+/// The characters of a path that are encoded in a URI: all but unreserved ones and `/` (RFC 3986, 2.3 and 3.3).
 const PATH: &AsciiSet = &UNRESERVED.remove(b'/');
 
-/// The URI of a root written as a URI or as an absolute path.
+/// The URI of a root that is written as a URI or as an absolute path; nothing for other texts.
 fn root_uri(written: &str) -> Option<String> {
     if written.contains("://") {
         return Some(written.to_owned());

@@ -1,4 +1,4 @@
-//! The top level of the file as [`Settings`], and what is wrong with it that takes more than one key.
+//! Makes [`Settings`] of the top level of the file, and checks what depends on several keys.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,20 +17,20 @@ use crate::{
     text::Secret,
 };
 
-/// `$MCP_TIMEOUT` above this many seconds is taken for milliseconds, which other programs mean by it.
+/// The maximum of `$MCP_TIMEOUT` in seconds. A larger number is probably in milliseconds, which other programs use.
 const LONGEST_MCP_TIMEOUT: u64 = 600;
 
-/// Fewer characters would leave too little of a text beside the words on how to go on.
+/// The minimum of `tool_response_limit`, in characters: a part of it is for the hint how to read the rest.
 const SHORTEST_RESPONSE: usize = 1_000;
 
-/// Anything more often than this is load without use.
+/// The minimum of `tool_discovery_interval`: more frequent lists would only load the servers.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The shortest key of an operator, in characters.
+/// The minimum length of `api_key`, in characters.
 const SHORTEST_API_KEY: usize = 12;
 
 impl Settings {
-    /// What the file says, but for its servers.
+    /// The settings of the top level, without servers.
     pub(super) fn of(file: File, surroundings: &Surroundings<'_>) -> Self {
         let mut warnings: Vec<Warning> = Vec::new();
         let auth = file.server_auth;
@@ -61,7 +61,7 @@ impl Settings {
             tools_limit: file.tools_limit.0,
             top_k: file.top_k.0,
             legacy_call_tool: file.legacy_call_tool,
-            // The Go program's words for the same restrictions count, too, and the strictest wins.
+            // The keys of mcpproxy-go for the same restrictions count, too. The strictest wins.
             management: match file.management {
                 _ if file.disable_management == Some(true) => AgentManagement::Off,
                 AgentManagement::Full if file.read_only_mode == Some(true) => AgentManagement::Read,
@@ -139,7 +139,7 @@ impl Default for ActivitySettings {
     }
 }
 
-/// What is wrong at the top level that takes more than one key, or more than the text.
+/// Checks what depends on several keys, on variables, or on the values of references.
 pub(super) fn check(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFinding> {
     let path = file.lock_file.as_ref();
     if path.is_some_and(|path| path.value.trim().is_empty()) {
@@ -169,7 +169,7 @@ pub(super) fn check(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFin
     })
 }
 
-/// The keys of session ids; the first counts.
+/// The candidates for the key of session ids, with their names; the first counts.
 fn session_keys(written: Option<&Text>, lookup: VariableLookup<'_>) -> Vec<(&'static str, String)> {
     let from_variable = lookup("MCPPROXY_SESSION_KEY").filter(|key| !key.is_empty());
     let from_variable = from_variable.map(|key| ("$MCPPROXY_SESSION_KEY", key));
@@ -181,7 +181,7 @@ fn is_long(api_key: &str) -> bool {
     api_key.chars().count() >= SHORTEST_API_KEY
 }
 
-/// Whether a key is shorter or plainer than random ones are.
+/// Whether a key is shorter than 32 characters, or has fewer than 12 different ones.
 fn is_guessable(key: &str) -> bool {
     let different: BTreeSet<char> = key.chars().collect();
     key.chars().count() < 32 || different.len() < 12
@@ -200,7 +200,7 @@ fn inherit(raw: Option<RawInherit>) -> Inherit {
     }
 }
 
-/// Variables as a process gets them.
+/// The variables of a process.
 pub(super) fn variables(written: RawVariables) -> BTreeMap<String, Secret> {
     let pairs = written.0.into_iter();
     pairs
@@ -208,7 +208,7 @@ pub(super) fn variables(written: RawVariables) -> BTreeMap<String, Secret> {
         .collect()
 }
 
-/// `$MCP_TIMEOUT`, in seconds.
+/// Reads `$MCP_TIMEOUT`, in seconds.
 pub(super) fn read_mcp_timeout(
     lookup: VariableLookup<'_>,
     warnings: &mut Vec<Warning>,

@@ -1,4 +1,4 @@
-//! `serverAuth.acl`: the rules as they are written. Who may have what by them is decided in `access`.
+//! `serverAuth.acl`: the access rules. The room `access` decides by them.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::config::{NamePattern, UriPattern, Wildcard, values::schema_as};
 
-/// The most rules: a decision may look at all of them.
+/// Limit: access rules; a decision may have to check all.
 const MOST_RULES: usize = 1_000;
 
 /// Whether a rule allows or denies.
@@ -21,24 +21,24 @@ pub enum Policy {
     Deny,
 }
 
-/// The rules, of which the first match decides.
+/// The rules. The first that matches decides.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawAcl")]
 pub struct Acl {
-    /// What holds where no rule matches.
+    /// The policy if no rule matches.
     pub default: Policy,
-    /// In order.
+    /// The rules in order.
     pub rules: Vec<AclRule>,
-    /// By their subjects, to find those of a caller among many.
+    /// An index of the rules by their subjects.
     by_subject: RulesBySubject,
 }
 
-/// Places of rules, each list in order.
+/// Indices of rules, each list in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct RulesBySubject {
-    /// Rules whose subjects are names, by each of those.
+    /// The rules whose subjects are all without `*`, by each subject.
     named: HashMap<Box<str>, Vec<usize>>,
-    /// All others.
+    /// All other rules.
     others: Vec<usize>,
 }
 
@@ -62,7 +62,7 @@ impl RulesBySubject {
 }
 
 impl Acl {
-    /// The rules that may concern a subject, in order, with their places. Those left out name others.
+    /// The rules that may apply to a subject, in order, with their indices.
     pub fn rules_of(&self, subject: &str) -> impl Iterator<Item = (usize, &AclRule)> {
         let named = self.by_subject.named.get(subject);
         let mut named = named.into_iter().flatten().copied().peekable();
@@ -80,17 +80,17 @@ impl Acl {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawRule")]
 pub struct AclRule {
-    /// Whom it concerns; everybody where there are none.
+    /// The callers to whom it applies; all if empty.
     pub subjects: Vec<Wildcard>,
-    /// What these have to be; anything where there are none.
+    /// The roles to which it applies; all if empty.
     pub roles: Vec<Wildcard>,
-    /// The tools, ours too; all where the list is empty, none where a rule names only other things.
+    /// The tools, built-in ones too; all if the list is empty, none if the rule has only prompts or resources.
     pub tools: Option<Vec<NamePattern>>,
-    /// The prompts; where absent those that are called as `tools` says.
+    /// The prompts; if absent, `tools` applies to their names.
     pub prompts: Option<Vec<NamePattern>>,
-    /// The resources; where absent those whose URIs are called as `tools` says.
+    /// The resources; if absent, `tools` applies to their URIs.
     pub resources: Option<Vec<UriPattern>>,
-    /// What holds.
+    /// Whether it allows or denies.
     pub policy: Policy,
 }
 

@@ -1,4 +1,4 @@
-//! `serverAuth` as it is written, and what of it cannot be meant.
+//! `serverAuth` as it is written, and checks that its parts fit together.
 
 use std::net::IpAddr;
 
@@ -19,10 +19,10 @@ use crate::{
     text::{Secret, TextKind, redact::redacted},
 };
 
-/// A token that is shorter can be guessed.
+/// A token of fewer characters can be guessed.
 pub(super) const SHORT: usize = 16;
 
-/// Headers that mean something else already.
+/// Headers that have another meaning.
 const TAKEN: [&str; 8] = [
     "authorization",
     "connection",
@@ -98,7 +98,7 @@ pub(super) struct RawForwarded {
     trusted_proxies: Option<Vec<Proxy>>,
 }
 
-/// A text of access control that is held against a rule.
+/// Makes a type of a string with a check.
 macro_rules! checked {
     ($name:ident($inner:ty), $read:expr) => {
         #[derive(Deserialize)]
@@ -190,7 +190,7 @@ impl TryFrom<Pairs<Token, Owner>> for Tokens {
             return Err(format!("has more than {MOST_TOKENS} tokens"));
         }
         let mut tokens: Vec<BearerToken> = Vec::with_capacity(pairs.len());
-        // By their numbers: the tokens themselves must not show.
+        // Errors have the numbers of tokens, because the tokens themselves must not be shown.
         for (index, (Token(token), owner)) in pairs.into_iter().enumerate() {
             let (subject, roles) = match owner {
                 Owner::String(Subject(subject)) => (subject, Vec::new()),
@@ -255,8 +255,8 @@ fn header(name: String) -> Result<HeaderName, String> {
     Ok(name)
 }
 
-/// Whether a subject is the token, and the token the subject: what can be guessed stands before something that cannot, or the subject
-/// has a run of characters in it that only credentials have.
+/// Whether token and subject are probably swapped: the subject contains what only credentials contain, or it looks random and the token
+/// is short.
 fn looks_swapped(token: &str, subject: &str) -> bool {
     let has = |text: &str, of: fn(&u8) -> bool| text.bytes().any(|byte| of(&byte));
     let is_random = |run: &str| {
@@ -271,7 +271,7 @@ fn looks_swapped(token: &str, subject: &str) -> bool {
     is_credential || (token.len() < SHORT && is_random(subject))
 }
 
-/// Whether letters and digits change places often, as they do in hexadecimal and random texts and not in words with a number.
+/// Whether letters and digits alternate often, as in hexadecimal and random texts, but not in a word with a number.
 fn is_unlike_words(run: &str) -> bool {
     let bytes = run.as_bytes();
     let digits = |byte: &u8| byte.is_ascii_digit();
@@ -283,7 +283,7 @@ fn is_unlike_words(run: &str) -> bool {
     all_hex || changes.count() > 3
 }
 
-/// An address, or a network as `10.0.0.0/8`.
+/// Reads an address, or a network such as `10.0.0.0/8`.
 fn network(text: &str) -> Result<IpNet, String> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(address.to_canonical().into());
@@ -301,7 +301,7 @@ fn network(text: &str) -> Result<IpNet, String> {
     }
 }
 
-/// This machine.
+/// The loopback networks.
 pub(super) fn loopback() -> Vec<IpNet> {
     let texts = ["127.0.0.0/8", "::1/128"];
     texts.iter().filter_map(|text| text.parse().ok()).collect()
