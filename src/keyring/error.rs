@@ -1,17 +1,17 @@
-//! Why a secret could not be had, and what to do next. Never a value, or a part of one.
+//! Why secrets cannot be read or changed, and the next step. No error contains a value, or a part of one.
 
 use crate::config::NoSecret;
 
 /// Why secrets could not be read or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyringError {
-    /// There is none of this name in this place.
+    /// No secret of this name is in this store.
     #[error("is not in {1}")]
     Missing(String, String),
-    /// The platform's keyring has to be unlocked by its owner.
+    /// The platform's keyring is locked.
     #[error("{} is locked", PLATFORM)]
     Locked,
-    /// Its owner closed the dialog, or nobody could be asked.
+    /// The user closed its dialog, or it could not be shown.
     #[error(
         "{} is locked, and its dialog was closed or could not be shown",
         PLATFORM
@@ -20,16 +20,16 @@ pub enum KeyringError {
     /// It does not run.
     #[error("{} cannot be reached ({})", PLATFORM, .0)]
     Absent(String),
-    /// It does not answer, mostly because it waits for its owner.
+    /// It does not answer, usually because it waits for the user.
     #[error("{} did not answer in time", PLATFORM)]
     Silent,
     /// The private file is not as it was written.
     #[error("{0}")]
     Damaged(String),
-    /// The private file could not be read or written, and this may help.
+    /// The private file could not be read or written; with the next step.
     #[error("{0}")]
     Disk(String, String),
-    /// The variable that chooses the keyring says nothing that is known.
+    /// `$MCPPROXY_KEYRING` has this unknown value.
     #[error("$MCPPROXY_KEYRING is {0:?}")]
     UnknownChoice(String),
     /// Anything else.
@@ -37,7 +37,7 @@ pub enum KeyringError {
     Failed(String),
 }
 
-/// What the platform calls its keyring.
+/// The platform's keyring in words.
 #[cfg(target_os = "linux")]
 pub(super) const PLATFORM: &str = "the Secret Service";
 #[cfg(target_os = "macos")]
@@ -46,7 +46,7 @@ pub(super) const PLATFORM: &str = "the keychain";
 pub(super) const PLATFORM: &str = "a keyring of the platform";
 
 impl KeyringError {
-    /// What the operator can do.
+    /// The operator's next step.
     pub fn next_step(&self) -> String {
         let step = match self {
             Self::Missing(name, _) => return format!("`mcpproxy secret set {name}` stores it"),
@@ -70,8 +70,8 @@ impl KeyringError {
         step.to_owned()
     }
 
-    /// The same for an entry that refers to the secret. Clients read the reason, so it names no path: what the platform or the disk says is
-    /// for `mcpproxy secret list`.
+    /// The error for an entry that refers to the secret. Clients can read it, so it contains no path and no text of the platform or the
+    /// disk: `mcpproxy secret list` shows these.
     pub(super) fn fault(&self) -> NoSecret {
         let listed = || "`mcpproxy secret list` says why".to_owned();
         let (why, how) = match self {

@@ -1,4 +1,4 @@
-//! The private file: one JSON object in the data folder that only its owner can read (0600), for machines without a keyring.
+//! The private file of secrets, for machines without a keyring: a JSON object in the data folder that only its owner can read (0600).
 
 use std::{
     collections::BTreeMap,
@@ -17,17 +17,17 @@ use crate::{storage, text::secret::Secret};
 /// The file within the data folder.
 const FILE: &str = "secrets.json";
 
-/// Held while the file is changed.
+/// The file that is locked while the secrets are changed.
 const LOCK: &str = "secrets.lock";
 
 /// The only version of the format so far.
 const VERSION: u32 = 1;
 
-/// Changes take milliseconds, so whoever holds the lock for longer hangs.
+/// How long to wait for the lock: a change takes milliseconds, so its holder hangs.
 const LOCK_DEADLINE: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 
-/// How many bytes are read. More is no file of ours.
+/// Limit: bytes of the file; more are not read.
 const LARGEST: u64 = 16 << 20;
 
 /// The file of one data folder. It need not exist.
@@ -55,7 +55,7 @@ impl SecretsFile {
         &self.path
     }
 
-    /// Everything that is in it.
+    /// Reads all secrets.
     pub(super) fn read(&self) -> Result<BTreeMap<String, Secret>, KeyringError> {
         let mut text = String::new();
         let opened = storage::open_private_file(&self.path, File::options().read(true));
@@ -68,7 +68,7 @@ impl SecretsFile {
             }
             Err(error) => return Err(self.failed("read", &error)),
         }
-        // What the parser says could repeat a part of a secret.
+        // Only the place: the parser's error could contain a part of a secret.
         let written: Written = serde_json::from_str(&text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
             self.damaged(&format!("is damaged: no valid JSON at {place}"))
@@ -96,7 +96,7 @@ impl SecretsFile {
         self.change(|secrets| secrets.remove(name).is_some())
     }
 
-    /// Changes what is in it, under its lock, whole or not at all.
+    /// Changes the secrets under the lock. The file is replaced as a whole or not at all.
     pub(super) fn change<T>(
         &self,
         change: impl FnOnce(&mut BTreeMap<String, Secret>) -> T,

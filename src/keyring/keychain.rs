@@ -1,4 +1,4 @@
-//! The keychain of macOS: generic passwords of the service `mcpproxy`, the name as the account.
+//! The keychain of macOS: secrets are generic passwords of the service `mcpproxy`, with the secret's name as the account.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,12 +16,12 @@ use crate::{config::Variables, text::secret::Secret};
 
 const SERVICE: &str = "mcpproxy";
 
-/// What the system answers: no such item; nobody may be asked; the dialog was closed.
+/// Error codes of the system: no such item; no dialog can be shown; the user closed the dialog.
 const NOT_FOUND: i32 = -25300;
 const NO_DIALOG: i32 = -25308;
 const CANCELLED: i32 = -128;
 
-/// The system may show a dialog whenever it is asked, and then answers when its owner does: whoever asks waits no longer than wanted.
+/// The keychain. The system may show a dialog at any call, and returns when the user answers it: callers wait in another thread.
 #[derive(Clone)]
 pub(super) struct Keychain;
 
@@ -30,7 +30,7 @@ impl Keychain {
         Self
     }
 
-    /// The values of those that are there.
+    /// The values of the stored ones among these secrets.
     pub(super) fn values(
         &self,
         names: &BTreeSet<String>,
@@ -54,12 +54,12 @@ impl Keychain {
         stored.map_err(|error| fault(&error))
     }
 
-    /// Says whether it was there.
+    /// Removes a secret, and says whether it was there.
     pub(super) fn remove(&self, name: &str, _: Instant) -> Result<bool, KeyringError> {
         Ok(found(delete_generic_password(SERVICE, name))?.is_some())
     }
 
-    /// The names of ours.
+    /// The names of all secrets.
     pub(super) fn names(&self, _: Instant) -> Result<Vec<String>, KeyringError> {
         let mut search = ItemSearchOptions::new();
         search
@@ -69,7 +69,7 @@ impl Keychain {
             .limit(Limit::All);
         let items = found(search.search())?.unwrap_or_default();
         let attributes = items.iter().filter_map(SearchResult::simplify_dict);
-        // The account, by the name that the system gives it.
+        // `acct` is the system's name for the account.
         Ok(attributes
             .filter_map(|mut item| item.remove("acct"))
             .collect())

@@ -1,5 +1,5 @@
-//! Looking up what the configuration refers to. What was had once stays in use while the keyring cannot be read: a keyring that is locked
-//! at night takes nothing away from servers that run.
+//! Looks up the secrets that the configuration refers to. A value that was read once stays in use while the keyring cannot be read: locking
+//! the keyring does not stop running servers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,13 +14,13 @@ use crate::{
     text::secret::Secret,
 };
 
-/// The data folder that the file names, or the usual one.
+/// The data folder with the secrets: the one that the file names, unless the command line names one, else the default.
 pub fn folder_of(places: &Places, place: &KeyringPlace) -> PathBuf {
     let named = place.data_dir.as_ref().filter(|_| !places.data_dir_given);
     named.unwrap_or(&places.data_dir).clone()
 }
 
-/// What the daemon and the command line look references up with, for these places.
+/// The lookup of secrets for these places.
 pub fn lookup(places: &Places, variables: &Variables) -> KeyringLookup {
     let (places, variables) = (places.clone(), Arc::clone(variables));
     let (questions, known) = (KeyringQuestions::default(), Guarded::default());
@@ -28,7 +28,7 @@ pub fn lookup(places: &Places, variables: &Variables) -> KeyringLookup {
         let folder = folder_of(&places, place);
         match Keyring::new(&folder, place.choice, &variables) {
             Ok(keyring) => {
-                let answers = keyring.asking(&questions).values(names);
+                let answers = keyring.sharing(&questions).values(names);
                 remembering(&mut known.lock(), answers)
             }
             Err(error) => {
@@ -40,7 +40,7 @@ pub fn lookup(places: &Places, variables: &Variables) -> KeyringLookup {
     })
 }
 
-/// The answers, with what is known in place of what could not be read.
+/// The answers, with known values in place of those that could not be read.
 fn remembering(
     known: &mut BTreeMap<String, Secret>,
     answers: BTreeMap<String, Result<Secret, KeyringError>>,
@@ -63,7 +63,7 @@ fn remembering(
         };
         values.insert(name, value);
     }
-    // What nothing refers to any more is not kept.
+    // Values to which nothing refers any more are dropped.
     known.retain(|name, _| values.contains_key(name));
     values
 }

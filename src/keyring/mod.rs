@@ -1,7 +1,7 @@
-//! Secrets by name, kept by the platform: the Secret Service on Linux, the keychain on macOS, and where neither is there a private file in
-//! the data folder. The only door to them.
+//! Stores secrets by name: in the platform's keyring, which is the Secret Service on Linux and the keychain on macOS, or in a private file
+//! in the data folder.
 //!
-//! Everything here blocks, with a deadline. What refers to secrets is the configuration's.
+//! Everything here blocks, with a deadline. The room `config` knows which settings refer to secrets.
 
 mod error;
 mod file;

@@ -1,4 +1,4 @@
-//! A platform whose keyring this version does not know.
+//! The keyring of other platforms, which this version does not support: every call fails.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

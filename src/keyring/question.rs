@@ -1,4 +1,4 @@
-//! Questions to the platform's keyring, which may block for as long as its owner does not answer a dialog.
+//! Calls of the platform's keyring, each in a thread of its own: a call blocks until the user answers the keyring's dialog.
 
 use std::{
     sync::{Arc, mpsc},
@@ -9,23 +9,23 @@ use std::{
 use super::error::KeyringError;
 use crate::runtime::sync::Guarded;
 
-/// Who did not answer is left alone for this long, so that it does not hold up everything that reads the configuration.
+/// How long a keyring that did not answer is not called again: each call would delay the reading of the configuration.
 const LEFT_ALONE: Duration = Duration::from_secs(5);
 
-/// Asks one question at a time, each in a thread of its own. Clones count together.
+/// Allows one call at a time. Clones share the state.
 #[derive(Clone, Default)]
-pub(super) struct KeyringQuestions(Arc<Guarded<Asked>>);
+pub(super) struct KeyringQuestions(Arc<Guarded<State>>);
 
 #[derive(Default)]
-struct Asked {
-    /// Whether an earlier question has not come back yet.
+struct State {
+    /// Whether an earlier call has not ended yet.
     is_open: bool,
-    /// When the last question stayed without an answer.
+    /// When the last call got no answer in time.
     silent_since: Option<Instant>,
 }
 
 impl KeyringQuestions {
-    /// Asks, and waits for the answer until then at most.
+    /// Runs `question` in a thread, and waits for its answer until a deadline.
     pub(super) fn ask<T: Send + 'static>(
         &self,
         until: Instant,
@@ -45,7 +45,7 @@ impl KeyringQuestions {
         let started = thread.spawn(move || {
             let answer = question();
             state.lock().is_open = false;
-            // Nobody waits any more: fine.
+            // An error means that the caller no longer waits.
             let _ = done.send(answer);
         });
         if let Err(error) = started {

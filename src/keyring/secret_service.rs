@@ -1,5 +1,5 @@
-//! The Secret Service of the desktop, over the session's D-Bus: <https://specifications.freedesktop.org/secret-service/>. Values pass
-//! as they are over the bus, which is a socket that only its owner can open. The only door to `zbus`.
+//! The Secret Service of the desktop, over the session's D-Bus: <https://specifications.freedesktop.org/secret-service/>. Values are not
+//! encrypted on the bus, which is a socket that only its owner can open. Only this file uses `zbus`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,9 +20,9 @@ use zbus::{
 use super::error::KeyringError;
 use crate::{config::Variables, text::secret::Secret};
 
-/// Says where the session's bus listens.
+/// The variable with the address of the session's bus.
 const ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";
-/// The folder that the bus listens in where nothing is said.
+/// The variable with the folder in which the bus listens if the address is not set.
 const RUNTIME_FOLDER: &str = "XDG_RUNTIME_DIR";
 
 const SERVICE: &str = "org.freedesktop.secrets";
@@ -33,20 +33,20 @@ const ITEM_FACE: &str = "org.freedesktop.Secret.Item";
 const PROMPT_FACE: &str = "org.freedesktop.Secret.Prompt";
 const PROPERTIES_FACE: &str = "org.freedesktop.DBus.Properties";
 
-/// The path that stands for none.
+/// The object path that means "no object".
 const NOTHING: &str = "/";
 
-/// By these attributes our items are found: whose they are, and the name.
+/// The attributes of our items: their owner, and the secret's name.
 const OWNER: (&str, &str) = ("application", "mcpproxy");
 const NAME: &str = "name";
 
-/// Errors of the bus that mean that nobody is there to be asked.
+/// Errors of the bus that mean that no Secret Service runs.
 const ABSENT: [&str; 3] = [
     "org.freedesktop.DBus.Error.ServiceUnknown",
     "org.freedesktop.DBus.Error.NameHasNoOwner",
     "org.freedesktop.DBus.Error.Spawn.",
 ];
-/// Those that mean that somebody does not answer.
+/// Errors of the bus that mean that it does not answer.
 const SILENT: [&str; 3] = [
     "org.freedesktop.DBus.Error.NoReply",
     "org.freedesktop.DBus.Error.Timeout",
@@ -54,19 +54,19 @@ const SILENT: [&str; 3] = [
 ];
 const LOCKED: &str = "org.freedesktop.Secret.Error.IsLocked";
 
-/// A value as it passes: session, parameters of its encryption, bytes, media type.
+/// The `Secret` structure of the specification: session, parameters of the encryption, value, media type.
 type PassedSecret = (OwnedObjectPath, Vec<u8>, Vec<u8>, String);
 
 /// Whether the service may show a dialog.
 #[derive(Clone, Copy, PartialEq)]
 enum Dialogs {
-    /// Whoever needs one gets the error.
+    /// No: where a dialog is needed, the call fails.
     Unwanted,
-    /// There is somebody to answer.
+    /// Yes: a user can answer.
     Wanted,
 }
 
-/// Where the session's bus is.
+/// The Secret Service at the address of the session's bus.
 #[derive(Clone)]
 pub(super) struct SecretService {
     addresses: Option<String>,
@@ -79,7 +79,7 @@ impl SecretService {
         }
     }
 
-    /// The values of those that are there. Shows no dialog.
+    /// The values of the stored ones among these secrets. Shows no dialog.
     pub(super) fn values(
         &self,
         names: &BTreeSet<String>,
@@ -96,7 +96,7 @@ impl SecretService {
         })
     }
 
-    /// Stores a secret in the default collection, in place of an older one.
+    /// Stores a secret in the default collection, and replaces an older one.
     pub(super) fn set(
         &self,
         name: &str,
@@ -108,7 +108,7 @@ impl SecretService {
         })
     }
 
-    /// Says whether it was there.
+    /// Removes a secret, and says whether it was there.
     pub(super) fn remove(&self, name: &str, until: Instant) -> Result<bool, KeyringError> {
         self.in_session(Dialogs::Wanted, until, async |session| {
             let Some(item) = session.item(name).await? else {
@@ -120,7 +120,7 @@ impl SecretService {
         })
     }
 
-    /// The names of ours.
+    /// The names of all secrets of mcpproxy.
     pub(super) fn names(&self, until: Instant) -> Result<Vec<String>, KeyringError> {
         self.in_session(Dialogs::Unwanted, until, async |session| {
             let (open, locked) = session.search(BTreeMap::from([OWNER])).await?;
@@ -129,14 +129,14 @@ impl SecretService {
                 names.extend(session.name_of(item).await?);
             }
             if names.is_empty() {
-                // A service that could take none is as good as none.
+                // A service without a default collection cannot store secrets, and counts as absent.
                 session.default_collection().await?;
             }
             Ok(names)
         })
     }
 
-    /// Does something in a session with the service, on the thread that asks, and gives up at the deadline.
+    /// Runs `work` in a session with the service on this thread, until a deadline.
     fn in_session<T>(
         &self,
         dialogs: Dialogs,
@@ -174,7 +174,7 @@ impl SecretService {
     }
 }
 
-/// Where the session's bus listens, in the form that D-Bus has for it; nothing where there is none.
+/// The addresses of the session's bus in the form of D-Bus; nothing if there is no bus.
 fn addresses(variables: &Variables) -> Option<String> {
     let named = variables(ADDRESS).filter(|address| !address.is_empty());
     named.or_else(|| {
@@ -219,7 +219,7 @@ impl Session {
         answer.map_err(|error| fault(&format!("do {member}"), &error))
     }
 
-    /// Items with these attributes: those that are open, and those that are locked.
+    /// The unlocked and the locked items with these attributes.
     async fn search(
         &self,
         attributes: BTreeMap<&str, &str>,
@@ -228,7 +228,7 @@ impl Session {
             .await
     }
 
-    /// The item of this name, unlocked.
+    /// The item of a secret, after unlocking it.
     async fn item(&self, name: &str) -> Result<Option<OwnedObjectPath>, KeyringError> {
         let (open, locked) = self.search(BTreeMap::from([OWNER, (NAME, name)])).await?;
         if let Some(item) = open.into_iter().next() {
@@ -268,7 +268,7 @@ impl Session {
         Ok(attributes.get(NAME).cloned())
     }
 
-    /// Where new secrets are kept.
+    /// The collection in which new secrets are stored.
     async fn default_collection(&self) -> Result<OwnedObjectPath, KeyringError> {
         let collection: OwnedObjectPath = self
             .call(ROOT, SERVICE_FACE, "ReadAlias", &"default")
@@ -296,7 +296,7 @@ impl Session {
         ]);
         let nothing: &[u8] = &[];
         let secret = (&self.path, nothing, value.reveal().as_bytes(), "text/plain");
-        // In place of the one that has the same attributes.
+        // `true` replaces an item with the same attributes.
         let item = (properties, secret, true);
         let (_, prompt): (OwnedObjectPath, OwnedObjectPath) = self
             .call(&collection, COLLECTION_FACE, "CreateItem", &item)
@@ -304,7 +304,7 @@ impl Session {
         self.settle(prompt).await
     }
 
-    /// Has the dialog shown that the service wants to show, if it wants one, and waits for its end.
+    /// Lets the service show its dialog, if it needs one, and waits until the user has answered.
     async fn settle(&self, prompt: OwnedObjectPath) -> Result<(), KeyringError> {
         if prompt.as_str() == NOTHING {
             return Ok(());
@@ -318,7 +318,7 @@ impl Session {
         let rule = rule.map_err(failed)?;
         let completed = MessageStream::for_match_rule(rule, &self.bus, None);
         let mut completed = completed.await.map_err(failed)?;
-        // The number of a window to stand before: none.
+        // The argument is the window of the dialog: none.
         let () = self.call(&prompt, PROMPT_FACE, "Prompt", &"").await?;
         let ended = completed.next().await;
         let ended = ended

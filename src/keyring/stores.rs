@@ -1,4 +1,4 @@
-//! The platform's keyring and the private file as one: which of them is asked, and in which order.
+//! The platform's keyring and the private file as one keyring: which of them is used, and in which order.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,22 +20,22 @@ use crate::{
     text::Secret,
 };
 
-/// The variable that says where secrets are kept, above the configuration.
+/// The environment variable that overrides the key `keyring` of the configuration.
 const VARIABLE: &str = "MCPPROXY_KEYRING";
 
-/// How long reading may take. A keyring that is open answers in milliseconds, and one that asks somebody is not waited for.
+/// How long reading may take. An unlocked keyring answers in milliseconds; one that shows a dialog is not waited for.
 const READING: Duration = Duration::from_secs(3);
 
-/// How long somebody may take to answer the keyring's own dialog.
-const ASKING: Duration = Duration::from_mins(2);
+/// How long a change may take: the keyring may show a dialog that a person answers.
+const CHANGING: Duration = Duration::from_mins(2);
 
-/// Longer values are files.
+/// Limit: bytes of a value. A longer one is probably a file.
 pub const LONGEST_VALUE: usize = 64 << 10;
 
-/// Held while a secret is added: a platform's keyring does not do that in one step.
+/// Held while a secret is added: the platform's keyring cannot check and add in one step.
 static ADDING: Guarded<()> = Guarded::new(());
 
-/// Where a secret is.
+/// Where a secret is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SecretStore {
     /// The platform's keyring.
@@ -44,14 +44,14 @@ pub enum SecretStore {
     File,
 }
 
-/// The secrets that there are.
+/// The stored secrets, without their values.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StoredSecrets {
-    /// Their names, each with where it is.
+    /// The names, each with its store.
     pub names: BTreeMap<String, SecretStore>,
-    /// Where a new one would be kept; nothing where none can be.
+    /// The store of a new secret; nothing if none can be stored.
     pub store: Option<SecretStore>,
-    /// Why the platform's keyring is not used, or could not be asked.
+    /// Why the platform's keyring is not used, or could not be read.
     pub fault: Option<KeyringError>,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Keyring {
 }
 
 impl Keyring {
-    /// The keyring of a data folder. `$MCPPROXY_KEYRING` counts more than the configuration's choice.
+    /// The keyring of a data folder. `$MCPPROXY_KEYRING` overrides the choice of the configuration.
     pub fn new(
         data_dir: &Path,
         configured: KeyringChoice,
@@ -94,15 +94,15 @@ impl Keyring {
         })
     }
 
-    /// The same keyring, whose questions count with others.
-    pub(super) fn asking(self, questions: &KeyringQuestions) -> Self {
+    /// The same keyring, with a queue that it shares with other keyrings.
+    pub(super) fn sharing(self, questions: &KeyringQuestions) -> Self {
         Self {
             questions: questions.clone(),
             ..self
         }
     }
 
-    /// The values of these secrets, or why there is none. Shows no dialog of ours.
+    /// The value of each of these secrets, or why it cannot be read. The Secret Service shows no dialog for it.
     pub(super) fn values(
         &self,
         names: &BTreeSet<String>,
@@ -146,26 +146,26 @@ impl Keyring {
         })
     }
 
-    /// Whether this value is stored under a name. One that cannot be read is not.
+    /// Whether this value is stored under a name. If that cannot be read, it is not.
     pub fn holds(&self, name: &str, value: &Secret) -> bool {
         let stored = self.values(&BTreeSet::from([name.to_owned()]));
         let stored = stored.get(name).and_then(|found| found.as_ref().ok());
         stored.is_some_and(|stored| stored.reveal() == value.reveal())
     }
 
-    /// Stores a secret, and says where. May show the platform's dialog.
+    /// Stores a secret, and gives its store. The platform may show a dialog.
     pub fn set(&self, name: &str, value: &Secret) -> Result<SecretStore, KeyringError> {
         if self.choice == KeyringChoice::File {
             return self.set_in_file(name, value);
         }
         let (named, kept) = (name.to_owned(), value.clone());
-        let stored = self.ask(ASKING, move |platform, until| {
+        let stored = self.ask(CHANGING, move |platform, until| {
             platform.set(&named, &kept, until)
         });
         match stored {
             Ok(()) => {
                 if self.choice == KeyringChoice::Auto {
-                    // The platform's counts; an older one in the file would only stay on the disk.
+                    // The value in the platform's keyring counts; an older one in the file would stay on the disk for nothing.
                     self.file.remove(name)?;
                 }
                 Ok(SecretStore::Platform)
@@ -184,7 +184,7 @@ impl Keyring {
         Ok(SecretStore::File)
     }
 
-    /// Stores a secret where none of its name is stored, and says where; nothing where one is. May show the platform's dialog.
+    /// Stores a secret unless its name is taken, and gives its store; nothing if the name is taken. The platform may show a dialog.
     pub fn add(&self, name: &str, value: &Secret) -> Result<Option<SecretStore>, KeyringError> {
         let _alone = ADDING.lock();
         let stored = self.stored()?;
@@ -192,7 +192,7 @@ impl Keyring {
             return Ok(None);
         }
         match (stored.store, stored.fault) {
-            // Another process may write the file: under its lock it is looked again.
+            // Checked again under the lock of the file, because another process may have added it.
             (Some(SecretStore::File), _) => self.file.change(|secrets| {
                 let is_new = !secrets.contains_key(name);
                 if is_new {
@@ -205,14 +205,14 @@ impl Keyring {
         }
     }
 
-    /// Removes a secret wherever it is, and says whether it was there. May show the platform's dialog.
+    /// Removes a secret from both stores, and says whether it was there. The platform may show a dialog.
     pub fn remove(&self, name: &str) -> Result<bool, KeyringError> {
         let in_file = self.choice != KeyringChoice::Platform && self.file.remove(name)?;
         if self.choice == KeyringChoice::File {
             return Ok(in_file);
         }
         let named = name.to_owned();
-        match self.ask(ASKING, move |platform, until| {
+        match self.ask(CHANGING, move |platform, until| {
             platform.remove(&named, until)
         }) {
             Ok(removed) => Ok(removed || in_file),
@@ -221,23 +221,16 @@ impl Keyring {
         }
     }
 
-    /// The secrets of ours, without their values.
+    /// The stored secrets.
     pub fn stored(&self) -> Result<StoredSecrets, KeyringError> {
         let mut names = BTreeMap::new();
         if self.choice != KeyringChoice::Platform {
             let in_file = self.file.read()?.into_keys();
             names.extend(in_file.map(|name| (name, SecretStore::File)));
         }
-        if self.choice == KeyringChoice::File {
-            let store = Some(SecretStore::File);
-            return Ok(StoredSecrets {
-                names,
-                store,
-                fault: None,
-            });
-        }
-        let (store, fault) = match self.ask(READING, Platform::names) {
-            Ok(found) => {
+        let (store, fault) = match self.platform_names() {
+            Ok(None) => (Some(SecretStore::File), None),
+            Ok(Some(found)) => {
                 names.extend(found.into_iter().map(|name| (name, SecretStore::Platform)));
                 (Some(SecretStore::Platform), None)
             }
@@ -254,7 +247,15 @@ impl Keyring {
         })
     }
 
-    /// Where a secret is, in words.
+    /// The names in the platform's keyring; nothing if only the file is used.
+    fn platform_names(&self) -> Result<Option<Vec<String>>, KeyringError> {
+        if self.choice == KeyringChoice::File {
+            return Ok(None);
+        }
+        self.ask(READING, Platform::names).map(Some)
+    }
+
+    /// A store in words.
     pub fn place(&self, store: SecretStore) -> String {
         match store {
             SecretStore::Platform => PLATFORM.to_owned(),
@@ -262,12 +263,13 @@ impl Keyring {
         }
     }
 
-    /// The private file, where secrets may be in it.
+    /// The private file, if it may have secrets.
     pub fn file(&self) -> Option<PathBuf> {
         let may_be = self.choice != KeyringChoice::Platform;
         may_be.then(|| self.file.path().to_owned())
     }
 
+    /// Uses the platform's keyring, and waits for it no longer than `patience`.
     fn ask<T: Send + 'static>(
         &self,
         patience: Duration,
