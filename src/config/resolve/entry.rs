@@ -150,8 +150,7 @@ fn make_entry(
         resolution,
         &mut warnings,
     )?;
-    let is_stdio = matches!(transport, Transport::Stdio(_));
-    let idle_timeout = idle_timeout(&mut raw, is_stdio, &mut warnings)?;
+    let idle_timeout = idle_timeout(&mut raw, &transport, &mut warnings)?;
     let roots = roots(raw.roots)?;
     if raw.enabled_tools.as_ref().is_some_and(Globs::is_empty) {
         let what = "is empty: none of the server's tools is offered";

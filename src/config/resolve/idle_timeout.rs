@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::config::{
-    ConfigFinding, IdleTimeout, Warning, duration, finding::Checked, raw::RawEntry,
+    ConfigFinding, IdleTimeout, Transport, Warning, duration, finding::Checked, raw::RawEntry,
 };
 
+/// The default bounds of an adaptive timeout.
 const MIN: Duration = Duration::from_mins(1);
 const MAX: Duration = Duration::from_mins(5);
 
@@ -17,7 +18,7 @@ const SHORTEST: Duration = Duration::from_secs(1);
 /// Checks these keys of an entry.
 pub(super) fn idle_timeout(
     raw: &mut RawEntry,
-    is_stdio: bool,
+    transport: &Transport,
     warnings: &mut Vec<Warning>,
 ) -> Checked<IdleTimeout> {
     let least = raw.min_idle_timeout.map(|time| time.0);
@@ -33,12 +34,12 @@ pub(super) fn idle_timeout(
         (None, None) => (MIN, MAX),
     };
     let adaptive = IdleTimeout::Adaptive { min, max };
-    let chosen = match raw.idle_timeout.take().map(Value::from) {
-        None if is_stdio => adaptive,
-        None => IdleTimeout::Never,
-        Some(written) if written == "adaptive" => adaptive,
-        Some(written) if written == "never" => IdleTimeout::Never,
-        Some(written) => match duration::from_json(&written) {
+    let chosen = match (raw.idle_timeout.take().map(Value::from), transport) {
+        (None, Transport::Stdio(_)) => adaptive,
+        (None, Transport::Remote(_)) => IdleTimeout::Never,
+        (Some(written), _) if written == "adaptive" => adaptive,
+        (Some(written), _) if written == "never" => IdleTimeout::Never,
+        (Some(written), _) => match duration::from_json(&written) {
             Some(time) if time >= SHORTEST => IdleTimeout::After(time),
             _ => {
                 let accepted =
