@@ -252,17 +252,20 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The entries in the syntax tree, in the order of `servers`.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &ast::Value<'a>> {
+    /// The servers, each with its entry in the syntax tree.
+    pub(super) fn servers_in_tree(
+        &self,
+    ) -> impl Iterator<Item = (&WrittenServer, &ast::Value<'a>)> {
         let members = self.members().iter();
         let servers = members.filter(|member| member.name.as_str() == SERVERS);
-        servers.flat_map(|member| -> Box<dyn Iterator<Item = &ast::Value<'a>>> {
+        let entries = servers.flat_map(|member| -> Vec<&ast::Value<'a>> {
             match &member.value {
-                ast::Value::Object(map) => Box::new(map.properties.iter().map(|one| &one.value)),
-                ast::Value::Array(array) => Box::new(array.elements.iter()),
-                _ => Box::new(std::iter::empty()),
+                ast::Value::Object(map) => map.properties.iter().map(|one| &one.value).collect(),
+                ast::Value::Array(array) => array.elements.iter().collect(),
+                _ => Vec::new(),
             }
-        })
+        });
+        self.servers.iter().zip(entries)
     }
 
     fn fault(

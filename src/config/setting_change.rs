@@ -222,8 +222,8 @@ fn broken_entries(settings: &Settings) -> impl Iterator<Item = String> {
 
 /// Unknown keys in entries that can be used.
 fn unknown_keys(document: &Document<'_>, settings: &Settings) -> Vec<String> {
-    let entries = document.servers.iter().zip(document.entries());
-    let named = entries.filter_map(|(server, written)| Some((server.name.as_deref()?, written)));
+    let servers = document.servers_in_tree();
+    let named = servers.filter_map(|(server, written)| Some((server.name.as_deref()?, written)));
     let usable = named.filter(|(name, _)| settings.servers.contains_key(*name));
     let of_entry = usable.flat_map(|(name, written)| {
         let ignored = spanned::read::<RawEntry>(written, None).ignored;

@@ -88,8 +88,8 @@ fn hidden_in_settings(document: &Document<'_>, range: &Range<usize>) -> bool {
 
 /// Whether listings mask a part of a server's entry in the range.
 fn hidden_in_entries(document: &Document<'_>, range: &Range<usize>) -> bool {
-    let mut entries = document.servers.iter().zip(document.entries());
-    entries.any(|(server, entry)| {
+    let mut servers = document.servers_in_tree();
+    servers.any(|(server, entry)| {
         touches(entry, range) && {
             let mut shown = shown_entry(&server.entry);
             if let (Value::Object(shown), Some(name)) = (&mut shown, &server.name) {

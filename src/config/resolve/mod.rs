@@ -22,7 +22,7 @@ pub(super) use self::entry::read_alone;
 use self::{
     entry::{Context, WrittenEntry, read_entry},
     isolation::ContainerDefaults,
-    settings::{check, read_mcp_timeout},
+    settings::{check_top_level, read_mcp_timeout},
     used_values::UsedValues,
 };
 pub use self::{
@@ -71,7 +71,7 @@ pub(super) fn parse_with_secrets(
             lookup: lookup.variables,
             ..*surroundings
         };
-        read(document, &surroundings, keyring, &used)
+        read_settings(document, &surroundings, keyring, &used)
     });
     let secrets = Secrets::new(used.take_hidden());
     match read {
@@ -99,7 +99,7 @@ fn without_secrets(mut settings: Settings, secrets: &Secrets) -> Settings {
 }
 
 /// Looks up the secrets, then reads the top level, then the entries. Errors and warnings may contain secrets; `used` has them.
-fn read(
+fn read_settings(
     document: &Document<'_>,
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
@@ -184,7 +184,7 @@ fn read_top_level(
         .unwrap_or_default();
     let containers = isolation::defaults(std::mem::take(&mut file.docker_isolation));
     let containers = containers.map_err(|fault| findings.push(fault));
-    findings.extend(check(&file, lookup.variables));
+    findings.extend(check_top_level(&file, lookup.variables));
     if findings.is_empty() {
         return Ok(TopLevel {
             file,
@@ -240,8 +240,7 @@ pub(super) fn keyring_place(
 
 fn read_servers(document: &Document<'_>, context: &Context<'_>, settings: &mut Settings) {
     let mut taken: HashMap<String, &str> = HashMap::new();
-    let entries = document.servers.iter().zip(document.entries());
-    for (index, (written, value)) in entries.enumerate() {
+    for (index, (written, value)) in document.servers_in_tree().enumerate() {
         let read = read_server(written, value, context, &mut taken);
         let read = match guards::repeated_guard(&written.repeated) {
             Some(twice) => read.and(Err(BrokenEntry::of(vec![twice]))),

@@ -140,7 +140,7 @@ impl Default for ActivitySettings {
 }
 
 /// Checks what depends on several keys, on variables, or on the values of references.
-pub(super) fn check(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFinding> {
+pub(super) fn check_top_level(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFinding> {
     let path = file.lock_file.as_ref();
     if path.is_some_and(|path| path.value.trim().is_empty()) {
         let problem = "is empty once its references are filled in";
