@@ -337,16 +337,22 @@ impl Members<'_> {
         };
         let is_passed = self.care(key) < Care::Secret && self.known.is_some_and(is_far);
         if is_passed {
-            let node = Node {
-                value: &member.value,
-                path: self.path(index, member),
-                start: member.start(),
-                known_keys: self.known,
-                ..self.of
-            };
-            node.ignore(unknown_keys::meant);
+            self.value(index, member).ignore(unknown_keys::meant);
         }
         is_passed
+    }
+
+    /// The value of a member.
+    fn value<'p>(&'p self, index: usize, member: &'p ast::ObjectProp<'p>) -> Node<'p> {
+        Node {
+            value: &member.value,
+            path: self.path(index, member),
+            start: member.start(),
+            care: self.care(member.name.as_str()),
+            known_keys: self.known,
+            is_secret_key: None,
+            ..self.of
+        }
     }
 
     /// The path of a member, with its index instead of a key that may be a secret.
@@ -413,15 +419,7 @@ impl<'de> de::MapAccess<'de> for Members<'_> {
         let Some((index, member)) = self.current else {
             return wrong("has no key");
         };
-        let node = Node {
-            value: &member.value,
-            path: self.path(index, member),
-            start: member.start(),
-            care: self.care(member.name.as_str()),
-            known_keys: self.known,
-            is_secret_key: None,
-            ..self.of
-        };
+        let node = self.value(index, member);
         let read = seed.deserialize(node);
         read.map_err(|fault| node.placed(fault))
     }
