@@ -240,7 +240,7 @@ mod ownership {
     }
 
     /// Gives a file that root created to the owner of `like`, so that a command that was run as root does not keep a daemon of another user
-    /// from its files. Other users' files stay as they are.
+    /// from its files. Does nothing if this process is not root.
     pub fn copy_owner(like: &Path, created: &File) -> io::Result<()> {
         let like = fs::metadata(like)?;
         if rustix::process::geteuid().is_root() && !is_ours(&like) {

@@ -5,7 +5,7 @@ use super::document::{SERVER_AUTH, SERVERS};
 /// The key of the lock file.
 pub(super) const LOCK_FILE: &str = "lock_file";
 
-/// The keys that protect something, and `mcpServers`, of which a second one would replace the first.
+/// The keys that protect something, and `mcpServers`, because the servers of two such keys would be mixed.
 pub(super) const GUARDS: &[&str] = &[
     LOCK_FILE,
     SERVERS,
