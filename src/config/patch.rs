@@ -47,14 +47,30 @@ const SHOWN: usize = 64;
 /// Keys that can also be given as JSON in a string, with `_json` after their names.
 const ALSO_AS_JSON: &[&str] = &["args", "env", "headers", "isolation", "oauth"];
 
-/// Keys whose values are objects of strings.
-const MAPS: &[&str] = &["env", "headers"];
+/// The shape of the value of a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueShape {
+    /// An object of strings, whose keys the user chooses.
+    Strings,
+    /// An object with known keys.
+    Object,
+    /// An array.
+    List,
+    /// Neither an object nor an array.
+    Single,
+}
 
-/// Keys whose values are arrays.
-const LISTS: &[&str] = &["args", "roots", "enabled_tools", "disabled_tools"];
-
-/// Keys whose values are objects with keys of their own.
-const OBJECTS: &[&str] = &["isolation", "oauth", "tool_acl"];
+impl ValueShape {
+    /// The shape of the value of this key of an entry.
+    pub(super) fn of(key: &str) -> Self {
+        match key {
+            "env" | "headers" => Self::Strings,
+            "isolation" | "oauth" | "tool_acl" => Self::Object,
+            "args" | "roots" | "enabled_tools" | "disabled_tools" => Self::List,
+            _ => Self::Single,
+        }
+    }
+}
 
 impl BadPatch {
     fn one(problem: String) -> Self {
@@ -126,7 +142,8 @@ impl PatchedEntry {
         let none = Value::Object(Map::new());
         for key in differing(&self.before, &self.after) {
             let before = self.before.get(key);
-            let before = before.or(MAPS.contains(&key).then_some(&none));
+            let is_map = ValueShape::of(key) == ValueShape::Strings;
+            let before = before.or(is_map.then_some(&none));
             match (before, self.after.get(key)) {
                 (Some(Value::Object(before)), Some(Value::Object(after))) => {
                     let inside = differing(before, after).into_iter();
@@ -196,7 +213,7 @@ fn proper(key: &str, value: Value) -> Result<(&str, Value), BadPatch> {
     if is_null(&value) {
         return Ok((proper_name(name), Value::Null));
     }
-    let is_composed = MAPS.contains(name) || LISTS.contains(name) || OBJECTS.contains(name);
+    let is_composed = ValueShape::of(name) != ValueShape::Single;
     match (*name, value) {
         ("disabled", Value::Bool(disabled)) => Ok(("enabled", Value::Bool(!disabled))),
         (name, text @ Value::String(_)) if is_composed => Ok((name, from_json_text(key, text)?)),
@@ -226,19 +243,20 @@ fn from_json_text(key: &str, value: Value) -> Result<Value, BadPatch> {
 
 fn check_shape(key: &str, value: &Value) -> Result<(), BadPatch> {
     let is_scalar = |value: &Value| !value.is_object() && !value.is_array();
-    let is_map = MAPS.contains(&key);
-    match value {
-        Value::Null => Ok(()),
-        Value::Object(members) if is_map => match members.iter().find(|(_, v)| !is_scalar(v)) {
-            Some((name, _)) => Err(wrong(&format!("{key}.{name}"), "must be a string")),
-            None => Ok(()),
-        },
-        Value::Object(_) if OBJECTS.contains(&key) => Ok(()),
-        Value::Array(_) if LISTS.contains(&key) => Ok(()),
-        _ if is_map || OBJECTS.contains(&key) => Err(wrong(key, "must be an object")),
-        _ if LISTS.contains(&key) => Err(wrong(key, "must be a list")),
-        value if is_scalar(value) => Ok(()),
-        _ => Err(wrong(
+    match (ValueShape::of(key), value) {
+        (_, Value::Null)
+        | (ValueShape::Object, Value::Object(_))
+        | (ValueShape::List, Value::Array(_)) => Ok(()),
+        (ValueShape::Strings, Value::Object(members)) => {
+            match members.iter().find(|(_, value)| !is_scalar(value)) {
+                Some((name, _)) => Err(wrong(&format!("{key}.{name}"), "must be a string")),
+                None => Ok(()),
+            }
+        }
+        (ValueShape::Strings | ValueShape::Object, _) => Err(wrong(key, "must be an object")),
+        (ValueShape::List, _) => Err(wrong(key, "must be a list")),
+        (ValueShape::Single, value) if is_scalar(value) => Ok(()),
+        (ValueShape::Single, _) => Err(wrong(
             key,
             "must be a single value, not an object or an array",
         )),

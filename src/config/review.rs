@@ -6,17 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{document::plain_text, patch::under_proper_names, raw::entry_keys, references};
+use super::{
+    document::plain_text,
+    patch::{ValueShape, under_proper_names},
+    raw::entry_keys,
+    references,
+};
 use crate::text::{
     redact::{TextKind, is_scheme, is_secret_flag, is_secret_name, redacted, redacted_value},
     secret::{MASK, Secrets},
 };
-
-/// Keys whose members are reviewed one by one.
-const OBJECTS: &[&str] = &["env", "headers", "isolation", "oauth", "tool_acl"];
-
-/// Keys whose members are variables or headers.
-const SETTINGS: &[&str] = &["env", "headers"];
 
 /// Keys that decide what runs. A reviewer sees all that an agent wrote there, also what looks like a secret.
 const WHAT_RUNS: &[&str] = &["command", "args", "cwd", "isolation"];
@@ -118,15 +117,24 @@ fn digest_of_text(place: &str, text: &str) -> String {
 struct Part<'a> {
     /// The key of the entry.
     key: &'a str,
-    /// The name of the member, for keys in [`OBJECTS`].
+    /// The name of the member, if the value of the key is an object whose members are reviewed one by one.
     member: Option<&'a str>,
     value: &'a Value,
+}
+
+impl Part<'_> {
+    /// Whether it is a variable or a header.
+    fn is_setting(&self) -> bool {
+        ValueShape::of(self.key) == ValueShape::Strings
+    }
 }
 
 /// The parts of an entry by place: `command`, `env.NAME`.
 fn parts(entry: &Map<String, Value>) -> impl Iterator<Item = (String, Part<'_>)> {
     entry.iter().flat_map(|(key, value)| {
-        let members = value.as_object().filter(|_| OBJECTS.contains(&&**key));
+        let shape = ValueShape::of(key);
+        let is_object = matches!(shape, ValueShape::Strings | ValueShape::Object);
+        let members = value.as_object().filter(|_| is_object);
         let whole = members.is_none().then(|| {
             let member = None;
             (key.clone(), Part { key, member, value })
@@ -151,7 +159,7 @@ impl<'a> View<'a> {
     fn of(entry: &Map<String, Value>, by_agents: &'a AgentTexts, settings: ShownSettings) -> Self {
         let secrets = parts(entry).filter_map(|(place, part)| {
             let text = part.value.as_str()?;
-            let name = part.member.filter(|_| SETTINGS.contains(&part.key))?;
+            let name = part.member.filter(|_| part.is_setting())?;
             let is_secret = || redacted_value(name, text, TextKind::Prose) != text;
             let is_persons = !text.contains("${") && !by_agents.has(&place, text);
             (is_persons && is_secret()).then(|| text.to_owned())
@@ -164,7 +172,7 @@ impl<'a> View<'a> {
     }
 
     fn part(&self, place: &str, part: &Part<'_>) -> Value {
-        let hides = self.settings == ShownSettings::References && SETTINGS.contains(&part.key);
+        let hides = self.settings == ShownSettings::References && part.is_setting();
         match part.member {
             name if hides => self.setting(place, name.unwrap_or_default(), part.value),
             Some(name) => self.value(place, name, part.value),
