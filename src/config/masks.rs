@@ -59,7 +59,8 @@ pub(super) fn restore(
             let mut restored: Vec<Value> = Vec::with_capacity(elements.len());
             for (i, element) in elements.iter().enumerate() {
                 let place = format!("{place}[{i}]");
-                let value = stored.meant(&place, i, element, restored.last(), on_unknown)?;
+                let before = restored.last();
+                let value = stored.restore_element(&place, i, element, before, on_unknown)?;
                 restored.push(value);
             }
             Ok(Value::Array(restored))
@@ -108,8 +109,8 @@ impl<'a> StoredList<'a> {
         }
     }
 
-    /// The stored element that element `i` of the new list stands for; `before` is the element before it, with its masks replaced.
-    fn meant(
+    /// Element `i` of the new list with its masks replaced; `before` is the element before it with its masks replaced.
+    fn restore_element(
         &self,
         place: &str,
         i: usize,
@@ -121,6 +122,7 @@ impl<'a> StoredList<'a> {
             return Ok(new.clone());
         }
         let hides_whole = has_text(new, |text| text == MASK);
+        // What the element would be if its masks stood for each of the stored elements.
         let tried = self.values.iter();
         let tried = tried.map(|stored| restore(place, new, Some(stored), OnUnknown::Refuse));
         let tried: Vec<_> = tried.collect();
@@ -130,6 +132,7 @@ impl<'a> StoredList<'a> {
                 && (new != MASK || (self.hidden[*stored] && self.follows(*stored, before)))
         };
         let all = 0..self.values.len();
+        // An element that was only moved; if there is none, and each mask hides a part of a text only, one that was also edited.
         let mut fitting: Vec<usize> = all.clone().filter(is_unedited).collect();
         if fitting.is_empty() && !hides_whole {
             fitting = all.filter(|stored| tried[*stored].is_ok()).collect();
@@ -145,7 +148,7 @@ impl<'a> StoredList<'a> {
                 restore(place, new, there, on_unknown)
             }
             (None, OnUnknown::Refuse) => match tried.get(i) {
-                // It says which mask of the element.
+                // This error names the mask inside the element.
                 Some(Err(unknown)) => Err(unknown.clone()),
                 _ => restore(place, new, None, on_unknown),
             },
