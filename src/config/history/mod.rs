@@ -53,7 +53,9 @@ const LARGEST_REVERSE_EDIT: usize = 256 << 10;
 pub struct History(Arc<Parts>);
 
 struct Parts {
+    /// The file of the history; nothing without a data folder.
     file: Option<PathBuf>,
+    /// Locked before a [`ChangeNote`].
     state: Guarded<State>,
 }
 
@@ -132,8 +134,11 @@ pub struct ChangeNote(Arc<Guarded<ChangeDetails>>);
 
 #[derive(Debug, Clone, Default)]
 struct ChangeDetails {
+    /// The number of the change that it undoes.
     undoes: Option<u64>,
+    /// The number of the change itself.
     id: Option<u64>,
+    /// The approvals that it gives or withdraws.
     approvals: Option<(NotedApprovals, Vec<ChangedValue>)>,
 }
 
