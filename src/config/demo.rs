@@ -53,9 +53,9 @@ pub(super) fn namesake(settings: &Settings) -> Option<&str> {
         .filter(|_| settings.demo.is_none())
 }
 
-/// Whether the demo server was started on request while the daemon runs, and its program. Clones share the state.
-#[derive(Clone, Default)]
-pub(super) struct DemoSwitch(Arc<Guarded<Option<DemoProgram>>>);
+/// Whether the demo server was started on request while the daemon runs, and its program.
+#[derive(Default)]
+pub(super) struct DemoSwitch(Guarded<Option<DemoProgram>>);
 
 impl DemoSwitch {
     /// Switches it on, and says whether it was off.

@@ -30,21 +30,19 @@ use crate::storage::DiskFault;
 /// A handle to the settings in force. Cheap to clone.
 #[derive(Clone)]
 pub struct Keeper {
-    file: Arc<Path>,
+    source: Arc<Source>,
     settings: watch::Receiver<Arc<Settings>>,
     file_status: watch::Receiver<FileStatus>,
     reloads: mpsc::Sender<oneshot::Sender<()>>,
     /// Writers of this process wait here, in the order of their requests. The lock of the file, which is not fair, is for other processes.
     writing: Arc<Mutex<()>>,
-    demo: DemoSwitch,
-    whereabouts: Whereabouts,
     history: History,
     hidden_keys: Arc<[(&'static str, &'static str)]>,
 }
 
 /// The only writer of the settings in force.
 pub struct KeeperTask {
-    source: Source,
+    source: Arc<Source>,
     /// The text in force; nothing if the file does not exist.
     text: Option<String>,
     /// The values that count until a restart.
@@ -109,14 +107,14 @@ impl Keeper {
         keyring: KeyringLookup,
     ) -> Result<(Self, KeeperTask), LoadError> {
         let whereabouts = Whereabouts::new(overrides.places.clone());
-        let source = Source {
+        let source = Arc::new(Source {
             file: file.to_owned(),
             overrides,
             variables,
             keyring,
             demo: DemoSwitch::default(),
             whereabouts,
-        };
+        });
         let (text, mut settings) = source.begin()?;
         let at_start = StartSettings::of(&settings, &source.overrides);
         let places = source.overrides.places.as_ref();
@@ -130,13 +128,11 @@ impl Keeper {
         });
         let (reloads_in, reloads) = mpsc::channel(WAITING_RELOADS);
         let keeper = Self {
-            file: file.into(),
+            source: Arc::clone(&source),
             settings: settings_out,
             file_status: file_status_out,
             reloads: reloads_in,
             writing: Arc::default(),
-            demo: source.demo.clone(),
-            whereabouts: source.whereabouts.clone(),
             history: history.clone(),
             hidden_keys: source.overrides.hidden_keys().into(),
         };
@@ -172,17 +168,17 @@ impl Keeper {
 
     /// The address of this daemon, to which no server may lead.
     pub fn our_address(&self) -> OurAddress {
-        self.whereabouts.address(&self.settings().listen)
+        self.source.whereabouts.address(&self.settings().listen)
     }
 
     /// Notes the ports on which the daemon listens.
     pub fn note_ports(&self, ports: Vec<u16>) {
-        self.whereabouts.note_ports(ports);
+        self.source.whereabouts.note_ports(ports);
     }
 
     /// The configuration file.
     pub fn file(&self) -> &Path {
-        &self.file
+        &self.source.file
     }
 
     /// Why the present file is not in force, if it is not.
@@ -215,7 +211,7 @@ impl Keeper {
 
     /// Adds the bundled demo server, which runs this program, to the settings in force. The file is not changed. An error changes nothing.
     pub async fn start_demo(&self, program: DemoProgram) -> Result<(), DemoRefused> {
-        if self.settings().demo.is_some() || !self.demo.start(program) {
+        if self.settings().demo.is_some() || !self.source.demo.start(program) {
             return Err(DemoRefused::NameTaken(DEMO.to_owned()));
         }
         let read = self.reload_now().await;
@@ -223,7 +219,7 @@ impl Keeper {
         if settings.demo.is_some() {
             return Ok(());
         }
-        self.demo.end();
+        self.source.demo.end();
         Err(match (namesake(&settings), read) {
             (Some(name), _) => DemoRefused::NameTaken(name.to_owned()),
             (None, Err(error)) => DemoRefused::FileUnusable(error),
@@ -233,7 +229,7 @@ impl Keeper {
 
     /// Removes the demo server that [`Keeper::start_demo`] added, and says whether there was one.
     pub async fn end_demo(&self) -> bool {
-        let was_on = self.demo.end();
+        let was_on = self.source.demo.end();
         let _ = self.reload_now().await;
         was_on
     }
@@ -246,8 +242,8 @@ impl Keeper {
         change: impl TextChange + Send + 'static,
     ) -> Result<bool, WriteError> {
         let history = self.history.clone();
-        let file = self.file.to_path_buf();
-        let ended = |error| DiskFault::of("write", &self.file)(io::Error::other(error));
+        let file = self.source.file.clone();
+        let ended = |error| DiskFault::of("write", &self.source.file)(io::Error::other(error));
         let turn = self.writing.lock().await;
         let blank = self.file_status.borrow().blank;
         let writing = move || rewrite(&file, blank, &history, &by, &change);
@@ -307,7 +303,7 @@ impl KeeperTask {
     /// Reads the file and publishes what changed. Missing secrets are looked up again from time to time, and a file with a mistake is read
     /// anew each time.
     async fn reload(&mut self, mut same_text: SameText) {
-        let (source, known) = (self.source.clone(), self.text.clone());
+        let (source, known) = (Arc::clone(&self.source), self.text.clone());
         if self.settings.borrow().lacks_secrets && self.looked_up.elapsed() >= LOOK_FOR_SECRETS {
             same_text = SameText::ReadAnew;
         }

@@ -2,7 +2,7 @@
 //! rule applies to every entry of the configuration, and to the files of clients. Another mcpproxy, on another port or with another
 //! configuration, is a server like any other.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use http::Uri;
 use serde_json::{Map, Value};
@@ -32,18 +32,19 @@ pub struct LeadsTo<'a> {
     pub env: Vec<&'a str>,
 }
 
-/// The address of this daemon, before and after it listens. Clones share the ports on which it listens.
-#[derive(Clone, Default)]
+/// The address of this daemon, before and after it listens.
+#[derive(Default)]
 pub(super) struct Whereabouts {
-    bound: Arc<Guarded<Vec<u16>>>,
+    /// The ports on which it listens; empty before.
+    bound: Guarded<Vec<u16>>,
     places: Option<Places>,
 }
 
 impl Whereabouts {
     pub(super) fn new(places: Option<Places>) -> Self {
         Self {
-            bound: Arc::default(),
             places,
+            ..Self::default()
         }
     }
 

@@ -74,8 +74,7 @@ pub(super) enum SameText {
     ReadAnew,
 }
 
-/// What settings are read from. Cloned for each reading, which runs on a blocking thread.
-#[derive(Clone)]
+/// What settings are read from. Its methods block.
 pub(super) struct Source {
     pub(super) file: PathBuf,
     pub(super) overrides: Overrides,
