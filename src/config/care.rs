@@ -6,7 +6,7 @@ use super::document::{SERVER_AUTH, SERVERS};
 pub(super) const LOCK_FILE: &str = "lock_file";
 
 /// The keys that protect something, and `mcpServers`, because the servers of two such keys would be mixed.
-pub(super) const GUARDS: &[&str] = &[
+pub(super) const TOP_LEVEL_GUARDS: &[&str] = &[
     LOCK_FILE,
     SERVERS,
     "profiles",
@@ -35,7 +35,7 @@ impl Care {
     pub(super) fn of(key: &str) -> Self {
         match key {
             SERVER_AUTH => Self::Secret,
-            key if GUARDS.contains(&key) => Self::Guard,
+            key if TOP_LEVEL_GUARDS.contains(&key) => Self::Guard,
             _ => Self::Lenient,
         }
     }

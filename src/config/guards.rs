@@ -60,7 +60,10 @@ fn misspelt(key: &str, is_null: bool) -> Option<String> {
             "is unknown; the lock file is named with `{LOCK_FILE}`"
         ));
     }
-    if let Some(guard) = care::GUARDS.iter().find(|guard| is_slip(&letters, guard)) {
+    if let Some(guard) = care::TOP_LEVEL_GUARDS
+        .iter()
+        .find(|guard| is_slip(&letters, guard))
+    {
         return Some(format!("is unknown; did you mean `{guard}`?"));
     }
     if is_null {
@@ -96,7 +99,7 @@ pub(super) fn ignored(finding: &ConfigFinding) -> Warning {
 }
 
 /// Keys of an entry that restrict its use.
-const GUARDS: &[&str] = &[
+const ENTRY_GUARDS: &[&str] = &[
     "quarantined",
     "changed_by",
     "enabled",
@@ -109,7 +112,7 @@ const GUARDS: &[&str] = &[
     "isolation",
 ];
 
-/// Whether a key of an entry was probably meant for one of [`GUARDS`], and its value would restrict something.
+/// Whether a key of an entry was probably meant for one of [`ENTRY_GUARDS`], and its value would restrict something.
 pub(super) fn is_misspelt_guard(finding: &ConfigFinding, entry: &Map<String, Value>) -> bool {
     let FindingKind::Unknown {
         meant: Some(meant), ..
@@ -118,12 +121,13 @@ pub(super) fn is_misspelt_guard(finding: &ConfigFinding, entry: &Map<String, Val
         return false;
     };
     let value = entry.get(&finding.key);
-    GUARDS.contains(&meant) && value.is_some_and(|value| !is_open(meant, value))
+    ENTRY_GUARDS.contains(&meant) && value.is_some_and(|value| !is_open(meant, value))
 }
 
-/// The mistake of an entry in which one of [`GUARDS`], or a key inside it, appears twice: nobody knows which one was meant.
+/// The mistake of an entry in which one of [`ENTRY_GUARDS`], or a key inside it, appears twice: nobody knows which one was meant.
 pub(super) fn repeated_guard(repeated: &[String]) -> Option<ConfigFinding> {
-    let guards = |path: &&String| GUARDS.contains(&path.split(['.', '[']).next().unwrap_or(path));
+    let guards =
+        |path: &&String| ENTRY_GUARDS.contains(&path.split(['.', '[']).next().unwrap_or(path));
     let twice = repeated.iter().find(guards)?;
     let problem = "appears again, and only this last value would count; remove one";
     Some(ConfigFinding::new(twice, problem))
