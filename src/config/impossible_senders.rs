@@ -70,7 +70,7 @@ fn pattern(value: &str) -> String {
     format!("names {value:?}, but patterns are not supported here: write each name in full")
 }
 
-/// `meant` is empty where nothing can be.
+/// `meant` is empty if no value can be meant.
 fn not_a(kind: &str, value: &str, meant: &str) -> String {
     if meant.is_empty() {
         return format!("names {value:?}, which is not {kind}: leave it out");

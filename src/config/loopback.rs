@@ -1,8 +1,8 @@
-//! Which hosts are this machine, whatever a name server says.
+//! Which hosts are this machine, without asking a name server.
 
 use std::net::IpAddr;
 
-/// Whether a host, as it stands in an address, is `localhost` or a loopback address, in brackets or not.
+/// Whether the host of a URL is `localhost` or a loopback address, in brackets or not.
 pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || without_brackets(host)
@@ -10,7 +10,7 @@ pub fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
-/// An address of revision 6 without the brackets in which it stands; anything else as it is.
+/// An IPv6 address without its brackets; any other host as it is.
 pub fn without_brackets(host: &str) -> &str {
     let inside = host
         .strip_prefix('[')

@@ -1,6 +1,6 @@
-//! Variables that programs need to find their way and that hold no secrets as a rule.
+//! Environment variables that stdio servers inherit by default: many programs need them, and they usually contain no secrets.
 
-/// Their names. `PATH` is here for the name's sake: children get the login shell's.
+/// Their names. The value of `PATH` comes from the login shell.
 const NAMES: &str = "\
     PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM TMPDIR TMP TEMP DISPLAY WAYLAND_DISPLAY XAUTHORITY \
     DOCKER_HOST DOCKER_CONTEXT \
@@ -10,10 +10,10 @@ const NAMES: &str = "\
     SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES USERPROFILE \
     USERNAME HOMEDRIVE HOMEPATH NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE";
 
-/// How the names of families of them begin.
+/// Beginnings of names of further safe variables.
 const FAMILIES: [&str; 2] = ["LC_", "XDG_"];
 
-/// Whether a variable of this name holds no secret as a rule.
+/// Whether a variable of this name is safe.
 pub(super) fn is_safe_variable(name: &str) -> bool {
     let is_one = |name: &str| NAMES.split(' ').any(|safe| safe == name);
     is_one(name)

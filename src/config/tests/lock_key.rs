@@ -1,3 +1,5 @@
+//! Keys that protect something: mistakes in them are not ignored.
+
 use super::*;
 
 #[track_caller]
