@@ -126,7 +126,7 @@ pub use supposed::{Supposed, load_supposing};
 pub use surroundings::Surroundings;
 pub use text_change::{EditedFile, TextChange};
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
-pub use unrepeated::{NO_OBJECT, json_mistake, read_unrepeated, read_unrepeated_object};
+pub use unrepeated::{NO_OBJECT, json_mistake, read_unrepeated_object};
 pub use warning::Warning;
 pub use wildcard::{ComparedName, Coverage, Fold, NamePattern, UriPattern, Wildcard};
 pub use write::{WriteError, rewrite};

@@ -18,7 +18,7 @@ const SHOWN: usize = 64;
 struct Unrepeated(Value);
 
 /// Reads a value. The error names a key that appears twice.
-pub fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
+pub(super) fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
     let read: Result<Unrepeated, _> = serde_json::from_slice(text);
     read.map(|read| read.0)
         .map_err(|error| json_mistake(&String::from_utf8_lossy(text), &error))
@@ -49,7 +49,7 @@ pub fn json_mistake(text: &str, error: &serde_json::Error) -> String {
 /// The error for JSON that is not an object.
 pub const NO_OBJECT: &str = "it is not a JSON object {…}";
 
-/// [`read_unrepeated`] for an object.
+/// Reads an object in which no key appears twice.
 pub fn read_unrepeated_object(text: &[u8]) -> Result<Map<String, Value>, String> {
     match read_unrepeated(text)? {
         Value::Object(object) => Ok(object),
