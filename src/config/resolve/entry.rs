@@ -165,7 +165,7 @@ fn make_entry(
     let (init_timeout, first_init_timeout) =
         chosen.map_or_else(|| init_timeouts(&transport), |chosen| (chosen, chosen));
     let used_secrets = used.take_secrets();
-    let uses_secrets = !used_secrets.is_empty();
+    let has_secrets = !used_secrets.is_empty();
     let entry = ServerEntry {
         name: written.name.clone(),
         enabled: switches.enabled,
@@ -196,7 +196,7 @@ fn make_entry(
         as_written: fingerprint_as_written(written.members),
         secrets: secrets(&transport, context.environment, used.take_hidden()),
         former_secrets: Secrets::default(),
-        uses_secrets,
+        uses_secrets: has_secrets,
         transport,
         roots,
     };

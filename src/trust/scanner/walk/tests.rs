@@ -1,6 +1,6 @@
 use super::*;
 use crate::trust::scanner::{
-    fold::words_of_name, gravest, parameters, phrase::Hint, phrases::Match, read_alone,
+    fold::words_of_name, gravest, parameters, phrase::Hint, phrases::Match, read,
 };
 
 fn texts(json: &str) -> Vec<(String, Kind, String)> {
@@ -53,7 +53,7 @@ fn no_rule_objects_to_what_nearly_every_schema_has() {
         ] {
             let text = Passage::new(place, kind, word, &reader);
             parameters::read(&text, &mut findings);
-            read_alone(&text, &mut findings);
+            read(&text, &[], &mut findings);
         }
     }
     assert_eq!(findings.done(), []);
