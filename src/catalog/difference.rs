@@ -2,7 +2,7 @@
 
 use std::ops::BitOr;
 
-use super::{Listing, ServerCatalog, Tool};
+use super::{Listing, ServerCatalog};
 use crate::{link::ClientKey, text::names::ServerName, wire::Raw};
 
 /// What a new snapshot changed.
@@ -63,13 +63,4 @@ impl Difference {
             resources: differ(|l| &l.resources) || differ(|l| &l.templates),
         }
     }
-}
-
-/// How many tools of a server are new, or have another fingerprint than before.
-pub(super) fn changed_tools(now: &ServerCatalog, before: Option<&ServerCatalog>) -> usize {
-    let is_same = |tool: &&Tool| {
-        let known = before.and_then(|before| before.tool(&tool.name));
-        known.is_some_and(|known| known.fingerprint == tool.fingerprint)
-    };
-    now.tools.iter().filter(|tool| !is_same(tool)).count()
 }

@@ -45,7 +45,6 @@ pub use server_catalog::{
 };
 pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
-pub use task::CatalogTask;
-pub use task::KnownServer;
+pub use task::{CatalogTask, KnownServer};
 pub use uri_templates::{ComparedUri, fits, literal_length};
 pub use withdrawal::{ApprovalWithdrawal, withdraw_in_files};

@@ -240,11 +240,13 @@ impl ServerCatalog {
 
     /// Whether it lists every tool that the other does.
     pub fn has_all_tools_of(&self, other: &Self) -> bool {
-        let has = |tool: &Tool| {
-            let known = self.tool(&tool.name);
-            known.is_some_and(|known| known.fingerprint == tool.fingerprint)
-        };
-        other.tools.iter().all(has)
+        other.tools.iter().all(|tool| self.lists(tool))
+    }
+
+    /// Whether it lists a tool of this name and fingerprint.
+    pub(super) fn lists(&self, tool: &Tool) -> bool {
+        let known = self.tool(&tool.name);
+        known.is_some_and(|known| known.fingerprint == tool.fingerprint)
     }
 
     /// The server's instructions for clients.

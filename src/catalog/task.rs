@@ -11,8 +11,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Difference, ServerCatalog, Snapshot,
-    difference::changed_tools,
+    Difference, ServerCatalog, Snapshot, Tool,
     handle::{CatalogCommand, KnownHabits, Published},
     indexer::Indexer,
     own_listings::OwnListings,
@@ -199,7 +198,8 @@ fn log_listed(new: &ServerCatalog, before: Option<&ServerCatalog>) {
     if let Some(more @ 1..) = new.problems.len().checked_sub(SHOWN_PROBLEMS) {
         tracing::warn!(%server, more, "further definitions left out");
     }
-    let (tools, changed) = (new.tools.len(), changed_tools(new, before));
+    let is_new = |tool: &&Tool| before.is_none_or(|before| !before.lists(tool));
+    let (tools, changed) = (new.tools.len(), new.tools.iter().filter(is_new).count());
     // The worker announces the first lists of a connection, and the index its own work.
     if before.is_some() && changed > 0 {
         tracing::info!(%server, tools, changed, "tools listed");

@@ -102,12 +102,7 @@ impl CatalogTask {
             .map(|(n, s)| (n.clone(), s.clone()))
             .partition(|(name, _)| names.contains(name));
         let mut difference = gone.values().fold(Difference::default(), |sum, server| {
-            let one = Difference::between(Some(server), None);
-            Difference {
-                tools: sum.tools || one.tools,
-                prompts: sum.prompts || one.prompts,
-                resources: sum.resources || one.resources,
-            }
+            sum | Difference::between(Some(server), None)
         });
         let mut pins = old.pins.clone();
         pins.retain(|name, _| names.contains(name));
