@@ -1,6 +1,11 @@
-//! Writes the last known lists to disk in the background: a slow disk delays neither calls nor the lists of other servers.
+//! Writes the last known lists, habits and ledgers of servers to disk in the background: a slow disk delays neither calls nor the lists of
+//! other servers.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -13,23 +18,28 @@ use crate::{
     trust::approvals::{self, Ledger},
 };
 
-/// Who waits for a ledger to be on disk.
+/// Tells who waits for a ledger whether it is on disk.
 type Saved = oneshot::Sender<Result>;
 
-/// What is to be written. Bounded by the number of servers: only the newest lists of a server are kept.
+/// What is to be written. Bounded by the number of servers: only the newest state of a server is kept.
 #[derive(Default)]
 struct Waiting {
-    /// The servers whose files are kept; all others are deleted.
+    /// The servers whose files are kept; the files of all others are deleted before anything is written.
     kept: Option<Vec<ServerName>>,
-    /// Written after that.
     lists: BTreeMap<ServerName, Arc<ServerCatalog>>,
-    /// So are these: what was found out about servers, each with the fingerprint of its configuration.
+    /// Each with the fingerprint of the configuration under which it was found out.
     habits: BTreeMap<ServerName, (String, ServerHabits)>,
-    /// The newest ledger of a server, nothing where it is to be forgotten, and who waits for that.
-    ledgers: BTreeMap<ServerName, (Option<Arc<Ledger>>, Vec<Saved>)>,
+    ledgers: BTreeMap<ServerName, WaitingLedger>,
 }
 
-/// The lists that wait for the disk. Cheap to clone.
+#[derive(Default)]
+struct WaitingLedger {
+    /// The newest one; `None` if the file is to be deleted.
+    ledger: Option<Arc<Ledger>>,
+    done: Vec<Saved>,
+}
+
+/// Takes what is to be written. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Saver {
     data_dir: PathBuf,
@@ -49,45 +59,43 @@ impl Saver {
     /// Saves a server's lists, soon.
     pub(super) fn save(&self, server: Arc<ServerCatalog>) {
         let name = server.server.clone();
-        self.waiting.lock().lists.insert(name, server);
-        self.news.notify_one();
+        self.enqueue(|waiting| drop(waiting.lists.insert(name, server)));
     }
 
     /// Saves what was found out about a server, soon.
     pub(super) fn save_habits(&self, server: ServerName, entry: String, habits: ServerHabits) {
-        self.waiting.lock().habits.insert(server, (entry, habits));
-        self.news.notify_one();
+        self.enqueue(|waiting| drop(waiting.habits.insert(server, (entry, habits))));
     }
 
     /// Saves what was approved of a server, soon; `done` gets the outcome.
     pub(super) fn save_ledger(&self, server: ServerName, ledger: Arc<Ledger>, done: Option<Saved>) {
-        let mut waiting = self.waiting.lock();
-        let entry = waiting.ledgers.entry(server).or_default();
-        entry.0 = Some(ledger);
-        entry.1.extend(done);
-        drop(waiting);
-        self.news.notify_one();
+        self.enqueue(|waiting| {
+            let newest = waiting.ledgers.entry(server).or_default();
+            newest.ledger = Some(ledger);
+            newest.done.extend(done);
+        });
     }
 
     /// Removes what was approved of a server, soon.
     pub(super) fn forget_ledger(&self, server: ServerName) {
-        let mut waiting = self.waiting.lock();
-        waiting.ledgers.entry(server).or_default().0 = None;
-        drop(waiting);
-        self.news.notify_one();
+        self.enqueue(|waiting| waiting.ledgers.entry(server).or_default().ledger = None);
     }
 
     /// Removes the files of every server but these, soon.
     pub(super) fn keep(&self, servers: Vec<ServerName>) {
-        let mut waiting = self.waiting.lock();
-        waiting.lists.retain(|name, _| servers.contains(name));
-        waiting.habits.retain(|name, _| servers.contains(name));
-        waiting.kept = Some(servers);
-        drop(waiting);
+        self.enqueue(|waiting| {
+            waiting.lists.retain(|name, _| servers.contains(name));
+            waiting.habits.retain(|name, _| servers.contains(name));
+            waiting.kept = Some(servers);
+        });
+    }
+
+    fn enqueue(&self, add: impl FnOnce(&mut Waiting)) {
+        add(&mut self.waiting.lock());
         self.news.notify_one();
     }
 
-    /// Runs until nothing more can come, and writes what is left then.
+    /// Runs until `ending`, then writes what is left.
     pub(super) async fn run(self, ending: CancellationToken) {
         loop {
             let ends = tokio::select! {
@@ -109,9 +117,9 @@ impl Saver {
 }
 
 impl Waiting {
-    fn write(self, data_dir: &std::path::Path) {
+    fn write(self, data_dir: &Path) {
         // Before the lists: what was listed first must not be taken for new at the next start.
-        for (name, (ledger, waiting)) in self.ledgers {
+        for (name, WaitingLedger { ledger, done }) in self.ledgers {
             let saved = match &ledger {
                 Some(ledger) => approvals::save(data_dir, &name, ledger),
                 None => approvals::forget(data_dir, &name),
@@ -120,12 +128,12 @@ impl Waiting {
                 tracing::warn!(server = %name, %error, "approvals not saved");
             }
             let why = saved.err().map(|error| error.to_string());
-            for done in waiting {
+            for done in done {
+                let saved = why
+                    .as_ref()
+                    .map_or(Ok(()), |why| Err(not_saved(&name, why)));
                 // A caller that left needs no answer.
-                let _ = done.send(
-                    why.as_ref()
-                        .map_or(Ok(()), |why| Err(not_saved(&name, why))),
-                );
+                let _ = done.send(saved);
             }
         }
         if let Some(kept) = &self.kept {
