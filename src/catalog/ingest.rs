@@ -10,13 +10,16 @@ use super::{
         Hints, Listing, Problem, Prompt, ReadListing, Resource, ServerCatalog, Template, Tool,
     },
     shapes,
-    suspicion::{has_suspicious_instructions, is_grave},
     uri_templates::LooseTemplate,
 };
 use crate::{
     runtime::sync::Guarded,
     text::{ServerName, names},
-    trust::{approvals::ThingKind, fingerprint::Fingerprint, scanner::Scanner},
+    trust::{
+        approvals::ThingKind,
+        fingerprint::Fingerprint,
+        scanner::{self, Finding, Neighbours, Scanner, Severity},
+    },
     wire::{Raw, header_params, named_uris::views_of_tool},
 };
 
@@ -35,10 +38,7 @@ impl ServerCatalog {
             prompts: reading.unique(&listing.prompts),
             resources: reading.unique(&listing.resources),
             templates: reading.unique(&listing.templates),
-            has_suspicious_instructions: has_suspicious_instructions(
-                &listing.initialize,
-                &reading.scanner,
-            ),
+            has_suspicious_instructions: reading.objects_to_instructions(&listing.initialize),
             problems: reading.problems,
         };
         Self::new(server, entry, listing, read)
@@ -93,6 +93,13 @@ impl Reading<'_> {
         kept
     }
 
+    /// Whether the scanner objects to the instructions in an opening, whatever other servers list.
+    fn objects_to_instructions(&self, initialize: &Raw) -> bool {
+        let alone = Neighbours::default();
+        let text = initialize.get("instructions");
+        text.is_some_and(|text| is_grave(&self.scanner.instructions("", &text, &alone)))
+    }
+
     fn note_unlistable(&mut self, tools: &[Tool]) {
         let unlistable = tools.iter().filter(|tool| !tool.listable);
         self.problems.extend(unlistable.map(|tool| Problem {
@@ -106,6 +113,11 @@ impl Reading<'_> {
             ),
         }));
     }
+}
+
+/// Whether these findings have the scanner hold what they are about.
+pub(super) fn is_grave(found: &[Finding]) -> bool {
+    scanner::gravest(found) == Some(Severity::Hold)
 }
 
 /// Limit: the largest definition of a tool. No model reads a larger one, and fingerprints take time.

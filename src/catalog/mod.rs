@@ -3,8 +3,10 @@
 //! The catalog never sends a request to an upstream. Workers pass on what they listed; one task publishes it in the next snapshot and
 //! saves it, and the index is updated in the background.
 
+mod approval;
 mod definitions;
 mod difference;
+mod findings;
 mod handle;
 mod index;
 mod indexer;
@@ -20,25 +22,24 @@ mod server_catalog;
 mod server_habits;
 mod shapes;
 mod snapshot;
-mod suspicion;
 mod task;
 mod thesaurus;
 mod tokenizer;
 mod trust_changes;
 mod uri_templates;
-mod withdrawal;
 pub mod without_values;
 
+pub use approval::{
+    ApprovalRequest, ApprovalWithdrawal, SEEN_LENGTH, approve_in_files, seen, withdraw_in_files,
+};
 pub use definitions::ListedDefinition;
 pub use difference::{Difference, OwnDifference};
+pub use findings::{findings, findings_of, findings_of_tool};
 pub use handle::Catalog;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
 pub use offered_uris::{OfferedTemplate, Owner};
 pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, SeenSnapshot};
-pub use pinning::{
-    ApprovalRequest, SEEN_LENGTH, approve_in_files, findings, findings_of, findings_of_tool, seen,
-    with_pins_of_files,
-};
+pub use pinning::with_pins_of_files;
 pub use query::{Filter, LONGEST_QUERY, MOST_FILTERS, MOST_PHRASES, Matching, Query};
 pub use server_catalog::{
     Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool, closest_template,
@@ -47,4 +48,3 @@ pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
 pub use task::{CatalogTask, KnownServer};
 pub use uri_templates::{ComparedUri, fits, literal_length};
-pub use withdrawal::{ApprovalWithdrawal, withdraw_in_files};

@@ -8,36 +8,17 @@ use std::{
     sync::Arc,
 };
 
-use super::{ServerCatalog, Snapshot, Tool, suspicion::is_grave};
+use super::{ServerCatalog, Snapshot, Tool, ingest::is_grave};
 use crate::{
     activity::{Activity, TouchedThing},
-    failure::{ErrorCode, Failure, NextStep, Result},
-    text::names::{self, ServerName},
+    text::names::ServerName,
     trust::{
-        approvals::{
-            self, Approval, ApprovalStep, Knowledge, Ledger, Listed, Lock, PinPolicy, Pins,
-            ThingKind, now,
-        },
+        approvals::{self, Knowledge, Ledger, Listed, Lock, PinPolicy, Pins, ThingKind, now},
         fingerprint::Fingerprint,
-        scanner::{self, Finding, Neighbours, Scanner},
+        scanner::{self, Neighbours, Scanner},
     },
     wire::Raw,
 };
-
-/// A person's approval of what a server lists.
-#[derive(Debug, Clone)]
-pub struct ApprovalRequest {
-    /// The server.
-    pub server: ServerName,
-    /// The fingerprint of its configuration.
-    pub entry: String,
-    /// What stands for the whole text of its entry.
-    pub as_written: String,
-    /// What the person saw: [`seen`] of that moment.
-    pub seen: String,
-    /// What is approved.
-    pub approval: Approval,
-}
 
 /// The ledgers of the configured servers.
 pub(super) struct Pinning {
@@ -66,11 +47,9 @@ impl Pinning {
         self.forgotten.insert(server.clone());
     }
 
-    /// What is held of a listing. The ledger that comes with it is the one that counts from now on.
+    /// What is held of a listing. The ledger that comes with it is in force from now on.
     pub(super) fn judge(&mut self, server: &ServerCatalog, beside: &Beside<'_>) -> Arc<Pins> {
-        let ledger = self.ledger(&server.server);
-        let policy = self.policy(&server.server);
-        let pins = judge(server, beside, &ledger, policy, self.lock.as_deref());
+        let pins = self.compare(server, beside);
         if self.policies.contains_key(&server.server) {
             let ledger = pins.ledger.clone();
             self.ledgers.insert(server.server.clone(), ledger);
@@ -78,12 +57,12 @@ impl Pinning {
         Arc::new(pins)
     }
 
-    /// The same of what only some clients see. Of the ledger it only adds what is approved.
+    /// What is held of a listing that only some clients see. The ledger only learns what is approved of it.
     pub(super) fn judge_own(&mut self, server: &ServerCatalog, beside: &Beside<'_>) -> Arc<Pins> {
+        let pins = self.compare(server, beside);
         let ledger = self.ledger(&server.server);
-        let policy = self.policy(&server.server);
-        let pins = judge(server, beside, &ledger, policy, self.lock.as_deref());
-        if policy.holds_changes() && pins.ledger.approved != ledger.approved {
+        let holds_changes = self.policy(&server.server).holds_changes();
+        if holds_changes && pins.ledger.approved != ledger.approved {
             let learnt = Ledger {
                 approved: pins.ledger.approved.clone(),
                 ..Ledger::clone(&ledger)
@@ -92,9 +71,14 @@ impl Pinning {
         }
         Arc::new(pins)
     }
+
+    fn compare(&self, server: &ServerCatalog, beside: &Beside<'_>) -> Pins {
+        let (ledger, policy) = (self.ledger(&server.server), self.policy(&server.server));
+        judge(server, beside, &ledger, policy, self.lock.as_deref())
+    }
 }
 
-/// What is held of a listing.
+/// What is held of a listing, and the ledger that results.
 pub(super) fn judge(
     server: &ServerCatalog,
     beside: &Beside<'_>,
@@ -122,7 +106,7 @@ pub(super) fn judge(
                 known == Knowledge::New && server.has_suspicious_instructions
                     || beside.objects_to_instructions(server)
             }
-            // Of these nothing else is listed.
+            // `with_listed` has no others of these than those to which the scanner objects.
             ThingKind::Prompt | ThingKind::Resource | ThingKind::Template => true,
         }
     };
@@ -137,20 +121,20 @@ pub(super) fn judge(
     pins
 }
 
-/// What the things say that are not pinned.
+/// The fingerprints of the texts of prompts, resources and templates, none of which is pinned unless the scanner objects to it.
 fn texts(server: &ServerCatalog) -> impl Iterator<Item = (ThingKind, &str, Fingerprint)> {
     let listed = server.definitions();
     listed.filter_map(|one| Some((one.kind, one.name, one.texts?)))
 }
 
-/// Whether the scanner objects to a tool, whatever others list: each definition is read once.
+/// Whether the scanner objects to a tool, whatever other servers list. Reads each definition once.
 fn objects_to(server: &ServerName, tool: &Tool, scanner: &mut Scanner) -> bool {
     let alone = Neighbours::default();
     let read = || is_grave(&scanner.tool(server.as_str(), &tool.definition, &alone));
     *tool.is_suspicious.get_or_init(read)
 }
 
-/// What all servers list, with which a listing is compared.
+/// The lists of all servers, with which the list of one is compared.
 pub(super) struct Beside<'a> {
     servers: &'a BTreeMap<ServerName, Arc<ServerCatalog>>,
     names: OnceCell<Neighbours>,
@@ -166,10 +150,14 @@ impl<'a> Beside<'a> {
         }
     }
 
-    /// Whether what a server lists may be about another one at all.
+    fn others_than(&self, one: &ServerCatalog) -> impl Iterator<Item = &'a ServerCatalog> {
+        let all = self.servers.values().map(AsRef::as_ref);
+        all.filter(|other: &&ServerCatalog| other.server != one.server)
+    }
+
+    /// Whether a server lists something that may be about another one.
     fn may_concern(&self, server: &ServerCatalog) -> bool {
-        let others = self.servers.values();
-        let mut others = others.filter(|other| other.server != server.server);
+        let mut others = self.others_than(server);
         others.any(|other| server.relations().may_be_about(other.relations()))
     }
 
@@ -178,8 +166,7 @@ impl<'a> Beside<'a> {
         &self,
         one: &ServerCatalog,
     ) -> impl Iterator<Item = &'a ServerCatalog> {
-        let others = self.servers.values().map(AsRef::as_ref);
-        let others = others.filter(|other: &&ServerCatalog| other.server != one.server);
+        let others = self.others_than(one);
         others.filter(|other| other.relations().may_be_about(one.relations()))
     }
 
@@ -194,8 +181,7 @@ impl<'a> Beside<'a> {
     }
 
     fn objects_to_instructions(&self, server: &ServerCatalog) -> bool {
-        let words = server.listing.initialize.get("instructions");
-        words.is_some_and(|words| {
+        server.raw_instructions().is_some_and(|words| {
             let scanner = self.scanner.borrow();
             scanner.orders_about_others(server.server.as_str(), &words, self.names())
         })
@@ -207,7 +193,7 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// Asks the scanner about what nobody approved, so that the catalog's task, for which everybody waits, does not have to. Blocks.
+/// Scans the tools that nobody approved, so that the catalog's task, for which everybody waits, does not have to. Blocks.
 pub(super) fn scan_what_is_new(server: &ServerCatalog, known: &Snapshot) {
     server.relations();
     let pins = known.pins.get(&server.server);
@@ -224,32 +210,24 @@ pub(super) fn scan_what_is_new(server: &ServerCatalog, known: &Snapshot) {
     }
 }
 
-fn neighbours_of(
-    server: &ServerCatalog,
-    others: &BTreeMap<ServerName, Arc<ServerCatalog>>,
-) -> Neighbours {
-    let others = others.values().map(AsRef::as_ref);
-    let others = others.filter(|other| other.server != server.server);
-    neighbours(others.chain([server]))
-}
-
-fn neighbours<'s>(servers: impl Iterator<Item = &'s ServerCatalog>) -> Neighbours {
+/// The tools of these servers, by name.
+pub(super) fn neighbours<'s>(servers: impl Iterator<Item = &'s ServerCatalog>) -> Neighbours {
     Neighbours::new(servers.flat_map(|server| {
         let tools = server.tools.iter();
         tools.map(|tool| (server.server.as_str(), &*tool.name))
     }))
 }
 
-/// The subjects of approvals: the server's instructions, every tool, and of the rest what the scanner objects to.
-fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T) -> T {
-    let words = server.listing.initialize.get("instructions");
-    // What cannot be read says something.
+/// Calls `then` with what can be approved of a server: its instructions, every tool, and of the rest what the scanner objects to.
+pub(super) fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T) -> T {
+    // Of a text that is not Unicode nobody knows that it is empty.
     let is_text = |words: &Raw| words.as_bytes().starts_with(b"\"");
+    let words = server.raw_instructions();
     let words = words.filter(|words| match words.string() {
         Some(text) => !text.trim().is_empty(),
         None => is_text(words),
     });
-    // To say nothing is a baseline, too.
+    // No instructions are a baseline, too: instructions that come later are a change.
     let words = words.unwrap_or_else(|| Raw::author(&""));
     let mut listed = vec![of_value(ThingKind::Instructions, "", &words)];
     listed.extend(server.tools.iter().map(|tool| Listed {
@@ -272,106 +250,8 @@ fn of_value<'a>(kind: ThingKind, name: &'a str, definition: &'a Raw) -> Listed<'
     }
 }
 
-/// How many hexadecimal digits [`seen`] has.
-pub const SEEN_LENGTH: usize = 32;
-
-/// A digest of all that a person saw of a server: its configuration, all that is written in its entry, every definition that it lists,
-/// held or not, and its instructions. Another one of these is another text. A server chooses all that it lists, before and after: even
-/// so it cannot find two lists of which a person would see the same (128 bits).
-pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> String {
-    let listed = listed.filter(|listed| *listed.entry == *entry);
-    let digests = listed.map(all_listed);
-    let mut hex = Fingerprint::of_value(&Raw::author(&(entry, as_written, digests))).to_hex();
-    hex.truncate(SEEN_LENGTH);
-    hex
-}
-
-/// Everything that a server lists, by kind, name and digest of the whole: a review shows also what no fingerprint of a tool counts.
-fn all_listed(server: &ServerCatalog) -> Vec<(&'static str, &str, String)> {
-    let digest = |definition: &Raw| Fingerprint::of_value(definition).to_hex();
-    let listed = server.definitions();
-    let listed = listed.map(|one| (one.kind, one.name, digest(one.definition)));
-    let instructions = server.listing.initialize.get("instructions");
-    let instructions = instructions.map(|text| (ThingKind::Instructions, "", digest(&text)));
-    let all = listed.chain(instructions);
-    all.map(|(kind, name, digest)| (kind.as_str(), name, digest))
-        .collect()
-}
-
-/// The ledger after an approval, if what was seen is what is listed now.
-pub(super) fn approved(
-    request: &ApprovalRequest,
-    listed: Option<&ServerCatalog>,
-    ledger: &Ledger,
-) -> Result<Ledger> {
-    let name = &request.server;
-    if seen(&request.entry, &request.as_written, listed) != request.seen {
-        let error = format!(
-            "the fingerprint is not the current one of {name:?}, which may have changed since your review"
-        );
-        let failure = Failure::new(ErrorCode::ToolChanged, error, "Review it again.");
-        return Err(failure.with_step(NextStep::Review).of_server(name));
-    }
-    let listed = listed.filter(|listed| *listed.entry == *request.entry);
-    let approved = match listed {
-        Some(listed) => with_listed(listed, |listed| ledger.approve(listed, &request.approval)),
-        None => ledger.approve(&[], &request.approval),
-    };
-    approved.map_err(|thing| {
-        let error = if thing.is_empty() {
-            format!("the instructions of the server {name:?} are not held")
-        } else {
-            format!("the server {name:?} has nothing named {thing:?} that can be approved")
-        };
-        let known = listed.into_iter().flat_map(ServerCatalog::definitions);
-        let known = known.map(|one| one.name).filter(|name| *name != thing);
-        Failure::new(ErrorCode::UnknownTool, error, "Look at what it lists.")
-            .with_closest(names::closest(&thing, known))
-            .with_step(NextStep::Review)
-            .of_server(name)
-            .of_tool(thing)
-    })
-}
-
-/// Why nothing can be approved while a lock file is in force.
-fn locked(server: &ServerName, lock: &Lock) -> Failure {
-    let file = lock.file().display();
-    let error = format!("the lock file {file} is in force");
-    Failure::new(ErrorCode::ToolHeld, error, lock.next_step()).of_server(server)
-}
-
-/// Nothing can be approved while a lock file is in force.
-pub(super) fn check_unlocked(server: &ServerName, lock: Option<&Lock>) -> Result {
-    lock.map_or(Ok(()), |lock| Err(locked(server, lock)))
-}
-
-/// An approval without a daemon: over the last known lists, and at once in the file. Blocks.
-pub fn approve_in_files(
-    data_dir: &Path,
-    request: &ApprovalRequest,
-    listed: Option<&ServerCatalog>,
-    lock: Option<&Lock>,
-) -> Result<ApprovalStep> {
-    check_unlocked(&request.server, lock)?;
-    let ledger = approvals::load(data_dir, &request.server);
-    let next = approved(request, listed, &ledger)?;
-    save(data_dir, &request.server, &next)?;
-    Ok(ApprovalStep::between(&request.server, &ledger, &next))
-}
-
-pub(super) fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> Result {
-    let saved = approvals::save(data_dir, server, ledger);
-    saved.map_err(|error| not_saved(server, &error.to_string()))
-}
-
-pub(super) fn not_saved(server: &ServerName, why: &str) -> Failure {
-    let error = format!("the approval could not be saved: {why}");
-    let hint = "Check that the data folder may be written, then approve again.";
-    Failure::new(ErrorCode::Internal, error, hint).of_server(server)
-}
-
-/// A snapshot of last known lists with what is held of them, as a daemon would start with it. Reads the ledgers, and sets
-/// damaged ones aside as the daemon does. Blocks.
+/// The snapshot with which a daemon would start: last known lists, and what is held of them. Reads the ledgers, and sets damaged ones
+/// aside. Blocks.
 pub fn with_pins_of_files(
     data_dir: &Path,
     servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
@@ -389,56 +269,10 @@ pub fn with_pins_of_files(
     Snapshot::judged(0, servers, pins, lock)
 }
 
-/// The scanner's findings on everything that a server lists, for people and for those who ask on their behalf.
-pub fn findings(
-    server: &ServerCatalog,
-    snapshot: &Snapshot,
-) -> Vec<(ThingKind, Box<str>, Vec<Finding>)> {
-    findings_of(server, snapshot, |_, _| true)
-}
-
-/// The same of those things that are wanted.
-pub fn findings_of(
-    server: &ServerCatalog,
-    snapshot: &Snapshot,
-    is_wanted: impl Fn(ThingKind, &str) -> bool,
-) -> Vec<(ThingKind, Box<str>, Vec<Finding>)> {
-    let neighbours = neighbours_of(server, &snapshot.servers);
-    let name = server.server.as_str();
-    let listed = server.definitions();
-    let listed = listed.filter(|one| is_wanted(one.kind, one.name));
-    let mut scanner = Scanner::default();
-    let listed = listed.map(|one| {
-        let found = match one.kind {
-            ThingKind::Tool => scanner.tool(name, one.definition, &neighbours),
-            _ => scanner.thing(one.definition),
-        };
-        (one.kind, one.name.into(), found)
-    });
-    let mut found: Vec<_> = listed.collect();
-    let instructions = server.listing.initialize.get("instructions");
-    let instructions = instructions.filter(|_| is_wanted(ThingKind::Instructions, ""));
-    let instructions = instructions.map(|text| {
-        let found = scanner.instructions(name, &text, &neighbours);
-        (ThingKind::Instructions, "".into(), found)
-    });
-    found.extend(instructions);
-    found
-}
-
-/// The scanner's findings on one tool of a server.
-pub fn findings_of_tool(server: &ServerCatalog, tool: &str, snapshot: &Snapshot) -> Vec<Finding> {
-    let Some(tool) = server.tool(tool) else {
-        return Vec::new();
-    };
-    let neighbours = neighbours_of(server, &snapshot.servers);
-    Scanner::default().tool(server.server.as_str(), &tool.definition, &neighbours)
-}
-
 /// Held definitions of one listing that are logged one by one.
 const SHOWN: usize = 10;
 
-/// Tells the operator what is held now and was not before. What strangers named is shown by the log as text.
+/// Tells the operator what is held now and was not before.
 pub(super) fn note_held(
     server: &ServerName,
     before: Option<&Pins>,
@@ -467,60 +301,4 @@ pub(super) fn note_held(
         why: Some(held.reason.explained(*kind)),
     });
     activity.note_held(server.as_str(), things);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{catalog::Listing, wire::Revision};
-
-    #[test]
-    fn another_word_of_anything_that_is_shown_is_another_thing_that_was_seen() {
-        let listing = |changed: &str| {
-            let word = |part: &str| if part == changed { "other" } else { "same" };
-            let raw = |text: String| Raw::parse_str(&text).expect("JSON");
-            Listing {
-                initialize: raw(format!(r#"{{"instructions":"{}"}}"#, word("instructions"))),
-                revision: Revision::NEWEST_LEGACY,
-                tools: vec![raw(format!(
-                    r#"{{"name":"t","title":"{}","_meta":{{"x":"{}"}},"inputSchema":{{"type":"object"}}}}"#,
-                    word("tool"),
-                    word("meta")
-                ))],
-                prompts: vec![raw(format!(
-                    r#"{{"name":"p","description":"{}"}}"#,
-                    word("prompt")
-                ))],
-                resources: vec![raw(format!(
-                    r#"{{"uri":"r://x","name":"{}"}}"#,
-                    word("resource")
-                ))],
-                templates: vec![raw(format!(
-                    r#"{{"uriTemplate":"r://{{n}}","name":"{}"}}"#,
-                    word("template")
-                ))],
-            }
-        };
-        let name = ServerName::parse("s").expect("a name");
-        let seen_of = |changed: &str| {
-            let listed = ServerCatalog::ingest(&name, "e", listing(changed));
-            seen("e", "as written", Some(&listed))
-        };
-        let reviewed = seen_of("");
-        // Whoever chooses both lists must not find two of the same.
-        assert_eq!(reviewed.len(), 128 / 4);
-        assert_eq!(reviewed, seen_of("nothing"));
-        for part in [
-            "instructions",
-            "tool",
-            "meta",
-            "prompt",
-            "resource",
-            "template",
-        ] {
-            assert_ne!(reviewed, seen_of(part), "{part}");
-        }
-        let listed = ServerCatalog::ingest(&name, "e", listing(""));
-        assert_ne!(reviewed, seen("e", "written anew", Some(&listed)));
-    }
 }

@@ -10,7 +10,7 @@ use std::{
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{ServerCatalog, ServerHabits, pinning::not_saved, saved_listings, server_habits};
+use super::{ServerCatalog, ServerHabits, approval::not_saved, saved_listings, server_habits};
 use crate::{
     failure::Result,
     runtime::sync::Guarded,

@@ -251,7 +251,12 @@ impl ServerCatalog {
 
     /// The server's instructions for clients.
     pub fn instructions(&self) -> Option<String> {
-        self.listing.initialize.get("instructions")?.string()
+        self.raw_instructions()?.string()
+    }
+
+    /// The server's instructions as they came.
+    pub(super) fn raw_instructions(&self) -> Option<Raw> {
+        self.listing.initialize.get("instructions")
     }
 
     /// By what it may be about other servers, and they about it; read on first use.
@@ -261,7 +266,7 @@ impl ServerCatalog {
                 .tools
                 .iter()
                 .map(|tool| (&*tool.name, &tool.definition));
-            let instructions = self.listing.initialize.get("instructions");
+            let instructions = self.raw_instructions();
             Relations::of(self.server.as_str(), tools, instructions.as_ref())
         })
     }

@@ -7,10 +7,9 @@ use tokio::sync::oneshot;
 
 use super::{
     ApprovalRequest, ApprovalWithdrawal, CatalogTask, Difference, OwnListing, ServerCatalog,
-    Snapshot,
+    Snapshot, approval,
     handle::{Decided, Published},
-    pinning::{self, Beside, note_held},
-    withdrawal,
+    pinning::{Beside, note_held},
 };
 use crate::{
     failure::Result,
@@ -151,10 +150,10 @@ impl CatalogTask {
 
     pub(super) fn approve(&mut self, request: &ApprovalRequest) -> Decided {
         let server = &request.server;
-        pinning::check_unlocked(server, self.pinning.lock.as_deref())?;
+        approval::check_unlocked(server, self.pinning.lock.as_deref())?;
         let old = self.published.load_full();
         let listed = old.servers.get(server).map(AsRef::as_ref);
-        let approved = pinning::approved(request, listed, &self.pinning.ledger(server))?;
+        let approved = approval::approved(request, listed, &self.pinning.ledger(server))?;
         let by = &request.approval.by;
         tracing::info!(%server, by, "definitions of the server were approved");
         Ok(self.decided(server, approved))
@@ -162,8 +161,8 @@ impl CatalogTask {
 
     pub(super) fn withdraw(&mut self, taken_back: &ApprovalWithdrawal) -> Decided {
         let server = taken_back.step.server();
-        pinning::check_unlocked(server, self.pinning.lock.as_deref())?;
-        let before = withdrawal::withdrawn(taken_back, &self.pinning.ledger(server))?;
+        approval::check_unlocked(server, self.pinning.lock.as_deref())?;
+        let before = approval::withdrawn(taken_back, &self.pinning.ledger(server))?;
         if taken_back.is_quarantined {
             // The settings that say so may still be on their way.
             let policies = &mut self.pinning.policies;

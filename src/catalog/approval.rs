@@ -1,0 +1,213 @@
+//! A person's decisions about what a server lists: approvals of what was reviewed, and their withdrawal. Gives the ledger that results; the
+//! catalog's task puts it in force, or these functions write it where no daemon runs.
+
+use std::path::Path;
+
+use super::{ServerCatalog, pinning::with_listed};
+use crate::{
+    failure::{ErrorCode, Failure, NextStep, Result},
+    text::names::{self, ServerName},
+    trust::{
+        approvals::{self, Approval, ApprovalStep, Ledger, Lock, ThingKind},
+        fingerprint::Fingerprint,
+    },
+    wire::Raw,
+};
+
+/// A person's approval of what a server lists.
+#[derive(Debug, Clone)]
+pub struct ApprovalRequest {
+    /// The server.
+    pub server: ServerName,
+    /// The fingerprint of its configuration.
+    pub entry: String,
+    /// What stands for the whole text of its entry.
+    pub as_written: String,
+    /// What the person saw: [`seen`] of that moment.
+    pub seen: String,
+    /// What is approved.
+    pub approval: Approval,
+}
+
+/// Approvals that a person takes back.
+#[derive(Debug, Clone)]
+pub struct ApprovalWithdrawal {
+    /// What they changed of the ledger.
+    pub step: ApprovalStep,
+    /// Whether the server is quarantined with that: then nothing is learnt of what it lists meanwhile.
+    pub is_quarantined: bool,
+}
+
+/// How many hexadecimal digits [`seen`] has.
+pub const SEEN_LENGTH: usize = 32;
+
+/// A digest of all that a person saw of a server: its configuration, all that is written in its entry, every definition that it lists,
+/// held or not, and its instructions. It changes with each of these. Its 128 bits suffice even against a server, which chooses both the list
+/// that is reviewed and the one that follows.
+pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> String {
+    let listed = listed.filter(|listed| *listed.entry == *entry);
+    let digests = listed.map(all_listed);
+    let mut hex = Fingerprint::of_value(&Raw::author(&(entry, as_written, digests))).to_hex();
+    hex.truncate(SEEN_LENGTH);
+    hex
+}
+
+/// Everything that a server lists, by kind, name and digest of the whole definition: a review also shows the parts that the fingerprint of
+/// a tool leaves out.
+fn all_listed(server: &ServerCatalog) -> Vec<(&'static str, &str, String)> {
+    let digest = |definition: &Raw| Fingerprint::of_value(definition).to_hex();
+    let listed = server.definitions();
+    let listed = listed.map(|one| (one.kind, one.name, digest(one.definition)));
+    let instructions = server.raw_instructions();
+    let instructions = instructions.map(|text| (ThingKind::Instructions, "", digest(&text)));
+    let all = listed.chain(instructions);
+    all.map(|(kind, name, digest)| (kind.as_str(), name, digest))
+        .collect()
+}
+
+/// The ledger after an approval. Fails if the server lists something else than what the person saw.
+pub(super) fn approved(
+    request: &ApprovalRequest,
+    listed: Option<&ServerCatalog>,
+    ledger: &Ledger,
+) -> Result<Ledger> {
+    let name = &request.server;
+    if seen(&request.entry, &request.as_written, listed) != request.seen {
+        let error = format!(
+            "the fingerprint is not the current one of {name:?}, which may have changed since your review"
+        );
+        let failure = Failure::new(ErrorCode::ToolChanged, error, "Review it again.");
+        return Err(failure.with_step(NextStep::Review).of_server(name));
+    }
+    let listed = listed.filter(|listed| *listed.entry == *request.entry);
+    let approved = match listed {
+        Some(listed) => with_listed(listed, |listed| ledger.approve(listed, &request.approval)),
+        None => ledger.approve(&[], &request.approval),
+    };
+    approved.map_err(|thing| {
+        let error = if thing.is_empty() {
+            format!("the instructions of the server {name:?} are not held")
+        } else {
+            format!("the server {name:?} has nothing named {thing:?} that can be approved")
+        };
+        let known = listed.into_iter().flat_map(ServerCatalog::definitions);
+        let known = known.map(|one| one.name).filter(|name| *name != thing);
+        Failure::new(ErrorCode::UnknownTool, error, "Look at what it lists.")
+            .with_closest(names::closest(&thing, known))
+            .with_step(NextStep::Review)
+            .of_server(name)
+            .of_tool(thing)
+    })
+}
+
+/// Refuses every decision while a lock file is in force.
+pub(super) fn check_unlocked(server: &ServerName, lock: Option<&Lock>) -> Result {
+    let Some(lock) = lock else { return Ok(()) };
+    let error = format!("the lock file {} is in force", lock.file().display());
+    Err(Failure::new(ErrorCode::ToolHeld, error, lock.next_step()).of_server(server))
+}
+
+/// Approves what the last known lists have and writes it to the ledger's file, where no daemon runs. Blocks.
+pub fn approve_in_files(
+    data_dir: &Path,
+    request: &ApprovalRequest,
+    listed: Option<&ServerCatalog>,
+    lock: Option<&Lock>,
+) -> Result<ApprovalStep> {
+    check_unlocked(&request.server, lock)?;
+    let ledger = approvals::load(data_dir, &request.server);
+    let next = approved(request, listed, &ledger)?;
+    save(data_dir, &request.server, &next)?;
+    Ok(ApprovalStep::between(&request.server, &ledger, &next))
+}
+
+fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> Result {
+    let saved = approvals::save(data_dir, server, ledger);
+    saved.map_err(|error| not_saved(server, &error.to_string()))
+}
+
+/// The failure of an approval that is not on disk.
+pub(super) fn not_saved(server: &ServerName, why: &str) -> Failure {
+    let error = format!("the approval could not be saved: {why}");
+    let hint = "Check that the data folder may be written, then approve again.";
+    Failure::new(ErrorCode::Internal, error, hint).of_server(server)
+}
+
+/// Takes approvals back in the ledger's file, where no daemon runs. Blocks.
+pub fn withdraw_in_files(
+    data_dir: &Path,
+    withdrawal: &ApprovalWithdrawal,
+    lock: Option<&Lock>,
+) -> Result {
+    let server = withdrawal.step.server();
+    check_unlocked(server, lock)?;
+    let ledger = approvals::load(data_dir, server);
+    save(data_dir, server, &withdrawn(withdrawal, &ledger)?)
+}
+
+/// The ledger after approvals were taken back. Fails if the same definitions were decided about since.
+pub(super) fn withdrawn(withdrawal: &ApprovalWithdrawal, ledger: &Ledger) -> Result<Ledger> {
+    withdrawal.step.undone(ledger).ok_or_else(|| {
+        let name = withdrawal.step.server();
+        let error =
+            format!("nothing was undone: the approvals of {name:?} have changed since then");
+        let failure = Failure::new(ErrorCode::InvalidArguments, error, "Choose another change.");
+        failure.with_step(NextStep::ShowChanges).of_server(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{catalog::Listing, wire::Revision};
+
+    #[test]
+    fn another_word_of_anything_that_is_shown_is_another_thing_that_was_seen() {
+        let listing = |changed: &str| {
+            let word = |part: &str| if part == changed { "other" } else { "same" };
+            let raw = |text: String| Raw::parse_str(&text).expect("JSON");
+            Listing {
+                initialize: raw(format!(r#"{{"instructions":"{}"}}"#, word("instructions"))),
+                revision: Revision::NEWEST_LEGACY,
+                tools: vec![raw(format!(
+                    r#"{{"name":"t","title":"{}","_meta":{{"x":"{}"}},"inputSchema":{{"type":"object"}}}}"#,
+                    word("tool"),
+                    word("meta")
+                ))],
+                prompts: vec![raw(format!(
+                    r#"{{"name":"p","description":"{}"}}"#,
+                    word("prompt")
+                ))],
+                resources: vec![raw(format!(
+                    r#"{{"uri":"r://x","name":"{}"}}"#,
+                    word("resource")
+                ))],
+                templates: vec![raw(format!(
+                    r#"{{"uriTemplate":"r://{{n}}","name":"{}"}}"#,
+                    word("template")
+                ))],
+            }
+        };
+        let name = ServerName::parse("s").expect("a name");
+        let seen_of = |changed: &str| {
+            let listed = ServerCatalog::ingest(&name, "e", listing(changed));
+            seen("e", "as written", Some(&listed))
+        };
+        let reviewed = seen_of("");
+        // Whoever chooses both lists must not find two of the same.
+        assert_eq!(reviewed.len(), 128 / 4);
+        assert_eq!(reviewed, seen_of("nothing"));
+        for part in [
+            "instructions",
+            "tool",
+            "meta",
+            "prompt",
+            "resource",
+            "template",
+        ] {
+            assert_ne!(reviewed, seen_of(part), "{part}");
+        }
+        let listed = ServerCatalog::ingest(&name, "e", listing(""));
+        assert_ne!(reviewed, seen("e", "written anew", Some(&listed)));
+    }
+}
