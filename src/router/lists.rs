@@ -1,16 +1,11 @@
-//! Lists as clients see them: put together once for all who see the same and for a state of catalog and settings, then sent as they
-//! are.
+//! The lists that clients get: made once for all callers who see the same in one state of catalog and settings, then sent as they are.
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
 use super::{
-    FIRST_DISCOVERY, RequestError, Router, View, built_in,
+    RequestError, Router, View, built_in,
     definitions::{offered_tool, renamed, with_uri},
     instructions,
 };
@@ -22,7 +17,6 @@ use crate::{
     gate::{Moment, Rules, ViewKey},
     text::names::ServerName,
     trust::approvals::ThingKind,
-    upstream::Upstream,
     wire::{Edit, Raw, RpcError, Target, method, splice},
 };
 
@@ -184,7 +178,7 @@ impl Router {
     /// The lists for what is known now. Only when nothing is known at all does this wait for the first discovery.
     pub(super) async fn lists(&self, caller: &Caller) -> Arc<Lists> {
         if self.0.catalog.glance().servers.is_empty() {
-            self.first_discovery(caller).await;
+            self.wait_for_first_discovery(caller).await;
         }
         self.prepared(caller)
     }
@@ -219,34 +213,6 @@ impl Router {
             RoutingMode::RetrieveTools | RoutingMode::Proxy => self.prepared(caller),
         };
         lists.tools_of(mode).clone()
-    }
-
-    /// Waits until every server is listed or failed; once something is known, only a moment for the rest.
-    async fn first_discovery(&self, caller: &Caller) {
-        let mut differences = self.0.catalog.differences();
-        let mut upstreams = self.0.upstreams.all();
-        // A quarantined server is listed for inspection only.
-        upstreams.retain(|upstream| self.0.gate.offers(caller, upstream.name().as_str()));
-        let settled = futures_util::future::join_all(upstreams.iter().map(Upstream::settled));
-        let quiet = async {
-            let mut pause = FIRST_DISCOVERY;
-            // A lagging receiver has had a change all the same.
-            while !matches!(
-                timeout(pause, differences.recv()).await,
-                Err(_) | Ok(Err(RecvError::Closed))
-            ) {
-                pause = FIRST_DISCOVERY / 10;
-            }
-        };
-        let enough = async {
-            tokio::select! {
-                _ = settled => (),
-                () = quiet => (),
-            }
-        };
-        if timeout(FIRST_DISCOVERY, enough).await.is_err() {
-            tracing::debug!("a list was asked for while the first discovery is still running");
-        }
     }
 
     /// A list of one server under its own names.
@@ -334,47 +300,4 @@ fn list(key: &str, items: impl IntoIterator<Item = Raw>) -> Raw {
     let items: Vec<Raw> = items.into_iter().collect();
     let edits = [(key, Edit::Set(Raw::array(&items)))];
     splice(&Raw::empty_object(), &edits).expect("an object was given")
-}
-
-// What requests wait for after a start: the last known lists of the servers are read beside the first connections.
-
-/// How long a client that opens a connection waits for what servers say in its instructions, and who asks for the status for its counts: a few
-/// thousand tools are read by then. What comes later is missing there.
-const MOMENT: Duration = Duration::from_millis(250);
-
-/// Limit: how long everything but lists waits. A name that nobody knows is refused then.
-const LONGEST: Duration = Duration::from_mins(1);
-
-impl Router {
-    /// Whether the last known lists are read and the servers are there: from then on nothing waits for that.
-    pub fn has_begun(&self) -> bool {
-        self.0.upstreams.have_begun()
-    }
-
-    /// Waits for that.
-    pub async fn begun(&self) {
-        self.begun_within(LONGEST).await;
-    }
-
-    /// The same for a moment only.
-    pub async fn begun_soon(&self) {
-        self.begun_within(MOMENT).await;
-    }
-
-    /// The same as long as a client's request may wait.
-    pub async fn begun_for(&self, view: &View, method: &str) {
-        match (view, method) {
-            (_, method::PING) => (),
-            (View::Server(_), _) => self.begun().await,
-            (_, method::INITIALIZE | method::DISCOVER) => self.begun_soon().await,
-            (_, method) if method::is_list(method) => self.begun_within(FIRST_DISCOVERY).await,
-            _ => self.begun().await,
-        }
-    }
-
-    async fn begun_within(&self, patience: Duration) {
-        if timeout(patience, self.0.upstreams.begun()).await.is_err() {
-            tracing::debug!("a request goes on before the last known lists are read");
-        }
-    }
 }

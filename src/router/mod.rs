@@ -1,5 +1,5 @@
-//! What an MCP client can ask, in one place: each request of a client, whatever face took it, is answered here from the catalog or
-//! sent through the gate to its upstream.
+//! Answers every request of an MCP client, whatever transport it came by: from the catalog, by a built-in tool, or by sending it through
+//! the gate to its upstream.
 
 mod admission;
 mod built_in;
@@ -21,11 +21,12 @@ mod quarantine;
 mod recording;
 mod resources;
 pub mod search;
+mod startup;
 mod subscriptions;
 mod tasks;
 mod things;
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc};
 
 use tokio::sync::watch;
 
@@ -53,24 +54,21 @@ use crate::{
     wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
 };
 
-/// How long a list with nothing known at all waits for the first discovery.
-const FIRST_DISCOVERY: Duration = Duration::from_secs(5);
-
-/// What an endpoint shows of the house.
+/// What an endpoint shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
-    /// The configured mode.
+    /// All servers, in the configured mode.
     Configured,
-    /// This mode.
+    /// All servers, in this mode.
     Mode(RoutingMode),
-    /// The configured mode, with what this profile shows of the servers.
+    /// The servers of this profile, in the configured mode.
     Profile(Arc<str>),
-    /// One upstream, as it is.
+    /// One server, under its own names.
     Server(ServerName),
 }
 
 impl View {
-    /// What an endpoint of many servers lists.
+    /// The mode of an endpoint of many servers.
     fn mode(&self, settings: &Settings) -> RoutingMode {
         match self {
             Self::Mode(mode) => *mode,
@@ -78,7 +76,7 @@ impl View {
         }
     }
 
-    /// Its name across restarts and daemons: no other endpoint has the same.
+    /// A name that no other endpoint has, the same after a restart and in every daemon.
     pub fn identity(&self) -> Cow<'_, str> {
         match self {
             Self::Configured => "/mcp".into(),
@@ -115,20 +113,20 @@ struct Parts {
     scripts: Scripts,
     memory: MemoryBudget,
     large_results: LargeResults,
-    /// For answers of tools of our own that take a while to put together.
+    /// Puts large answers of built-in tools together.
     long_work: LongWork,
 }
 
-/// What became of a request.
+/// The answer to a request that was not refused.
 enum Reply {
-    /// Our own result, shaped for legacy revisions.
+    /// A result of our own, in the shape of legacy revisions.
     Own(Raw),
-    /// An upstream's answer, as this client must get it.
+    /// An answer in the shape of the client's revision: an upstream's, for example.
     Passed(Outcome),
 }
 
 impl Reply {
-    /// A result as this client must get it.
+    /// A result in the shape of the client's revision.
     fn result(result: Raw) -> Self {
         Self::Passed(Outcome::Result(result))
     }
@@ -174,12 +172,12 @@ impl Router {
     /// Answers one request. Dropping the future withdraws it, upstream too.
     pub async fn request(&self, context: &CallContext, view: &View, request: &Request) -> Outcome {
         let answered = match view {
-            View::Server(server) => self.transparent(context, server, request).await,
+            View::Server(server) => self.answer_of_one_server(context, server, request).await,
             View::Configured | View::Mode(_) | View::Profile(_) => {
-                self.aggregated(context, view, request).await
+                self.answer_of_many_servers(context, view, request).await
             }
         };
-        // A request that is wrong itself uses up nothing: the right one may follow.
+        // A request with wrong arguments leaves a parked call as it is: the corrected request may follow.
         if let Err(RequestError::Failed(refused)) = &answered
             && refused.code != ErrorCode::InvalidArguments
         {
@@ -194,6 +192,7 @@ impl Router {
         match answered {
             Ok(Reply::Passed(outcome)) => outcome,
             Ok(Reply::Own(result)) => own(result),
+            // A result, so that a model reads it.
             Err(RequestError::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
                 own(Self::refused_call(context, &failure))
             }
@@ -201,13 +200,13 @@ impl Router {
         }
     }
 
-    /// Gives up calls whose clients do not come back in time, and texts that are not read on in time, for ever.
+    /// Runs for ever: gives up parked calls whose clients do not come back in time, and drops cut results that expired.
     pub async fn give_up_unanswered(self) {
         let (calls, texts) = (&self.0.forwarder, &self.0.large_results);
         tokio::join!(calls.forget_expired(), texts.forget_expired());
     }
 
-    /// Takes note of a notification of a client. Those that concern a connection (initialized, cancelled) are the face's business.
+    /// Takes a notification of a client. Those that concern a connection (initialized, cancelled) do not come here.
     pub async fn notification(
         &self,
         caller: &Caller,
@@ -232,7 +231,7 @@ impl Router {
         }
     }
 
-    /// To an upstream that is awake; one that sleeps needs no notification.
+    /// Sends a notification to an upstream that is awake; one that sleeps needs none.
     async fn pass_on(&self, caller: &Caller, upstream: &Upstream, notification: &Notification) {
         let (server, params) = (upstream.name(), notification.params.as_ref());
         let passing = async {
@@ -254,17 +253,17 @@ impl Router {
         }
     }
 
-    /// Turns for what takes longer than a worker of the runtime can be spared, for operators too.
+    /// Runs work that would hold up a worker of the runtime, for operators' requests too.
     pub fn long_work(&self) -> &LongWork {
         &self.0.long_work
     }
 
-    /// The search that our own tools use, for operators too.
+    /// The search of built-in tools and of operators.
     pub fn search(&self) -> &ToolSearch {
         &self.0.search
     }
 
-    /// Whether a server of this name is in the configuration, usable or not, and not outside of the caller's token.
+    /// Whether a server of this name is configured, usable or not, and within the caller's token and profile.
     pub fn knows_server(&self, caller: &Caller, name: &str) -> bool {
         let now = self.0.gate.now();
         let settings = now.settings();
@@ -279,13 +278,13 @@ impl Router {
         self.0.settings.borrow().profiles.contains_key(name)
     }
 
-    async fn aggregated(
+    async fn answer_of_many_servers(
         &self,
         context: &CallContext,
         view: &View,
         request: &Request,
     ) -> Result<Reply, RequestError> {
-        first_page_only(request)?;
+        check_first_page(request)?;
         let caller = &context.caller;
         if method::is_list(&request.method) {
             self.0.forwarder.meet_soon(context).await;
@@ -310,8 +309,8 @@ impl Router {
         }
     }
 
-    /// One upstream under its own names. Lists come from the catalog, everything else goes to it, known or not.
-    async fn transparent(
+    /// Lists come from the catalog; every other request goes to the server, whether its method is known or not.
+    async fn answer_of_one_server(
         &self,
         context: &CallContext,
         server: &ServerName,
@@ -325,7 +324,7 @@ impl Router {
             }
             _ => (),
         }
-        first_page_only(request)?;
+        check_first_page(request)?;
         match &*request.method {
             list if method::is_list(list) => {
                 let list = Target::method_alone(&request.method);
@@ -350,9 +349,9 @@ impl Router {
     }
 }
 
-/// Lists come in one page, so nobody has a cursor from us (pagination, "Error Handling"). An empty one is that of a careless client's
+/// Refuses cursors: lists come in one page, so no valid cursor exists (pagination, "Error Handling"). Some clients send an empty one for the
 /// first page.
-fn first_page_only(request: &Request) -> Result<(), RpcError> {
+fn check_first_page(request: &Request) -> Result<(), RpcError> {
     if !method::is_list(&request.method) {
         return Ok(());
     }
@@ -368,8 +367,7 @@ fn first_page_only(request: &Request) -> Result<(), RpcError> {
     Err(RpcError::invalid_params(error))
 }
 
-/// Our own failures are results for tools, so that a model reads them; for everything else they are JSON-RPC errors with the
-/// same JSON as data.
+/// A refusal as a JSON-RPC error, with the failure as data.
 fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
     let failure = match refused {
         RequestError::Rpc(error) => return error,
@@ -382,12 +380,12 @@ fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
     RpcError::new(code, failure.error.clone()).with_data(shown_failure(&failure))
 }
 
-/// A tool result that says what failed.
+/// The result of a tool call that failed, for a model.
 pub fn failed_result(failure: &Failure) -> Raw {
     error_result(&shown_failure(&failure.for_model()))
 }
 
-/// The same with this JSON.
+/// The result of a tool call that failed, with this JSON as text.
 fn error_result(shown: &Raw) -> Raw {
     Raw::author(&serde_json::json!({
         "content": [{ "type": "text", "text": shown.as_str() }],
