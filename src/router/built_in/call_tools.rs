@@ -9,7 +9,6 @@ use super::{
     call_arguments::{REASON_MAX, SENSITIVITIES, stated_intent},
 };
 use crate::{
-    config::Settings,
     failure::{ErrorCode, Failure, Result},
     gate::Variant,
     router::{
@@ -29,6 +28,7 @@ fn usage(_: &Raw) -> &'static str {
 pub(super) const READ: BuiltIn = BuiltIn {
     name: "call_tool_read",
     aliases: ALIASES,
+    is_listed: |_| true,
     usage,
     define: |_| {
         define(
@@ -45,6 +45,7 @@ pub(super) const READ: BuiltIn = BuiltIn {
 pub(super) const WRITE: BuiltIn = BuiltIn {
     name: "call_tool_write",
     aliases: ALIASES,
+    is_listed: |_| true,
     usage,
     define: |_| {
         define(
@@ -61,6 +62,7 @@ pub(super) const WRITE: BuiltIn = BuiltIn {
 pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
     name: "call_tool_destructive",
     aliases: ALIASES,
+    is_listed: |_| true,
     usage,
     define: |_| {
         let mut definition = define(
@@ -78,6 +80,7 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
 pub(super) const ANY: BuiltIn = BuiltIn {
     name: "call_tool",
     aliases: &["args", "args_json"],
+    is_listed: |settings| settings.legacy_call_tool,
     usage: |_| r#"{"server": "…", "tool": "…", "arguments": {"…": "as in the tool's inputSchema"}}"#,
     define: |_| {
         json!({
@@ -235,9 +238,4 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     call.things
         .call_tool(call.context, declared, call.params)
         .await
-}
-
-/// Whether `call_tool` is listed; its successors always are.
-pub(super) fn lists_any(settings: &Settings) -> bool {
-    settings.legacy_call_tool
 }

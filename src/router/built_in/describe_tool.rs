@@ -19,6 +19,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "describe_tool",
     aliases: &[],
+    is_listed: |_| true,
     usage: |_| r#"{"names": ["server:tool"]}"#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),

@@ -55,6 +55,8 @@ pub(super) struct BuiltIn {
     pub(super) name: &'static str,
     /// Arguments that are taken besides those of its schema: other words for them. A call with any other is refused.
     aliases: &'static [&'static str],
+    /// Whether the mode `retrieve_tools` lists it.
+    is_listed: fn(&Settings) -> bool,
     /// What a call looks like, for the sender of a wrong one with these arguments: JSON.
     usage: fn(&Raw) -> &'static str,
     /// Its definition; limits in it are the configured ones.
@@ -142,14 +144,7 @@ fn with_whole_name(mut failure: Failure) -> Failure {
 
 /// The definitions that the mode `retrieve_tools` lists, of the tools that `may_use` says.
 pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec<Raw> {
-    let is_listed = |tool: &&BuiltIn| {
-        (tool.name != call_tools::ANY.name || call_tools::lists_any(settings))
-            && (tool.name != upstream_servers::TOOL.name || upstream_servers::is_listed(settings))
-            && (tool.name != code_execution::TOOL.name || code_execution::is_listed(settings))
-            && (tool.name != read_cache::TOOL.name || read_cache::is_listed(settings))
-            && tool.name != proxy::TOOL.name
-            && may_use(tool.name)
-    };
+    let is_listed = |tool: &&BuiltIn| (tool.is_listed)(settings) && may_use(tool.name);
     ALL.iter()
         .filter(is_listed)
         .map(|tool| tool.definition(settings))
@@ -178,7 +173,7 @@ pub(super) fn listed_to_read_on(
     may_use: impl Fn(&str) -> bool,
 ) -> Option<Raw> {
     let tool = &read_cache::TOOL;
-    let is_listed = read_cache::is_listed(settings) && may_use(tool.name);
+    let is_listed = (tool.is_listed)(settings) && may_use(tool.name);
     is_listed.then(|| tool.definition(settings))
 }
 

@@ -17,6 +17,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "quarantine_security",
     aliases: &[],
+    is_listed: |_| true,
     usage: |arguments| match stated(arguments, "operation").as_deref() {
         Some("inspect") => r#"{"operation": "inspect", "name": "server"}"#,
         _ => r#"{"operation": "list"}"#,

@@ -28,6 +28,8 @@ const LONGEST_KEY: usize = 64;
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "read_cache",
     aliases: &[],
+    // Where results are cut.
+    is_listed: |settings| settings.tool_response_limit > 0,
     usage: |_| r#"{"key": "the key at the end of the cut result"}"#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
@@ -56,11 +58,6 @@ fn define(settings: &Settings) -> Value {
         },
         "annotations": { "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false },
     })
-}
-
-/// Whether results are cut at all.
-pub(super) fn is_listed(settings: &Settings) -> bool {
-    settings.tool_response_limit > 0
 }
 
 fn largest(settings: &Settings) -> usize {

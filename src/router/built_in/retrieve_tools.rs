@@ -21,6 +21,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "retrieve_tools",
     aliases: &[],
+    is_listed: |_| true,
     usage: |_| r#"{"query": "what the tool should do"}"#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),

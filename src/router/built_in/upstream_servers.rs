@@ -19,6 +19,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "upstream_servers",
     aliases: ALIASES,
+    is_listed: |settings| settings.management != AgentManagement::Off,
     usage: |arguments| {
         let operation = ["operation", "action"].map(|key| stated(arguments, key));
         match operation.iter().flatten().next().map(String::as_str) {
@@ -59,11 +60,6 @@ const ALIASES: &[&str] = &[
 const OPERATIONS: [&str; 9] = [
     "list", "add", "remove", "update", "patch", "tail_log", "enable", "disable", "restart",
 ];
-
-/// Whether agents may do anything with it.
-pub(super) fn is_listed(settings: &Settings) -> bool {
-    settings.management != AgentManagement::Off
-}
 
 fn define(settings: &Settings) -> Value {
     let operations = match settings.management {

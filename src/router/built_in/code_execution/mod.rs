@@ -23,9 +23,11 @@ use crate::{
     text::names::{self, ServerName},
     wire::Raw,
 };
+
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "code_execution",
     aliases: &arguments::OPTIONS,
+    is_listed: |settings| settings.code_execution.is_on,
     usage: |_| r#"{"code": "call_tool('server', 'tool', {}).value"}"#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
@@ -116,11 +118,6 @@ fn define(settings: &Settings) -> Value {
         },
         "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": true },
     })
-}
-
-/// Whether the mode `retrieve_tools` lists it.
-pub(super) fn is_listed(settings: &Settings) -> bool {
-    settings.code_execution.is_on
 }
 
 async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {

@@ -21,6 +21,8 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "proxy",
     aliases: &["arguments", "args_json"],
+    // The mode `proxy` alone lists it.
+    is_listed: |_| false,
     usage: |arguments| match stated(arguments, "action").as_deref() {
         Some("info") => r#"{"action": "info", "type": "tool", "path": "server__tool"}"#,
         Some("call") => r#"{"action": "call", "type": "tool", "path": "server__tool"}"#,
