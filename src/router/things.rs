@@ -1,12 +1,11 @@
-//! What tools of our own can do with everything that servers offer: the lists as clients see them, calls of tools, and requests for
-//! prompts and resources.
+//! The requests to servers that built-in tools make while they answer a call: calls of tools, prompts and resources. Each is recorded under
+//! that call.
 
 use super::{
     Reply, RequestError, Router, cutting::Cutting, declared_call::DeclaredCall,
     quarantine::meant_for_another, recording, tasks::NOT_AS_A_TASK,
 };
 use crate::{
-    access::Caller,
     activity::CallBody,
     call_context::CallContext,
     catalog::Owner,
@@ -17,45 +16,20 @@ use crate::{
     wire::{Edit, Outcome, Raw, Target, method},
 };
 
-/// All that a built-in tool can do with what is offered.
+/// Makes the requests of a built-in tool for things of servers.
 #[derive(Clone, Copy)]
 pub(super) struct Things<'a> {
     router: &'a Router,
-    /// Notes what a result is of, where the result of it all may be cut.
+    /// Notes the sources of the built-in tool's result, if that may be cut.
     cutting: Option<&'a Cutting>,
 }
 
-/// What servers offer to a caller: an array of definitions for each kind.
-pub(super) struct OfferedLists {
-    pub(super) tools: Raw,
-    pub(super) prompts: Raw,
-    pub(super) resources: Raw,
-    pub(super) templates: Raw,
-}
-
-fn entries(list: &Raw, key: &str) -> Raw {
-    list.get(key).unwrap_or_else(|| Raw::array([]))
-}
-
 impl<'a> Things<'a> {
-    /// Over this router; what a result is of is noted where the result of it all may be cut.
     pub(super) fn new(router: &'a Router, cutting: Option<&'a Cutting>) -> Self {
         Self { router, cutting }
     }
 
-    /// The lists of endpoints that show many servers. Waits only while nothing at all is known.
-    pub(super) async fn lists(self, caller: &Caller) -> OfferedLists {
-        let lists = self.router.lists(caller).await;
-        OfferedLists {
-            tools: entries(&lists.direct, "tools"),
-            prompts: entries(&lists.prompts, "prompts"),
-            resources: entries(&lists.resources, "resources"),
-            templates: entries(&lists.templates, "resourceTemplates"),
-        }
-    }
-
-    /// Gets a prompt in the course of the call that this built-in tool answers. `params` are those of that call: its metadata belongs
-    /// to the inner one.
+    /// Gets a prompt. `params` are those of the outer call, whose metadata the request repeats.
     pub(super) async fn get_prompt(
         self,
         outer: &CallContext,
@@ -70,7 +44,7 @@ impl<'a> Things<'a> {
         self.request(outer, request, params, &edits).await
     }
 
-    /// Reads a resource in the course of the call that this built-in tool answers.
+    /// Reads a resource. `params` are those of the outer call, whose metadata the request repeats.
     pub(super) async fn read_resource(
         self,
         outer: &CallContext,
@@ -83,7 +57,7 @@ impl<'a> Things<'a> {
         self.request(outer, request, params, &edits).await
     }
 
-    /// One request of a server, recorded under the call in whose course it is made.
+    /// Makes one request, with these edits of the outer call's params.
     async fn request(
         self,
         outer: &CallContext,
@@ -117,7 +91,7 @@ impl<'a> Things<'a> {
         answered
     }
 
-    /// Records a request that is not made, in the course of the call that this built-in tool answers.
+    /// Records a request that is not made.
     pub(super) fn refuse(
         self,
         outer: &CallContext,
@@ -154,8 +128,7 @@ impl<'a> Things<'a> {
         Ok(known.map(|known| now.rules().call_with(server, known)))
     }
 
-    /// Makes a call in the course of the one that this built-in tool answers. `params` are those of the outer call: its metadata and
-    /// what we do not know belong to the inner one.
+    /// Calls a tool. `params` are those of the outer call: the inner one repeats its metadata and every member that mcpproxy does not know.
     pub(super) async fn call_tool(
         self,
         outer: &CallContext,
@@ -177,7 +150,7 @@ impl<'a> Things<'a> {
         Ok(Reply::Passed(called))
     }
 
-    /// Records a call that is not made, in the course of the one that this built-in tool answers.
+    /// Records a call of a tool that is not made.
     pub(super) fn refuse_call(
         self,
         outer: &CallContext,

@@ -24,11 +24,15 @@ use crate::{
 /// Everything of a kind, in one embedded resource.
 pub(super) async fn list(call: &Call<'_>, kind: ProxyType) -> Raw {
     let caller = &call.context.caller;
-    let lists = call.things.lists(caller).await;
+    let lists = call.router.lists(caller).await;
+    let listed_in = |list: &Raw, key| list.get(key).unwrap_or_else(|| Raw::array([]));
     let mut parts = match kind {
-        ProxyType::Tool => vec![lists.tools],
-        ProxyType::Resource => vec![lists.resources, lists.templates],
-        ProxyType::Prompt => vec![lists.prompts],
+        ProxyType::Tool => vec![listed_in(&lists.direct, "tools")],
+        ProxyType::Resource => vec![
+            listed_in(&lists.resources, "resources"),
+            listed_in(&lists.templates, "resourceTemplates"),
+        ],
+        ProxyType::Prompt => vec![listed_in(&lists.prompts, "prompts")],
     };
     if kind == ProxyType::Tool {
         let now = call.now();
