@@ -89,11 +89,7 @@ impl Router {
                 uri: (*own).into(),
             }),
             (None, Some(held)) => Ok(held.clone()),
-            (None, None) => Err(Failure::new(
-                ErrorCode::UnknownResource,
-                format!("Resource not found: {uri:?}"),
-                "Nothing was read. Look the URI up in the list of resources and resource templates.",
-            )),
+            (None, None) => Err(unknown_resource(uri)),
         }
     }
 
@@ -158,4 +154,11 @@ impl Router {
         let known = self.0.named_to_others.find(&context.named_client())?;
         known.find(uri)
     }
+}
+
+/// The failure for a URI that no server has.
+pub(super) fn unknown_resource(uri: &str) -> Failure {
+    let hint = "Nothing was read. Look the URI up in the list of resources and resource templates.";
+    let error = format!("Resource not found: {uri:?}");
+    Failure::new(ErrorCode::UnknownResource, error, hint)
 }

@@ -162,8 +162,8 @@ pub(super) fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
     }
 }
 
-/// Under what the arguments for the upstream may stand, as an object or as JSON text of one.
-const SPELLINGS: [&str; 3] = ["args", "arguments", "args_json"];
+/// The keys under which a call may give the arguments for the upstream: as an object, or as JSON text of one.
+pub(super) const ARGUMENT_KEYS: [&str; 3] = ["args", "arguments", "args_json"];
 
 /// The arguments for the upstream, as they stand there. Ambiguous ones are refused.
 ///
@@ -171,8 +171,8 @@ const SPELLINGS: [&str; 3] = ["args", "arguments", "args_json"];
 ///
 /// What is wrong with them.
 pub fn passed_on(call: &Raw) -> Result<Option<Raw>, String> {
-    let found = call.look_up(SPELLINGS).map(|found| found.value);
-    let given = SPELLINGS.iter().zip(&found);
+    let found = call.look_up(ARGUMENT_KEYS).map(|found| found.value);
+    let given = ARGUMENT_KEYS.iter().zip(&found);
     let given = given.filter_map(|(key, value)| Some((*key, value.as_ref()?)));
     // What a model leaves out it may fill with null.
     let (nulls, values): (Vec<_>, Vec<_>) = given.partition(|(_, value)| value.is_null());

@@ -1,7 +1,7 @@
 //! What a call of `proxy` asks for. Pure. Every error names the parameter that is wrong (seed 001, sections 2.2 and 2.3).
 
 use crate::{
-    router::built_in::arguments::{passed_on, required, string},
+    router::built_in::arguments::{ARGUMENT_KEYS, passed_on, required, string},
     wire::Raw,
 };
 
@@ -27,9 +27,6 @@ pub(super) enum ProxyRequest {
 pub(super) const ACTIONS: [&str; 3] = ["list", "info", "call"];
 
 pub(super) const TYPES: [&str; 3] = ["tool", "resource", "prompt"];
-
-/// Under what arguments for the thing may stand.
-const ARGS: [&str; 3] = ["args", "arguments", "args_json"];
 
 /// Characters of a wrong value that are repeated.
 const SHOWN: usize = 64;
@@ -90,7 +87,7 @@ fn one_of(arguments: &Raw, key: &str, known: &[&str]) -> Result<String, String> 
 
 fn no_arguments(arguments: &Raw, action: &str) -> Result<(), String> {
     let is_given = |key: &&&str| arguments.get(key).is_some_and(|value| !value.is_null());
-    match ARGS.iter().find(is_given) {
+    match ARGUMENT_KEYS.iter().find(is_given) {
         None => Ok(()),
         Some(key) => Err(format!(
             "\"{key}\" is only for \"action\" \"call\", not for {action:?}"

@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{
     catalog::Owner,
-    failure::{ErrorCode, Failure},
     gate::Variant,
     router::{
         Reply, RequestError,
         declared_call::{Audience, DeclaredCall},
+        resources::unknown_resource,
     },
     wire::{Edit, Outcome, Raw, Target, splice},
 };
@@ -148,11 +148,7 @@ fn to_be_read(
     let now = call.now();
     let mut templates = now.snapshot().offered_templates();
     let template = templates.find(|one| *one.server == owner.server && one.offered == offered);
-    let template = template.ok_or_else(|| {
-        let error = format!("Resource not found: {path:?}");
-        let hint = "Nothing was read. Look the URI up in the list of resource templates.";
-        Failure::new(ErrorCode::UnknownResource, error, hint)
-    })?;
+    let template = template.ok_or_else(|| unknown_resource(path))?;
     let owner = Owner {
         uri: template.own_uri(&uri),
         server: owner.server,

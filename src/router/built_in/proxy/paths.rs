@@ -1,5 +1,5 @@
-//! What a `path` leads to: a tool or a prompt by its offered name or as `server:name`, a resource or a template by its URI or its name.
-//! What the caller may not see is in nobody's way; that it is refused is the gate's to say.
+//! Finds what a `path` names: a tool or a prompt by its offered name or as `server:name`, a resource or a template by its URI or its name.
+//! What the caller may not see makes no path ambiguous; the gate refuses it.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::{
     gate::Moment,
     router::RequestError,
     text::names::ServerName,
-    wire::{Raw, Target, method},
+    wire::{Raw, Target},
 };
 
 /// Built-in tools that cannot be used through this one.
 const BARRED: [&str; 2] = ["code_execution", "proxy"];
 
-/// Things that an error names, where a path fits several.
+/// How many things an error names where a path fits several.
 const NAMED: usize = 4;
 
 /// Whether a built-in tool cannot be used through this one.
@@ -34,7 +34,7 @@ pub(super) enum NamedTool {
 
 /// A resource that a path names.
 pub(super) struct NamedResource {
-    /// Whose it is, and the server's own URI; of a template, the server's own one.
+    /// The server, and its own URI or template.
     pub(super) owner: Owner,
     /// The URI, or the template, as clients see it.
     pub(super) offered: String,
@@ -51,7 +51,7 @@ pub(super) enum ResourceKind {
     Unlisted,
 }
 
-/// Something of a server's lists that a path fits.
+/// A listed resource or template that a path may name.
 struct Candidate<'a> {
     server: &'a ServerName,
     own: &'a str,
@@ -61,13 +61,13 @@ struct Candidate<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MatchedBy {
-    /// `server:URI`, which is nothing else's.
+    /// `server:URI`, which comes before all others.
     ServerAndUri,
     Uri,
     Name,
 }
 
-/// The tool.
+/// The tool that a path names.
 pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, RequestError> {
     if is_barred(path) {
         let error = format!("{path:?} cannot be called through proxy");
@@ -85,7 +85,7 @@ pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, Reque
     Ok(NamedTool::OfServer(server.to_string(), tool.into()))
 }
 
-/// The server and its own name for the prompt.
+/// The server of the prompt that a path names, and its own name for it.
 pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, String)> {
     let caller = &call.context.caller;
     let Some((server, prompt)) = path.split_once(':') else {
@@ -97,8 +97,7 @@ pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, Strin
     let now = call.now();
     now.rules().decide(caller, server, &target)?;
     let known = now.snapshot().servers.get(server);
-    let mut listed = known.iter().flat_map(|known| &known.prompts);
-    if listed.any(|known| *known.name == *prompt) {
+    if known.is_some_and(|known| known.prompt(prompt).is_some()) {
         return Ok((server.to_owned(), prompt.to_owned()));
     }
     let error = format!("the server {server:?} lists no prompt {prompt:?}");
@@ -106,7 +105,7 @@ pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, Strin
     Err(Failure::new(ErrorCode::UnknownPrompt, error, hint).of_server(server))
 }
 
-/// The resource or template.
+/// The resource or template that a path names.
 pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<NamedResource, RequestError> {
     let caller = &call.context.caller;
     if let Some(found) = listed(call, path)? {
@@ -118,7 +117,7 @@ pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<NamedResourc
         kind: ResourceKind::Unlisted,
     };
     let named = path.split_once(':');
-    let named = named.filter(|(server, _)| is_configured(&call.now(), caller, server));
+    let named = named.filter(|(server, _)| call.router.knows_server(caller, server));
     let Some((server, own)) = named else {
         return Ok(unlisted(call.router.owner_of(call.context, path)?));
     };
@@ -145,17 +144,7 @@ fn has_scheme(text: &str) -> bool {
     })
 }
 
-/// Whether a server of this name is configured, properly or not, for the endpoint of this caller.
-fn is_configured(now: &Moment, caller: &Caller, server: &str) -> bool {
-    let settings = now.settings();
-    let mut broken = settings.broken.iter();
-    let is_there =
-        settings.servers.contains_key(server) || broken.any(|entry| entry.name == server);
-    let lists = Target::method_alone(method::RESOURCES_LIST);
-    is_there && now.rules().reaches(caller, server, &lists)
-}
-
-/// A URI of this server that is in no list: its results may name such ones. A text that is no URI has to be described by one of its templates.
+/// A URI of this server that is in no list: results may name such URIs. A text without a scheme must fit one of the server's templates.
 fn unlisted_of(now: &Moment, caller: &Caller, server: &str, own: &str) -> Result<NamedResource> {
     now.rules().decide(caller, server, &Target::resource(own))?;
     let snapshot = now.snapshot();
@@ -181,7 +170,7 @@ fn unlisted_of(now: &Moment, caller: &Caller, server: &str, own: &str) -> Result
     })
 }
 
-/// The one thing of the lists that a path fits; nothing if it fits none.
+/// The listed resource or template that a path names; `None` if it names none, an error if it names several.
 fn listed(call: &Call<'_>, path: &str) -> Result<Option<NamedResource>, RequestError> {
     let (now, caller) = (call.now(), &call.context.caller);
     let (rules, snapshot) = (now.rules(), now.snapshot());
@@ -221,7 +210,7 @@ fn several_fit(path: &str, several: &[&Candidate<'_>]) -> String {
     )
 }
 
-/// All that a path fits, each thing once.
+/// All listed resources and templates that a path may name, each once.
 fn fitting<'a>(snapshot: &'a Snapshot, path: &str) -> Vec<Candidate<'a>> {
     let of_uri = snapshot.offered_resource(path);
     let mut found = Vec::new();
@@ -302,7 +291,7 @@ impl Candidate<'_> {
         }
     }
 
-    /// Why the caller may not have it. The refusal of a denied resource does not give its URI away.
+    /// Why the caller may not have it. Who knows only the name of a denied resource does not learn its URI.
     fn refusal(&self, now: &Moment, caller: &Caller, path: &str) -> Option<Failure> {
         let server = self.server.as_str();
         let target = Target::resource(self.own);
@@ -315,20 +304,17 @@ impl Candidate<'_> {
     }
 }
 
-/// The template that describes a URI of a server most closely, by its own text; of those that the caller may see.
+/// The template of its server that describes a resource most closely, of those that the caller may see.
 pub(super) fn template_of<'a>(
     now: &'a Moment,
     caller: &Caller,
     owner: &Owner,
-) -> Option<(&'a ServerName, &'a Template)> {
-    let (server, known) = now
-        .snapshot()
-        .servers
-        .get_key_value(owner.server.as_str())?;
+) -> Option<&'a Template> {
+    let known = now.snapshot().servers.get(&owner.server)?;
     let visible = known.templates.iter().filter(|template| {
         let target = Target::resource(&template.uri_template);
         fits(&template.uri_template, &owner.uri)
-            && now.rules().allows(caller, server.as_str(), &target)
+            && now.rules().allows(caller, owner.server.as_str(), &target)
     });
-    Some((server, closest_template(visible, |_| ())?))
+    closest_template(visible, |_| ())
 }

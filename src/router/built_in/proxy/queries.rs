@@ -1,7 +1,5 @@
 //! The actions `list` and `info`: definitions as the lists of clients have them, of what the caller may have.
 
-use std::borrow::Cow;
-
 use super::{
     super::{Call, listed},
     answer,
@@ -10,14 +8,12 @@ use super::{
     put_together,
 };
 use crate::{
-    catalog::Template,
     failure::{ErrorCode, Failure},
-    gate::Moment,
     router::{
         RequestError,
         definitions::{offered_tool, renamed, with_uri},
+        resources::unknown_resource,
     },
-    text::names::ServerName,
     wire::{Raw, Target},
 };
 
@@ -97,8 +93,7 @@ async fn prompt(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     let target = Target::prompt(&prompt);
     now.rules().decide(&call.context.caller, &server, &target)?;
     let known = now.snapshot().servers.get(&*server);
-    let mut listed = known.iter().flat_map(|known| &known.prompts);
-    let known = listed.find(|known| *known.name == *prompt);
+    let known = known.and_then(|known| known.prompt(&prompt));
     let known = known.ok_or_else(|| {
         let error = format!("Unknown prompt: {path:?}");
         let hint = "Nothing ran. Look the name up in the list of prompts.";
@@ -107,52 +102,28 @@ async fn prompt(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     Ok(renamed(&known.definition, "name", &known.offered))
 }
 
-/// Of a URI that is in no list: the template that describes it.
+/// The type and definition of a resource or template; of a URI that is in no list, those of the template that describes it.
 async fn resource(call: &Call<'_>, path: &str) -> Result<(&'static str, Raw), RequestError> {
     let found = paths::resource(call, path).await?;
     let (now, caller) = (call.now(), &call.context.caller);
     let NamedResource { owner, offered, .. } = &found;
     let target = Target::resource(&owner.uri);
     now.rules().decide(caller, owner.server.as_str(), &target)?;
-    let known = now.snapshot().servers.get(&owner.server);
-    let definition = match found.kind {
+    let snapshot = now.snapshot();
+    let known = snapshot.servers.get(&owner.server);
+    let template = match found.kind {
         ResourceKind::Listed => {
-            let mut resources = known.iter().flat_map(|known| &known.resources);
-            let resource = resources.find(|one| one.uri == owner.uri);
-            resource.map(|one| {
-                (
-                    "Resource",
-                    with_uri(&one.definition, "uri", &one.uri, offered),
-                )
-            })
+            let resource = known.and_then(|known| known.resource(&owner.uri));
+            let resource = resource.ok_or_else(|| unknown_resource(path))?;
+            let definition = with_uri(&resource.definition, "uri", &resource.uri, offered);
+            return Ok(("Resource", definition));
         }
-        ResourceKind::Template => {
-            let mut templates = known.iter().flat_map(|known| &known.templates);
-            let template = templates.find(|one| one.uri_template == owner.uri);
-            template.map(|one| ("ResourceTemplate", as_offered(&now, &owner.server, one)))
-        }
-        ResourceKind::Unlisted => {
-            let template = paths::template_of(&now, caller, owner);
-            template.map(|(server, one)| ("ResourceTemplate", as_offered(&now, server, one)))
-        }
+        ResourceKind::Template => known.and_then(|known| known.template(&owner.uri)),
+        ResourceKind::Unlisted => paths::template_of(&now, caller, owner),
     };
-    let unknown = || {
-        let hint =
-            "Nothing was read. Look the URI up in the list of resources and resource templates.";
-        let error = format!("Resource not found: {path:?}");
-        Failure::new(ErrorCode::UnknownResource, error, hint)
-    };
-    Ok(definition.ok_or_else(unknown)?)
-}
-
-fn as_offered(now: &Moment, server: &ServerName, template: &Template) -> Raw {
-    let offered: Cow<'_, str> = now
-        .snapshot()
-        .offered_template(server, &template.uri_template);
-    with_uri(
-        &template.definition,
-        "uriTemplate",
-        &template.uri_template,
-        &offered,
-    )
+    let template = template.ok_or_else(|| unknown_resource(path))?;
+    let own = &template.uri_template;
+    let offered = snapshot.offered_template(&owner.server, own);
+    let definition = with_uri(&template.definition, "uriTemplate", own, &offered);
+    Ok(("ResourceTemplate", definition))
 }
