@@ -62,7 +62,7 @@ impl Router {
             }
             (called, _) => called,
         };
-        recording::end_with(record, &called);
+        recording::end_forwarded(record, &called);
         called
     }
 

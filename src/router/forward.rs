@@ -51,7 +51,7 @@ impl Router {
         if let Err(error) = &passed {
             self.note_blocked_request(context, &view, request, error);
         }
-        recording::end_with(record, &passed);
+        recording::end_forwarded(record, &passed);
         passed
     }
 

@@ -1,5 +1,5 @@
-//! Records of what callers ask of servers and of the tools of our own: each request has one, from where it is known what it wants to its
-//! end, whatever that is. A future that is dropped ends its record with it.
+//! Records of callers' requests to servers and to built-in tools. Each request has one record, from the moment when its target is known to
+//! its end. A future that is dropped ends its record.
 
 use std::fmt;
 
@@ -15,13 +15,13 @@ use crate::{
 };
 
 impl Router {
-    /// The record of a client's request.
+    /// Begins the record of a client's request.
     pub(super) fn record(&self, context: &CallContext, view: &View, request: &Request) -> OpenCall {
         let body = CallBody::Params(request.params.as_ref());
         self.begin(context, Some(view.entrance()), &request.method, body)
     }
 
-    /// The record of a client that wants to hear of a resource or a task.
+    /// Begins the record of a client's subscription to a resource or a task.
     pub(super) fn record_following(
         &self,
         context: &CallContext,
@@ -34,7 +34,7 @@ impl Router {
         record
     }
 
-    /// The record of a request of which only this is known yet.
+    /// Begins a record.
     pub(super) fn begin(
         &self,
         context: &CallContext,
@@ -55,7 +55,7 @@ impl Router {
         })
     }
 
-    /// A notification that was not passed on: it has no answer to show that.
+    /// Records a notification that was not passed on: its sender gets no answer.
     pub(super) fn note_refused(
         &self,
         caller: &Caller,
@@ -73,32 +73,39 @@ impl Router {
         });
     }
 
-    /// A request that was one too many.
+    /// Records a request beyond the rate limit.
     pub fn note_too_often(&self, caller: &Caller, method: &str) {
         let caller = caller.shared_subject();
         self.0.activity.note_too_often(&caller, method);
     }
 }
 
-/// What became of a request.
+/// Ends the record of a request.
 pub(super) fn end(record: OpenCall, answered: &Result<Reply, RequestError>) {
     match answered {
-        Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => record.answered(result),
-        Ok(Reply::Passed(Outcome::Error(error))) => record.refused_by_server(error),
-        Err(error) => end_in_vain(record, error),
+        Ok(Reply::Own(result)) => record.answered(result),
+        Ok(Reply::Passed(outcome)) => end_passed(record, outcome),
+        Err(error) => end_refused(record, error),
     }
 }
 
-/// The same of one that was passed on.
-pub(super) fn end_with(record: OpenCall, passed: &Result<Outcome, RequestError>) {
-    match passed {
-        Ok(Outcome::Result(result)) => record.answered(result),
-        Ok(Outcome::Error(error)) => record.refused_by_server(error),
-        Err(error) => end_in_vain(record, error),
+/// Ends the record of a request that was forwarded, or refused.
+pub(super) fn end_forwarded(record: OpenCall, forwarded: &Result<Outcome, RequestError>) {
+    match forwarded {
+        Ok(outcome) => end_passed(record, outcome),
+        Err(error) => end_refused(record, error),
     }
 }
 
-pub(super) fn end_in_vain(record: OpenCall, error: &RequestError) {
+fn end_passed(record: OpenCall, outcome: &Outcome) {
+    match outcome {
+        Outcome::Result(result) => record.answered(result),
+        Outcome::Error(error) => record.refused_by_server(error),
+    }
+}
+
+/// Ends the record of a request that mcpproxy refused, or could not forward.
+pub(super) fn end_refused(record: OpenCall, error: &RequestError) {
     match error {
         RequestError::Failed(failure) => record.failed(failure),
         RequestError::Rpc(error) => record.was_wrong(error),

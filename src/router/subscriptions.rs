@@ -63,22 +63,26 @@ impl Router {
         tell: Notifier,
         record: OpenCall,
     ) -> Result<Subscription, Raw> {
-        let following = async {
+        let fail = |record: OpenCall, error: RequestError| {
+            recording::end_refused(record, &error);
+            Err(refusal(context, error).to_raw())
+        };
+        let reaching = async {
             let (admitted, forwarder) = (admitted?, &self.0.forwarder);
             let upstream = forwarder.upstream(context, &admitted, view.kind()).await?;
-            match upstream.subscribe(&admitted, tell).await {
-                Ok(subscription) => Ok(Ok(subscription)),
-                Err(NotSubscribed::Refused(error)) => Ok(Err(error)),
-                Err(NotSubscribed::Failed(failure)) => Err(RequestError::from(failure)),
-            }
+            Ok((upstream, admitted))
         };
-        match following.await {
-            Ok(Ok(subscription)) => {
+        let (upstream, admitted) = match reaching.await {
+            Ok(reached) => reached,
+            Err(error) => return fail(record, error),
+        };
+        match upstream.subscribe(&admitted, tell).await {
+            Ok(subscription) => {
                 record.answered(&Raw::empty_object());
                 Ok(subscription)
             }
             // Only a legacy server gets one subscription at a time, and can refuse it in its own words.
-            Ok(Err(error)) => {
+            Err(NotSubscribed::Refused(error)) => {
                 record.refused_by_server(&error);
                 Err(bridge::error_for(
                     context.revision,
@@ -87,10 +91,7 @@ impl Router {
                     error,
                 ))
             }
-            Err(error) => {
-                recording::end_in_vain(record, &error);
-                Err(refusal(context, error).to_raw())
-            }
+            Err(NotSubscribed::Failed(failure)) => fail(record, failure.into()),
         }
     }
 

@@ -84,7 +84,7 @@ impl<'a> Things<'a> {
             router.forward(&inner, &admitted, request).await
         };
         let answered = answering.logged_in(inner.logged_as.clone()).await;
-        recording::end_with(record, &answered);
+        recording::end_forwarded(record, &answered);
         if let Some(cutting) = self.cutting {
             cutting.note_source(server, target);
         }
