@@ -1,4 +1,4 @@
-//! A search's outcome as JSON, once for `retrieve_tools`, REST and the command line.
+//! The outcome of a search as JSON, the same for `retrieve_tools`, REST and the command line.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
@@ -109,7 +109,7 @@ struct Row<'a> {
     why: Option<ScoreShares<'a>>,
 }
 
-/// Searches lists that no daemon has in hand.
+/// Searches lists without a daemon.
 pub fn search_lists(
     caller: &Caller,
     settings: &Settings,
@@ -121,7 +121,7 @@ pub fn search_lists(
     Ok(of(&found, settings, search, detail))
 }
 
-/// The answer that says what was found.
+/// The answer of a search that found this.
 pub(super) fn of(found: &Found, settings: &Settings, search: &Search, detail: Detail) -> Raw {
     let query = &*search.query;
     let rows = found.tools.iter().enumerate();
@@ -185,7 +185,7 @@ fn row<'a>(
 
 fn why(words: &[WordShare]) -> ScoreShares<'_> {
     let words = words.iter().map(|one| {
-        let [name, description, parameters, server] = one.shares.map(share);
+        let [name, description, parameters, server] = one.shares.map(four_digits);
         WordShares {
             word: &one.word,
             has: one.has,
@@ -200,9 +200,8 @@ fn why(words: &[WordShare]) -> ScoreShares<'_> {
     }
 }
 
-/// Four digits, as scores have.
-fn share(share: f32) -> f64 {
-    (f64::from(share) * 10_000.0).round() / 10_000.0
+fn four_digits(number: f32) -> f64 {
+    (f64::from(number) * 10_000.0).round() / 10_000.0
 }
 
 /// The first line, or as much of it as is worth reading in a list.
@@ -219,7 +218,7 @@ fn beginning(description: &str) -> &str {
 
 /// Four digits say enough and keep the order; none is rounded to nothing.
 fn rounded(score: f32) -> f64 {
-    ((f64::from(score) * 10_000.0).round() / 10_000.0).max(0.0001)
+    four_digits(score).max(0.0001)
 }
 
 #[cfg(test)]

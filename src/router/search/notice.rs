@@ -1,12 +1,20 @@
 //! The notices beside the tools that were found: why there may be more. Pure.
 
-use super::{Omitted, Search};
+use super::{Found, Omitted, Search};
 use crate::{
     catalog::{LONGEST_QUERY, MOST_FILTERS, MOST_PHRASES, Matching, Query},
     config::AllowedCalls,
     failure::{ErrorCode, Failure},
     gate::Variant,
 };
+
+/// Who reads a notice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    Model,
+    /// The operator, for whom notices name commands.
+    Person,
+}
 
 /// Reasons, servers and words that a notice names.
 const NAMED: usize = 3;
@@ -51,8 +59,8 @@ impl Absent {
     }
 
     /// The notices about them.
-    pub(super) fn notices(&self, to_a_person: bool) -> Vec<String> {
-        let for_model = |text| if to_a_person { "" } else { text };
+    pub(super) fn notices(&self, reader: Reader) -> Vec<String> {
+        let for_model = |text| if reader == Reader::Model { text } else { "" };
         let mut notices = Vec::new();
         if !self.logins.is_empty() {
             let logins = some_of(&self.logins);
@@ -115,12 +123,9 @@ pub(super) fn beyond_token(calls: AllowedCalls) -> String {
 }
 
 /// Why no tool of a server can be found that may not be used.
-pub(super) fn unusable(failure: &Failure, to_a_person: bool) -> String {
-    let error = sentence(&failure.error);
-    format!(
-        "{error}, so none of its tools can be found. {}",
-        step(failure, to_a_person)
-    )
+pub(super) fn unusable(failure: &Failure, reader: Reader) -> String {
+    let (error, step) = (sentence(&failure.error), step(failure, reader));
+    format!("{error}, so none of its tools can be found. {step}")
 }
 
 /// The first of these sentences.
@@ -148,22 +153,23 @@ pub(super) fn omitted(up_to: Variant, omitted: Omitted) -> String {
     format!("{filter} left out every matching tool ({total}). Search without {filter}.")
 }
 
-/// The notice where all that fits is held back, or what fits best. A person learns what shows more of the best.
-pub(super) fn held_back(held: &[Failure], all: bool, to_a_person: bool) -> String {
+/// The notice where all matches are held back, or the best one. A person gets the step for the best one only.
+pub(super) fn held_back(found: &Found, reader: Reader) -> String {
     let mut steps: Vec<String> = Vec::new();
     let mut reasons = Vec::new();
-    for failure in held.iter().take(NAMED) {
+    for failure in found.held.iter().take(NAMED) {
         reasons.push(failure.error.clone());
-        let step = step(failure, to_a_person);
-        if steps.is_empty() || !(to_a_person || steps.contains(&step)) {
+        let step = step(failure, reader);
+        if steps.is_empty() || reader == Reader::Model && !steps.contains(&step) {
             steps.push(step);
         }
     }
-    let what = match (all, held) {
-        (true, _) => "No match can be called",
-        (false, _) => "The best match cannot be called",
+    let what = if found.is_held {
+        "No match can be called"
+    } else {
+        "The best match cannot be called"
     };
-    let more = if held.len() > NAMED {
+    let more = if found.held.len() > NAMED {
         "; there are others"
     } else {
         ""
@@ -171,8 +177,8 @@ pub(super) fn held_back(held: &[Failure], all: bool, to_a_person: bool) -> Strin
     format!("{what}: {}{more}. {}", reasons.join("; "), steps.join(" "))
 }
 
-fn step(failure: &Failure, to_a_person: bool) -> String {
-    if to_a_person {
+fn step(failure: &Failure, reader: Reader) -> String {
+    if reader == Reader::Person {
         return format!("Next: {}.", step_of_a_person(failure));
     }
     let step = match failure.code {
@@ -211,15 +217,11 @@ fn step_of_a_person(failure: &Failure) -> String {
     }
 }
 
-/// Where tools were found, and none of them has these words. With a token of fewer rights, others are not looked at.
-pub(super) fn without(words: &[&str], is_limited: bool) -> String {
+/// Where tools were found, and none of them has these words. Of a token that may make only these calls, other tools are not searched.
+pub(super) fn without(words: &[&str], only: Option<AllowedCalls>) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     let noun = if words.len() == 1 { "word" } else { "words" };
-    let of_token = if is_limited {
-        " that this token may call"
-    } else {
-        ""
-    };
+    let of_token = only.map_or("", |_| " that this token may call");
     format!("No tool{of_token} has the {noun} {}.", some_of(&quoted))
 }
 

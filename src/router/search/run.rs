@@ -1,11 +1,14 @@
-//! One search over one state of settings, catalog and index. Pure, but for the time that it took.
+//! One search over one state of settings, catalog and index. Pure, except that it measures its duration.
 
 use std::{sync::Arc, time::Instant};
 
-use super::{Absent, Found, FoundTool, Search, WholeList, notice};
+use super::{
+    Absent, Found, FoundTool, Search, WholeList,
+    notice::{self, Reader},
+};
 use crate::{
     access::Caller,
-    catalog::{Matching, Query, Searcher, Snapshot, Writer},
+    catalog::{IndexError, Matching, Query, Searcher, Snapshot, Writer},
     config::{OPERATOR, Settings},
     failure::{ErrorCode, Failure, Result},
     gate::{Rules, ServerRules, Variant},
@@ -18,7 +21,7 @@ use crate::{
 /// same without those.
 const FAR_BELOW: f32 = 0.05;
 
-/// What a search is made over, and for whom.
+/// The state that a search reads, and the caller for whom it is made.
 pub(super) struct SearchState<'a> {
     pub(super) settings: &'a Settings,
     pub(super) snapshot: &'a Arc<Snapshot>,
@@ -28,7 +31,7 @@ pub(super) struct SearchState<'a> {
     pub(super) absent: &'a dyn Fn(&[&str]) -> Absent,
 }
 
-/// Searches lists that no daemon has in hand.
+/// Searches lists without a daemon.
 pub(super) fn in_lists(
     caller: &Caller,
     settings: &Settings,
@@ -51,7 +54,7 @@ impl SearchState<'_> {
     /// Searches. Once `stop` is requested, the result is meaningless.
     pub(super) fn search(&self, search: &Search, stop: &Stop) -> Result<Found> {
         let began = Instant::now();
-        // Of a server that the caller may not see a filter would say that it is there.
+        // A filter for any other server would reveal that this server is configured.
         let servers = self.settings.servers.keys().map(ServerName::as_str);
         let servers = servers.filter(|server| self.rules().shows(self.caller, server));
         let servers: Vec<&str> = servers.collect();
@@ -90,15 +93,14 @@ impl SearchState<'_> {
         }
         let fits = found.total > 0 || found.omitted.is_some();
         found.is_held = !fits && !found.held.is_empty();
-        let asked: Vec<&str> = query.servers().collect();
-        let absent = (self.absent)(&asked);
+        let named: Vec<&str> = query.servers().collect();
+        let absent = (self.absent)(&named);
         if let Some(omitted) = found.omitted.filter(|_| found.total == 0) {
             found.add_notice(&notice::omitted(search.up_to, omitted));
         } else if !fits && found.held.is_empty() {
-            let is_searched = |server: &&&str| !absent.has(server);
-            let searched = if asked.is_empty() { &servers } else { &asked };
-            let searched: Vec<&str> = searched.iter().filter(is_searched).copied().collect();
-            let barren = searched.iter().map(|server| self.barren(server));
+            let wanted = if named.is_empty() { &servers } else { &named };
+            let searched = wanted.iter().filter(|server| !absent.has(server));
+            let barren = searched.map(|server| self.barren(server));
             if servers.is_empty() {
                 found.add_notice(notice::NO_SERVERS);
             } else if let Some(reasons) = barren.collect::<Option<Vec<String>>>() {
@@ -111,10 +113,10 @@ impl SearchState<'_> {
             }
         }
         if !found.held.is_empty() {
-            let held = notice::held_back(&found.held, !fits, self.is_a_person());
+            let held = notice::held_back(&found, self.reader());
             found.add_notice(&held);
         }
-        for notice in absent.notices(self.is_a_person()) {
+        for notice in absent.notices(self.reader()) {
             found.add_notice(&notice);
         }
         if query.was_cut {
@@ -131,7 +133,7 @@ impl SearchState<'_> {
     fn barren(&self, server: &str) -> Option<String> {
         let lists = Target::method_alone(method::TOOLS_LIST);
         if let Err(failure) = self.rules().decide(self.caller, server, &lists) {
-            return Some(notice::unusable(&failure, self.is_a_person()));
+            return Some(notice::unusable(&failure, self.reader()));
         }
         match self.snapshot.servers.get(server) {
             None => Some(format!("The tools of {server} are not known yet.")),
@@ -142,7 +144,7 @@ impl SearchState<'_> {
         }
     }
 
-    /// Says of what was found what each word adds to its score.
+    /// Gives each tool that was found the shares of the words in its score.
     fn explain(&self, query: &Query, found: &mut Found) -> Result {
         let places = found.tools.iter();
         let places: Vec<(&str, usize)> = places
@@ -156,7 +158,7 @@ impl SearchState<'_> {
         Ok(())
     }
 
-    /// How much it would be to list every tool that the caller may call.
+    /// The size of a list of every tool that the caller may call.
     fn listed(&self) -> WholeList {
         let rules = self.rules();
         let mut listed = WholeList {
@@ -175,14 +177,18 @@ impl SearchState<'_> {
         listed
     }
 
-    /// Whether a person searches, whose notices name commands.
-    fn is_a_person(&self) -> bool {
-        self.caller.subject() == OPERATOR
+    fn reader(&self) -> Reader {
+        if self.caller.subject() == OPERATOR {
+            Reader::Person
+        } else {
+            Reader::Model
+        }
     }
 
-    /// What rules deny to a caller does not exist for it, unless it can change the rules.
+    /// Whether the caller may learn of a tool that is refused to it. What the rules deny it is hidden from it, unless it can change the rules.
     fn may_hear_of(&self, failure: &Failure) -> bool {
-        is_held(failure) || self.is_a_person() && failure.code == ErrorCode::AccessDenied
+        let can_change_rules = self.reader() == Reader::Person;
+        is_held(failure) || can_change_rules && failure.code == ErrorCode::AccessDenied
     }
 
     fn rules(&self) -> Rules<'_> {
@@ -196,7 +202,7 @@ impl SearchState<'_> {
             .searcher
             .search(query, search.matching, stop)
             .map_err(|error| failed(&error))?;
-        let (mut found, mut words, mut least) = (Found::default(), 0, None);
+        let (mut found, mut words, mut best) = (Found::default(), 0, None);
         let is_far_below = |score: f32, best: Option<f32>| {
             let best = best.filter(|_| search.matching == Matching::Any);
             best.is_some_and(|best| score < best * FAR_BELOW)
@@ -213,30 +219,27 @@ impl SearchState<'_> {
             let rules = rules_of.entry(name);
             let rules = rules.or_insert_with(|| self.rules().of_server(name));
             if let Err(failure) = rules.decide(self.caller, &target) {
+                if !self.may_hear_of(&failure) {
+                    continue;
+                }
+                words |= hit.words;
                 // Only what would stand before all that may be called: nobody is sent to a server for a chance word.
                 let is_first = found.total == 0 && found.omitted.is_none();
-                let is_new = || found.held.iter().all(|known| known.error != failure.error);
-                let is_told = self.may_hear_of(&failure);
-                if is_told {
-                    words |= hit.words;
-                }
-                if is_first && is_told && !is_far_below(hit.score, least) {
-                    least = least.or(Some(hit.score));
-                    if is_new() {
+                if is_first && !is_far_below(hit.score, best) {
+                    best = best.or(Some(hit.score));
+                    if found.held.iter().all(|known| known.error != failure.error) {
                         found.held.push(failure);
                     }
                 }
                 continue;
             }
             let call_with = || self.rules().call_with(name, hit.tool());
-            let is_out =
-                search.up_to != Variant::Destructive && !is_up_to(search.up_to, call_with());
             words |= hit.words;
-            if is_far_below(hit.score, least) {
+            if is_far_below(hit.score, best) {
                 continue;
             }
-            least = least.or(Some(hit.score));
-            if is_out {
+            best = best.or(Some(hit.score));
+            if search.up_to != Variant::Destructive && !is_up_to(search.up_to, call_with()) {
                 found.omitted.get_or_insert_default().count(hit.tool());
                 continue;
             }
@@ -258,13 +261,13 @@ impl SearchState<'_> {
         let missing = hits.words_but(words);
         if found.total > 0 && !missing.is_empty() {
             let only = self.rules().only_calls(self.caller);
-            found.add_notice(&notice::without(&missing, only.is_some()));
+            found.add_notice(&notice::without(&missing, only));
         }
         Ok(found)
     }
 }
 
-fn failed(error: &crate::catalog::IndexError) -> Failure {
+fn failed(error: &IndexError) -> Failure {
     let cause = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(%error, cause, "a search failed");
     Failure::new(
@@ -274,7 +277,7 @@ fn failed(error: &crate::catalog::IndexError) -> Failure {
     )
 }
 
-/// Whether a refusal holds a tool back for everybody, so that the notice may name it. What rules deny to a caller does not exist for it.
+/// Whether a refusal concerns every caller, so that a notice may name what is refused.
 fn is_held(failure: &Failure) -> bool {
     matches!(
         failure.code,
