@@ -1,9 +1,9 @@
-//! The characters of a long text by their numbers, found without reading it from its beginning. Pure.
+//! Converts between bytes and characters of a long text without reading it from its beginning. Pure.
 
 /// How many bytes are counted at once.
 const BLOCK: usize = 64 << 10;
 
-/// How many characters stand before each block of a text.
+/// The number of characters before each block of a text.
 #[derive(Debug)]
 pub(super) struct CharIndex {
     before: Box<[usize]>,
@@ -11,7 +11,7 @@ pub(super) struct CharIndex {
 }
 
 impl CharIndex {
-    /// That of this text, which is the one to give to the other functions.
+    /// The index of a text, which all other functions must be given too.
     pub(super) fn of(text: &str) -> Self {
         let mut before = vec![0];
         let (mut start, mut chars) = (0, 0);
@@ -45,13 +45,13 @@ impl CharIndex {
         found.map_or(text.len(), |(at, _)| start + at)
     }
 
-    /// How many characters stand before a byte, which begins one or ends the text.
+    /// How many characters stand before a byte at which a character begins or the text ends.
     pub(super) fn before(&self, text: &str, byte: usize) -> usize {
         let block = byte / BLOCK;
         self.before[block] + count(text, block_start(text, block), byte)
     }
 
-    /// What it takes to keep.
+    /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.before)
     }

@@ -3,20 +3,18 @@
 use super::{
     LongText, NOTICE_MAX, Notice, Page, ReadingOn,
     items::{self, ContentItem, TextItem, plain},
+    same_content::says_the_same,
 };
-use crate::{
-    trust::fingerprint::Fingerprint,
-    wire::{Edit, Raw, splice},
-};
+use crate::wire::{Edit, Raw, splice};
 
 /// What becomes of `structuredContent` where the texts beside it are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StructuredContent {
-    /// It stays as it is: the client was shown a schema of it, and may refuse a result that does not match.
+    /// It stays: the client was shown a schema of it, and may refuse a result that does not match.
     Kept,
-    /// No schema was shown. It is left out where it says what the texts say, because some clients show it in their place.
+    /// No schema was shown. It is left out where it says what the texts say, because some clients show it in place of them.
     LeftOutIfSame,
-    /// It is that of a script, whose schema has a place for the words on how to go on.
+    /// The answer of `code_execution`, whose schema has a member for the notice.
     OfScript,
 }
 
@@ -31,7 +29,7 @@ pub struct CutOrder {
     pub reading: ReadingOn,
 }
 
-/// Where the words on how to go on stand in what a script gives.
+/// The member for the notice in the answer of `code_execution`.
 pub(super) const CUT_KEY: &str = "cut";
 
 /// A result whose texts are too long.
@@ -43,15 +41,15 @@ pub(super) struct LongResult {
     pub(super) text: LongText,
 }
 
-/// What is shown of an item.
+/// An item of the content, as it came.
 enum Shown {
-    /// A text, by its number, as it came.
+    /// One of the texts that are cut, in their order.
     Text(Raw),
     Other(Raw),
 }
 
 impl LongResult {
-    /// Takes a result apart, if its texts are longer than what is allowed.
+    /// Takes a result apart; `None` if its texts are within the limit.
     pub(super) fn of(result: &Raw, order: CutOrder) -> Option<Self> {
         let content = items::read(result)?;
         let texts = content.iter().filter_map(|item| match item {
@@ -97,8 +95,8 @@ impl LongResult {
         })
     }
 
-    /// The result with the first page of its texts, the whole being kept under this key. Texts that are not on the page are left out;
-    /// those that are whole on it, and all that is no text, are as they came.
+    /// The result with the first page of its texts, and a notice that names the key under which all of them are kept. Items that are no
+    /// texts, and texts that are whole on the page, stay as they came; texts after the page are left out.
     pub(super) fn shortened(&self, result: &Raw, key: &str) -> Raw {
         let notice = Notice {
             key,
@@ -155,7 +153,7 @@ impl LongResult {
     }
 }
 
-/// The same words where no page stands before them: all of it is still to be read.
+/// The notice for structured content, of which nothing is shown: the text is to be read from its beginning.
 fn notice_beside(notice: &Notice<'_>) -> String {
     let page = Page {
         chars: 0..0,
@@ -168,45 +166,6 @@ fn notice_beside(notice: &Notice<'_>) -> String {
         ..*notice
     }
     .to_string()
-}
-
-// Whether the structured content of a result says what its texts say. Pure.
-
-/// Whether every value of `structured` stands in the texts. Some servers wrap a value that is no object as the only member of one
-/// (`result`, `content`), and give each element of a list a text of its own.
-pub(super) fn says_the_same(structured: &Raw, texts: &[&str]) -> bool {
-    if let [only] = texts
-        && is_value(structured, only)
-    {
-        return true;
-    }
-    let mut members = structured.members();
-    let (Some(member), None) = (members.next(), members.next()) else {
-        return false;
-    };
-    let wrapped = structured.part(member.value);
-    if let [only] = texts
-        && is_same_text(&wrapped, only)
-    {
-        return true;
-    }
-    let is_list = wrapped.as_bytes().first() == Some(&b'[');
-    is_list
-        && wrapped.elements().count() == texts.len()
-        && wrapped
-            .elements()
-            .zip(texts)
-            .all(|(element, text)| is_same_text(&element, text))
-}
-
-fn is_same_text(value: &Raw, text: &str) -> bool {
-    value.string().is_some_and(|string| string == text) || is_value(value, text)
-}
-
-/// Whether a text is this value, however it is spaced and its keys are ordered.
-fn is_value(value: &Raw, text: &str) -> bool {
-    Raw::parse_str(text)
-        .is_ok_and(|parsed| Fingerprint::of_value(&parsed) == Fingerprint::of_value(value))
 }
 
 #[cfg(test)]
@@ -341,38 +300,5 @@ mod tests {
         let said = cut["cut"].as_str().expect("text");
         assert!(said.contains(r#"{"key":"KEY","offset":0}"#), "{said}");
         assert_eq!(cut.as_object().map(serde_json::Map::len), Some(3));
-    }
-}
-
-#[cfg(test)]
-mod same_words_tests {
-    use super::*;
-
-    #[test]
-    fn what_is_said_twice_is_told_from_what_is_not() {
-        let check = |structured: &str, texts: &[&str], expected: bool| {
-            let structured = Raw::parse_str(structured).expect("JSON");
-            assert_eq!(says_the_same(&structured, texts), expected, "{texts:?}");
-        };
-        check(
-            r#"{"a":[1,2.0],"b":"x"}"#,
-            &["{\n  \"b\": \"\\u0078\",\n  \"a\": [1, 2.0]\n}"],
-            true,
-        );
-        check(r#"{"a":[1,2.0]}"#, &[r#"{"a":[1,2]}"#], false);
-        check(r#"{"result":"some text"}"#, &["some text"], true);
-        check(r#"{"content":"some text"}"#, &["some text"], true);
-        check(r#"{"content":"some text"}"#, &["some other text"], false);
-        check(r#"{"result":[1,2]}"#, &["[1,2]"], true);
-        check(
-            r#"{"result":[{"a":1},"two"]}"#,
-            &[r#"{"a": 1}"#, "two"],
-            true,
-        );
-        check(r#"{"result":[{"a":1}]}"#, &[r#"{"a":1}"#], true);
-        check(r#"{"result":[1,2]}"#, &["1"], false);
-        check(r#"{"result":1,"more":2}"#, &["1"], false);
-        check(r#"{"a":1}"#, &["Found one"], false);
-        check(r#"{"a":1}"#, &[r#"{"a":1}"#, "and more"], false);
     }
 }

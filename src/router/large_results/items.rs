@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::wire::{Edit, Raw, splice};
 
-/// What a result's content has, in its order.
+/// An item of a result's content.
 pub(super) enum ContentItem {
     /// A text, alone or in an embedded resource.
     Text(TextItem),
@@ -23,7 +23,7 @@ pub(super) struct TextItem {
 /// An item without its text.
 #[derive(Debug)]
 pub(super) enum TextFrame {
-    /// `{"type":"text","text":…}`, and what else it has, if it has more.
+    /// `{"type":"text","text":…}`; the item where it has further members.
     Plain(Option<Raw>),
     /// An embedded resource.
     Resource(Raw),
@@ -64,7 +64,7 @@ fn text_in(item: &Raw) -> Option<(TextFrame, String)> {
     }
 }
 
-/// An item that says this and nothing else.
+/// An item with this text and no other members.
 pub(super) fn plain(text: &str) -> Raw {
     #[derive(Serialize)]
     struct PlainText<'a> {
@@ -87,7 +87,7 @@ impl TextFrame {
         spliced.unwrap_or_else(|_| plain(text))
     }
 
-    /// What it takes to keep.
+    /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Plain(None) => 0,

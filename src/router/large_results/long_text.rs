@@ -76,7 +76,7 @@ impl LongText {
         self.chars
     }
 
-    /// What it takes to keep.
+    /// Bytes of memory that it takes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,7 +1,7 @@
-//! Results whose texts are too long for their readers: cut at a boundary, and kept whole for a while, to be given out page by page. Nothing
-//! is lost: the pages put together are the texts, byte for byte. Who may read what is kept, beyond being who called, is decided elsewhere.
+//! Cuts results whose texts are too long for their readers, keeps the texts for two hours, and gives them out page by page. The pages
+//! together are the texts, byte for byte. Only the caller of the result can read on; `read_cache` asks the gate whether it still may.
 //!
-//! What is kept is in memory alone, bounded, and never on disk: results hold what their servers know, secrets too.
+//! Texts are kept in memory, within a limit, and never on disk: they may contain secrets.
 
 mod characters;
 mod cutting;
@@ -11,6 +11,7 @@ mod long_text;
 mod notice;
 mod page;
 mod records;
+mod same_content;
 mod store;
 
 pub use self::{
@@ -21,5 +22,5 @@ pub use self::{
     store::{KeptText, LargeResults, TextSource},
 };
 
-/// Characters of a page that are left to the words on how to go on, so that both together stay within the requested size.
+/// Characters of a page that are reserved for the notice, so that page and notice together stay within the requested size.
 pub const NOTICE_MAX: usize = 512;

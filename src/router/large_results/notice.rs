@@ -1,22 +1,22 @@
-//! The words that say of a page what it is a part of, and how to go on.
+//! The notice beside a page of a cut result: which part of the text the page is, and how to read on.
 
 use std::fmt;
 
 use super::page::Page;
 
-/// How a model reads on where it is.
+/// How a model can call `read_cache`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadingOn {
-    /// By the tool that its list has.
+    /// Directly: its list has the tool.
     ByItsName,
-    /// By the one tool that its list has, `proxy`.
+    /// Through `proxy`, the only tool of its list.
     ThroughProxy,
 }
 
-/// The words about one page.
+/// The notice about one page.
 #[derive(Debug)]
 pub struct Notice<'a> {
-    /// Under what the whole is kept.
+    /// The key under which all texts are kept.
     pub key: &'a str,
     /// The page.
     pub page: &'a Page,

@@ -9,7 +9,7 @@ pub struct Page {
     pub chars: Range<usize>,
     /// All characters.
     pub all: usize,
-    /// Of the text that it ends in, how many records end there or before, and how many there are; if that text has records.
+    /// How many records of its last text end on it or before it, and how many that text has; `None` if it has no records.
     pub records: Option<(usize, usize)>,
     pub(super) pieces: Vec<Piece>,
 }

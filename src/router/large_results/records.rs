@@ -78,7 +78,7 @@ impl Records {
         Some(later.last().unwrap_or(mark))
     }
 
-    /// What it takes to keep.
+    /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.marks)
     }

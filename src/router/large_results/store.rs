@@ -1,4 +1,4 @@
-//! Cut results, whole, for their callers: under keys that nobody can guess, for two hours, within a budget.
+//! Keeps the whole texts of cut results for their callers: under keys that nobody can guess, for two hours, within a budget.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -24,8 +24,8 @@ use crate::{
 /// How long a text can be read.
 const KEPT: Duration = Duration::from_hours(2);
 
-/// Limit: bytes of texts that are kept of one caller, and of all. Who has more loses what was kept first; a result that is larger than
-/// what one caller may have is not cut. They count in the daemon's budget for what clients make it hold, a quarter of it at most.
+/// Limit: bytes of texts that are kept of one caller, and of all. The oldest texts make room; a result that is larger than what one caller
+/// may have is not cut. The texts count in the daemon's memory budget for clients, of which they take a quarter at most.
 const OF_A_CALLER: usize = 32 << 20;
 const OF_ALL: usize = 64 << 20;
 
@@ -33,7 +33,7 @@ const OF_ALL: usize = 64 << 20;
 const TEXTS_OF_A_CALLER: usize = 500;
 const TEXTS_OF_ALL: usize = 2_000;
 
-/// Bytes of a result that are worked on in the task of the request. What is larger waits for a thread of its own.
+/// Bytes of a result that is cut in the task of the request. A larger one is cut on a thread of its own.
 const SHORT_WORK: usize = 128 << 10;
 
 /// The texts that are kept. Cheap to clone; clones are the same.
@@ -69,18 +69,18 @@ struct Entry {
 pub struct KeptText {
     /// The text.
     pub text: Arc<LongText>,
-    /// What it is of: who reads it must still be allowed to have each of them.
+    /// The tools, prompts and resources that it came from: its reader must still be allowed to use each of them.
     pub sources: Arc<[TextSource]>,
     /// How its reader goes on.
     pub reading: ReadingOn,
 }
 
-/// A thing of a server, of which a text is.
+/// A thing of a server from which a text came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TextSource {
     /// The server.
     pub server: Box<str>,
-    /// What one wants who wants the thing, by the server's own name.
+    /// The request for the thing, under the server's own name.
     pub target: Target<'static>,
 }
 
@@ -93,7 +93,8 @@ impl LargeResults {
         }))
     }
 
-    /// A result with no more text than allowed, the whole being kept for this caller. What cannot be kept is not cut. Cancel-safe.
+    /// Cuts a result and keeps its texts for this caller. Gives back the result as it is if it is short enough, or cannot be kept.
+    /// Cancel-safe.
     pub async fn cut(
         &self,
         result: Raw,
@@ -145,7 +146,7 @@ impl LargeResults {
         }
     }
 
-    /// What is kept under a key for this caller. Another's key is as unknown as one that never was.
+    /// The text under a key; `None` for the key of another caller.
     pub fn find(&self, key: &str, caller: &Caller) -> Option<KeptText> {
         self.find_at(key, caller, Instant::now())
     }
@@ -156,7 +157,7 @@ impl LargeResults {
         (entry.caller == *caller && now < entry.expires).then(|| entry.kept.clone())
     }
 
-    /// Reads a page off the workers of the runtime where it is a large one. Cancel-safe.
+    /// Runs the reading of a page of so many characters, on a thread of its own if it is large. Cancel-safe.
     pub async fn read<T: Send + 'static>(
         &self,
         chars: usize,
@@ -168,13 +169,13 @@ impl LargeResults {
         self.0.work.run(|_| read()).await
     }
 
-    /// Keeps a text. Whether there is room for it: older ones give way.
+    /// Keeps a text, for which older ones make room; false if there is none.
     fn keep(&self, key: &Arc<str>, kept: KeptText, caller: Caller, now: Instant) -> bool {
         let bytes = kept.text.bytes();
         if bytes > OF_A_CALLER {
             return false;
         }
-        // What gives way is dropped without the lock.
+        // Dropped after the lock.
         let mut gone = Vec::new();
         let mut table = self.0.table.lock();
         gone.extend(table.take_expired(now));
@@ -187,7 +188,7 @@ impl LargeResults {
         let mut memory = self.0.memory.share();
         while !memory.try_grow(bytes) {
             match table.take_oldest(|_| true) {
-                // Its memory is given back when nobody reads it any more.
+                // Its memory is free when nobody reads it any more.
                 Some(oldest) => drop(oldest),
                 None => return false,
             }
@@ -204,7 +205,7 @@ impl LargeResults {
         true
     }
 
-    /// Lets texts go when their time is over, for ever.
+    /// Drops expired texts, for ever.
     pub async fn forget_expired(&self) {
         loop {
             let next = self.0.table.lock().next_expiry();
@@ -213,7 +214,7 @@ impl LargeResults {
                 () = or_never(due) => (),
                 () = self.0.added.notified() => (),
             }
-            // Their memory is given back without the lock.
+            // Dropped after the lock.
             let expired = self.0.table.lock().take_expired(Instant::now());
             drop(expired);
         }
