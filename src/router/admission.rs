@@ -1,5 +1,5 @@
-//! From a name that a caller gives to the ticket of the gate: waking a server whose lists are not known, and having the record of a call say
-//! how long that took and what refused it.
+//! Asks the gate for tickets on behalf of requests: wakes servers whose lists must be known first, and has the record of a call say how long
+//! that took and which rule refused it.
 
 use super::Router;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Router {
-    /// What the profile of the caller's endpoint and its token lack is not there.
+    /// Whether the profile of the caller's endpoint and its token have a thing. To the caller all other things do not exist.
     pub(super) fn reaches(
         &self,
         caller: &Caller,
@@ -24,8 +24,7 @@ impl Router {
         now.rules().reaches(caller, server.as_str(), target)
     }
 
-    /// Makes sure that a server's lists are known, if that takes waking it. One that waits for approval is started by no request of a client:
-    /// the gate says what it is.
+    /// Wakes a server whose lists are not known. No request of a client starts a quarantined server: the gate refuses it.
     pub(super) async fn ensure_listed(&self, server: &str) -> Result {
         if self.0.catalog.glance().servers.contains_key(server)
             || gate::is_quarantined(&self.settings(), server)
@@ -34,13 +33,13 @@ impl Router {
         }
         match self.0.upstreams.get(server) {
             Some(upstream) => upstream.wake().await,
-            // The gate knows why and says it better.
+            // The gate refuses it and says why.
             None => Ok(()),
         }
     }
 
-    /// The ticket that `decide` gives for this target, in the course of a call. What is held of a server that sleeps may have been taken back meanwhile, which only a new listing
-    /// can tell: then the server is woken first.
+    /// The ticket that `decide` gives for this target. If it is held and its server sleeps, wakes the server and decides again: the server
+    /// may have taken the change back.
     pub(super) async fn admit_awake(
         &self,
         context: &CallContext,
@@ -49,7 +48,7 @@ impl Router {
     ) -> Result<Admitted> {
         let admitted = match decide() {
             Err(held) if matches!(held.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld) => {
-                // Boxed, because it is seldom.
+                // Boxed, because it is rare.
                 Box::pin(self.admit_woken(context, server, held, decide)).await
             }
             decided => decided,
@@ -58,7 +57,7 @@ impl Router {
         admitted
     }
 
-    /// The ticket of what was held, once its server was woken, if it is one that sleeps.
+    /// The ticket for a held target, after its server was woken.
     async fn admit_woken(
         &self,
         context: &CallContext,
@@ -84,12 +83,12 @@ impl Router {
         }
     }
 
-    /// Why nothing is known of a server, if it could not be connected.
+    /// Why no lists of a server are known, if it could not be connected.
     pub(super) fn absence(&self, server: &str) -> Option<Failure> {
         self.0.upstreams.get(server)?.absence()
     }
 
-    /// [`Router::ensure_listed`] for a name that a caller gave.
+    /// [`Router::ensure_listed`], if the caller may know of the server.
     pub(super) async fn ensure_known(
         &self,
         caller: &Caller,
@@ -100,7 +99,7 @@ impl Router {
         self.ensure_listed(server).await
     }
 
-    /// The same in the course of a call, which waits meanwhile.
+    /// [`Router::ensure_known`] for a call, whose record counts the wait.
     pub(super) async fn ensure_known_for(
         &self,
         context: &CallContext,
@@ -117,7 +116,7 @@ impl Router {
         self.ensure_listed(server).await
     }
 
-    /// Has the record of a call that the access rules refused say which of them did.
+    /// Notes in the record of a call which access rule refused it, if one did.
     pub(super) fn note_denied<T>(
         &self,
         context: &CallContext,

@@ -1,4 +1,4 @@
-//! A call of a tool by server and own name, declared as a variant: records it, and sends it through the gate to its server.
+//! A call of a tool by its server and the server's own name for it, declared as a variant: records it, and sends it through the gate.
 
 use super::{RequestError, Router, quarantine::echoed, recording, tasks::NOT_AS_A_TASK};
 use crate::{
@@ -20,17 +20,17 @@ pub(super) enum Audience {
     Operator,
 }
 
-/// What is called, and as what.
+/// A call of a server's tool.
 pub(super) struct DeclaredCall<'a> {
     pub(super) variant: Variant,
-    /// Whether the caller stated it, rather than the router found it out.
+    /// Whether the caller stated the variant. If not, it is the tool's own.
     pub(super) is_stated: bool,
     pub(super) server: &'a str,
     /// The server's own name for it.
     pub(super) tool: &'a str,
     /// An object, or nothing.
     pub(super) arguments: Option<Raw>,
-    /// What the caller says that it is for.
+    /// The purpose that the caller stated.
     pub(super) intent: Option<StatedIntent>,
     /// Who reads the outcome.
     pub(super) audience: Audience,
@@ -66,7 +66,7 @@ impl Router {
         called
     }
 
-    /// Begins the record of a call. Those of operators are made in the course of no other.
+    /// Begins the record of a call. An operator's call has no outer call, so its record names the route.
     pub(super) fn begin_declared(
         &self,
         context: &CallContext,
@@ -89,12 +89,10 @@ impl Router {
     ) -> Result<Outcome, RequestError> {
         let DeclaredCall {
             variant,
-            is_stated: _,
             server,
             tool,
             arguments,
-            intent: _,
-            audience: _,
+            ..
         } = declared;
         let target = Target::tool(tool);
         self.ensure_known_for(context, server, &target).await?;
@@ -102,7 +100,7 @@ impl Router {
         let decide = || gate.admit_as(&context.caller, variant, server, tool);
         let admitted = self.admit_awake(context, (server, &target), decide).await?;
         let edits = [
-            // Servers that hold arguments against a schema refuse a call without any.
+            // Servers that check arguments against a schema refuse a call without the member.
             (
                 "arguments",
                 Edit::Set(arguments.unwrap_or_else(Raw::empty_object)),

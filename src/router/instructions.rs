@@ -1,5 +1,4 @@
-//! The instructions for a client's model: how to use mcpproxy, and then the instructions of the servers, as much of each as there is
-//! room for.
+//! The instructions for a client's model: how to use mcpproxy, then as much of each server's instructions as there is room for.
 
 use crate::{
     access::Caller,
@@ -7,13 +6,13 @@ use crate::{
     gate::Moment,
 };
 
-/// Clients cut instructions here, in characters.
+/// Characters. Clients cut longer instructions.
 const MAX: usize = 2_047;
 
-/// Fewer characters of a server's own words are not worth reading.
+/// Characters. If fewer are left for a server's instructions, none of them are given.
 const LEAST: usize = 40;
 
-/// Stands where words were cut.
+/// Marks where a server's instructions were cut.
 const CUT: &str = " …";
 
 /// How to use the mode that lists tools.
@@ -29,7 +28,7 @@ const SCRIPTS: &str = "mcpproxy is in front of several MCP servers, whose tools 
     definition. Do in one script what belongs together. A server that sleeps is started by the first call, which may take a few seconds. \
     Errors of mcpproxy itself are JSON with error, code and hint; those of a script are in its error.";
 
-/// How to use the mode of the one tool for everything.
+/// How to use the mode `proxy`, which has one tool for everything.
 const PROXY: &str = "mcpproxy is in front of several MCP servers, whose tools, resources and prompts are reached by the tool proxy: \
     {\"action\": \"list\", \"type\": \"tool\"} lists the tools (or \"resource\", \"prompt\"), {\"action\": \"info\", \"type\": \"tool\", \"path\": \
     \"server__tool\"} gives the definition of one, and {\"action\": \"call\", \"type\": \"tool\", \"path\": \"server__tool\", \"args\": {…}} calls \
@@ -44,7 +43,7 @@ const PROXY_SEARCH: &str = " To search many tools by words, call the path \"retr
 const NO_PROXY: &str =
     "mcpproxy is in front of several MCP servers. None of their tools can be called here.";
 
-/// The same for a caller who may use these built-in tools.
+/// How to use the mode of the one tool, by a caller who may use these built-in tools.
 fn proxy(permits: impl Fn(&str) -> bool) -> String {
     match (permits("proxy"), permits("retrieve_tools")) {
         (true, true) => [PROXY, PROXY_SEARCH].concat(),
@@ -53,22 +52,10 @@ fn proxy(permits: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// The same for this caller.
-fn scripts(now: &Moment, caller: &Caller) -> String {
-    let may = now.settings().code_execution.is_on
-        && now.rules().permits_built_in(caller, "code_execution");
-    if may {
-        return SCRIPTS.to_owned();
-    }
-    let mut text = search(|tool| now.rules().permits_built_in(caller, tool));
-    text.push_str(" Scripts are disabled.");
-    text
-}
-
 /// The built-in tools that call others, the mildest first.
 const CALL_TOOLS: [&str; 3] = ["call_tool_read", "call_tool_write", "call_tool_destructive"];
 
-/// How to use the mode that finds tools by search, of which a caller may have these built-in tools. What is denied is not named.
+/// How to use the mode that finds tools by search, by a caller who may use these built-in tools. Denied ones are not named.
 fn search(permits: impl Fn(&str) -> bool) -> String {
     let mut text = String::from(
         "mcpproxy is in front of several MCP servers, whose tools are not listed here but found by search.",
@@ -129,22 +116,22 @@ fn others_denied(calls: &[&str]) -> &'static str {
 /// Added where the caller may change servers.
 const MANAGE: &str = " upstream_servers lists, adds and changes servers; added ones are quarantined until the user approves them.";
 
-/// The instructions of an endpoint that shows many servers in this mode. Servers that the caller may not use have no say.
+/// The instructions of an endpoint that shows many servers in this mode, without those of servers that the caller may not use.
 pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> String {
-    let may_manage = now.settings().management == AgentManagement::Full
-        && now.rules().permits_built_in(caller, "upstream_servers");
-    let own = if mode == RoutingMode::Direct {
-        DIRECT.to_owned()
-    } else if mode == RoutingMode::CodeExecution {
-        scripts(now, caller)
-    } else if mode == RoutingMode::Proxy {
-        proxy(|tool| now.rules().permits_built_in(caller, tool))
-    } else {
-        let mut own = search(|tool| now.rules().permits_built_in(caller, tool));
-        if may_manage {
-            own.push_str(MANAGE);
+    let permits = |tool: &str| now.rules().permits_built_in(caller, tool);
+    let runs_scripts = || now.settings().code_execution.is_on && permits("code_execution");
+    let own = match mode {
+        RoutingMode::Direct => DIRECT.to_owned(),
+        RoutingMode::CodeExecution if runs_scripts() => SCRIPTS.to_owned(),
+        RoutingMode::CodeExecution => search(permits) + " Scripts are disabled.",
+        RoutingMode::Proxy => proxy(permits),
+        RoutingMode::RetrieveTools => {
+            let mut own = search(permits);
+            if now.settings().management == AgentManagement::Full && permits("upstream_servers") {
+                own.push_str(MANAGE);
+            }
+            own
         }
-        own
     };
     let names = now.settings().servers.keys();
     let usable = names.filter(|name| now.rules().offers(caller, name.as_str()));
@@ -190,7 +177,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// How much of `room` each gets: nobody more than it needs, and nobody less than another who is cut.
+/// Divides `room`: each share is what it needs, or as large as every other share that is cut.
 fn fair_shares(needs: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..needs.len()).collect();
     order.sort_by_key(|i| needs[*i]);
@@ -202,7 +189,7 @@ fn fair_shares(needs: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-/// The words as they are, or as many whole ones as fit; `None` if that says nothing.
+/// The words that fit, none of them cut; `None` if too few do.
 fn cut(words: &str, room: usize) -> Option<String> {
     if length(words) <= room {
         return Some(words.to_owned());

@@ -1,4 +1,4 @@
-//! Calls that operators make, and failures in words for them.
+//! Calls and scripts of operators, whose failures name the steps of a person.
 
 use super::{
     Reply, RequestError, Router, built_in,
@@ -69,28 +69,12 @@ impl Router {
     }
 
     /// The failure of an operator's request, in words for people.
-    pub(super) fn for_operator(&self, error: RequestError) -> RequestError {
+    fn for_operator(&self, error: RequestError) -> RequestError {
         let management = &self.0.management;
         RequestError::Failed(management.for_operator(as_failure(error)))
     }
-}
 
-/// As operators hear of it.
-pub(super) fn as_failure(error: RequestError) -> Failure {
-    match error {
-        RequestError::Failed(failure) => failure,
-        RequestError::Rpc(error) => Failure::new(
-            ErrorCode::InvalidArguments,
-            error.message,
-            "Correct the request.",
-        ),
-    }
-}
-
-// Scripts of operators, which run as those of clients do.
-
-impl Router {
-    /// A script as operators run it: `arguments` are those of `code_execution`.
+    /// Runs a script, as `code_execution` does for clients; `arguments` are those of that tool.
     pub async fn run_script(
         &self,
         context: &CallContext,
@@ -120,5 +104,17 @@ impl Router {
             ) => Ok(result),
             Err(error) => Err(as_failure(error)),
         }
+    }
+}
+
+/// The refusal of a request as a failure.
+fn as_failure(error: RequestError) -> Failure {
+    match error {
+        RequestError::Failed(failure) => failure,
+        RequestError::Rpc(error) => Failure::new(
+            ErrorCode::InvalidArguments,
+            error.message,
+            "Correct the request.",
+        ),
     }
 }

@@ -1,4 +1,4 @@
-//! The answers in place of calls to a quarantined server.
+//! The answers to calls of tools of a quarantined server, which are not made.
 
 use serde_json::{Value, json};
 
@@ -32,8 +32,8 @@ impl Router {
         }
     }
 
-    /// Has a call of a tool whose server waits for approval be answered, and recorded, with what is known of both. Made once: a call that
-    /// another one made is answered alike.
+    /// Notes the answer to a call of a tool whose server is quarantined: what is known of both. An inner call's answer becomes that of the
+    /// outer call, so it is made once.
     pub(super) fn note_blocked(
         &self,
         context: &CallContext,
@@ -51,7 +51,7 @@ impl Router {
         }
     }
 
-    /// The same of a request of a client, if it calls a tool.
+    /// Notes that answer for a request of a client, if it calls a tool.
     pub(super) fn note_blocked_request(
         &self,
         context: &CallContext,
@@ -94,7 +94,7 @@ fn blocked(
     }))
 }
 
-/// The arguments for the tool; a built-in tool may carry them.
+/// The arguments for the server's tool, which may stand in the arguments of a built-in tool.
 fn requested(may_be_ours: bool, params: Option<&Raw>) -> Value {
     let name = params.and_then(|params| params.get("name")?.string());
     let is_ours = may_be_ours && name.is_some_and(|name| BUILT_IN_TOOLS.contains(&&*name));
@@ -117,12 +117,10 @@ fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {
     })
 }
 
-// Arguments of a call that was not made, as its sender gets them back.
-
-/// Bytes of arguments that are given back.
+/// Bytes of arguments that an answer repeats.
 const MOST_ECHOED: usize = 64 << 10;
 
-/// Arguments as objects, or as the text of one.
+/// The arguments of a call that was not made, as its sender gets them back: the object, also where they are the JSON text of one.
 pub(super) fn echoed(arguments: Option<&Raw>) -> Value {
     let Some(meant) = arguments else {
         return json!({});
@@ -134,7 +132,7 @@ pub(super) fn echoed(arguments: Option<&Raw>) -> Value {
     serde_json::from_str(&text).unwrap_or(Value::String(text))
 }
 
-/// The arguments in the params of a built-in tool for the tool that it was to call.
+/// The arguments for another tool in the params of a built-in tool's call, as the sender gets them back.
 pub(super) fn meant_for_another(params: Option<&Raw>) -> Value {
     let arguments = params.and_then(|params| params.get("arguments"));
     let arguments = arguments.unwrap_or_else(Raw::empty_object);

@@ -1,6 +1,6 @@
-//! Tasks of servers, and the clients that own them. To a server all clients are one, so it would give any of them the tasks of all:
-//! here a task exists for its owner alone, whatever the endpoint and the revision (tasks of revision 2025-11-25, tasks extension of
-//! revision 2026-07-28).
+//! Tasks of servers, and the clients that own them. A server cannot tell the clients of mcpproxy apart and would give each the tasks of all.
+//! Here a task exists for its owner alone, on every endpoint and in both forms (tasks of revision 2025-11-25, tasks extension of revision
+//! 2026-07-28).
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -24,11 +24,11 @@ use crate::{
     },
 };
 
-/// Endpoints of many servers announce no tasks of revision 2025-11-25, so a call that asks for one is made as any other (2025-11-25,
-/// tasks, "Task Support and Handling"): nobody could ask for the task there.
+/// Takes the member `task` out of a request: endpoints of many servers announce no tasks of revision 2025-11-25, so a call with this member
+/// is made as any other (2025-11-25, tasks, "Task Support and Handling").
 pub(super) const NOT_AS_A_TASK: (&str, Edit<'static>) = ("task", Edit::Remove);
 
-/// Limit: tasks that are remembered. The oldest are forgotten; their clients can no longer ask for them here.
+/// Limit: tasks that are remembered. The oldest are forgotten, and are then unknown to their clients.
 const REMEMBERED: usize = 10_000;
 
 /// The tasks that servers gave to clients.
@@ -37,19 +37,19 @@ pub(super) struct Tasks(Guarded<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// By their ids, which are unique at one server only.
+    /// By id, which is unique at one server only.
     by_id: HashMap<Arc<str>, Vec<Task>>,
     in_order: VecDeque<(Arc<str>, ServerName)>,
 }
 
 struct Task {
     server: ServerName,
-    /// The tool that made it, where it was one.
+    /// The tool whose call created it, if one did.
     tool: Option<Box<str>>,
     owner: TaskOwner,
 }
 
-/// Who made a task, and may ask for it.
+/// Whose request created a task, and who may see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TaskOwner {
     caller: Caller,
@@ -60,7 +60,7 @@ struct TaskOwner {
 enum OwningClient {
     /// The client of this session.
     Session(Arc<str>),
-    /// One without a session, as far as it can be recognized: its description of itself.
+    /// A client without a session, recognized by its description of itself.
     Described(Fingerprint),
 }
 
@@ -105,7 +105,7 @@ impl Tasks {
         }
     }
 
-    /// The server of a task; none if this owner has tasks of that id at several.
+    /// The server of a task; `None` if this owner has tasks of that id at several servers.
     fn server_of(&self, id: &str, owner: &TaskOwner) -> Option<ServerName> {
         let known = self.0.lock();
         let mut own = known.by_id.get(id)?.iter().filter(|t| t.owner == *owner);
@@ -113,7 +113,7 @@ impl Tasks {
         own.next().is_none().then(|| only.server.clone())
     }
 
-    /// The tool that made a task of this server.
+    /// The tool whose call created a task of this server.
     pub(super) fn tool_of(&self, id: &str, server: &ServerName) -> Option<Box<str>> {
         let known = self.0.lock();
         let mut same = known.by_id.get(id)?.iter();
@@ -130,7 +130,7 @@ impl Tasks {
 }
 
 impl Router {
-    /// Notes whose task a result is, if it is one.
+    /// Remembers the owner of the task that a result is, if it is one.
     pub(super) fn note_task(
         &self,
         context: &CallContext,
@@ -145,7 +145,7 @@ impl Router {
         }
     }
 
-    /// Checks that a request's task is its caller's: a task is its owner's only.
+    /// Checks that the task of a request is its sender's.
     pub(super) fn check_task(
         &self,
         context: &CallContext,
@@ -158,12 +158,12 @@ impl Router {
         if tasks.is_of(id, admitted.server(), &owner) {
             return Ok(());
         }
-        // What is wrong with the request, whatever task it names, comes first.
+        // Errors of the request that do not depend on the task come first.
         let known = self.0.catalog.seen_by(&context.caller);
         let known = known.servers.get(admitted.server());
         let is_of_other_era =
             |known: &Arc<ServerCatalog>| !context.revision.has_tasks_of(known.listing.revision);
-        // A server of the other era has other tasks: to this client it offers none.
+        // A server of the other era has tasks of another form: to this client it offers none.
         if known.is_some_and(is_of_other_era) {
             return Err(RpcError::method_not_found(admitted.method()));
         }
@@ -175,8 +175,7 @@ impl Router {
 
     /// Checks that the client declared the tasks extension.
     pub fn check_knows_tasks(context: &CallContext) -> Result<(), RpcError> {
-        let extensions = context.client.capabilities.get("extensions");
-        if extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some()) {
+        if declares_tasks(&context.client.capabilities) {
             return Ok(());
         }
         let needed = serde_json::json!({ "extensions": { (TASKS_EXTENSION): {} } });
@@ -221,7 +220,7 @@ impl Router {
         followed.await
     }
 
-    /// Says nothing of what is not the client's any more, and names resources as the endpoint offers them.
+    /// A notifier that drops states of a task that the client may no longer see, and gives resources the URIs that the endpoint offers.
     fn of_own_task(
         &self,
         context: &CallContext,
@@ -256,7 +255,7 @@ impl Router {
         })
     }
 
-    /// Whether the caller may still have of the tool what a task of it has to say.
+    /// Checks that the caller may still use the tool whose call created the task of a request.
     pub(super) fn check_tool_of_task(&self, context: &CallContext, admitted: &Admitted) -> Result {
         let Thing::Task(id) = admitted.target().thing() else {
             return Ok(());
@@ -274,7 +273,7 @@ impl Router {
         }
     }
 
-    /// A server's answer to `tasks/list` without what belongs to other clients.
+    /// A server's answer to `tasks/list` without the tasks of other clients.
     pub(super) fn own_tasks(
         &self,
         context: &CallContext,
@@ -299,19 +298,17 @@ impl Router {
         Outcome::Result(listed)
     }
 
-    /// Whether a server that clients can call gives tasks.
+    /// Whether a server that this caller may use has the tasks extension.
     pub(super) fn some_server_has_tasks(&self, caller: &Caller) -> bool {
         let now = self.0.gate.now();
         let gives = |known: &ServerCatalog| {
-            let extensions = known.capabilities().get("extensions");
-            extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
-                && known.listing.revision.has_task_results()
+            declares_tasks(&known.capabilities()) && known.listing.revision.has_task_results()
         };
         let mut servers = now.snapshot().servers.iter();
         servers.any(|(name, known)| gives(known) && now.rules().offers(caller, name.as_str()))
     }
 
-    /// The server whose task it is.
+    /// The server that has this task of the client.
     pub(super) fn server_of_task(
         &self,
         context: &CallContext,
@@ -322,7 +319,13 @@ impl Router {
     }
 }
 
-/// The id of the task that a result is. Legacy servers make one only where the request asks for it.
+/// Whether a client or a server declares the tasks extension.
+fn declares_tasks(capabilities: &Raw) -> bool {
+    let extensions = capabilities.get("extensions");
+    extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
+}
+
+/// The id of the task that a result is. Legacy servers create a task only where the request has the member `task`.
 fn task_in(context: &CallContext, params: Option<&Raw>, result: &Raw) -> Option<String> {
     let task = if context.revision.has_task_results() {
         let is_task = result_type::of(result).as_deref() == Some(result_type::TASK);
@@ -334,7 +337,7 @@ fn task_in(context: &CallContext, params: Option<&Raw>, result: &Raw) -> Option<
     task?.get("taskId")?.string()
 }
 
-/// Another's task is as unknown as one that never was.
+/// The refusal of a task that does not exist, or belongs to another client.
 fn unknown(id: &str) -> RpcError {
     RpcError::invalid_params(format!(
         "Unknown task: {id:?}. Nothing ran: the task has ended, or belongs to another client. Use another id."
