@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     server_catalog::{
-        Hints, Listing, Problem, Prompt, ReadListing, Resource, ServerCatalog, Template, Tool,
+        Hints, Listing, Lookups, Problem, Prompt, Resource, ServerCatalog, Template, Tool, declares,
     },
     shapes,
     uri_templates::LooseTemplate,
@@ -33,15 +33,24 @@ impl ServerCatalog {
         };
         let tools: Vec<Tool> = reading.unique(&listing.tools);
         reading.note_unlistable(&tools);
-        let read = ReadListing {
-            tools,
-            prompts: reading.unique(&listing.prompts),
-            resources: reading.unique(&listing.resources),
-            templates: reading.unique(&listing.templates),
+        let prompts: Vec<Prompt> = reading.unique(&listing.prompts);
+        let resources: Vec<Resource> = reading.unique(&listing.resources);
+        let templates: Vec<Template> = reading.unique(&listing.templates);
+        let has_logging = declares(&listing.initialize, "logging");
+        Self {
+            server: server.clone(),
+            entry: entry.into(),
+            lookups: Lookups::new(&tools, &prompts, &resources, &templates),
+            takes_log_level: listing.revision.has_set_level() && has_logging,
+            relations: OnceLock::new(),
             has_suspicious_instructions: reading.objects_to_instructions(&listing.initialize),
             problems: reading.problems,
-        };
-        Self::new(server, entry, listing, read)
+            listing,
+            tools,
+            prompts,
+            resources,
+            templates,
+        }
     }
 }
 
@@ -52,14 +61,14 @@ struct Reading<'a> {
     problems: Vec<Problem>,
 }
 
-/// What a list has.
+/// A thing that servers list.
 trait Listed: Sized {
     const KIND: ThingKind;
 
     /// Reads a definition, or says why it is left out.
     fn read(server: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Self, String>;
 
-    /// Its name or URI.
+    /// Its name, URI or URI template.
     fn key(&self) -> &str;
 }
 
@@ -140,7 +149,7 @@ impl Listed for Tool {
     const KIND: ThingKind = ThingKind::Tool;
 
     fn read(server: &ServerName, listed: &Raw, scanner: &Scanner) -> Result<Self, String> {
-        // Where its members are is known while it is read, and not kept with it.
+        // A clone, so that the places of its members are remembered only while it is read.
         let definition = &listed.clone();
         definition.remember_members();
         let name = required(definition, "name")?;
@@ -184,7 +193,8 @@ impl Listed for Tool {
     }
 }
 
-/// What the scanner objects to counts wherever it stands: a tool that was approved without it is a changed one.
+/// If the scanner objects to a member that no model acts on, the fingerprint is that of the whole definition: a later change of the member
+/// is then a change of the tool.
 fn fingerprint(definition: &Raw, scanner: &Scanner) -> Fingerprint {
     if scanner.objects_beside(definition) {
         Fingerprint::of_whole_tool(definition)

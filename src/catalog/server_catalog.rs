@@ -4,7 +4,7 @@ mod lookups;
 
 use std::sync::OnceLock;
 
-use self::lookups::Lookups;
+pub(super) use self::lookups::Lookups;
 use super::uri_templates::{LooseTemplate, literal_length};
 use crate::{
     runtime::sync::Guarded,
@@ -34,14 +34,14 @@ pub struct Listing {
     pub templates: Vec<Raw>,
 }
 
-/// One server's part of the catalog. Immutable.
+/// One server's part of the catalog. Immutable, but for what is derived from it on first use.
 #[derive(Debug)]
 pub struct ServerCatalog {
     /// The server.
     pub server: ServerName,
     /// The fingerprint of the configuration that it was listed under.
     pub entry: Box<str>,
-    /// What it was made of.
+    /// The lists as they came.
     pub listing: Listing,
     /// Tools, in the server's order, each name once.
     pub tools: Vec<Tool>,
@@ -51,35 +51,25 @@ pub struct ServerCatalog {
     pub resources: Vec<Resource>,
     /// Resource templates, in the server's order.
     pub templates: Vec<Template>,
-    /// Definitions that were left out, or that not every list has.
+    /// Definitions that were left out, or that lists of all servers leave out.
     pub problems: Vec<Problem>,
     /// Whether the scanner objects to the server's instructions.
     pub has_suspicious_instructions: bool,
-    lookups: Lookups,
-    /// Whether it takes a log level: each call reads this.
-    takes_log_level: bool,
-    /// By what it may be about other servers, once somebody wanted to know.
-    relations: OnceLock<Relations>,
-}
-
-/// What was read of a listing, as [`ServerCatalog`] has it.
-pub(super) struct ReadListing {
-    pub(super) tools: Vec<Tool>,
-    pub(super) prompts: Vec<Prompt>,
-    pub(super) resources: Vec<Resource>,
-    pub(super) templates: Vec<Template>,
-    pub(super) problems: Vec<Problem>,
-    pub(super) has_suspicious_instructions: bool,
+    pub(super) lookups: Lookups,
+    /// [`ServerCatalog::takes_log_level`], which each call reads.
+    pub(super) takes_log_level: bool,
+    /// [`ServerCatalog::relations`], made on first use.
+    pub(super) relations: OnceLock<Relations>,
 }
 
 /// A definition with which something is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What, in words.
+    /// What is wrong.
     pub why: String,
-    /// Whether it was left out for it.
+    /// Whether the definition was left out for that.
     pub is_left_out: bool,
-    /// What the definition is of.
+    /// The kind of thing that it defines.
     pub kind: ThingKind,
     /// The name or URI in it, as far as it can be read.
     pub name: Option<Box<str>>,
@@ -111,23 +101,23 @@ pub struct Tool {
     pub definition: Raw,
     /// Detects a change of what a model or a client acts on.
     pub fingerprint: Fingerprint,
-    /// Whether every client can read a list that it stands in: some refuse the whole list where the schema of one tool's arguments does
-    /// not say that it describes an object. It is found and called all the same.
+    /// Whether it may stand in a list of all servers: some clients refuse the whole list where the schema of one tool's arguments does not
+    /// say that it describes an object. Searches find the tool in any case, and it can be called.
     pub listable: bool,
-    /// Arguments that travel as headers too, where requests have headers; none if the definition has them wrong.
+    /// Arguments that HTTP requests repeat in headers; none if the annotations for that are wrong.
     pub header_params: Box<[HeaderParam]>,
     /// The URIs of its views (MCP Apps), whether its server lists them or not.
     pub views: Box<[Box<str>]>,
-    /// Whether the scanner objects to it, once somebody wanted to know.
+    /// Whether the scanner objects to it, scanned on first use.
     pub(super) is_suspicious: OnceLock<bool>,
-    /// The effect that its words name, once somebody wanted to know.
+    /// [`Tool::worded_effect`], made on first use.
     pub(super) worded_effect: OnceLock<WordedEffect>,
-    /// Whether it repeats what must not show, once somebody wanted to know.
+    /// Whether it repeats one of these secrets, the last ones that were looked for.
     pub(super) repeated: Guarded<Option<(Secrets, bool)>>,
 }
 
 impl Tool {
-    /// The effect that its words name, read on first use.
+    /// The effect that its name and description state.
     pub fn worded_effect(&self) -> WordedEffect {
         let read = || WordedEffect::of(&self.name, &self.description);
         *self.worded_effect.get_or_init(read)
@@ -185,8 +175,7 @@ pub struct Template {
     pub(super) loose: LooseTemplate,
 }
 
-/// The one of these templates that describes a URI most closely: it has the most literal text. Of those that are equally close the one that
-/// ranks highest counts.
+/// Of templates that fit a URI, the one with the most literal text; of several, the one with the highest rank.
 pub fn closest_template<'a, R: Ord>(
     templates: impl Iterator<Item = &'a Template>,
     rank: impl Fn(&Template) -> R,
@@ -195,44 +184,6 @@ pub fn closest_template<'a, R: Ord>(
 }
 
 impl ServerCatalog {
-    /// Of a listing, and what was read of it.
-    pub(super) fn new(
-        server: &ServerName,
-        entry: &str,
-        listing: Listing,
-        read: ReadListing,
-    ) -> Self {
-        let ReadListing {
-            tools,
-            prompts,
-            resources,
-            templates,
-            problems,
-            has_suspicious_instructions,
-        } = read;
-        let has_logging = declares(&listing.initialize, "logging");
-        let lookups = Lookups::new(
-            tools.iter().map(|tool| &*tool.name),
-            prompts.iter().map(|prompt| &*prompt.name),
-            resources.iter().map(|resource| &*resource.uri),
-            templates.iter().map(|template| &*template.uri_template),
-        );
-        Self {
-            server: server.clone(),
-            entry: entry.into(),
-            takes_log_level: listing.revision.has_set_level() && has_logging,
-            relations: OnceLock::new(),
-            has_suspicious_instructions,
-            listing,
-            tools,
-            prompts,
-            resources,
-            templates,
-            problems,
-            lookups,
-        }
-    }
-
     /// Whether both list the same tools, in whatever order.
     pub fn has_tools_of(&self, other: &Self) -> bool {
         self.tools.len() == other.tools.len() && self.has_all_tools_of(other)
@@ -259,7 +210,7 @@ impl ServerCatalog {
         self.listing.initialize.get("instructions")
     }
 
-    /// By what it may be about other servers, and they about it; read on first use.
+    /// What in its lists may refer to other servers, and what in theirs may refer to it.
     pub(in crate::catalog) fn relations(&self) -> &Relations {
         self.relations.get_or_init(|| {
             let tools = self
@@ -291,7 +242,7 @@ impl ServerCatalog {
 }
 
 /// Whether an opening declares a capability.
-fn declares(opening: &Raw, path: &str) -> bool {
+pub(super) fn declares(opening: &Raw, path: &str) -> bool {
     let declared = opening.get("capabilities");
     let found = declared.and_then(|all| path.split('.').try_fold(all, |at, key| at.get(key)));
     found.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")

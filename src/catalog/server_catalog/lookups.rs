@@ -1,4 +1,4 @@
-//! Finds what a server lists, by its exact name and by loose spellings.
+//! Finds what a server lists by its exact name, and by the spellings that a lenient server may take for it.
 
 use super::{Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 use crate::{
@@ -10,37 +10,35 @@ use crate::{
 
 /// The indexes of one server's lists.
 #[derive(Debug, Default)]
-pub(super) struct Lookups {
-    /// Each call looks up here.
+pub(in crate::catalog) struct Lookups {
+    /// By name. Each call reads this.
     tools: QuickMap<Box<str>, usize>,
     prompts: TextIndex,
     resources: TextIndex,
     templates: TextIndex,
-    /// Tools, by the letters of their names.
+    /// Tools, by their names as [`letters::folded_name`] leaves them.
     tools_by_letters: TextIndex,
-    /// Resources, by their URIs without what servers are lenient about.
+    /// Resources, by their URIs as [`folded_uri`] leaves them.
     resources_by_spelling: TextIndex,
 }
 
 impl Lookups {
-    /// Of the names and URIs of these lists.
-    pub(super) fn new<'a>(
-        tools: impl Iterator<Item = &'a str> + Clone,
-        prompts: impl Iterator<Item = &'a str>,
-        resources: impl Iterator<Item = &'a str> + Clone,
-        templates: impl Iterator<Item = &'a str>,
+    /// Indexes these lists.
+    pub(in crate::catalog) fn new(
+        tools: &[Tool],
+        prompts: &[Prompt],
+        resources: &[Resource],
+        templates: &[Template],
     ) -> Self {
+        let names = tools.iter().map(|tool| &*tool.name);
+        let uris = resources.iter().map(|resource| &*resource.uri);
         Self {
-            tools: tools
-                .clone()
-                .zip(0..)
-                .map(|(name, place)| (name.into(), place))
-                .collect(),
-            prompts: TextIndex::of_all(prompts),
-            resources: TextIndex::of_all(resources.clone()),
-            templates: TextIndex::of_all(templates),
-            tools_by_letters: TextIndex::new(tools.map(letters::folded_name).enumerate()),
-            resources_by_spelling: TextIndex::new(resources.map(folded_uri).enumerate()),
+            tools: names.clone().map(Into::into).zip(0..).collect(),
+            prompts: TextIndex::of_all(prompts.iter().map(|prompt| &*prompt.name)),
+            resources: TextIndex::of_all(uris.clone()),
+            templates: TextIndex::of_all(templates.iter().map(|one| &*one.uri_template)),
+            tools_by_letters: TextIndex::new(names.map(letters::folded_name).enumerate()),
+            resources_by_spelling: TextIndex::new(uris.map(folded_uri).enumerate()),
         }
     }
 }
@@ -73,7 +71,7 @@ impl ServerCatalog {
         found.find(|template| *template.uri_template == *uri_template)
     }
 
-    /// The tools that a lenient server may take for one of these letters, as [`letters::folded_name`] leaves them.
+    /// The tools that a lenient server may take for a name, which [`letters::folded_name`] has folded.
     pub fn tools_of_letters(&self, wanted: &str) -> impl Iterator<Item = &Tool> {
         let places = self.lookups.tools_by_letters.places(wanted);
         let found = places.filter_map(|place| self.tools.get(place));
