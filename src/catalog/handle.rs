@@ -1,4 +1,4 @@
-//! The catalog as everybody but its task has it: reads what is published, and sends the task what is to be taken in.
+//! The handle of the catalog: reads what its task publishes, and sends it what changes.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
     trust::approvals::{ApprovalStep, PinPolicy, Pins},
 };
 
-/// What was found out about servers, each with the fingerprint of its configuration.
+/// The habits of servers, each with the fingerprint of the configuration under which they were found out.
 pub(super) type KnownHabits = Arc<Guarded<BTreeMap<ServerName, (String, ServerHabits)>>>;
 
 /// Reads and feeds the catalog. Cheap to clone.
@@ -37,19 +37,19 @@ pub struct Catalog {
     pub(super) is_read: Arc<SetOnce<()>>,
 }
 
-/// The lists are published; where the ledger changed, a receiver of the outcome on disk.
+/// Sent when lists are published: where the ledger changed, a receiver of its outcome on disk.
 pub(super) type Published = Option<oneshot::Receiver<Result>>;
 
-/// What a decision changed of the ledger, and a receiver of the outcome on disk.
+/// What a decision changed in the ledger, and a receiver of its outcome on disk.
 pub(super) type Decided = Result<(ApprovalStep, oneshot::Receiver<Result>)>;
 
-/// What the task is to do.
+/// A command to the task.
 pub(super) enum CatalogCommand {
     Put {
         server: Arc<ServerCatalog>,
         done: oneshot::Sender<Published>,
     },
-    /// Lists of some clients only.
+    /// Tells what is held of lists that only some clients see.
     Judge {
         server: Arc<ServerCatalog>,
         done: oneshot::Sender<Arc<Pins>>,
@@ -76,13 +76,13 @@ impl Catalog {
         self.is_read.wait().await;
     }
 
-    /// Has what is known indexed from now on: somebody is going to search.
+    /// Starts the index, which then follows the snapshots: somebody is going to search.
     pub fn index_soon(&self) {
         // It is set once.
         let _ = self.is_index_wanted.set(());
     }
 
-    /// The same; returns when that has been done once, or cannot be.
+    /// Starts the index, and returns when it covers a snapshot, or could not be made.
     pub async fn index_first(&self) {
         self.index_soon();
         self.is_indexed.wait().await;
@@ -93,7 +93,7 @@ impl Catalog {
         self.published.load_full()
     }
 
-    /// What is known now, without a reference count: for short use on the hot path.
+    /// The same without a reference count: for short use on the hot path.
     pub fn glance(&self) -> arc_swap::Guard<Arc<Snapshot>> {
         self.published.load()
     }
@@ -104,8 +104,8 @@ impl Catalog {
         self.searcher.load_full()
     }
 
-    /// Replaces a server's last known lists; returns when the new ones are published, and what was learnt from them about trust is on disk:
-    /// a daemon that is killed after the first call must not take another definition for the first. `None` while shutting down.
+    /// Replaces a server's last known lists. Returns when the new ones are published and the ledger is on disk: a daemon that is killed after
+    /// the first call must not trust a changed definition as the first one. `None` while shutting down.
     pub async fn put(
         &self,
         server: &ServerName,
@@ -120,7 +120,7 @@ impl Catalog {
         };
         self.commands.send(command).await.ok()?;
         if let Some(saved) = published.await.ok()? {
-            // What could not be saved is logged, and counts as long as the daemon runs: a full disk stops nobody.
+            // A ledger that could not be saved is logged, and in force until the daemon ends: a full disk stops no calls.
             let _ = saved.await;
         }
         Some(server)
@@ -143,7 +143,7 @@ impl Catalog {
         tokio::task::spawn_blocking(reading).await.ok()
     }
 
-    /// Notes, for later starts too, what was found out about a server under this configuration.
+    /// Notes the habits of a server under this configuration, for later starts too.
     pub fn note_habits(&self, server: &ServerName, entry: &str, habits: ServerHabits) {
         let known = (entry.to_owned(), habits);
         self.habits.lock().insert(server.clone(), known);
@@ -151,14 +151,14 @@ impl Catalog {
             .save_habits(server.clone(), entry.to_owned(), habits);
     }
 
-    /// What has been noted.
+    /// The noted habits of a server under this configuration.
     pub fn habits(&self, server: &ServerName, entry: &str) -> ServerHabits {
         let habits = self.habits.lock();
         let known = habits.get(server).filter(|(of, _)| of == entry);
         known.map(|(_, habits)| *habits).unwrap_or_default()
     }
 
-    /// Forgets every server but these, whose definitions are treated like this from now on.
+    /// Forgets every server but these, which have these policies from now on.
     pub async fn keep(&self, servers: Vec<(ServerName, PinPolicy)>) {
         let is_kept = |name: &ServerName| servers.iter().any(|(kept, _)| kept == name);
         self.habits.lock().retain(|name, _| is_kept(name));
@@ -166,13 +166,13 @@ impl Catalog {
         let _ = self.commands.send(CatalogCommand::Keep { servers }).await;
     }
 
-    /// Takes what a person saw for approved, if it still is what is listed. Returns when that is published and on disk.
+    /// Approves what a person saw, if the server still lists it. Returns when that is published and on disk.
     pub async fn approve(&self, request: ApprovalRequest) -> Result<ApprovalStep> {
         self.decide(|done| CatalogCommand::Approve { request, done })
             .await
     }
 
-    /// Takes approvals back, if nothing later was decided about the same. Returns when that is published and on disk.
+    /// Takes approvals back, if the same definitions were not decided about since. Returns when that is published and on disk.
     pub async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<ApprovalStep> {
         self.decide(|done| CatalogCommand::Withdraw { withdrawal, done })
             .await
@@ -194,7 +194,7 @@ impl Catalog {
         Ok(step)
     }
 
-    /// Forgets what was approved of a server that a person took out.
+    /// Forgets what was approved of a server that a person removed.
     pub async fn forget_approvals(&self, server: ServerName) {
         // The task is gone only while shutting down.
         let _ = self.commands.send(CatalogCommand::Forget { server }).await;
@@ -210,7 +210,7 @@ impl Catalog {
         self.own_differences.subscribe()
     }
 
-    /// What this caller sees: where its client has connections of its own to servers, what they list there.
+    /// The snapshot that this caller sees, with what servers list on connections of its client's own.
     pub fn seen_by(&self, caller: &Caller) -> SeenSnapshot {
         let shared = self.glance();
         match self.own.seen_by(caller, &shared) {
@@ -219,8 +219,7 @@ impl Catalog {
         }
     }
 
-    /// The searcher of what this caller sees. Blocks where its client sees tools that not everybody does, and nobody has searched them
-    /// yet.
+    /// The searcher of the snapshot that this caller sees. Blocks where that has tools that not everybody sees and is not indexed yet.
     pub fn searcher_for(&self, caller: &Caller) -> Arc<Searcher> {
         let own = match self.seen_by(caller) {
             SeenSnapshot::Own(own) => own.searcher(),
@@ -229,7 +228,7 @@ impl Catalog {
         own.unwrap_or_else(|| self.searcher())
     }
 
-    /// Whether that would not block.
+    /// Whether [`Catalog::searcher_for`] would not block.
     pub fn is_indexed_for(&self, caller: &Caller) -> bool {
         match self.seen_by(caller) {
             SeenSnapshot::Own(own) => own.is_indexed(),
@@ -237,8 +236,8 @@ impl Catalog {
         }
     }
 
-    /// Compares what a server lists over a connection of some clients with what was approved of the server. What is new there is learnt as
-    /// anywhere. `None` while shutting down.
+    /// Compares lists that only some clients see with what was approved of the server; new definitions are learnt as in other lists. `None`
+    /// while shutting down.
     pub async fn judge_own(&self, catalog: Arc<ServerCatalog>) -> Option<OwnListing> {
         let (done, judged) = oneshot::channel();
         let command = CatalogCommand::Judge {
@@ -250,7 +249,7 @@ impl Catalog {
         Some(OwnListing { catalog, pins })
     }
 
-    /// From now on these clients see this listing of a server; without one, what everybody sees.
+    /// Gives these clients a listing of a server of their own; without one, they see what everybody sees.
     pub fn set_own(&self, server: &ServerName, key: &OwnKey, listing: Option<OwnListing>) {
         let (before, now) = (self.own.get(server, key), listing.map(Arc::new));
         if !self.own.set(server, key, now.as_ref()) {

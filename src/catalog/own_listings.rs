@@ -1,5 +1,5 @@
-//! What servers list to some of their clients only, over connections that not all share, and the catalog as one client sees it: those
-//! listings in place of what the server lists to everybody.
+//! Lists that only some clients see, because a server gave them on a connection that not all clients share, and the snapshots of single
+//! clients, in which these lists replace those that everybody sees.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -20,17 +20,17 @@ use crate::{
     trust::approvals::Pins,
 };
 
-/// Limit: snapshots of single clients that are kept. Others are made again when they are needed.
+/// Limit: snapshots of single clients that are kept. Older ones are made again when they are needed.
 const KEPT: usize = 64;
 
-/// To whom a server lists something of its own.
+/// The clients that see a list of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OwnKey {
-    /// One client, on a connection that it has to itself.
+    /// The client of a connection of its own.
     User(InstanceUser),
-    /// All that cannot answer what the server asks.
+    /// All clients that cannot answer the server's questions.
     Unable,
-    /// All that shake hands, where the server is opened without a handshake for the others.
+    /// All clients with a handshake, where the others share a connection that was opened without one.
     Legacy,
 }
 
@@ -45,7 +45,7 @@ pub struct OwnListing {
 
 type Table = BTreeMap<ServerName, HashMap<OwnKey, Arc<OwnListing>>>;
 
-/// These listings of all servers. Cheap to clone.
+/// All lists that only some clients see. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct OwnListings(Arc<Shared>);
 
@@ -61,7 +61,7 @@ pub struct OwnSnapshot {
     base: Arc<Snapshot>,
     own: Vec<Arc<OwnListing>>,
     made: Arc<Snapshot>,
-    /// Finds its tools, where it has any that not everybody sees: made on first use.
+    /// Made on first use; `None` if it has no tools that not everybody sees.
     searcher: Option<OnceLock<Arc<Searcher>>>,
 }
 
@@ -83,13 +83,13 @@ impl OwnSnapshot {
         }
     }
 
-    /// Whether it finds its tools without having to be indexed.
+    /// Whether [`OwnSnapshot::searcher`] does not block.
     pub(super) fn is_indexed(&self) -> bool {
         let of_its_own = self.searcher.as_ref();
         of_its_own.is_none_or(|searcher| searcher.get().is_some())
     }
 
-    /// What finds its tools, where not everybody's does. Blocks for the first time.
+    /// The searcher of its tools; `None` if everybody's finds them. Blocks on first use.
     pub(super) fn searcher(&self) -> Option<Arc<Searcher>> {
         let of_its_own = self.searcher.as_ref()?;
         if let Some(searcher) = of_its_own.get() {
@@ -126,8 +126,7 @@ impl Deref for SeenSnapshot {
 }
 
 impl OwnListings {
-    /// Takes in what a server lists to these clients; `None` where that is what it lists to everybody, or to nobody any more. Whether
-    /// anything changed.
+    /// Replaces the list of these clients, or removes it. Gives whether anything changed.
     pub(super) fn set(
         &self,
         server: &ServerName,
@@ -153,7 +152,7 @@ impl OwnListings {
             table.retain(|_, of_server| !of_server.is_empty());
             table
         });
-        // What was made of others is not kept alive.
+        // Snapshots of earlier lists must not stay in memory.
         self.0.kept.lock().clear();
         true
     }
@@ -170,7 +169,7 @@ impl OwnListings {
             .collect()
     }
 
-    /// What the caller sees of this snapshot, if that is not what everybody sees.
+    /// The caller's own form of this snapshot; `None` if it sees what everybody sees.
     pub(super) fn seen_by(
         &self,
         caller: &Caller,
@@ -206,7 +205,7 @@ impl OwnListings {
     }
 }
 
-/// What a server lists to this client otherwise than to everybody.
+/// The list of a server that this client sees in place of the shared one.
 fn listing_for<'a>(
     seat: &ClientSeat,
     shared: &ServerCatalog,

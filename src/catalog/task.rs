@@ -1,5 +1,5 @@
-//! The catalog's one writer: publishes what workers list, with what is held of it, and has that saved and indexed. What it decides about
-//! trust stands in [`super::trust_changes`].
+//! The catalog's task, its only writer: publishes what workers list and what is held of it, and has both saved and indexed. Its decisions about
+//! trust are in [`super::trust_changes`].
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -24,7 +24,7 @@ use crate::{
     trust::approvals::{PinPolicy, Pins},
 };
 
-/// Left out definitions of one listing that are logged one by one.
+/// How many definitions of one listing that were left out are logged one by one.
 const SHOWN_PROBLEMS: usize = 10;
 
 /// A configured server, as the catalog has to know it.
@@ -38,7 +38,7 @@ pub struct KnownServer {
     pub policy: PinPolicy,
 }
 
-/// The one writer.
+/// The catalog's task.
 pub struct CatalogTask {
     pub(super) published: Arc<ArcSwap<Snapshot>>,
     pub(super) indexer: Indexer,
@@ -48,14 +48,14 @@ pub struct CatalogTask {
     pub(super) own: OwnListings,
     pub(super) pinning: Pinning,
     pub(super) activity: Activity,
-    /// Whose last known lists are still to be read.
+    /// The servers whose last known lists are not read yet.
     pub(super) unread: Vec<KnownServer>,
     pub(super) habits: KnownHabits,
     pub(super) is_read: Arc<SetOnce<()>>,
 }
 
 impl CatalogTask {
-    /// The same, which notes here what is held from now on.
+    /// The same task, which records in this log what is held from now on.
     #[must_use]
     pub fn recording(self, activity: Activity) -> Self {
         Self { activity, ..self }
@@ -66,7 +66,7 @@ impl CatalogTask {
         match shutdown.run_until_cancelled(self.after_reading()).await {
             Some(Ok(task)) => task.run_on(shutdown).await,
             Some(Err(error)) => {
-                // What was approved is not known without them, so no list is taken in: one that changed would count as new.
+                // Without the ledgers no list may be published: a changed definition would count as new.
                 tracing::error!(%error, "reading the last known lists failed; no server can be used");
             }
             None => (),
@@ -87,7 +87,7 @@ impl CatalogTask {
 
     async fn run_on(self, shutdown: CancellationToken) {
         let indexer = self.indexer.clone().run(shutdown.clone());
-        // Only when nothing more is taken in: the saver's last turn answers all that wait for the disk.
+        // Cancelled when no more commands are followed: the saver's last turn answers all that wait for the disk.
         let ending = CancellationToken::new();
         let saver = self.saver.clone().run(ending.clone());
         let following = async {
@@ -112,7 +112,7 @@ impl CatalogTask {
                 }
                 Some(CatalogCommand::Keep { servers }) => self.keep(servers).await,
                 Some(CatalogCommand::Approve { request, done }) => {
-                    // The requester may be gone; so below.
+                    // Who sent it may be gone; so below.
                     let _ = done.send(self.approve(&request));
                 }
                 Some(CatalogCommand::Withdraw { withdrawal, done }) => {
@@ -129,7 +129,7 @@ impl CatalogTask {
     fn put(&mut self, new: Arc<ServerCatalog>, done: oneshot::Sender<Published>) {
         let (old, server) = (self.published.load_full(), &new.server);
         if !self.pinning.policies.contains_key(server) {
-            // It was taken out while its worker still listed it.
+            // Its entry was removed while its worker listed it.
             tracing::debug!(%server, "the lists of a removed server were dropped");
             let _ = done.send(None);
             return;
@@ -200,7 +200,7 @@ fn log_listed(new: &ServerCatalog, before: Option<&ServerCatalog>) {
     }
     let is_new = |tool: &&Tool| before.is_none_or(|before| !before.lists(tool));
     let (tools, changed) = (new.tools.len(), new.tools.iter().filter(is_new).count());
-    // The worker announces the first lists of a connection, and the index its own work.
+    // The worker logs the first lists of a connection, and the indexer what it indexes.
     if before.is_some() && changed > 0 {
         tracing::info!(%server, tools, changed, "tools listed");
     } else {

@@ -1,5 +1,5 @@
-//! The catalog task's part in trust: it compares listings with what was approved, follows the policies of the settings, and takes in
-//! approvals.
+//! What the catalog's task does for trust: compares listings with what was approved, follows the policies of the settings, and puts
+//! approvals in force.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl CatalogTask {
-    /// Compares a listing with what was approved, and has that saved; nothing if it is what was found before.
+    /// What is held of a listing now; `None` if that is what was held before. A changed ledger is saved.
     pub(super) fn judged(
         &mut self,
         server: &ServerCatalog,
@@ -28,7 +28,7 @@ impl CatalogTask {
         self.judged_and_saved(server, beside, old).0
     }
 
-    /// The same, and a receiver of the ledger's outcome on disk, if it is another.
+    /// The same, and who waits until the ledger is on disk, if it changed.
     pub(super) fn judged_and_saved(
         &mut self,
         server: &ServerCatalog,
@@ -52,24 +52,23 @@ impl CatalogTask {
         (Some(judged), saved)
     }
 
-    /// What is held now of the listings that may be about a server, whose names are others than they were: what was taken for good
-    /// without it may not be. Nothing of what is held as before.
+    /// What is held now of the listings that may be about a server whose names changed: the scanner may object to them because of the new
+    /// names. Leaves out listings of which the same is held as before.
     pub(super) fn judged_again(
         &mut self,
         news: &ServerCatalog,
         beside: &Beside<'_>,
         old: &Snapshot,
     ) -> Vec<(ServerName, Arc<Pins>)> {
-        let mut changed = Vec::new();
-        for other in beside.may_be_about(news) {
-            if let Some(pins) = self.judged(other, beside, old) {
-                changed.push((other.server.clone(), pins));
-            }
-        }
-        changed
+        let others = beside.may_be_about(news);
+        let judged = others.filter_map(|other| {
+            let pins = self.judged(other, beside, old)?;
+            Some((other.server.clone(), pins))
+        });
+        judged.collect()
     }
 
-    /// What is held of a listing of some clients. The ledger learns what is new of it, and keeps what it knows of the lists that
+    /// What is held of a listing that only some clients see. The ledger learns what is new in it, and keeps what it knows of the lists that
     /// everybody sees.
     pub(super) fn judge_own(&mut self, server: &ServerCatalog) -> Arc<Pins> {
         let (name, known) = (&server.server, self.published.load_full());
@@ -82,7 +81,7 @@ impl CatalogTask {
         judged
     }
 
-    /// The same of all listings of a server that some clients see, after a decision about it.
+    /// Judges all listings of a server that only some clients see, after a decision about the server.
     fn judge_own_again(&mut self, server: &ServerName) {
         for (key, listing) in self.own.of(server) {
             let catalog = listing.catalog.clone();
@@ -121,7 +120,7 @@ impl CatalogTask {
         self.announce(difference);
     }
 
-    /// Takes the policies in, and the ledgers of servers that were not there before. The servers for which something changed.
+    /// Takes over the policies, and reads the ledgers of new servers. Gives the servers whose policy changed.
     async fn follow_policies(&mut self, servers: Vec<(ServerName, PinPolicy)>) -> Vec<ServerName> {
         let pinning = &mut self.pinning;
         let is_kept = |name: &ServerName| servers.iter().any(|(kept, _)| kept == name);
@@ -164,7 +163,7 @@ impl CatalogTask {
         approval::check_unlocked(server, self.pinning.lock.as_deref())?;
         let before = approval::withdrawn(taken_back, &self.pinning.ledger(server))?;
         if taken_back.is_quarantined {
-            // The settings that say so may still be on their way.
+            // The settings that say so may arrive later.
             let policies = &mut self.pinning.policies;
             policies.insert(server.clone(), PinPolicy::Untrusted);
         }
@@ -172,7 +171,7 @@ impl CatalogTask {
         Ok(self.decided(server, before))
     }
 
-    /// The ledger is another by a person's decision: puts it in force, and has it saved.
+    /// Puts the ledger that a person's decision made in force, and has it saved.
     fn decided(
         &mut self,
         server: &ServerName,
