@@ -6,22 +6,22 @@ use crate::{
     wire::{Raw, Target},
 };
 
-/// A definition of a server.
+/// A definition that a server lists.
 pub struct ListedDefinition<'a> {
-    /// Of what.
+    /// The kind of thing that it defines.
     pub kind: ThingKind,
     /// The server's own name, URI or URI template.
     pub name: &'a str,
     /// As it came.
     pub definition: &'a Raw,
-    /// Detects a change of its texts, where it is no tool.
+    /// Detects a change of its texts; `None` for tools, which have a fingerprint of their own.
     pub(super) texts: Option<Fingerprint>,
-    /// Whether it is no tool and the scanner objects to it.
+    /// Whether the scanner objects to it; false for tools, which are scanned on first use.
     pub(super) is_suspicious: bool,
 }
 
 impl<'a> ListedDefinition<'a> {
-    /// What a request for it names.
+    /// The target of a request for it.
     pub fn target(&self) -> Target<'a> {
         match self.kind {
             ThingKind::Prompt => Target::prompt(self.name),

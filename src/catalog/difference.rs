@@ -1,29 +1,29 @@
-//! Which of the lists a new snapshot changed, for those who tell clients.
+//! Which lists a new snapshot changed, for notifications to clients.
 
 use std::ops::BitOr;
 
 use super::{Listing, ServerCatalog};
 use crate::{link::ClientKey, text::names::ServerName, wire::Raw};
 
-/// What a new snapshot changed.
+/// The lists that a new snapshot changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// The tools are others.
+    /// Tools.
     pub tools: bool,
-    /// The prompts are others.
+    /// Prompts.
     pub prompts: bool,
-    /// Resources or templates are others.
+    /// Resources or resource templates.
     pub resources: bool,
 }
 
-/// What changed of what a server lists to one client alone, over a connection of its own.
+/// The lists that changed on a client's own connection to a server.
 #[derive(Debug, Clone)]
 pub struct OwnDifference {
     /// The server.
     pub server: ServerName,
     /// The client.
     pub client: ClientKey,
-    /// What changed.
+    /// The lists that changed.
     pub difference: Difference,
 }
 
@@ -45,7 +45,7 @@ impl Difference {
         self == Self::default()
     }
 
-    /// What is held is another: any list may show something else.
+    /// Any list: what is held changed.
     pub(super) const WHATEVER: Self = Self {
         tools: true,
         prompts: true,

@@ -1,5 +1,5 @@
-//! Keeps the index up to date with the newest snapshot, from the first search on or the first client that is offered one: indexes what
-//! changed on a blocking thread and publishes a searcher. Only the first searches wait for it.
+//! Keeps the index up to date with the newest snapshot, once somebody searches or a client is offered the search: indexes what changed on a
+//! blocking thread and publishes a searcher. Only the first searches wait for it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{IndexChanges, IndexError, Searcher, Snapshot, Writer};
 
-/// How long it waits for more snapshots before it indexes: at start dozens come within a second.
+/// How long it waits for more snapshots before it indexes: after a start dozens come within a second.
 const DEBOUNCE: Duration = Duration::from_millis(50);
 
 /// Follows the snapshots.
@@ -17,16 +17,16 @@ const DEBOUNCE: Duration = Duration::from_millis(50);
 pub(super) struct Indexer {
     pub(super) snapshots: Arc<ArcSwap<Snapshot>>,
     pub(super) searcher: Arc<ArcSwap<Searcher>>,
-    /// A snapshot was published.
+    /// Notified when a snapshot was published.
     pub(super) news: Arc<Notify>,
-    /// Somebody is going to search.
+    /// Set when somebody is going to search.
     pub(super) is_wanted: Arc<SetOnce<()>>,
-    /// What is known then is indexed, or cannot be.
+    /// Set when the first snapshot is indexed, or could not be.
     pub(super) has_begun: Arc<SetOnce<()>>,
 }
 
 impl Indexer {
-    /// Runs until shutdown. What is known when it is first wanted is indexed at once.
+    /// Runs until shutdown. Indexes the snapshot of the moment when it is first wanted without delay.
     pub(super) async fn run(self, shutdown: CancellationToken) {
         let mut writer = None;
         if shutdown

@@ -1,5 +1,5 @@
-//! Under which URIs and templates the resources of all servers are offered, and back: their own, but where two servers would share one.
-//! Pure. Knows nothing of who may have them.
+//! Maps the resource URIs and templates of all servers to those that endpoints of many servers offer, and back. An offered one is the
+//! server's own, unless another server has the same: then it gets the server's name in it. Knows nothing of access rules. Pure.
 
 use std::{
     borrow::Cow,
@@ -17,25 +17,26 @@ pub(super) trait Hides: Fn(&ServerName, ThingKind, &str) -> bool {}
 
 impl<F: Fn(&ServerName, ThingKind, &str) -> bool> Hides for F {}
 
-/// Limit: renamed templates of one server that a URI is held against. Where it has more, they are taken to describe all that has its name in it.
+/// Limit: renamed templates of one server with which a URI is compared. If the server has more, every URI with its name in it counts as theirs.
 const MOST_TEMPLATES: usize = 256;
 
-/// The tables of one snapshot.
+/// The offered URIs and templates of one snapshot.
 #[derive(Debug, Default)]
 pub(super) struct OfferedUris {
     resources: Names,
     templates: Names,
 }
 
-/// What the URIs, or the templates, of all servers are called.
+/// The offered forms of all URIs, or of all templates.
 #[derive(Debug, Default)]
 struct Names {
+    /// By offered form.
     owners: HashMap<Box<str>, Owner>,
-    /// Of each server that has any: its own ones that are offered with its name in them.
+    /// By server and its own form: the offered form, where that is another.
     renamed: HashMap<ServerName, HashMap<Box<str>, Box<str>>>,
 }
 
-/// Whose resource an offered URI is, and the server's own URI for it.
+/// The server of a resource, and its own URI for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     /// The server.
@@ -51,29 +52,29 @@ struct Claim<'a> {
     server: &'a ServerName,
 }
 
-/// Of several servers with one URI the first of these has it; of equal ones the first by name.
+/// Which of several servers keeps a URI as its own: the one with the first of these ranks; among equals the first by name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Listed,
-    /// A view that a tool names and its server does not list.
+    /// The view of a tool (MCP Apps), which its server does not list.
     Named,
-    /// Nobody may have it at the moment, so it takes nothing from what is in use.
+    /// Nobody may use it at the moment, so it must not rename what is in use.
     Hidden,
 }
 
 /// A URI template as clients see it.
 #[derive(Debug, Clone)]
 pub struct OfferedTemplate<'a> {
-    /// Whose it is.
+    /// Its server.
     pub server: &'a ServerName,
-    /// What it is offered as.
+    /// The offered form.
     pub offered: Cow<'a, str>,
-    /// Whether that is another than its server's own. What it describes then is nobody else's.
+    /// Whether the offered form differs from the server's own. A URI that fits it then belongs to no other server.
     pub is_renamed: bool,
 }
 
 impl OfferedTemplate<'_> {
-    /// The server's own URI for an expansion of what is offered, or for the template itself.
+    /// The server's own form of an expansion of the offered template, or of the template itself.
     pub fn own_uri(&self, uri: &str) -> Box<str> {
         if self.is_renamed {
             without_server(self.server, uri).into()
@@ -84,8 +85,8 @@ impl OfferedTemplate<'_> {
 }
 
 impl OfferedUris {
-    /// The outcome depends on what the servers have and on their names alone, whatever was before: a URI leads to the same server after
-    /// that was off, and after a restart.
+    /// The result depends on the lists and names of the servers alone, not on earlier results: a URI leads to the same server after a
+    /// restart.
     pub(super) fn new(servers: &Servers, hides: impl Hides) -> Self {
         let (mut resources, mut templates) = (Vec::new(), Vec::new());
         for (server, known) in servers {
@@ -112,12 +113,12 @@ impl OfferedUris {
         }
     }
 
-    /// Whose resource an offered URI is.
+    /// The owner of an offered URI.
     pub(super) fn resource(&self, uri: &str) -> Option<&Owner> {
         self.resources.owners.get(uri)
     }
 
-    /// Whether anything of a server is offered as another than its own.
+    /// Whether a URI or template of a server is renamed.
     pub(super) fn renames(&self, server: &str) -> bool {
         self.resources.renamed.contains_key(server) || self.templates.renamed.contains_key(server)
     }
@@ -129,12 +130,12 @@ impl OfferedUris {
             return own.into();
         }
         let renamed = self.other_offered(server.as_str(), own);
-        // In no list of its server, but in another's.
+        // Its server does not list it, but another one does.
         let renamed = renamed.or_else(|| owner.map(|_| with_server(server, own)));
         renamed.map_or(own.into(), Cow::Owned)
     }
 
-    /// What a URI or template of a server is offered as, where that is not what the server calls it.
+    /// The offered form of a server's URI or template, if that is another.
     pub(super) fn other_offered(&self, server: &str, own: &str) -> Option<String> {
         let (resources, templates) = (&self.resources, &self.templates);
         if let Some(offered) = resources.other(server, own) {
@@ -146,7 +147,7 @@ impl OfferedUris {
         is_described.then(|| with_server(server, own))
     }
 
-    /// The URI template under which a server's is offered.
+    /// The offered form of a server's template.
     pub(super) fn offered_template<'a>(&self, server: &str, template: &'a str) -> Cow<'a, str> {
         let other = self.templates.other(server, template);
         other.map_or(template.into(), |other| other.to_owned().into())
@@ -173,8 +174,8 @@ impl OfferedUris {
 }
 
 impl Names {
-    /// The shorter ones first: what one is renamed to is longer, so it is in the table before anybody's own that reads the same, which is
-    /// renamed itself then. So each is renamed once at most, and always leads back.
+    /// Takes shorter claims first. A renamed form is longer than the own form, so it is in the table before any server's own URI that is the
+    /// same text, and that one is renamed then. So each is renamed at most once, and every offered form has one owner.
     fn new(mut claims: Vec<Claim<'_>>, is_taken: impl Fn(&Claim<'_>) -> bool) -> Self {
         // Stable: they come in the order of the servers' names.
         claims.sort_by_key(|claim| (claim.own.len(), claim.rank));
@@ -204,7 +205,7 @@ impl Names {
         Some(self.renamed.get(server)?.get(own)?)
     }
 
-    /// Whether a URI may be an expansion of another server's renamed template.
+    /// Whether a claimed URI may be an expansion of another server's renamed template.
     fn describe(&self, claim: &Claim<'_>) -> bool {
         let rest = claim
             .own
@@ -228,7 +229,7 @@ fn with_server(server: &ServerName, uri: &str) -> String {
     }
 }
 
-/// The other way round.
+/// `scheme://server/rest` becomes `scheme://rest`.
 fn without_server(server: &ServerName, uri: &str) -> String {
     let after = |rest: &str| {
         let rest = rest.strip_prefix(server.as_str())?;

@@ -1,4 +1,4 @@
-//! Opens the catalog as the last run left it: makes the handle and the task, which reads the lists and ledgers first.
+//! Opens the catalog: makes the handle and the task, which first reads the lists and ledgers that the last run saved.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ use crate::{
     trust::approvals::{self, Ledger, Lock, PinPolicy, Pins},
 };
 
-/// Lists that wait to be taken in. Workers wait when it is full.
+/// Commands that wait for the task. Workers wait when the queue is full.
 const CAPACITY: usize = 64;
 
 /// Limit: unread differences of a slow listener. It then learns that it missed some and treats all lists as changed.
@@ -116,7 +116,7 @@ impl CatalogTask {
         let is_known = !known.is_empty();
         let first = Snapshot::judged(1, known, pins, self.pinning.lock.clone());
         self.published.store(Arc::new(first));
-        // It is read once.
+        // Set once: the lists are read once.
         let _ = self.is_read.set(());
         if is_known {
             self.announce(Difference::WHATEVER);
@@ -138,7 +138,7 @@ fn load_lists(
     known.collect()
 }
 
-/// What was approved of these servers. Of all others that is deleted.
+/// The ledgers of these servers. Deletes those of all others.
 fn load_ledgers(data_dir: &Path, servers: &[KnownServer]) -> BTreeMap<ServerName, Arc<Ledger>> {
     approvals::prune(data_dir, |name| {
         servers.iter().any(|server| server.name.as_str() == name)
@@ -150,7 +150,7 @@ fn load_ledgers(data_dir: &Path, servers: &[KnownServer]) -> BTreeMap<ServerName
     servers.iter().map(ledger).collect()
 }
 
-/// What is held of the known lists. Ledgers that this changes are saved.
+/// What is held of the known lists. Saves the ledgers that this changes.
 fn judge_all(
     known: &BTreeMap<ServerName, Arc<ServerCatalog>>,
     pinning: &mut Pinning,
@@ -163,14 +163,14 @@ fn judge_all(
         if before != judged.ledger {
             saver.save_ledger(name.clone(), judged.ledger.clone(), None);
         }
-        // Of what was held in an earlier run there is a record.
+        // The earlier run recorded what it held.
         pinning::note_held(name, None, &judged, &Activity::none());
         (name.clone(), judged)
     });
     judged.collect()
 }
 
-/// What was found out about these servers, of those whose configuration is still the same.
+/// The habits of these servers, of those whose configuration is still the same.
 fn load_habits(
     data_dir: &Path,
     servers: Vec<KnownServer>,

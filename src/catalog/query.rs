@@ -1,8 +1,7 @@
-//! The syntax of a search: plain words, `"exact phrases"`, and `server:` or `server:prefix` filters. Pure. Anything else is plain
-//! words, so no query is invalid.
+//! Parses the query of a search: plain words, `"exact phrases"`, and the filters `server:` and `server:prefix`. Everything else counts as
+//! plain words, so no query is invalid. Pure.
 
 use super::tokenizer::{tokens_of, words_of};
-
 use crate::text::spelt;
 
 /// A parsed query.
@@ -42,13 +41,13 @@ spelt!(Matching { Any = "any", All = "all" });
 /// Limit: characters of a query that are read. Nobody types more; it would only cost time.
 pub const LONGEST_QUERY: usize = 2048;
 
-/// Limit: phrases that must be there. Texts are read for them, so they are what costs most; more of them are words only.
+/// Limit: phrases that a tool must contain. The texts of tools are read for them, which costs most; further phrases count as words.
 pub const MOST_PHRASES: usize = 8;
 
-/// Limit: filters; more of them are words.
+/// Limit: filters. Further ones count as words.
 pub const MOST_FILTERS: usize = 8;
 
-/// A shorter prefix of a server's name is probably not meant as one.
+/// The shortest text before a colon that counts as the beginning of a server's name.
 const SHORTEST_PREFIX: usize = 2;
 
 impl Query {
@@ -73,7 +72,7 @@ impl Query {
         query
     }
 
-    /// A phrase that stands there again says nothing new.
+    /// Adds a phrase, if the query does not have it yet.
     fn add_phrase(&mut self, phrase: &str) {
         let words = words_of(phrase);
         if self.phrases.contains(&words) {

@@ -20,11 +20,11 @@ use crate::{
 /// The version of the file format. A file of another version is not used: the server is discovered anew, and its lists replace the file.
 const VERSION: u32 = 2;
 
-/// How the names of files end that hold a server's lists, and of those that note that it asks clients.
+/// The extensions of files with a server's lists, and of those with its habits.
 const LISTS: &str = "json";
 pub(super) const HABITS: &str = "habits";
 
-/// A file. It is written from `&Raw` and `&[Raw]`, and read as values that borrow from its text.
+/// The content of a file. It is written from `&Raw` and `&[Raw]`, and read as values that borrow from the text.
 #[derive(Serialize, Deserialize)]
 struct SavedListing<'a, Value, List> {
     version: u32,

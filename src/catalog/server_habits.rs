@@ -1,5 +1,5 @@
-//! What was found out about servers when they were connected, on disk beside their lists, so that the next start knows it from the first
-//! call on. Deleting these files is safe.
+//! Habits of servers that show only while they are connected, saved beside their lists so that the next start knows them. Deleting these
+//! files is safe.
 
 use std::{
     fs, io,
@@ -9,12 +9,12 @@ use std::{
 use super::saved_listings;
 use crate::{storage, text::names::ServerName};
 
-/// What was found out about a server.
+/// The habits of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerHabits {
-    /// It asks its clients, or logs for one of several.
+    /// It asks its clients questions, or sends log lines that only one client may see.
     pub asks: bool,
-    /// Whether it is opened with a handshake, too, though it needs none: it gives such clients a session. Absent before that was tried.
+    /// Whether it needs no handshake, but opens a session for clients that make one. `None` before that was tried.
     pub has_both_eras: Option<bool>,
 }
 
@@ -45,7 +45,7 @@ impl ServerHabits {
     }
 }
 
-/// Saves it. `entry` is the fingerprint of the server's configuration: under another one it may be another program.
+/// Saves habits. `entry` is the fingerprint of the server's configuration: with another one, the server may be another program.
 pub(super) fn save(
     data_dir: &Path,
     server: &ServerName,
@@ -61,7 +61,7 @@ pub(super) fn save(
     storage::write_atomically(&file(data_dir, server), text.as_bytes())
 }
 
-/// What is known of a server under this configuration.
+/// Reads the habits of a server under this configuration.
 pub(super) fn load(data_dir: &Path, server: &ServerName, entry: &str) -> ServerHabits {
     let text = fs::read_to_string(file(data_dir, server)).unwrap_or_default();
     let mut lines = text.lines();

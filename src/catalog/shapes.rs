@@ -1,20 +1,19 @@
-//! What a definition must look like so that clients can read the list that it stands in: many read a list as a whole, and one
-//! definition with a wrong type would cost them those of every other server (schemas of the revisions, `Tool`, `Prompt`, `Resource`,
-//! `ResourceTemplate`). Pure.
+//! Checks the types in definitions (schemas of the revisions: `Tool`, `Prompt`, `Resource`, `ResourceTemplate`). Many clients refuse a whole
+//! list because of one wrong type in it, and would lose the definitions of every other server. Pure.
 
 use crate::wire::Raw;
 
 /// Limit: levels that a definition may nest. Readers of JSON give up at 128 and more, and lists and results stand around it.
 const DEEPEST: usize = 100;
 
-/// What stands under a key, where it is there at all.
+/// The type of a member, if the member is there.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     Text,
     Flag,
     Number,
     Object(&'static [(&'static str, Shape)]),
-    /// An object that says of itself that it describes objects, if it says anything.
+    /// A JSON schema whose `type`, if it has one, is `object`.
     Schema,
     Array(&'static Shape),
 }
@@ -75,7 +74,7 @@ pub(super) const RESOURCE: &[(&str, Shape)] = &[
     ("_meta", ANY_OBJECT),
 ];
 
-/// Says what clients would stumble over. A null counts as absent.
+/// Checks a definition. The error says what clients cannot read. A null counts as absent.
 pub(super) fn check(definition: &Raw, keys: &'static [(&str, Shape)]) -> Result<(), String> {
     if definition.is_deeper_than(DEEPEST) {
         return Err(format!("it nests deeper than {DEEPEST} levels"));

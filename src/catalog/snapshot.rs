@@ -1,4 +1,4 @@
-//! The published state of the catalog: everything every server offers, and the tables that lead from offered names back.
+//! The published state of the catalog: what every server lists, and the tables that lead from offered names to servers.
 
 use std::{
     borrow::Cow,
@@ -12,17 +12,17 @@ use crate::{
     trust::approvals::{Hold, Lock, Pins, ThingKind},
 };
 
-/// Counts the snapshots that only some clients see, apart from those for everybody.
+/// The generation of the first snapshot that only some clients see. Those for everybody stay below.
 pub(super) const FIRST_OWN: u64 = 1 << 63;
 
-/// Everything that is known at one moment. Immutable; readers keep it as long as they need it.
+/// What is known at one moment. Immutable; readers keep it as long as they need it.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     /// Counts the snapshots of one daemon.
     pub generation: u64,
     /// The servers whose lists are known.
     pub servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
-    /// What of that is held, for each server whose lists were compared with what was approved.
+    /// What is held, for each server whose lists were compared with what was approved.
     pub pins: BTreeMap<ServerName, Arc<Pins>>,
     /// The lock file that says what is accepted, where one does.
     pub lock: Option<Arc<Lock>>,
@@ -32,13 +32,13 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Builds the tables where nothing is held.
+    /// A snapshot in which nothing is held.
     pub fn new(generation: u64, servers: BTreeMap<ServerName, Arc<ServerCatalog>>) -> Self {
         Self::judged(generation, servers, BTreeMap::new(), None)
     }
 
-    /// Builds the tables. Among servers the order of names decides who comes first, so the outcome never depends on who answered
-    /// first; what is held comes last.
+    /// Builds the tables. Of two servers with the same offered name or URI the first by name has it, so the result never depends on which
+    /// one answered first. A held URI gives way to one in use.
     pub fn judged(
         generation: u64,
         servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
@@ -69,7 +69,7 @@ impl Snapshot {
         made
     }
 
-    /// The same with these lists, and what is held of them, in place of what their servers list to everybody.
+    /// The same with these lists in place of those that everybody sees.
     pub(super) fn with_listings<'a>(
         &self,
         generation: u64,
@@ -83,7 +83,7 @@ impl Snapshot {
         Self::judged(generation, servers, pins, self.lock.clone())
     }
 
-    /// Whether some clients alone see it.
+    /// Whether only some clients see it.
     pub fn is_own(&self) -> bool {
         self.generation >= FIRST_OWN
     }
@@ -98,7 +98,7 @@ impl Snapshot {
         self.pins.get(server)?.hold(kind, name)
     }
 
-    /// Whether nobody may meet a thing by its texts: it is held, or its server may not be used.
+    /// Whether nobody may use a thing or read its texts: it is held, or its server is not trusted.
     pub fn hides(&self, server: &str, kind: ThingKind, name: &str) -> bool {
         let pins = self.pins.get(server);
         pins.is_some_and(|pins| pins.is_untrusted || pins.hold(kind, name).is_some())
@@ -116,33 +116,32 @@ impl Snapshot {
         Some((server, self.servers.get(server)?.prompts.get(*i)?))
     }
 
-    /// Whose resource an offered URI is.
+    /// The owner of an offered URI.
     pub fn offered_resource(&self, uri: &str) -> Option<&Owner> {
         self.uris.resource(uri)
     }
 
-    /// The URI under which a server's resource is offered: its own, unless another server has that one. Never one that leads to another's.
+    /// The URI under which a server's resource is offered: its own, unless another server has the same.
     pub fn offered_uri<'a>(&self, server: &ServerName, uri: &'a str) -> Cow<'a, str> {
         self.uris.offered_uri(server, uri)
     }
 
-    /// Whether anything of a server is offered under another URI or template than its own.
+    /// Whether any URI or template of a server is offered in another form.
     pub fn renames(&self, server: &str) -> bool {
         self.uris.renames(server)
     }
 
-    /// What a URI or template of a server is offered as, where that is not what the server calls it: one that it has, or one that an
-    /// offered template of its own describes.
+    /// The offered form of a server's URI or template, or of a URI that fits its template; `None` if that is its own.
     pub fn other_offered(&self, server: &str, own: &str) -> Option<String> {
         self.uris.other_offered(server, own)
     }
 
-    /// The URI template under which a server's is offered, by the same rule.
+    /// The offered form of a server's template.
     pub fn offered_template<'a>(&self, server: &ServerName, template: &'a str) -> Cow<'a, str> {
         self.uris.offered_template(server.as_str(), template)
     }
 
-    /// Every template that is offered: whose it is, what it is offered as, and the server's own.
+    /// Every offered template.
     pub fn offered_templates(&self) -> impl Iterator<Item = OfferedTemplate<'_>> {
         self.uris.offered_templates(&self.servers)
     }

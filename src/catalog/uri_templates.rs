@@ -1,4 +1,4 @@
-//! Which URIs a template describes, and which spellings of a URI a server may take for one. Pure; guesses, where it must, that they fit.
+//! Whether a URI fits a URI template, also in another spelling that a lenient server accepts. In doubt it fits. Pure.
 
 use crate::text::visible::uris;
 
@@ -13,7 +13,7 @@ fn literals(template: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// How much of a template is literal text.
+/// Bytes of literal text in a template.
 pub fn literal_length(template: &str) -> usize {
     literals(template).map(str::len).sum()
 }
@@ -40,15 +40,15 @@ pub fn fits(template: &str, uri: &str) -> bool {
     true
 }
 
-/// What is left of a URI, or of a template, without the differences that servers are lenient about: those of [`uris::folded`], a fragment, a
-/// slash or an empty query at the end.
+/// A URI or template without the differences that lenient servers ignore: those of [`uris::folded`], a fragment, a slash or an empty query at
+/// the end.
 pub(super) fn folded_uri(uri: &str) -> String {
     let address = uri.split('#').next().unwrap_or_default();
     let folded = uris::folded(address);
     folded.trim_end_matches(['/', '?']).to_owned()
 }
 
-/// A URI that is held against many templates and resources: what it is compared by is made once.
+/// A URI that is compared with many templates and resources, with the forms that this takes.
 #[derive(Debug)]
 pub struct ComparedUri<'a> {
     pub(super) written: &'a str,
@@ -67,7 +67,7 @@ impl<'a> ComparedUri<'a> {
     }
 }
 
-/// What of a template stands for it where a server is lenient about the spelling of what it describes.
+/// The forms of a template with which the URIs for a lenient server are compared.
 #[derive(Debug)]
 pub(super) struct LooseTemplate {
     decoded: Box<str>,
@@ -76,7 +76,7 @@ pub(super) struct LooseTemplate {
 
 impl LooseTemplate {
     pub(super) fn new(template: &str) -> Self {
-        // Without a host before it, what stands in place of one is the path.
+        // A file URI has no host, so a template like `file://{path}` means `file:///{path}`.
         let path = |(scheme, rest): (&str, &str)| {
             let is_file = scheme.eq_ignore_ascii_case("file");
             is_file.then(|| format!("file:///{{{rest}"))
@@ -88,7 +88,7 @@ impl LooseTemplate {
         }
     }
 
-    /// Whether a URI may be an expansion of the template, which is written like this, to such a server.
+    /// Whether a lenient server may take a URI for an expansion of `template`, of which these are the forms.
     pub(super) fn fits(&self, template: &str, uri: &ComparedUri<'_>) -> bool {
         fits(template, uri.written)
             || fits(&self.decoded, &uri.decoded)

@@ -1,6 +1,5 @@
-//! What lists and searches show of a server's definitions, without the values that its entry has from references: a server may repeat what
-//! it was started with. Names are left as they are, because commands and calls take them. Whatever forwards a definition as a whole
-//! (`tools/list` of a client, `describe_tool`) does so byte for byte, and does not come here. Pure.
+//! Masks the secrets of a server's entry in its definitions: a server may repeat what it was started with. Lists for operators and searches
+//! show definitions this way. `tools/list` and `describe_tool` give them byte for byte. Names stay, because commands and calls take them. Pure.
 
 use std::borrow::Cow;
 
@@ -9,14 +8,14 @@ use serde_json::{Map, Value};
 use super::server_catalog::Tool;
 use crate::{config::Settings, text::secret::Secrets, wire::Raw};
 
-/// What must not show of the entry of a server.
+/// The secrets in the entry of a server.
 pub fn secrets_of(settings: &Settings, server: &str) -> Secrets {
     let entry = settings.servers.get(server);
     entry.map_or_else(Secrets::default, |entry| entry.secrets.clone())
 }
 
 impl Tool {
-    /// Whether its definition has one of these values in it. Looked up once: searches find the same tools again and again.
+    /// Whether its definition contains one of these secrets. Remembers the answer, because searches find the same tools again and again.
     pub fn repeats(&self, secrets: &Secrets) -> bool {
         if secrets.is_empty() {
             return false;
@@ -34,7 +33,7 @@ impl Tool {
     }
 }
 
-/// A definition without them, as it is if there are none in it. They are looked for in its texts, not in how those are written.
+/// A definition with these secrets masked, however its texts are escaped.
 pub fn definition<'a>(secrets: &Secrets, definition: &'a str) -> Cow<'a, str> {
     if secrets.is_empty() {
         return Cow::Borrowed(definition);
@@ -49,7 +48,7 @@ pub fn definition<'a>(secrets: &Secrets, definition: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// The same of a value as it came.
+/// A raw definition with these secrets masked.
 pub fn raw(secrets: &Secrets, value: Raw) -> Raw {
     match definition(secrets, value.as_str()) {
         Cow::Borrowed(_) => value,
@@ -57,12 +56,12 @@ pub fn raw(secrets: &Secrets, value: Raw) -> Raw {
     }
 }
 
-/// A text without them.
+/// A text with these secrets masked.
 pub fn text(secrets: &Secrets, text: &str) -> String {
     secrets.redacted(text).into_owned()
 }
 
-/// Whether there was something to mask. Definitions nest no deeper than what serde reads.
+/// Masks secrets in a value. Gives whether it had any. Definitions nest no deeper than what serde reads.
 fn mask(secrets: &Secrets, value: &mut Value) -> bool {
     match value {
         Value::String(text) => match secrets.redacted(text) {
@@ -88,7 +87,7 @@ fn mask(secrets: &Secrets, value: &mut Value) -> bool {
     }
 }
 
-/// Names of members, too: nothing is called by them. Members that would have the same name get a number.
+/// Masks secrets in the names of members, by which nothing is called. Members that would get the same name get a number.
 fn mask_names(secrets: &Secrets, members: &mut Map<String, Value>) -> bool {
     let repeats = |name: &String| matches!(secrets.redacted(name), Cow::Owned(_));
     if !members.keys().any(repeats) {
