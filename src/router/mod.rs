@@ -86,10 +86,18 @@ impl View {
         }
     }
 
-    fn kind(&self) -> EndpointKind {
+    /// The server of an endpoint of one server.
+    fn server(&self) -> Option<&ServerName> {
         match self {
-            Self::Server(_) => EndpointKind::OneServer,
-            Self::Configured | Self::Mode(_) | Self::Profile(_) => EndpointKind::ManyServers,
+            Self::Server(server) => Some(server),
+            Self::Configured | Self::Mode(_) | Self::Profile(_) => None,
+        }
+    }
+
+    fn kind(&self) -> EndpointKind {
+        match self.server() {
+            Some(_) => EndpointKind::OneServer,
+            None => EndpointKind::ManyServers,
         }
     }
 }
@@ -171,11 +179,9 @@ impl Router {
 
     /// Answers one request. Dropping the future withdraws it, upstream too.
     pub async fn request(&self, context: &CallContext, view: &View, request: &Request) -> Outcome {
-        let answered = match view {
-            View::Server(server) => self.answer_of_one_server(context, server, request).await,
-            View::Configured | View::Mode(_) | View::Profile(_) => {
-                self.answer_of_many_servers(context, view, request).await
-            }
+        let answered = match view.server() {
+            Some(server) => self.answer_of_one_server(context, server, request).await,
+            None => self.answer_of_many_servers(context, view, request).await,
         };
         // A request with wrong arguments leaves a parked call as it is: the corrected request may follow.
         if let Err(RequestError::Failed(refused)) = &answered

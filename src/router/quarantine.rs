@@ -62,7 +62,7 @@ impl Router {
         if let RequestError::Failed(failure) = error
             && &*request.method == method::TOOLS_CALL
         {
-            let may_be_ours = !matches!(view, View::Server(_));
+            let may_be_ours = view.server().is_none();
             let params = request.params.as_ref();
             self.note_blocked(context, failure, || requested(may_be_ours, params));
         }

@@ -1,4 +1,4 @@
-//! Notices for clients besides answers: updates of resources, under the URIs that they know, and log lines.
+//! Subscriptions of clients: to updates of resources, under the URIs that the client knows, and to log lines.
 
 use std::sync::Arc;
 
@@ -26,23 +26,21 @@ impl Router {
         tell: Notifier,
     ) -> Result<Subscription, Raw> {
         let mut record = self.record_following(context, view, &Target::subscription(uri));
-        let owner = match view {
-            View::Server(server) => Ok(Owner {
+        let owner = match view.server() {
+            Some(server) => Ok(Owner {
                 server: server.clone(),
                 uri: uri.into(),
             }),
-            View::Configured | View::Mode(_) | View::Profile(_) => self.owner_of(context, uri),
+            None => self.owner_of(context, uri),
         };
         let (admitted, tell) = match owner {
             Err(failure) => (Err(failure.into()), tell),
             Ok(owner) => {
                 let target = Target::subscription(&owner.uri);
                 record.is_of(Some(owner.server.as_str()), target.thing());
-                let tell = match view {
-                    View::Server(_) => tell,
-                    View::Configured | View::Mode(_) | View::Profile(_) => {
-                        self.with_offered_uri(uri, &owner, tell)
-                    }
+                let tell = match view.server() {
+                    Some(_) => tell,
+                    None => self.with_offered_uri(uri, &owner, tell),
                 };
                 let tell = self.while_allowed(&context.caller, &owner, tell);
                 let (gate, server) = (&self.0.gate, owner.server.as_str());
@@ -54,7 +52,7 @@ impl Router {
         followed.await
     }
 
-    /// Subscribes to what was admitted, and notes what became of it.
+    /// Subscribes to what was admitted, and ends the record.
     pub(super) async fn follow(
         &self,
         context: &CallContext,
@@ -95,38 +93,33 @@ impl Router {
         }
     }
 
-    /// Notes that the client of a session on this endpoint wants log lines from this level on, as long as it does. `None` where the
-    /// endpoint has no log.
+    /// Subscribes a client to log lines of this level and above, until the subscription is dropped. `None` where the endpoint's server
+    /// sends none.
     pub fn subscribe_to_log(
         &self,
         view: &View,
         session: Option<&ClientSession>,
         level: LogLevel,
     ) -> Option<LogSubscription> {
-        let server = match view {
-            View::Configured | View::Mode(_) | View::Profile(_) => None,
-            View::Server(server) => {
-                let snapshot = self.0.catalog.glance();
-                let known = snapshot.servers.get(server);
-                // One without a handshake need not declare log lines: each request names the level.
-                let has_none = |known: &ServerCatalog| {
-                    known.listing.revision.has_set_level() && !known.takes_log_level()
-                };
-                if known.is_some_and(|known| has_none(known)) {
-                    return None;
-                }
-                Some(server.clone())
+        if let Some(server) = view.server() {
+            let snapshot = self.0.catalog.glance();
+            // A server without a handshake need not declare log lines: each request names the level.
+            let has_none = |known: &Arc<ServerCatalog>| {
+                known.listing.revision.has_set_level() && !known.takes_log_level()
+            };
+            if snapshot.servers.get(server).is_some_and(has_none) {
+                return None;
             }
-        };
+        }
         let term = match session {
             Some(session) => LogTerm::Session(session.key().clone()),
             None => LogTerm::Request,
         };
         let subscriptions = self.0.upstreams.log_subscriptions();
-        Some(subscriptions.subscribe(server, level, term))
+        Some(subscriptions.subscribe(view.server().cloned(), level, term))
     }
 
-    /// Says nothing of what the caller may not have any more.
+    /// A notifier that drops updates of a resource that the caller may no longer have.
     fn while_allowed(&self, caller: &Caller, owner: &Owner, tell: Notifier) -> Notifier {
         let (gate, caller, owner) = (self.0.gate.clone(), caller.clone(), owner.clone());
         Arc::new(move |notice| {
@@ -137,7 +130,7 @@ impl Router {
         })
     }
 
-    /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.
+    /// A notifier that gives the resource the URI to which the client subscribed, and a part of it the URI under which that is offered.
     fn with_offered_uri(&self, offered: &str, owner: &Owner, tell: Notifier) -> Notifier {
         let (router, owner, offered) = (self.clone(), owner.clone(), offered.to_owned());
         Arc::new(move |notice| {

@@ -196,13 +196,10 @@ impl Router {
     ) -> Result<Subscription, Raw> {
         let (target, owner) = (Target::followed_task(id), TaskOwner::of(context));
         let mut record = self.record_following(context, view, &target);
-        let server = match view {
-            View::Server(server) => Some(server.clone()),
-            View::Configured | View::Mode(_) | View::Profile(_) => {
-                self.0.tasks.server_of(id, &owner)
-            }
-        };
-        let own = server.filter(|server| self.0.tasks.is_of(id, server, &owner));
+        let tasks = &self.0.tasks;
+        let server = view.server().cloned();
+        let server = server.or_else(|| tasks.server_of(id, &owner));
+        let own = server.filter(|server| tasks.is_of(id, server, &owner));
         let admitted = match &own {
             None => Err(unknown(id).into()),
             Some(server) => {

@@ -120,7 +120,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         ("unknown", Edit::Set(Raw::array(&unknown))),
     ];
     let answer = splice(&Raw::empty_object(), &lists).expect("an object was given");
-    Ok(structured(&answer))
+    Ok(Reply::Own(structured(&answer)))
 }
 
 /// The names, each once; a single one may stand without its brackets.

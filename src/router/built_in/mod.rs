@@ -276,8 +276,8 @@ impl BuiltIn {
     }
 }
 
-/// A result with an output schema: the JSON as one text block, and as it is.
-fn structured(answer: &Raw) -> Reply {
+/// The result of a tool with an output schema: the answer as one text, and as structured content.
+fn structured(answer: &Raw) -> Raw {
     #[derive(Serialize)]
     struct Text<'a> {
         r#type: &'static str,
@@ -289,13 +289,13 @@ fn structured(answer: &Raw) -> Reply {
         content: [Text<'a>; 1],
         structured_content: &'a Raw,
     }
-    Reply::Own(Raw::author(&Structured {
+    Raw::author(&Structured {
         content: [Text {
             r#type: "text",
             text: answer.as_str(),
         }],
         structured_content: answer,
-    }))
+    })
 }
 
 #[cfg(test)]

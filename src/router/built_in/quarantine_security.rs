@@ -73,5 +73,5 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         Some(name) => held_things::inspected(&now, &caller, &name),
     });
     let answer = looking.await.map_err(Failure::from)??;
-    Ok(structured(&Raw::author(&answer)))
+    Ok(Reply::Own(structured(&Raw::author(&answer))))
 }

@@ -106,7 +106,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let (search, detail) = read(&call.arguments).map_err(|why| call.wrong(why))?;
     let caller = &call.context.caller;
     let answer = call.router.0.search.answer(caller, &search, detail).await?;
-    Ok(structured(&answer))
+    Ok(Reply::Own(structured(&answer)))
 }
 
 fn read(arguments: &Raw) -> Result<(Search, Detail), String> {

@@ -225,5 +225,5 @@ fn no_others(call: &Call<'_>, operation: &str, taken: &[&str]) -> Result<(), Req
 }
 
 fn answer(value: &impl Serialize) -> Reply {
-    structured(&Raw::author(value))
+    Reply::Own(structured(&Raw::author(value)))
 }

@@ -1,4 +1,4 @@
-//! What a client gets of a script: `{"ok", "value" | "error", "logs"?, "tool_calls", "failed_calls"?}`.
+//! The answer of `code_execution`: `{"ok", "value" | "error", "logs"?, "tool_calls", "failed_calls"?}`.
 
 use std::num::NonZero;
 
@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    code_execution::{ScriptEnd, ScriptFailure},
-    router::{Reply, built_in::structured},
+    code_execution::ScriptEnd,
+    router::built_in::structured,
     wire::{Edit, Raw, splice, tool_result},
 };
 
@@ -20,7 +20,7 @@ pub(super) struct EndedScript {
 }
 
 #[derive(Serialize)]
-pub(super) struct ScriptAnswer<'a> {
+struct ScriptAnswer<'a> {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a RawValue>,
@@ -45,47 +45,36 @@ struct ShownFailure<'a> {
     hint: String,
 }
 
-impl<'a> ShownFailure<'a> {
-    fn after(failure: &'a ScriptFailure, calls: usize) -> Self {
-        Self {
-            code: failure.code.as_str(),
-            message: &failure.message,
-            stack: &failure.place.stack,
-            line: failure.place.position.map(|(line, _)| line),
-            column: failure.place.position.map(|(_, column)| column),
-            hint: failure.code.hint(calls),
-        }
-    }
-}
-
-impl<'a> ScriptAnswer<'a> {
-    pub(super) fn of(ended: &'a EndedScript) -> Self {
-        let (value, error) = match &ended.end {
+impl EndedScript {
+    /// The result of the tool, an error where the script failed.
+    pub(super) fn result(&self) -> Raw {
+        let (value, error) = match &self.end {
             ScriptEnd::Value(value) => (Some(&**value), None),
             ScriptEnd::Failed(failure) => {
-                (None, Some(ShownFailure::after(failure, ended.tool_calls)))
+                let shown = ShownFailure {
+                    code: failure.code.as_str(),
+                    message: &failure.message,
+                    stack: &failure.place.stack,
+                    line: failure.place.position.map(|(line, _)| line),
+                    column: failure.place.position.map(|(_, column)| column),
+                    hint: failure.code.hint(self.tool_calls),
+                };
+                (None, Some(shown))
             }
         };
-        Self {
-            ok: error.is_none(),
+        let ok = error.is_none();
+        let result = structured(&Raw::author(&ScriptAnswer {
+            ok,
             value,
             error,
-            logs: &ended.logs,
-            tool_calls: ended.tool_calls,
-            failed_calls: NonZero::new(ended.failed_calls),
+            logs: &self.logs,
+            tool_calls: self.tool_calls,
+            failed_calls: NonZero::new(self.failed_calls),
+        }));
+        if ok {
+            return result;
         }
-    }
-
-    /// As the result of a tool, an error where the script failed.
-    pub(super) fn reply(&self) -> Reply {
-        let reply = structured(&Raw::author(self));
-        match reply {
-            Reply::Own(result) if !self.ok => {
-                let edits = [(tool_result::IS_ERROR, Edit::Set(Raw::author(&true)))];
-                let marked = splice(&result, &edits);
-                Reply::Own(marked.unwrap_or(result))
-            }
-            reply => reply,
-        }
+        let edits = [(tool_result::IS_ERROR, Edit::Set(Raw::author(&true)))];
+        splice(&result, &edits).unwrap_or(result)
     }
 }

@@ -16,9 +16,9 @@ pub(super) struct ScriptRequest {
     pub(super) code: String,
     pub(super) input: Box<RawValue>,
     pub(super) wall: Duration,
-    /// Nothing where that is not limited.
+    /// `None` where calls are not limited.
     pub(super) max_tool_calls: Option<usize>,
-    /// All if there are none.
+    /// Empty where all servers are allowed.
     pub(super) allowed_servers: Vec<String>,
     pub(super) allows_destructive: bool,
 }
@@ -51,11 +51,14 @@ impl ScriptRequest {
         check_keys(&options, "in \"options\"", &OPTIONS, &[])?;
         let timeout = count(&options, "timeout_ms")?.unwrap_or(most.timeout_ms);
         let timeout = timeout.min(most.timeout_ms);
+        let calls = whole_number(&options, "max_tool_calls")?.unwrap_or(0);
+        // 0 is no limit.
+        let calls = [calls, most.max_tool_calls].into_iter().filter(|n| *n > 0);
         Ok(Self {
             code,
             input: read_input(arguments.get("input"))?,
             wall: Duration::from_millis(u64::try_from(timeout).unwrap_or(u64::MAX)),
-            max_tool_calls: fewest(read_calls(&options)?, most.max_tool_calls),
+            max_tool_calls: calls.min(),
             allowed_servers: read_servers(&options)?,
             allows_destructive: flag(&options, "allow_destructive")?,
         })
@@ -116,19 +119,6 @@ fn read_input(input: Option<Raw>) -> Result<Box<RawValue>, String> {
     }
     RawValue::from_string(input.as_str().to_owned())
         .map_err(|error| format!("\"input\" is {error}"))
-}
-
-/// 0 says the same as nothing.
-fn read_calls(options: &Raw) -> Result<usize, String> {
-    Ok(whole_number(options, "max_tool_calls")?.unwrap_or(0))
-}
-
-/// The smaller of two limits, of which 0 is none.
-fn fewest(requested: usize, configured: usize) -> Option<usize> {
-    let limits = [requested, configured]
-        .into_iter()
-        .filter(|limit| *limit > 0);
-    limits.min()
 }
 
 fn read_servers(options: &Raw) -> Result<Vec<String>, String> {

@@ -1,5 +1,5 @@
-//! `code_execution`: a script of an agent, which calls tools and keeps their results to itself. The room `code_execution` runs it; this
-//! module reads the request and makes the script's calls.
+//! `code_execution`: runs a script that calls tools and keeps their results to itself. [`crate::code_execution`] runs the script; this module
+//! reads the request and makes the script's calls.
 
 mod answer;
 mod arguments;
@@ -11,7 +11,7 @@ mod progress;
 
 use serde_json::{Value, json};
 
-use self::{answer::ScriptAnswer, arguments::ScriptRequest, conversation::Conversation};
+use self::{arguments::ScriptRequest, conversation::Conversation};
 use super::{BuiltIn, Call};
 use crate::{
     access::Caller,
@@ -142,11 +142,11 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         .await
         .map_err(not_started)?;
     let ended = Conversation::new(call, &request).carry_on(script).await;
-    Ok(ScriptAnswer::of(&ended).reply())
+    Ok(Reply::Own(ended.result()))
 }
 
-/// A name that is no server's is a mistake: the script would be refused every call that it was written for. One that the caller may not
-/// know of is none, either.
+/// Refuses names that are no servers: the script would be refused every call that it was written for. A server of which the caller may not
+/// know counts as none.
 fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result {
     let now = call.now();
     let rules = now.rules();
@@ -184,7 +184,7 @@ fn not_started(error: NotStarted) -> Failure {
     }
 }
 
-/// The definition for the mode that lists it first: with what there is to be called.
+/// The definition for the mode `code_execution`: with the tools that scripts can call.
 pub(in crate::router) fn definition_with(now: &Moment, caller: &Caller) -> Raw {
     TOOL.definition_with(now.settings(), &catalogue::described(now, caller))
 }
