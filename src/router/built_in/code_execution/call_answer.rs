@@ -1,4 +1,4 @@
-//! Writes what a script gets of a call: `{"ok": true, "result"}` or `{"ok": false, "error": {"code", "message", …}}`.
+//! The answer that a script gets to a call: `{"ok": true, "result"}` or `{"ok": false, "error": {"code", "message", …}}`.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::{
     wire::{Outcome, Raw, tool_result},
 };
 
-/// What a script gets of one call.
+/// The answer to one call.
 pub(super) struct CallAnswer {
     pub(super) json: Vec<u8>,
     /// Why the call failed.
@@ -30,19 +30,19 @@ struct AnswerBody<'a> {
 struct CallFailure<'a> {
     code: &'a str,
     message: &'a str,
-    /// The code that the same failure has outside of scripts, or that of the server's own error.
+    /// The failure's own code, or that of the server's JSON-RPC error.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
 }
 
-/// The step after a call that was wrong.
+/// The hint after a call with wrong arguments.
 const NOT_SENT: &str =
     "Nothing ran. Write call_tool(server, tool, args), with args as a plain object.";
 
 impl CallAnswer {
-    /// Of a call that was made, or refused.
+    /// The answer to a call that was made, or that mcpproxy refused.
     pub(super) fn of(called: &Result<Reply, RequestError>) -> Self {
         match called {
             Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => Self::result(result),
@@ -52,7 +52,7 @@ impl CallAnswer {
         }
     }
 
-    /// Of a call that was wrong.
+    /// The answer to a call with wrong arguments.
     pub(super) fn not_sent(why: &str) -> Self {
         Self::refusal("INVALID_ARGS", why, NOT_SENT)
     }
@@ -66,7 +66,7 @@ impl CallAnswer {
         })
     }
 
-    /// Where the results of a batch are too large with this one of so many bytes.
+    /// The answer to a call whose result of so many bytes no longer fits into the batch.
     pub(super) fn too_large(size: usize) -> Self {
         let message = format!(
             "the call ran, but with its result of {size} bytes the batch exceeds {} MiB",
@@ -123,7 +123,7 @@ impl CallAnswer {
     }
 }
 
-/// How scripts know the codes of our failures.
+/// The code of a failure in scripts.
 fn script_code(code: ErrorCode) -> String {
     let known = match code {
         ErrorCode::InvalidArguments => "INVALID_ARGS",

@@ -1,5 +1,5 @@
-//! The part of the definition of `code_execution` about the tools that scripts can call: a line each, as many as there is room for, of
-//! each server its share. Nothing that the caller may not call.
+//! The list of callable tools in the definition of `code_execution`: a line for each, as many as there is room for, a share for each server.
+//! Leaves out what the caller may not call.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use crate::{
     wire::Target,
 };
 
-/// Bytes of all of it. Clients put it before every conversation.
+/// Bytes of the whole list. Clients put it before every conversation.
 const ROOM: usize = 8 << 10;
 
-/// Servers that are named.
+/// How many servers are named.
 const SERVERS: usize = 60;
 
 const HEADING: &str = "\n\nTools by server, as call_tool(SERVER, TOOL, {arguments}).value → data:";
@@ -25,7 +25,7 @@ struct ListedServer {
     shown: usize,
 }
 
-/// The part of the description; empty if there is nothing to be called.
+/// The list; empty if there is nothing to call.
 pub(in crate::router) fn described(now: &Moment, caller: &Caller) -> String {
     let rules = now.rules();
     let mut servers = Vec::new();
@@ -61,7 +61,7 @@ fn written(mut servers: Vec<ListedServer>) -> String {
     }
     let left_out = servers.len().saturating_sub(SERVERS);
     servers.truncate(SERVERS);
-    // A heading each, with how many more there are.
+    // Each server has a heading, and a line with the number of tools that are left out.
     let headings = servers.iter().map(|server| server.name.len() + 40);
     let mut room = ROOM.saturating_sub(HEADING.len() + headings.sum::<usize>());
     // In turns, so that a server with many tools leaves room for the others.

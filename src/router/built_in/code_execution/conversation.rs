@@ -1,4 +1,4 @@
-//! One script from its start to its end: what it asks for is done, until it has ended, its time is over, or its caller leaves.
+//! Carries on with one script from its start to its end: makes its calls and collects its logs, until it ends, times out, or its caller leaves.
 
 use serde_json::value::RawValue;
 use tokio::time::timeout_at;
@@ -22,7 +22,7 @@ pub(super) struct Conversation<'a> {
     logged: usize,
     tool_calls: usize,
     failed_calls: usize,
-    /// What the script waits for, and where.
+    /// The calls for which the script waits, in words, and the place in the script.
     waiting_for: Option<(String, CodePlace)>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Conversation<'a> {
                     }
                 }
                 ScriptEvent::Calls(batch) => match self.make(&batch).await {
-                    // A process that ended says so where its next event is read.
+                    // If the process has ended, its next event says so.
                     Ok(results) => drop(script.answer(&results).await),
                     Err(failure) => return failure.into(),
                 },
@@ -115,14 +115,14 @@ impl<'a> Conversation<'a> {
             let call = format!("{}:{}{others}", first.server, first.tool);
             (call, batch.at.clone())
         });
-        let (results, failed) = self.calls.make(&calls, batch.max_parallel).await;
-        self.failed_calls += failed;
+        let answer = self.calls.make(&calls, batch.max_parallel).await;
+        self.failed_calls += answer.failed;
         self.waiting_for = None;
-        Ok(results)
+        Ok(answer.json)
     }
 }
 
-/// A process's account of its end counts only as far as the daemon's own checks go.
+/// The end of a script within the limits. The script's process checks them too, but is not trusted.
 fn checked(end: ScriptEnd) -> ScriptEnd {
     let is_too_large = |value: &RawValue| value.get().len() > limits::VALUE;
     match end {

@@ -17,7 +17,15 @@ use crate::{
     },
 };
 
-/// The calls of one script.
+/// What a script gets of the calls of a batch.
+pub(super) struct BatchAnswer {
+    /// An array of their answers, in their order.
+    pub(super) json: Vec<u8>,
+    /// How many of them failed.
+    pub(super) failed: usize,
+}
+
+/// Makes the calls of one script.
 pub(super) struct InnerCalls<'a> {
     /// The call that runs the script.
     outer: &'a Call<'a>,
@@ -38,35 +46,33 @@ impl<'a> InnerCalls<'a> {
         }
     }
 
-    /// Makes these calls, a few at once, and gives the JSON of their outcomes, in their order, and how many failed. Of one that is wrong
-    /// nothing is sent.
+    /// Makes these calls, a few at once. Of one that is wrong nothing is sent.
     pub(super) async fn make(
         &self,
         calls: &[Result<InnerCall, String>],
         max_parallel: usize,
-    ) -> (Vec<u8>, usize) {
+    ) -> BatchAnswer {
         let at_once = max_parallel.clamp(1, limits::MAX_PARALLEL);
         let answering: Vec<BoxFuture<'_, CallAnswer>> =
             calls.iter().map(|call| self.answer(call)).collect();
         let mut answers = stream::iter(answering).buffered(at_once);
-        let mut written = vec![b'['];
-        let mut failed = 0;
+        let (mut json, mut failed) = (vec![b'['], 0);
         let writing = async {
             while let Some(mut answer) = answers.next().await {
-                if written.len() > 1 {
-                    written.push(b',');
+                if json.len() > 1 {
+                    json.push(b',');
                 }
-                if written.len() + answer.json.len() > limits::RESULTS {
+                if json.len() + answer.json.len() > limits::RESULTS {
                     answer = CallAnswer::too_large(answer.json.len());
                 }
-                written.extend_from_slice(&answer.json);
+                json.extend_from_slice(&answer.json);
                 failed += usize::from(answer.failure.is_some());
                 self.progress.count(answer.failure.as_deref());
             }
         };
         self.progress.with_progress(Box::pin(writing)).await;
-        written.push(b']');
-        (written, failed)
+        json.push(b']');
+        BatchAnswer { json, failed }
     }
 
     /// Makes a call, or refuses it.
@@ -125,7 +131,7 @@ fn declare(call: &InnerCall, variant: Variant) -> DeclaredCall<'_> {
     }
 }
 
-/// The record has the code of what a caller may not use, which this script may not: only the script itself gets one of its own.
+/// The failure for the record. The script gets a code of its own.
 fn server_not_allowed(server: &str, tool: &str) -> Failure {
     let error = format!("the server {server:?} is not among the allowed_servers of this script");
     let hint = "Nothing ran. Use another server, or add it to options.allowed_servers.";

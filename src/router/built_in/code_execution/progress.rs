@@ -1,5 +1,5 @@
-//! The notices for the client of a script while it runs: the progress of the calls in it, under the one token that the client gave, in
-//! one rising count; and all other notices and questions of servers within those calls, unchanged.
+//! The notifications for the client while its script runs: the progress of all calls in the script, under the one token of the client and in
+//! one rising count; and all other notifications and questions of the servers, unchanged.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
@@ -22,12 +22,12 @@ const MESSAGE: usize = 300;
 
 pub(super) struct Progress<'a> {
     outer: &'a CallContext,
-    /// Of the calls in the script.
+    /// The context of the calls in the script.
     inner: CallContext,
     notices: ClientReceiver,
-    /// The client's.
+    /// The client's progress token.
     token: Option<Raw>,
-    /// What each call carries of the trace that the script is part of.
+    /// The members of `_meta` that make each call part of the client's trace.
     trace: Vec<(&'static str, Raw)>,
     /// Whether the client wants log lines of servers.
     hears_logs: bool,
@@ -40,9 +40,9 @@ struct Counts {
     sent: u64,
     /// How many calls are done.
     done: u64,
-    /// How many tokens were given.
+    /// How many tokens were given to calls.
     given: u64,
-    /// Whose progress it is, by the tokens of the calls that are made now.
+    /// The tools of the running calls, as `server:tool`, by the tokens of the calls.
     names: BTreeMap<u64, String>,
 }
 
@@ -64,8 +64,8 @@ impl<'a> Progress<'a> {
             inner.to_client = to_client;
         }
         if !outer.revision.has_server_requests() {
-            // Such a client answers questions by calling again, and a script cannot continue from where it was. So servers see a client that
-            // answers nothing.
+            // Such a client answers questions by repeating the call, and a script cannot continue where it stopped. So servers see a client
+            // that answers no questions.
             inner.revision = Revision::NEWEST_LEGACY;
             inner.client = Arc::new(outer.client.in_script());
             hears_logs = outer.log_level.is_some();
@@ -85,12 +85,12 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// The request in whose course calls are made.
+    /// The context of the calls in the script.
     pub(super) fn context(&self) -> &CallContext {
         &self.inner
     }
 
-    /// What is sent beside the arguments of a call.
+    /// The params of a call of the script, without name and arguments.
     pub(super) fn params(&self, server: &str, tool: &str) -> Raw {
         let of_trace = self.trace.iter();
         let mut members: Vec<(&str, Edit<'_>)> = of_trace
@@ -112,7 +112,7 @@ impl<'a> Progress<'a> {
         params.unwrap_or(nothing)
     }
 
-    /// Runs the calls, and passes on notices of their servers meanwhile.
+    /// Runs the calls, and passes on notifications of their servers meanwhile.
     pub(super) async fn with_progress(&self, mut calls: BoxFuture<'_, ()>) {
         loop {
             tokio::select! {
@@ -127,7 +127,7 @@ impl<'a> Progress<'a> {
         self.counts.lock().names.clear();
     }
 
-    /// One more call is done, or failed for this reason, which a script may drop. Earlier notices of its server go first.
+    /// Reports that one more call is done, and why it failed, which the script may not tell. Earlier notifications of its server go first.
     pub(super) fn count(&self, failure: Option<&str>) {
         while let Some(frame) = self.notices.take() {
             self.pass_on(frame);

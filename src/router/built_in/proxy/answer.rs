@@ -1,21 +1,19 @@
-//! The answers of `proxy` (seed 001, section 3): definitions as one embedded resource, and what servers answered with the annotations
-//! that say what was called. Pure. What a server wrote stays as it is but for the members that are named here.
+//! The answers of `proxy` (seed 001, section 3): definitions as one embedded resource, and the answers of servers with annotations that say
+//! what was called. What a server wrote stays byte for byte, except the members that this file names. Pure.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Serialize;
-use serde_json::json;
+use percent_encoding::{AsciiSet, utf8_percent_encode};
+use serde_json::{Value, json};
 
 use super::arguments::ProxyType;
-use crate::wire::{Edit, Raw, result_type, splice};
+use crate::{
+    text::percent::UNRESERVED,
+    wire::{Edit, Raw, result_type, splice},
+};
 
 const JSON: &str = "application/json";
 
-/// What stands in our URIs as it is: what may stand in a path (RFC 3986, 3.3).
-const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~')
+/// The characters that our URIs do not encode: those of paths (RFC 3986, 3.3).
+const IN_PATHS: &AsciiSet = &UNRESERVED
     .remove(b'/')
     .remove(b':')
     .remove(b'@')
@@ -31,42 +29,18 @@ const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b';')
     .remove(b'=');
 
-/// A result with one embedded resource.
-#[derive(Serialize)]
-struct EmbeddedResult<'a> {
-    content: [Embedded<'a>; 1],
-}
-
-#[derive(Serialize)]
-struct Embedded<'a> {
-    r#type: &'static str,
-    resource: JsonText<'a>,
-    annotations: serde_json::Value,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonText<'a> {
-    uri: String,
-    mime_type: &'static str,
-    text: &'a str,
-}
-
-fn embedded(uri: String, text: &Raw, annotations: serde_json::Value) -> Raw {
-    Raw::author(&EmbeddedResult {
-        content: [Embedded {
-            r#type: "resource",
-            resource: JsonText {
-                uri,
-                mime_type: JSON,
-                text: text.as_str(),
-            },
-            annotations,
+/// A result with JSON as its one embedded resource.
+fn embedded(uri: &str, json: &Raw, annotations: &Value) -> Raw {
+    Raw::author(&json!({
+        "content": [{
+            "type": "resource",
+            "resource": { "uri": uri, "mimeType": JSON, "text": json.as_str() },
+            "annotations": annotations,
         }],
-    })
+    }))
 }
 
-/// Everything of a kind: an array of definitions.
+/// The answer to `list`: an array of definitions.
 pub(super) fn list(kind: ProxyType, definitions: &Raw) -> Raw {
     let python_type = match kind {
         ProxyType::Tool => "Tool",
@@ -80,10 +54,10 @@ pub(super) fn list(kind: ProxyType, definitions: &Raw) -> Raw {
         "pythonType": python_type,
         "many": true,
     });
-    embedded(format!("proxy:list/{kind}"), definitions, annotations)
+    embedded(&format!("proxy:list/{kind}"), definitions, &annotations)
 }
 
-/// One definition, which is of this type.
+/// The answer to `info`: one definition, and the type that it has in the Python SDK.
 pub(super) fn info(kind: ProxyType, path: &str, python_type: &str, definition: &Raw) -> Raw {
     let kind = kind.as_str();
     let annotations = json!({
@@ -94,10 +68,10 @@ pub(super) fn info(kind: ProxyType, path: &str, python_type: &str, definition: &
         "many": false,
     });
     let uri = format!("proxy:info/{kind}/{}", utf8_percent_encode(path, IN_PATHS));
-    embedded(uri, definition, annotations)
+    embedded(&uri, definition, &annotations)
 }
 
-/// The result of a tool, each item of it with its annotations. Audience, priority and whatever else stands there stay.
+/// The result of a tool, each of its items with the annotations of the call added to its own.
 pub(super) fn of_tool(result: &Raw, path: &str) -> Raw {
     let content = result.get("content").filter(is_array);
     let Some(content) = content else {
@@ -111,7 +85,7 @@ pub(super) fn of_tool(result: &Raw, path: &str) -> Raw {
     edited(result, &[("content", Edit::Set(Raw::array(&items)))])
 }
 
-/// What was read of a resource, each part of it as an embedded resource. Everything beside the parts stays.
+/// The content of a resource as the result of a tool: each part as an embedded resource. All other members of the result stay.
 pub(super) fn of_resource(result: &Raw, uri: &str) -> Raw {
     let contents = result.get("contents");
     let added = annotations(ProxyType::Resource, uri);
@@ -134,7 +108,7 @@ pub(super) fn of_resource(result: &Raw, uri: &str) -> Raw {
     edited(result, &edits)
 }
 
-/// A prompt as its JSON in an embedded resource.
+/// A prompt: its JSON as an embedded resource.
 pub(super) fn of_prompt(result: &Raw, path: &str) -> Raw {
     let annotations = json!({
         "proxyType": "prompt",
@@ -143,10 +117,10 @@ pub(super) fn of_prompt(result: &Raw, path: &str) -> Raw {
         "pythonType": "GetPromptResult",
     });
     let uri = format!("proxy:call/prompt/{}", utf8_percent_encode(path, IN_PATHS));
-    embedded(uri, result, annotations)
+    embedded(&uri, result, &annotations)
 }
 
-/// Whether a result is the answer, and not a question or a task that leads to one.
+/// Whether a result is the answer itself, and not a question or a task.
 pub(super) fn is_complete(result: &Raw) -> bool {
     result_type::of(result).is_none_or(|kind| kind == result_type::COMPLETE)
 }
@@ -159,7 +133,7 @@ fn annotations(kind: ProxyType, path: &str) -> [(&'static str, Edit<'static>); 3
     ]
 }
 
-/// A part whose text is JSON, with that written without blanks, and the MIME type that it had as `contentType`. Any other part as it is.
+/// A part of a resource. If its text is JSON, the text loses its blanks, and the stated MIME type moves to `contentType`.
 fn objectified(part: &Raw) -> Raw {
     let text = part.get("text").and_then(|text| text.string());
     let Some(json) = text.and_then(|text| Raw::parse_str(&text).ok()) else {
@@ -175,7 +149,7 @@ fn objectified(part: &Raw) -> Raw {
     edited(part, &edits)
 }
 
-/// JSON without the blanks between its tokens. Numbers, escapes and the order of members stay.
+/// JSON without the blanks between its tokens, otherwise byte for byte.
 fn without_blanks(json: &str) -> String {
     let (mut in_string, mut is_escaped) = (false, false);
     let is_kept = |c: &char| {
