@@ -1,5 +1,5 @@
-//! A tool on one line with the types of what it takes and gives, for results of a search and authors of scripts:
-//! `create_issue(title: string, labels?: string[]) → {number: integer, url: string}`. Pure, and bounded whatever the schemas are.
+//! The signature of a tool on one line, for results of a search and authors of scripts:
+//! `create_issue(title: string, labels?: string[]) → {number: integer, url: string}`. Short whatever its schemas are. Pure.
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,14 @@ use crate::{
     wire::Raw,
 };
 
-/// Bytes of the parameters, and of the result. What does not fit is left out, with a mark.
+/// Bytes of the parameters, and of the result. `…` marks what was left out.
 const PARAMETERS: usize = 240;
 const RESULT: usize = 160;
 
 /// Levels of objects and arrays that are written out.
 const LEVELS: usize = 3;
 
-/// Members of an object, values of an enumeration, alternatives.
+/// How many members of an object, values of an enumeration and alternatives are written out.
 const MEMBERS: usize = 12;
 const VALUES: usize = 6;
 const ALTERNATIVES: usize = 4;
@@ -23,10 +23,10 @@ const ALTERNATIVES: usize = 4;
 /// Limit: bytes of a name or a value that a server made up.
 const LONGEST_NAME: usize = 48;
 
-/// References that lead to references.
+/// How many references are followed, one to the next.
 const REFERENCES: usize = 4;
 
-/// The keywords of a schema that are read.
+/// The keywords of a schema that are read, the reference first.
 const KEYWORDS: [&str; 9] = [
     "$ref",
     "const",
@@ -39,7 +39,7 @@ const KEYWORDS: [&str; 9] = [
     "items",
 ];
 
-/// The line.
+/// The signature of a tool with these schemas of its arguments and its structured content.
 pub fn signature(name: &str, input: Option<&Raw>, output: Option<&Raw>) -> String {
     let mut line = spelt(name);
     line.push('(');
@@ -57,17 +57,10 @@ pub fn signature(name: &str, input: Option<&Raw>, output: Option<&Raw>) -> Strin
     line
 }
 
-/// What a line says of a part of a schema, with the whole for its references.
+/// The keywords of a part of a schema, and the whole schema, in which references are looked up.
 struct Schema<'a> {
     whole: &'a Raw,
-    constant: Option<Raw>,
-    values: Option<Raw>,
-    any_of: Option<Raw>,
-    one_of: Option<Raw>,
-    kind: Option<Raw>,
-    properties: Option<Raw>,
-    required: Option<Raw>,
-    items: Option<Raw>,
+    found: [Option<Raw>; KEYWORDS.len()],
 }
 
 impl<'a> Schema<'a> {
@@ -79,7 +72,7 @@ impl<'a> Schema<'a> {
         Self::read(self.whole, part)
     }
 
-    /// Each part is scanned once. Of a reference within the schema it is what that leads to.
+    /// Scans a part once, or the part to which it refers.
     fn read(whole: &'a Raw, part: &Raw) -> Self {
         let read = |part: &Raw| part.look_up(KEYWORDS).map(|found| found.value);
         let mut found = read(part);
@@ -94,39 +87,23 @@ impl<'a> Schema<'a> {
             };
             found = read(&part);
         }
-        let [
-            _,
-            constant,
-            values,
-            any_of,
-            one_of,
-            kind,
-            properties,
-            required,
-            items,
-        ] = found;
-        Self {
-            whole,
-            constant,
-            values,
-            any_of,
-            one_of,
-            kind,
-            properties,
-            required,
-            items,
-        }
+        Self { whole, found }
+    }
+
+    /// The value of one of [`KEYWORDS`].
+    fn get(&self, keyword: &str) -> Option<&Raw> {
+        let at = KEYWORDS.iter().position(|known| *known == keyword)?;
+        self.found[at].as_ref()
     }
 }
 
-/// The members of an object that a schema describes, those that must be there first: `a: string, b?: integer`.
+/// The members of an object that a schema describes, required ones first: `a: string, b?: integer`.
 fn members(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
-    let Some(properties) = &schema.properties else {
+    let Some(properties) = schema.get("properties") else {
         return String::new();
     };
     let required: Vec<String> = schema
-        .required
-        .as_ref()
+        .get("required")
         .map(|names| names.elements().filter_map(|name| name.string()).collect())
         .unwrap_or_default();
     let all = properties.members().filter_map(|member| {
@@ -154,22 +131,22 @@ fn members(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
     text
 }
 
-/// A type.
+/// The type that a schema describes.
 fn shape(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
-    if let Some(value) = &schema.constant {
+    if let Some(value) = schema.get("const") {
         return literal(value);
     }
-    if let Some(values) = &schema.values {
+    if let Some(values) = schema.get("enum") {
         return one_of(values.elements().map(|value| literal(&value)), VALUES);
     }
-    let choices = schema.any_of.as_ref().or(schema.one_of.as_ref());
+    let choices = schema.get("anyOf").or_else(|| schema.get("oneOf"));
     if let Some(choices) = choices.filter(|_| levels > 0) {
         let choices = choices.elements().take(ALTERNATIVES + 1);
         let shapes = choices.map(|choice| shape(&schema.at(&choice), levels - 1, room));
         return one_of(shapes, ALTERNATIVES);
     }
-    let Some(kind) = &schema.kind else {
-        return if schema.properties.is_some() {
+    let Some(kind) = schema.get("type") else {
+        return if schema.get("properties").is_some() {
             object(schema, levels, room)
         } else {
             "any".to_owned()
@@ -189,14 +166,14 @@ fn shape(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
 }
 
 fn object(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
-    if levels == 0 || schema.properties.is_none() {
+    if levels == 0 || schema.get("properties").is_none() {
         return "object".to_owned();
     }
     format!("{{{}}}", members(schema, levels, room))
 }
 
 fn array(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
-    let Some(items) = schema.items.as_ref().filter(|_| levels > 0) else {
+    let Some(items) = schema.get("items").filter(|_| levels > 0) else {
         return "any[]".to_owned();
     };
     let items = shape(&schema.at(items), levels - 1, room);
@@ -233,7 +210,7 @@ fn literal(value: &Raw) -> String {
     text
 }
 
-/// A name that a server made up: a plain one as it is, others quoted, with nothing in them that cannot be seen.
+/// A name from a server: a plain one as it is; others quoted and cut, with escapes for invisible characters.
 fn spelt(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
     if name.len() <= LONGEST_NAME && !name.is_empty() && name.chars().all(is_plain) {
