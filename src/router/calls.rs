@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Router {
-    /// Sends a request for a thing that is offered to the server whose it is, under the server's own name for it.
+    /// Answers a request for a thing that endpoints of many servers offer: by a built-in tool, or by the thing's server under its own name for it.
     pub(super) async fn call_offered(
         &self,
         context: &CallContext,
@@ -23,7 +23,7 @@ impl Router {
     ) -> Result<Reply, RequestError> {
         let mut record = self.record(context, view, request);
         let cutting = self.cutting(&context.caller, view, &request.method);
-        // Awaited where it is made: what is named first is kept twice, here and in every future around this one.
+        // Awaited in the same expression: a future with a name takes its place twice, in every future around this one.
         let answered = self
             .answer_offered(context, request, &mut record, cutting.as_ref())
             .await;
@@ -54,7 +54,7 @@ impl Router {
             check_spelling(params)?;
             if let Some(tool) = built_in::find(offered) {
                 self.0.gate.admit_built_in(&context.caller, tool.name)?;
-                let cutting = cutting.filter(|cutting| cutting.note_ours(tool.name));
+                let cutting = cutting.and_then(|cutting| cutting.note_ours(tool.name));
                 return tool.run(self, context, params, cutting).await;
             }
         }
@@ -82,7 +82,7 @@ impl Router {
         Ok(Reply::Passed(outcome))
     }
 
-    /// The server whose it is, and the server's own name for it.
+    /// The server of an offered thing, and its own name for it.
     async fn owner_of_thing(
         &self,
         context: &CallContext,
@@ -106,7 +106,7 @@ impl Router {
                 Ok((owner.server, owner.uri))
             }
             Thing::Task(id) => Ok((self.server_of_task(context, id)?, id.as_ref().into())),
-            // A completion for what is neither a prompt nor a resource.
+            // A completion whose reference is neither a prompt nor a resource.
             Thing::Nothing => {
                 let error = format!(
                     "{} did not run: ref.type must be \"ref/prompt\" or \"ref/resource\"",
@@ -117,7 +117,7 @@ impl Router {
         }
     }
 
-    /// Has the record of a name that no list has say which server it begins with: people look for what was refused by server. Nobody decides
+    /// Notes in the record of an unknown name the server with whose name it begins: people look for refused calls by server. Nothing is decided
     /// by it.
     fn note_named_server(&self, record: &mut OpenCall, target: &Target<'_>, offered: &str) {
         let settings = self.settings();
@@ -128,7 +128,7 @@ impl Router {
     }
 }
 
-/// The specification has a code for a tool that is unknown.
+/// The failure with the code that the specification has for an unknown tool.
 pub(super) fn unknown_as_invalid_params(failure: Failure) -> RequestError {
     if failure.code != ErrorCode::UnknownTool {
         return failure.into();
@@ -137,10 +137,10 @@ pub(super) fn unknown_as_invalid_params(failure: Failure) -> RequestError {
     RpcError::invalid_params(text).into()
 }
 
-/// What the arguments of a call are called within our own tools, but not in MCP.
+/// Keys for arguments that built-in tools take, but not `tools/call`.
 const NOT_IN_MCP: [&str; 2] = ["args", "args_json"];
 
-/// Refuses `args` beside the name of a tool without `arguments`: the caller means them, and the tool does not run without.
+/// Refuses `args` in the params of a call without `arguments`: the caller mistook the key, and the tool would run without its arguments.
 fn check_spelling(params: &Raw) -> Result<(), RpcError> {
     let is = |member: &MemberSpan, key: &str| member.is(params.as_bytes(), key);
     let Some(key) = params

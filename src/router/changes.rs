@@ -1,5 +1,4 @@
-//! Changes of the lists that clients see, whatever brought them: a server that offers something else, or settings that show
-//! something else.
+//! Changes of the lists that clients see, whether a server listed something else or the settings changed.
 
 use std::sync::Arc;
 
@@ -23,29 +22,29 @@ pub struct Changes {
     own: broadcast::Receiver<OwnDifference>,
 }
 
-/// The lists of one moment, as a client that listens may know them.
+/// The lists that a listening client knows.
 #[derive(Clone)]
 pub struct Known(Arc<Lists>);
 
 /// Something changed: announces to each listening client what it does not know yet.
 pub struct Announcement<'a> {
     router: &'a Router,
-    /// What those before did not know. Most know the same.
+    /// The changes for the clients before. Most clients have the same.
     changes: Vec<Change>,
-    /// What a server lists otherwise to one client alone.
+    /// The change of a list that only one client sees, if it is that.
     own: Option<OwnDifference>,
 }
 
-/// Changes that are compared once for all whom they concern. Beyond, each is compared anew.
+/// How many different changes one announcement remembers. Further ones are compared anew for each client.
 const CHANGES: usize = 64;
 
-/// From what a client knows to what there is.
+/// The change from the lists that a client knows to those of now.
 struct Change {
     before: Arc<Lists>,
     now: Arc<Lists>,
-    /// What of it clients see on endpoints that list the upstreams' tools.
+    /// The lists that changed in the mode `direct`.
     direct: Difference,
-    /// Whether our own tools are others.
+    /// Whether the tools of the mode `retrieve_tools` changed.
     built_in: bool,
 }
 
@@ -60,7 +59,7 @@ impl Router {
         }
     }
 
-    /// Of which lists this endpoint announces changes: tools, prompts, resources.
+    /// Whether this endpoint announces changes of its tools, prompts and resources, in this order.
     pub fn announces(&self, view: &View) -> [bool; 3] {
         let View::Server(server) = view else {
             return [true; 3];
@@ -73,7 +72,7 @@ impl Router {
         })
     }
 
-    /// What a new listener knows: it gets no announcement of earlier changes, even of those announced later.
+    /// What a new listener knows: it gets no announcement of earlier changes, even if they are announced later.
     pub fn known_now(&self, caller: &Caller) -> Known {
         Known(self.prepared(caller))
     }
@@ -91,12 +90,12 @@ impl Changes {
                 Err(RecvError::Closed) => return None,
             },
             changed = self.catalog.recv() => match changed {
-                // Having missed some is no loss: what counts is what is known now.
+                // Missed differences are no loss: the lists of now are compared.
                 Ok(_) | Err(RecvError::Lagged(_)) => (),
                 Err(RecvError::Closed) => return None,
             },
         }
-        // Put together here, so that nobody does it under a lock.
+        // Here, so that no listener renews them under a lock.
         self.router.prepare_all();
         Some(Announcement {
             router: &self.router,
@@ -107,15 +106,14 @@ impl Changes {
 }
 
 impl Announcement<'_> {
-    /// What this client of this endpoint does not know yet; it then counts as known. Lists that read the same are the same, whatever
-    /// happened.
+    /// The lists of this endpoint that differ from those that the client knows, which are replaced by those of now.
     pub fn news(&mut self, known: &mut Known, caller: &Caller, view: &View) -> Difference {
         let of_kin = self.news_of_kin(&known.0, caller, view);
         of_kin | self.news_of_lists(known, caller, view)
     }
 
-    /// Without a session a stream of news over HTTP is another connection than the calls of its client are, so it hears of what is listed
-    /// to any connection of its caller.
+    /// The change of a list that only one client sees, if that client is of the same caller. Without a session, nobody can tell which of the
+    /// caller's connections listens for which client.
     fn news_of_kin(&self, lists: &Lists, caller: &Caller, view: &View) -> Difference {
         let (Some(own), Some(seat)) = (&self.own, caller.seat()) else {
             return Difference::default();

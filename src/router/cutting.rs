@@ -1,5 +1,5 @@
-//! Which results are cut, for whom, and of what they are: those of calls by name on endpoints of many servers, where `read_cache` can
-//! read on. An endpoint of one server is that server as it is, operators read files, and scripts keep what they call for.
+//! Decides which results are cut: those of tool calls and tasks on endpoints of many servers, for callers who may use `read_cache`. Notes the
+//! sources of a result, which its reader must still be allowed to use. Results for endpoints of one server, operators and scripts stay whole.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use crate::{
     wire::{Edit, Outcome, Raw, Target, Thing, method, splice},
 };
 
-/// The tool that reads on.
+/// The tool that reads on in a cut result.
 const READS_ON: &str = "read_cache";
 
-/// Built-in tools that bring results of others, with what becomes of structured content there. No result of the rest is ever cut: they
-/// have limits of their own.
+/// Built-in tools that give results of other tools, and what becomes of structured content there. Results of all others have limits of their
+/// own and are never cut.
 const BRING_RESULTS: [(&str, StructuredContent); 6] = [
     ("call_tool", StructuredContent::LeftOutIfSame),
     ("call_tool_destructive", StructuredContent::LeftOutIfSame),
@@ -27,45 +27,42 @@ const BRING_RESULTS: [(&str, StructuredContent); 6] = [
     ("proxy", StructuredContent::LeftOutIfSame),
 ];
 
-/// A call whose result is cut if it is too long.
+/// The notes on a call whose result is cut if it is too long.
 pub(super) struct Cutting {
     limit: usize,
     reading: ReadingOn,
     noted: Guarded<Noted>,
 }
 
-/// What is known of the call by now.
 #[derive(Default)]
 struct Noted {
-    /// What the result is of.
+    /// The things of servers from which the result comes.
     sources: HashSet<TextSource>,
-    brings: ResultSource,
+    kind: ResultSource,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum ResultSource {
-    /// Nothing that is cut.
+    /// None that is cut.
     #[default]
     Nothing,
-    /// The result of a built-in tool.
+    /// A built-in tool.
     OfOurs(StructuredContent),
-    /// The result of a server's tool that the client called by its name.
+    /// A server's tool, which the client called by its offered name.
     OfServer,
-    /// The state of a task, with the result of its tool when that is there.
+    /// A task, whose state contains the result of its tool once that is there.
     OfTask,
 }
 
 impl Cutting {
-    /// A built-in tool answers. Whether its result is cut.
-    pub(super) fn note_ours(&self, tool: &str) -> bool {
-        let known = BRING_RESULTS.iter().find(|(name, _)| *name == tool);
-        if let Some((_, structured)) = known {
-            self.noted.lock().brings = ResultSource::OfOurs(*structured);
-        }
-        known.is_some()
+    /// Notes that a built-in tool answers; `None` if its results are never cut.
+    pub(super) fn note_ours(&self, tool: &str) -> Option<&Self> {
+        let (_, structured) = BRING_RESULTS.iter().find(|(name, _)| *name == tool)?;
+        self.note_kind(ResultSource::OfOurs(*structured));
+        Some(self)
     }
 
-    /// The result is of this, maybe among others.
+    /// Notes a thing of a server from which the result comes.
     pub(super) fn note_source(&self, server: &str, target: Target<'_>) {
         let source = TextSource {
             server: server.into(),
@@ -74,13 +71,13 @@ impl Cutting {
         self.noted.lock().sources.insert(source);
     }
 
-    /// Every character takes a byte at least.
+    /// Whether a result may have more characters than the limit: each takes a byte at least.
     fn may_concern(&self, result: &Raw) -> bool {
         result.as_bytes().len() > self.limit
     }
 
-    fn brings(&self, what: ResultSource) {
-        self.noted.lock().brings = what;
+    fn note_kind(&self, source: ResultSource) {
+        self.noted.lock().kind = source;
     }
 }
 
@@ -105,7 +102,7 @@ impl Router {
         })
     }
 
-    /// What was called by its name has brought this.
+    /// Notes the source of a result that a request for an offered thing gave.
     pub(super) fn note_offered(&self, cutting: &Cutting, admitted: &Admitted, result: &Raw) {
         if !cutting.may_concern(result) {
             return;
@@ -114,19 +111,19 @@ impl Router {
         match admitted.target().thing() {
             Thing::Tool(tool) => {
                 cutting.note_source(server.as_str(), Target::tool(tool));
-                cutting.brings(ResultSource::OfServer);
+                cutting.note_kind(ResultSource::OfServer);
             }
             Thing::Task(id) => {
                 if let Some(tool) = self.0.tasks.tool_of(id, server) {
                     cutting.note_source(server.as_str(), Target::tool(&tool));
-                    cutting.brings(ResultSource::OfTask);
+                    cutting.note_kind(ResultSource::OfTask);
                 }
             }
             Thing::Prompt(_) | Thing::Resource(_) | Thing::Nothing => (),
         }
     }
 
-    /// The same answer, with no more text than allowed.
+    /// The answer with its texts cut to the limit.
     pub(super) async fn cut(
         &self,
         caller: &Caller,
@@ -134,10 +131,10 @@ impl Router {
         cutting: Cutting,
     ) -> Result<Reply, RequestError> {
         let noted = std::mem::take(&mut *cutting.noted.lock());
-        // What `proxy` says of its own, lists and definitions, is one piece of JSON.
-        let is_own_answer = noted.brings == ResultSource::OfOurs(StructuredContent::LeftOutIfSame)
+        // The lists and definitions of `proxy` have no source: they are one piece of JSON.
+        let is_own_answer = noted.kind == ResultSource::OfOurs(StructuredContent::LeftOutIfSame)
             && noted.sources.is_empty();
-        if noted.brings == ResultSource::Nothing || is_own_answer {
+        if noted.kind == ResultSource::Nothing || is_own_answer {
             return answered;
         }
         let (is_own, result) = match answered {
@@ -165,7 +162,7 @@ impl Router {
     async fn cut_result(&self, caller: &Caller, result: Raw, order: CutOrder, noted: Noted) -> Raw {
         let large_results = &self.0.large_results;
         let sources = noted.sources.into_iter().collect();
-        if noted.brings != ResultSource::OfTask {
+        if noted.kind != ResultSource::OfTask {
             return large_results.cut(result, order, caller, sources).await;
         }
         let Some(inner) = result.get("result") else {
@@ -175,9 +172,9 @@ impl Router {
         splice(&result, &[("result", Edit::Set(cut))]).unwrap_or(result)
     }
 
-    /// A client that was shown a schema holds results against it.
+    /// What becomes of structured content: a client that was shown a schema checks results against it.
     fn structured_content_of(&self, noted: &Noted) -> StructuredContent {
-        if let ResultSource::OfOurs(structured) = noted.brings {
+        if let ResultSource::OfOurs(structured) = noted.kind {
             return structured;
         }
         let snapshot = self.0.catalog.glance();

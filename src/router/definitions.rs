@@ -1,4 +1,4 @@
-//! Definitions of servers as clients see them: as they came, but for the name or URI under which they are offered. Pure.
+//! Definitions on endpoints of many servers: as the server wrote them, except for the name or URI under which they are offered. Pure.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::{
     wire::{Edit, Raw, named_uris::tool_with_uris, splice},
 };
 
-/// A tool's definition as it came, but for the offered name, the server's name before the description and the URIs of its views.
+/// A tool's definition with its offered name, the server's name before its description, and the offered URIs of its views.
 pub(super) fn offered_tool(snapshot: &Snapshot, server: &ServerName, tool: &Tool) -> Raw {
     let definition = &*with_offered_views(snapshot, server, tool);
     let edits = [
@@ -23,7 +23,7 @@ pub(super) fn offered_tool(snapshot: &Snapshot, server: &ServerName, tool: &Tool
     splice(definition, &edits).unwrap_or_else(|_| definition.clone())
 }
 
-/// A tool's definition as it came, but for the URIs of its views.
+/// A tool's definition with the offered URIs of its views.
 pub(super) fn with_offered_views<'a>(
     snapshot: &Snapshot,
     server: &ServerName,
@@ -36,13 +36,13 @@ pub(super) fn with_offered_views<'a>(
     changed.flatten().map_or(same, Cow::Owned)
 }
 
-/// The URI that a resource of a server is offered under, if it is not the server's own.
+/// The URI under which a server's resource is offered, if it is not the server's own.
 pub(super) fn other_uri(snapshot: &Snapshot, server: &ServerName, own: &str) -> Option<String> {
     let offered = snapshot.offered_uri(server, own);
     (offered != own).then(|| offered.into_owned())
 }
 
-/// With this text under a key.
+/// A definition with this text under a key.
 pub(super) fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {
     splice(definition, &[(key, Edit::Set(Raw::author(&value)))])
         .unwrap_or_else(|_| definition.clone())

@@ -1,4 +1,4 @@
-//! Forwarding by the endpoint that a request came by.
+//! Forwards admitted requests, and all requests of endpoints of one server.
 
 use super::{RequestError, Router, View, calls::unknown_as_invalid_params, recording};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Router {
-    /// Forwards a request, and notes the task that it may have made. What comes back names resources as the endpoint offers them.
+    /// Forwards a request, and remembers the task that it may have created. The outcome has the URIs that the endpoint offers.
     pub(super) async fn forward(
         &self,
         context: &CallContext,
@@ -67,7 +67,7 @@ impl Router {
         let target = Target::of(&request.method, params)?;
         record.is_of(Some(server.as_str()), target.thing());
         let listing = match &*request.method {
-            // What these name is looked at once it is known.
+            // The gate decides about what these name once the lists are known.
             method::TOOLS_CALL
             | method::PROMPTS_GET
             | method::RESOURCES_READ

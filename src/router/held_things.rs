@@ -1,4 +1,4 @@
-//! What agents may read of held servers and things, for `quarantine_security`: which rule objects and where, never the text.
+//! The answers of `quarantine_security`: what is held, which rules of the scanner object to it, and where. They never repeat a server's text.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,15 +17,15 @@ use crate::{
     wire::{Target, method},
 };
 
-/// Things of one server that are shown.
+/// How many things of one server are shown.
 const SHOWN_MAX: usize = 100;
 
-/// The note on an entry that nobody has contacted.
+/// The note on a server that mcpproxy has not contacted.
 const NOT_INSPECTED: &str = "An agent added or changed this server, and mcpproxy has not contacted it since: only its entry was checked, not its tools.";
 
 const NOT_LISTED: &str = "The server has not listed its tools yet: only its entry was checked.";
 
-/// All that is held of what this caller might otherwise have, for `quarantine_security`.
+/// The answer to `list`: everything held that this caller could have otherwise.
 pub(super) fn all_held(now: &Moment, caller: &Caller) -> Value {
     let servers = now.settings().servers.keys();
     let held: Vec<Value> = servers
@@ -63,7 +63,7 @@ fn held_of(now: &Moment, caller: &Caller, server: &str) -> Option<Value> {
     }
 }
 
-/// What is held of a server that may be used: where it stands, its name if that is nothing but a name, and our reason.
+/// The held things of a server that may be used.
 fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
     let Some(known) = now.snapshot().servers.get(server) else {
         return Vec::new();
@@ -81,7 +81,7 @@ fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
         is_held.then_some((kind, name, failure))
     });
     let held: Vec<_> = held.take(SHOWN_MAX).collect();
-    // Reading a definition takes longest, so only the shown ones are read.
+    // Scanning takes longest, so only the shown definitions are scanned.
     let names: HashSet<(ThingKind, &str)> =
         held.iter().map(|(kind, name, _)| (*kind, *name)).collect();
     let found = catalog::findings_of(known, now.snapshot(), |kind, name| {
@@ -105,7 +105,7 @@ fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
     shown.collect()
 }
 
-/// What is held of a server's lists, each with the target that reaches it; nothing requests instructions.
+/// The held things in a server's lists, each with the target of a request for it. No request is for instructions.
 fn held_targets<'a>(
     known: &'a ServerCatalog,
     now: &Moment,
@@ -118,7 +118,7 @@ fn held_targets<'a>(
     all.filter(|(kind, name, _)| is_held(*kind, name)).collect()
 }
 
-/// Rule and severity of findings, each pair once, with how often; the worst first. The places are for `inspect`.
+/// The rules and severities of findings, each pair once with its count, the worst first. `inspect` gives the places too.
 fn in_short<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Value> {
     let mut counted: BTreeMap<(bool, &'static str), usize> = BTreeMap::new();
     for finding in findings {
@@ -132,7 +132,7 @@ fn in_short<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Value> {
     shown.collect()
 }
 
-/// The scanner's findings on a server of which something is held, for `quarantine_security`.
+/// The answer to `inspect`: the scanner's findings on one server.
 pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<Value> {
     let target = Target::method_alone(method::TOOLS_LIST);
     let refused = now.rules().decide(caller, server, &target).err();
@@ -171,7 +171,7 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
     }))
 }
 
-/// Findings as agents see them. The words that a rule objects to may be an order: they are for people.
+/// Findings as agents see them: without the words to which a rule objects, which may be an order to the model.
 pub(super) fn public_findings(findings: &[Finding]) -> Vec<Value> {
     let public = findings.iter().map(|finding| {
         json!({
@@ -184,7 +184,7 @@ pub(super) fn public_findings(findings: &[Finding]) -> Vec<Value> {
     public.collect()
 }
 
-/// A place in a definition, as far as its keys, which the server chose, say nothing but names.
+/// A place in a definition without those of its keys that are more than names: the server chose them.
 fn public_place(place: &str) -> String {
     let first = place.split('/').nth(1).unwrap_or_default();
     if scanner::is_only_a_name(place) {
@@ -196,7 +196,7 @@ fn public_place(place: &str) -> String {
     }
 }
 
-/// Where a thing stands among those of its kind: `tools[3]`, counted from 0.
+/// The place of a thing in its list, from 0: `tools[3]`.
 fn place_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<String> {
     let list = match kind {
         ThingKind::Tool => "tools",
@@ -210,7 +210,7 @@ fn place_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<Strin
     Some(format!("{list}[{place}]"))
 }
 
-/// What a server lists under its configuration of now, or why nothing of that was looked at.
+/// The lists of a server under its current configuration, or a note on why there are none.
 pub(super) fn listed<'a>(
     now: &'a Moment,
     entry: &ServerEntry,

@@ -20,25 +20,26 @@ use crate::{
     wire::{Edit, Raw, RpcError, Target, method, splice},
 };
 
-/// Views whose lists are kept. Where callers see more different things, those made first are made again when needed.
+/// How many views have their lists kept. Where callers have more, the oldest lists are made again when needed.
 const VIEWS: usize = 64;
 
-/// The lists of endpoints that show many servers, as everybody sees them who has this view.
+/// The lists of endpoints of many servers for all callers who see the same.
 pub(super) struct Lists {
     moment: Moment,
-    /// One of those who see this.
+    /// One of the callers.
     caller: Caller,
+    /// What they all see.
     view: ViewKey,
-    /// The upstreams' tools.
+    /// The tools of the mode `direct`.
     pub(super) direct: Raw,
-    /// Our own tools, which find and call those.
+    /// The tools of the mode `retrieve_tools`.
     pub(super) built_in: Raw,
-    /// The one tool in front of all others.
+    /// The tools of the mode `proxy`.
     proxy: Raw,
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
-    /// The list of the mode for scripts, made on first use.
+    /// The tools of the mode `code_execution`, made on first use.
     scripted: OnceLock<Raw>,
     /// By mode, made on first use.
     instructions: [OnceLock<String>; 4],
@@ -64,7 +65,7 @@ impl Lists {
         view.mode(self.moment.settings())
     }
 
-    /// The tools of the mode for scripts.
+    /// The tools of the mode `code_execution`.
     fn scripted(&self) -> &Raw {
         self.scripted.get_or_init(|| {
             let may_use = |name: &str| self.moment.rules().permits_built_in(&self.caller, name);
@@ -82,7 +83,7 @@ impl Lists {
             .get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
     }
 
-    /// Whether the others are of the same view, and of the same client where they are not for all.
+    /// Whether the others are for the same callers.
     fn is_replaced_by(&self, other: &Self) -> bool {
         let client = |lists: &Self| {
             let is_own = lists.moment.snapshot().is_own();
@@ -92,7 +93,7 @@ impl Lists {
         self.view == other.view && client(self) == client(other)
     }
 
-    /// Whether nothing happened that could concern this server.
+    /// Whether this server's lists cannot differ: nothing changed that concerns it.
     pub(super) fn is_same_for(&self, server: &ServerName, other: &Self) -> bool {
         let [here, there] = [self, other].map(|lists| lists.moment.snapshot().servers.get(server));
         let same_server = match (here, there) {
@@ -124,7 +125,7 @@ pub(super) struct OwnLists<'a> {
 }
 
 impl<'a> OwnLists<'a> {
-    /// What of a server's lists this caller may have.
+    /// The part of a server's lists that this caller may have.
     fn seen(rules: Rules<'_>, caller: &Caller, known: &'a ServerCatalog) -> Self {
         let server = known.server.as_str();
         let mut seen = Self::default();
@@ -152,19 +153,19 @@ impl<'a> OwnLists<'a> {
     }
 }
 
-/// The lists that were put together last, each view's once.
+/// The newest lists of each view.
 #[derive(Default)]
 pub(super) struct Prepared(ArcSwap<Vec<Arc<Lists>>>);
 
 impl Prepared {
-    /// Those that were made at this moment for all who see the same.
+    /// The lists of this moment for callers who see what this one sees.
     fn find(&self, now: &Moment, caller: &Caller) -> Option<Arc<Lists>> {
         let (kept, view) = (self.0.load(), now.rules().view(caller));
         let mut of_view = kept.iter().filter(|lists| lists.view == view);
         of_view.find(|lists| lists.moment.is_same_as(now)).cloned()
     }
 
-    /// Keeps them in place of the older ones of the same view.
+    /// Keeps lists in place of older ones for the same callers.
     fn keep(&self, made: &Arc<Lists>) {
         self.0.rcu(|kept| {
             let others = kept.iter().filter(|lists| !lists.is_replaced_by(made));
@@ -175,7 +176,7 @@ impl Prepared {
 }
 
 impl Router {
-    /// The lists for what is known now. Only when nothing is known at all does this wait for the first discovery.
+    /// The lists of this moment for a caller. Waits for the first discovery where nothing is known.
     pub(super) async fn lists(&self, caller: &Caller) -> Arc<Lists> {
         if self.0.catalog.glance().servers.is_empty() {
             self.wait_for_first_discovery(caller).await;
@@ -183,7 +184,7 @@ impl Router {
         self.prepared(caller)
     }
 
-    /// The lists for what is known now.
+    /// The lists of this moment for a caller.
     pub(super) fn prepared(&self, caller: &Caller) -> Arc<Lists> {
         let now = self.0.gate.now_for(caller);
         if let Some(lists) = self.0.lists.find(&now, caller) {
@@ -194,7 +195,7 @@ impl Router {
         lists
     }
 
-    /// Makes the lists anew of everybody for whom some were made.
+    /// Renews all kept lists.
     pub(super) fn prepare_all(&self) {
         for lists in self.0.lists.0.load().iter() {
             self.prepared(&lists.caller);
@@ -207,9 +208,9 @@ impl Router {
             self.0.catalog.index_soon();
         }
         let lists = match mode {
-            // The tool for scripts says what there is to be called.
+            // The description of `code_execution` lists the tools of servers.
             RoutingMode::Direct | RoutingMode::CodeExecution => self.lists(caller).await,
-            // Of ours, which need no discovery.
+            // Built-in tools alone, which need no discovery.
             RoutingMode::RetrieveTools | RoutingMode::Proxy => self.prepared(caller),
         };
         lists.tools_of(mode).clone()

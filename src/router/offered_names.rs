@@ -1,4 +1,4 @@
-//! Whose the tools and prompts are that endpoints of many servers offer, and why a name that they do not offer is nobody's.
+//! Finds the server of a tool or prompt by the name that endpoints of many servers offer, and explains why a name is not offered.
 
 use futures_util::future::join_all;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Router {
-    /// Whose tool is offered under this name, and its own name.
+    /// The server of the tool that is offered under this name, and its own name for it.
     pub(super) async fn offered_tool(
         &self,
         context: &CallContext,
@@ -24,7 +24,7 @@ impl Router {
         if let Some(found) = self.find_tool(caller, offered) {
             return Ok(found);
         }
-        // Boxed, because it is large and seldom.
+        // Boxed, because it is large and rare.
         let unavailable = Box::pin(self.discover_owners_of(context, offered)).await;
         if let Some(found) = self.find_tool(caller, offered) {
             return Ok(found);
@@ -33,7 +33,7 @@ impl Router {
         Err(refused.unwrap_or_else(|| self.unknown_tool(caller, offered)))
     }
 
-    /// The same of what is listed now.
+    /// The same, without waiting for lists.
     pub(super) fn find_tool(
         &self,
         caller: &Caller,
@@ -45,7 +45,7 @@ impl Router {
             .then(|| (server.clone(), tool.name.clone()))
     }
 
-    /// Whose prompt is offered under this name, and its own name.
+    /// The server of the prompt that is offered under this name, and its own name for it.
     pub(super) fn offered_prompt(
         &self,
         caller: &Caller,
@@ -79,8 +79,8 @@ impl Router {
         Err(unknown(ErrorCode::UnknownPrompt, offered, close))
     }
 
-    /// Why a name that no list has may not be called, where it is of a server that may not be used: the same as by any other way of naming
-    /// it. What the rules deny is denied whether it is there or not, so that nobody learns which.
+    /// The refusal of a name that no list has, if it begins with the name of a server that may not be used. The rules deny a tool whether it
+    /// exists or not, so that nobody learns which.
     fn refusal_of_unlisted(&self, caller: &Caller, offered: &str) -> Option<Failure> {
         let now = self.0.gate.now_for(caller);
         servers_named_in(now.settings(), offered).find_map(|(server, tool)| {
@@ -100,8 +100,8 @@ impl Router {
         })
     }
 
-    /// A name that nobody knows may belong to a server whose lists are not known yet. Waits for the servers whose names it begins
-    /// with, for all of them at once; why that which it names has no lists still.
+    /// Waits for the lists of all servers with whose names an unknown name begins. Gives the failure of the server that the name means, if
+    /// that has no lists still.
     async fn discover_owners_of(&self, context: &CallContext, offered: &str) -> Option<Failure> {
         let caller = &context.caller;
         let snapshot = self.0.catalog.snapshot();
@@ -145,7 +145,7 @@ impl Router {
             let is_listed = name != "call_tool" || now.settings().legacy_call_tool;
             is_listed && rules.permits_built_in(caller, name)
         };
-        // In full it may be the name of one that is offered under a shorter one.
+        // Long names are offered in a shorter form; this may be the full one.
         let in_full = servers_named_in(now.settings(), offered).find_map(|(server, tool)| {
             let shorter = names::offered(&server, &snapshot.tool(server.as_str(), tool)?.name);
             (shorter != offered && is_visible(&shorter)).then_some(shorter)
@@ -160,7 +160,7 @@ impl Router {
     }
 }
 
-/// The refusal of a name that no list has, with the one that it may be meant for.
+/// The failure of a name that no list has, with the name that may be meant.
 fn unknown(code: ErrorCode, offered: &str, close: Option<&str>) -> Failure {
     let (error, look_up) = match code {
         ErrorCode::UnknownPrompt => ("Unknown prompt", "Look the name up in the list of prompts."),
@@ -180,7 +180,7 @@ fn unknown(code: ErrorCode, offered: &str, close: Option<&str>) -> Failure {
     )
 }
 
-/// The configured servers that an offered name begins with, and what it says after each.
+/// The configured servers with whose names an offered name begins, and the rest of the name after each.
 pub(super) fn servers_named_in<'a>(
     settings: &'a Settings,
     offered: &'a str,

@@ -1,5 +1,5 @@
-//! How we present ourselves to a client that opens a connection by `initialize`, or asks by `server/discover`. On the endpoint of one server
-//! that is the server's own presentation, brought into the client's era if it is of the other.
+//! Answers `initialize` and `server/discover`. On an endpoint of one server, the answer is that of the server, in the form of the client's
+//! revision.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     wire::{Edit, Raw, Revision, RpcError, Target, bridge, method, presentation, splice},
 };
 
-/// The request of a client that opens a connection, and the answer.
+/// The agreement with a client that opens a connection.
 pub struct Opening {
     /// The revision that was agreed.
     pub revision: Revision,
@@ -32,7 +32,7 @@ struct InitializeParams {
 }
 
 impl Router {
-    /// Answers `initialize`; `context` is that of the request, of which the client is not known yet.
+    /// Answers `initialize`. `context` is that of the request, without the client.
     pub async fn open(
         &self,
         mut context: CallContext,
@@ -100,7 +100,7 @@ impl Router {
         bridge::own_result_for(Revision::NEWEST, method::DISCOVER, result)
     }
 
-    /// Sees to it that what a server lists for this client is known, where that is not what everybody sees and the client may use it.
+    /// Makes the server's lists for this client known, if the client may use the server and has a list of its own there.
     pub(super) async fn meet(&self, context: &CallContext, server: &ServerName) {
         let lists = Target::method_alone(method::TOOLS_LIST);
         let decided = self.0.gate.decide(&context.caller, server.as_str(), &lists);
@@ -109,8 +109,7 @@ impl Router {
         }
     }
 
-    /// How the server of an endpoint presents itself: its own result of `initialize` or `server/discover`. `None` while nothing is known of
-    /// it, and on endpoints of many.
+    /// The server's own result of `initialize` or `server/discover`. `None` while it is not known, and on endpoints of many servers.
     async fn presented(&self, caller: &Caller, view: &View) -> Result<Option<Raw>> {
         let View::Server(server) = view else {
             return Ok(None);
@@ -132,7 +131,7 @@ impl Router {
     }
 }
 
-/// What every mode serves.
+/// The capabilities of endpoints of many servers.
 pub(super) fn capabilities() -> serde_json::Value {
     json!({
         "tools": { "listChanged": true },

@@ -1,4 +1,4 @@
-//! Resources of the aggregated view: whose a URI is, and which one names it there.
+//! Resources on endpoints of many servers: the owner of an offered URI, and the offered URIs in results.
 
 use std::{cmp::Reverse, collections::VecDeque, sync::Arc};
 
@@ -15,10 +15,11 @@ use crate::{
     wire::{Outcome, Raw, Target, Thing, named_uris::named_by_result},
 };
 
-/// Limit: clients without a session whose links are remembered. The one that came first is forgotten.
+/// Limit: clients without a session whose named resources are remembered. The oldest is forgotten.
 const MAX_UNIDENTIFIED: usize = 256;
 
-/// What servers named to clients that have no session. Each comes over several connections, so they are told apart by caller and name.
+/// The resources that servers named in results for clients without a session. Such a client uses several connections, so its key is its caller
+/// and name.
 #[derive(Default)]
 pub(super) struct NamedToOthers(Guarded<VecDeque<(ClientKey, Arc<NamedResources>)>>);
 
@@ -44,7 +45,7 @@ impl NamedToOthers {
 }
 
 impl Router {
-    /// Whose resource this is: one that is listed, or one that a server's template describes, or else one that a server named to this client.
+    /// The owner of an offered URI: the server that lists it, or has a template that it fits, or named it in a result for this client.
     pub(super) fn owner_of(&self, context: &CallContext, uri: &str) -> Result<Owner> {
         let caller = &context.caller;
         let snapshot = self.0.catalog.seen_by(caller);
@@ -52,7 +53,7 @@ impl Router {
             |server: &ServerName, uri: &str| self.reaches(caller, server, &Target::resource(uri));
         let listed = snapshot.offered_resource(uri);
         let listed = listed.filter(|owner| is_there(&owner.server, &owner.uri));
-        // What nobody may have takes nothing from what is in use, but a renamed one is nobody else's.
+        // A hidden resource gives way to a template in use, but no other server has the URI of a renamed one.
         let gives_way = |owner: &Owner| {
             let server = owner.server.as_str();
             *owner.uri == *uri && snapshot.hides(server, ThingKind::Resource, uri)
@@ -69,8 +70,7 @@ impl Router {
             .filter(|template| template.offered == uri || fits(&template.offered, uri))
             .filter(|template| is_there(template.server, uri))
             .filter(|template| listed.is_none() || is_in_use(template));
-        // A renamed one that describes it wins. Then what is in use; then the most specific template: the one with the most
-        // literal text; then the first server by name.
+        // A renamed template comes first, then one in use, then the one with the most literal text, then the first server by name.
         let rank = |template: &OfferedTemplate<'_>| {
             let literal = literal_length(&template.offered);
             (template.is_renamed, is_in_use(template), literal)
@@ -93,8 +93,7 @@ impl Router {
         }
     }
 
-    /// A result of a server with the URIs in it that its resources are offered under. What it names and no list has can be read by this
-    /// client from now on.
+    /// The result of a server with offered URIs in place of its own ones. From now on this client can read the URIs in it that no list has.
     pub(super) fn with_offered_uris(
         &self,
         context: &CallContext,
@@ -115,7 +114,7 @@ impl Router {
         }
     }
 
-    /// The same of what this server sends as the result of this method, for this resource; `None` where nothing in it changes.
+    /// The same for a server's result of this method, for this resource; `None` if no URI in it changes.
     pub(super) fn offered_uris_in(
         &self,
         context: &CallContext,
