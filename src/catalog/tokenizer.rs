@@ -1,5 +1,5 @@
-//! Splits texts and identifiers into the terms that are indexed and searched: `createIssue`, `create_issue` and "creates issues"
-//! have the same two. Pure; knows nothing of fields, weights and indexes.
+//! Splits texts and identifiers into the terms that are indexed and searched: `createIssue`, `create_issue` and "creates issues" give the same
+//! two terms. Pure.
 
 use std::{cell::RefCell, collections::HashSet, sync::LazyLock};
 
@@ -50,7 +50,7 @@ impl TokenKind {
     }
 }
 
-/// Stop words. The last ones are what is left of contractions.
+/// Stop words. The last ones are the ends of contractions, such as `re` of "they're".
 const COMMON: &str = "a about all also am an and any are as at be been but by can could did do does each for from had has have he her \
      here him his how i if in into is it its just like me more most must my no not of on only or other our out over \
      own please shall she should so some such than that the their them then there these they this those to too up us \

@@ -1,5 +1,4 @@
-//! Reading the arguments of built-in tools: nothing that a tool does not know is passed over, so that none does something else than
-//! was meant. Pure.
+//! Reads the arguments of built-in tools. An unknown argument is an error, so that no tool does something else than was meant. Pure.
 
 use crate::{
     gate::Variant,
@@ -7,13 +6,13 @@ use crate::{
     wire::{LONGEST_NAME, LONGEST_URI, Raw},
 };
 
-/// Bytes of an unknown key that are repeated.
+/// Bytes of an unknown key that an error repeats.
 const SHOWN: usize = 64;
 
-/// Keys that are named as wrong.
+/// How many wrong keys an error names.
 const MOST_NAMED: usize = 12;
 
-/// Whether an object has only these keys or `aliases`, and each once. The error names everything that is wrong; `place` says where.
+/// Checks that an object has only these keys or `aliases`, and each once. The error names all wrong keys; `place` says where they are.
 pub(super) fn check_keys(
     object: &Raw,
     place: &str,
@@ -31,7 +30,7 @@ pub(super) fn check_keys(
             .map(AsRef::as_ref)
             .chain(aliases.iter().copied());
         let Some(i) = all.position(|key| member.is(object.as_bytes(), key)) else {
-            // A key that is no text is none that we know.
+            // A key that is not Unicode is unknown.
             let key = member.name(object.as_bytes()).unwrap_or_default();
             let close = names::closest(&key, known.iter().map(AsRef::as_ref));
             lists_known |= close.is_none();
@@ -56,7 +55,7 @@ pub(super) fn check_keys(
     Err(wrong)
 }
 
-/// Arguments that name something of a server, or a server, and how many bytes the name has at most.
+/// Arguments that name a server or a thing of a server, and the most bytes of such a name.
 const NAMES: [(&str, usize); 5] = [
     ("name", LONGEST_NAME),
     ("names", LONGEST_NAME),
@@ -65,8 +64,7 @@ const NAMES: [(&str, usize); 5] = [
     ("tool", LONGEST_NAME),
 ];
 
-/// Whether each name in the arguments is short enough to be looked for, as [`Thing::check_length`](crate::wire::Thing::check_length) wants
-/// it of requests. Whatever the tool does with names, it does with these.
+/// Checks that each name in the arguments is short enough, as [`Thing::check_length`](crate::wire::Thing::check_length) does for requests.
 pub(super) fn check_names(arguments: &Raw) -> Result<(), String> {
     let given = arguments.look_up(NAMES.map(|(key, _)| key));
     for ((key, most), found) in NAMES.into_iter().zip(given) {
@@ -77,9 +75,9 @@ pub(super) fn check_names(arguments: &Raw) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a text, or one in a list of them, has more bytes.
+/// Whether a text, or one in a list of texts, has more bytes.
 fn is_longer(value: &Raw, most: usize) -> bool {
-    // As it is written it is never shorter.
+    // A text is never longer than its JSON.
     let may_be = |value: &Raw| value.as_bytes().len() > most;
     let is = |text: Option<String>| text.is_some_and(|text| text.len() > most);
     may_be(value)
@@ -106,7 +104,7 @@ pub(super) fn string(arguments: &Raw, key: &str) -> Result<Option<String>, Strin
     }
 }
 
-/// Why a value is no text: it is something else, or it has half of a character in it, which JSON can spell and nothing can be.
+/// Why a value is no text: it is not a string, or contains a lone surrogate, which JSON can write but Unicode does not have.
 fn no_text(key: &str, json: &str) -> String {
     if json.starts_with('"') {
         return format!("\"{key}\" contains half of a character (a lone \\uD800 to \\uDFFF)");
@@ -114,22 +112,22 @@ fn no_text(key: &str, json: &str) -> String {
     format!("\"{key}\" is not a string")
 }
 
-/// The same for an example, whatever else it is.
+/// An argument that is a text; `None` if it is anything else.
 pub(super) fn stated(arguments: &Raw, key: &str) -> Option<String> {
     arguments.get(key)?.string()
 }
 
-/// The same for one that must be there.
+/// An argument that must be there and be a text.
 pub(super) fn required(arguments: &Raw, key: &str) -> Result<String, String> {
     string(arguments, key)?.ok_or_else(|| format!("\"{key}\" is missing"))
 }
 
-/// An argument that is a count, at least 1. Models write numbers as texts, too.
+/// An argument that is a number of at least 1. Models also write numbers as texts.
 pub(super) fn count(arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
     at_least(1, arguments, key)
 }
 
-/// The same where it may be 0.
+/// An argument that is a number of at least 0.
 pub(super) fn whole_number(arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
     at_least(0, arguments, key)
 }
@@ -165,7 +163,7 @@ pub(super) fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
 /// The keys under which a call may give the arguments for the upstream: as an object, or as JSON text of one.
 pub(super) const ARGUMENT_KEYS: [&str; 3] = ["args", "arguments", "args_json"];
 
-/// The arguments for the upstream, as they stand there. Ambiguous ones are refused.
+/// The arguments for the upstream, byte for byte. Ambiguous ones are refused.
 ///
 /// # Errors
 ///
@@ -174,7 +172,7 @@ pub fn passed_on(call: &Raw) -> Result<Option<Raw>, String> {
     let found = call.look_up(ARGUMENT_KEYS).map(|found| found.value);
     let given = ARGUMENT_KEYS.iter().zip(&found);
     let given = given.filter_map(|(key, value)| Some((*key, value.as_ref()?)));
-    // What a model leaves out it may fill with null.
+    // Models fill arguments that they leave out with null.
     let (nulls, values): (Vec<_>, Vec<_>) = given.partition(|(_, value)| value.is_null());
     match (&values[..], &nulls[..]) {
         ([], []) => Ok(None),
@@ -200,11 +198,11 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
     if !object.is_object() {
         return Err(format!("\"{key}\" is not an object"));
     }
-    // As text it was not looked at with the message.
+    // JSON text was not checked with the message.
     if let Some(why) = object.why_unreadable() {
         return Err(format!("\"{key}\" {why}"));
     }
-    // Which of the two a server goes by is not known here.
+    // Nobody knows here which of the two values a server takes.
     match object.repeated_key() {
         Some(name) => Err(format!(
             "\"{}\" is in \"{key}\" twice",
@@ -214,7 +212,7 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
     }
 }
 
-/// A call of a tool that comes in by another way than MCP, and says there what those of `call_tool_*` say.
+/// A call of a server's tool that comes over REST, with the arguments of `call_tool_*`.
 #[derive(Debug)]
 pub struct ToolRequest {
     /// `read`, `write` or `destructive`; the tool's own where it says nothing.
@@ -226,7 +224,7 @@ pub struct ToolRequest {
 }
 
 impl ToolRequest {
-    /// Reads one, by the same rules: what is not known, or appears twice, is an error that names it.
+    /// Reads a request. An unknown or repeated key is an error that names it.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What the arguments of `call_tool_*` say that the call is for. Pure; calls nothing.
+//! Reads the purpose of a call in the arguments of `call_tool_*`. Pure.
 
 use super::arguments::{check_keys, string};
 use crate::{activity::StatedIntent, gate::Variant, wire::Raw};
@@ -9,7 +9,7 @@ pub(super) const SENSITIVITIES: [&str; 4] = ["public", "internal", "private", "u
 /// Limit: characters of a reason. It is kept in the audit trail.
 pub(super) const REASON_MAX: usize = 1000;
 
-/// What a call is for, as its arguments say in either spelling. The error says what is wrong with that.
+/// The purpose of a call, which its arguments may state in either of two forms.
 pub fn stated_intent(arguments: &Raw, variant: Variant) -> Result<Option<StatedIntent>, String> {
     let intent = arguments.get("intent").filter(|intent| !intent.is_null());
     if let Some(intent) = &intent {
@@ -35,7 +35,7 @@ pub fn stated_intent(arguments: &Raw, variant: Variant) -> Result<Option<StatedI
     Ok((stated != StatedIntent::default()).then_some(stated))
 }
 
-/// The intent may be absent; what is there must make sense and match the variant.
+/// Checks that an intent has only known members and matches the variant.
 fn check_intent(intent: &Raw, variant: Variant) -> Result<(), String> {
     if !intent.is_object() {
         return Err("\"intent\" is not an object".to_owned());
@@ -52,7 +52,7 @@ fn check_intent(intent: &Raw, variant: Variant) -> Result<(), String> {
     }
 }
 
-/// What both spellings say. Two that differ are not chosen from: both are kept for the audit, and only one can be meant.
+/// The value that one form or both state. Different values are an error: only one of them can be meant.
 fn single_value(
     arguments: &Raw,
     intent: Option<&Raw>,

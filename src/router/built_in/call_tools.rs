@@ -1,5 +1,5 @@
-//! `call_tool_read`, `call_tool_write` and `call_tool_destructive`, which a client can approve separately, and `call_tool`, which stands
-//! for the first two. The arguments reach the upstream as they are, and its result comes back as it is.
+//! `call_tool_read`, `call_tool_write` and `call_tool_destructive`, which a client can approve separately, and the older `call_tool`, which
+//! does what the first two do. Arguments and results pass byte for byte.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::{
     wire::{Raw, Target},
 };
 
-/// MCP's own word for `args`, and the intent without its brackets.
+/// MCP's word for `args`, and the members of `intent` as arguments.
 const ALIASES: &[&str] = &["arguments", "intent_data_sensitivity", "intent_reason"];
 
 fn usage(_: &Raw) -> &'static str {
@@ -157,7 +157,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
     })
 }
 
-/// What is wrong is what the call is for, not what is called.
+/// The failure of a call whose arguments are right, but not its stated purpose.
 fn wrong_intent(call: &Call<'_>, variant: Variant, why: &str) -> Failure {
     let error = format!("{}: {why}", call.tool.name);
     let hint = format!(
@@ -167,7 +167,7 @@ fn wrong_intent(call: &Call<'_>, variant: Variant, why: &str) -> Failure {
     Failure::new(ErrorCode::InvalidArguments, error, hint)
 }
 
-/// `server:tool`, or a name under which a tool is offered.
+/// The server and tool of a name: `server:tool`, or an offered name.
 async fn split(call: &Call<'_>, name: &str) -> Result<(String, String)> {
     let parts = name.split_once(':');
     let parts = parts.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
@@ -211,7 +211,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let arguments = passed_on(&call.arguments).map_err(wrong)?;
     let variant = call.things.variant_for(call.context, server, tool).await?;
     if variant == Some(Variant::Destructive) {
-        // What is held stays unsaid otherwise.
+        // If the tool is held or denied, the failure must be that.
         let gate = &call.router.0.gate;
         gate.decide(&call.context.caller, server, &Target::tool(tool))?;
         // One tool for everything cannot be approved separately.

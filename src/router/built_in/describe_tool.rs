@@ -1,4 +1,4 @@
-//! `describe_tool`: whole definitions by name, for tools that a search gave only a line of.
+//! `describe_tool`: the whole definitions of tools of which a search gave only the signature.
 
 use std::collections::HashSet;
 
@@ -111,7 +111,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
             ErrorCode::UnknownTool | ErrorCode::UnknownServer => {
                 explanation(name, failure, closest)
             }
-            // Beside what is held, others would be a way around it.
+            // Other tools would be a way around one that is held.
             _ => explanation(name, failure, &[]),
         })
         .collect();
@@ -123,7 +123,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     Ok(Reply::Own(structured(&answer)))
 }
 
-/// The names, each once; a single one may stand without its brackets.
+/// The names, each once. A single one need not be in a list.
 fn read(arguments: &Raw) -> Result<Vec<String>, String> {
     let given = arguments
         .get("names")
@@ -151,7 +151,7 @@ fn read(arguments: &Raw) -> Result<Vec<String>, String> {
     }
 }
 
-/// The tool, if the caller may have it. The name is `server:tool`, or the one that lists offer.
+/// The tool, if the caller may use it. The name is `server:tool`, or an offered name.
 fn find<'a>(now: &'a Moment, caller: &Caller, name: &str) -> Result<(ServerName, &'a Tool)> {
     let snapshot = now.snapshot();
     let (server, tool) = match (snapshot.offered_tool(name), name.split_once(':')) {
@@ -169,7 +169,7 @@ fn find<'a>(now: &'a Moment, caller: &Caller, name: &str) -> Result<(ServerName,
     known.ok_or_else(|| unlisted(server, tool))
 }
 
-/// The reason why nothing is known of a server, where that is why a tool is unknown.
+/// The failure of a name: if the tool is unknown because its server could not be connected, the reason for that.
 fn why_absent(call: &Call<'_>, now: &Moment, failure: Failure) -> Failure {
     let server = failure.server.as_deref();
     let server = server.filter(|_| failure.code == ErrorCode::UnknownTool);
@@ -178,7 +178,7 @@ fn why_absent(call: &Call<'_>, now: &Moment, failure: Failure) -> Failure {
     absence.unwrap_or_else(|| super::with_whole_name(failure))
 }
 
-/// A name that says no server.
+/// The failure of a name without a server.
 fn without_server(name: &str) -> Failure {
     let error = format!("{name:?} is not of the form server:tool");
     let hint =
@@ -186,7 +186,7 @@ fn without_server(name: &str) -> Failure {
     Failure::new(ErrorCode::UnknownTool, error, hint)
 }
 
-/// Of a server whose changes are allowed the gate lets unknown tools through.
+/// The failure of an unknown tool of a server whose changes are allowed: for such a server the gate admits unknown tools.
 fn unlisted(server: &str, tool: &str) -> Failure {
     let error = format!("the server {server:?} lists no tool {tool:?}");
     Failure::new(ErrorCode::UnknownTool, error, "Search with retrieve_tools.")

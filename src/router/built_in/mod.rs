@@ -1,5 +1,4 @@
-//! The tools of our own. Each stands in a file of its own and in one line of [`ALL`]; every name answers in every mode, whatever
-//! the mode lists.
+//! The built-in tools: a file for each, and a line in [`ALL`]. Each can be called in every mode, also where it is not listed.
 
 mod arguments;
 mod call_arguments;
@@ -49,37 +48,37 @@ const ALL: &[BuiltIn] = &[
     proxy::TOOL,
 ];
 
-/// A tool of our own.
+/// A built-in tool.
 pub(super) struct BuiltIn {
-    /// Its name. Has no `__`, so no upstream's tool is offered under it.
+    /// Its name. Has no `__`, so no server's tool is offered under it.
     pub(super) name: &'static str,
-    /// Arguments that are taken besides those of its schema: other words for them. A call with any other is refused.
+    /// Arguments that it accepts though its schema does not name them: other words for those of the schema. All others are refused.
     aliases: &'static [&'static str],
     /// Whether the mode `retrieve_tools` lists it.
     is_listed: fn(&Settings) -> bool,
-    /// What a call looks like, for the sender of a wrong one with these arguments: JSON.
+    /// The JSON of an example, for the sender of wrong arguments like these.
     usage: fn(&Raw) -> &'static str,
-    /// Its definition; limits in it are the configured ones.
+    /// Its definition, with the configured limits.
     define: fn(&Settings) -> serde_json::Value,
     run: for<'a> fn(Call<'a>) -> BoxFuture<'a, Result<Reply, RequestError>>,
 }
 
-/// One call of a built-in tool, and all that it may use. What reaches a server goes through [`Things`].
+/// One call of a built-in tool, with all that the tool may use. Requests to servers go through [`Things`].
 pub(super) struct Call<'a> {
     tool: &'static BuiltIn,
     things: Things<'a>,
-    /// Its parts, and calls of other built-in tools.
+    /// For its parts, and for calls of other built-in tools.
     router: &'a Router,
     cutting: Option<&'a Cutting>,
     context: &'a CallContext,
     /// All params, `_meta` included.
     params: &'a Raw,
-    /// The arguments, each known and there once; an empty object if there are none.
+    /// The arguments, each of them known and given once; an empty object if there are none.
     arguments: Raw,
 }
 
 impl Call<'_> {
-    /// What decisions rest on, as the client of this call sees it.
+    /// Settings and snapshot of this moment, as the client of this call sees them.
     fn now(&self) -> Moment {
         self.router.0.gate.now_for(&self.context.caller)
     }
@@ -89,7 +88,7 @@ impl Call<'_> {
         self.tool.wrong(&self.arguments, why)
     }
 
-    /// Calls another built-in tool in the course of this call, whose metadata belong to it.
+    /// Calls another built-in tool, with the metadata of this call and a record under it.
     async fn call_another(
         &self,
         tool: &'static BuiltIn,
@@ -122,7 +121,7 @@ pub(super) fn find(name: &str) -> Option<&'static BuiltIn> {
     ALL.iter().find(|tool| tool.name == name)
 }
 
-/// Why a name is none of a server's tool: it is a built-in one.
+/// The failure where a server's tool was expected and a built-in one was named.
 fn of_mcpproxy(name: &str) -> Option<Failure> {
     let name = find(name)?.name;
     let error = format!("{name:?} is a tool of mcpproxy itself");
@@ -130,7 +129,7 @@ fn of_mcpproxy(name: &str) -> Option<Failure> {
     Some(Failure::new(ErrorCode::UnknownTool, error, hint))
 }
 
-/// The failure for a caller who names tools as `server:tool`.
+/// A failure whose suggestion is a whole name, `server:tool`.
 fn with_whole_name(mut failure: Failure) -> Failure {
     if let (ErrorCode::UnknownTool, Some(server), Some(close)) =
         (failure.code, &failure.server, &failure.closest)
@@ -142,7 +141,7 @@ fn with_whole_name(mut failure: Failure) -> Failure {
     failure
 }
 
-/// The definitions that the mode `retrieve_tools` lists, of the tools that `may_use` says.
+/// The definitions that the mode `retrieve_tools` lists, of those tools that the caller may use.
 pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec<Raw> {
     let is_listed = |tool: &&BuiltIn| (tool.is_listed)(settings) && may_use(tool.name);
     ALL.iter()
@@ -151,7 +150,7 @@ pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec
         .collect()
 }
 
-/// The definitions that the mode `code_execution` lists. `described` adds the part about the servers to the script's own.
+/// The definitions that the mode `code_execution` lists. `described` gives that of `code_execution`, with the tools of servers.
 pub(super) fn listed_for_scripts(
     settings: &Settings,
     may_use: impl Fn(&str) -> bool,
@@ -167,7 +166,7 @@ pub(super) fn listed_for_scripts(
         .collect()
 }
 
-/// The definition of the tool that reads on where results are cut: of every mode whose tools bring results.
+/// The definition of `read_cache`, which every mode whose results may be cut lists.
 pub(super) fn listed_to_read_on(
     settings: &Settings,
     may_use: impl Fn(&str) -> bool,
@@ -193,7 +192,7 @@ impl BuiltIn {
         self.definition_with(settings, "")
     }
 
-    /// The same with more at the end of its description.
+    /// The same with more text at the end of its description.
     fn definition_with(&self, settings: &Settings, more: &str) -> Raw {
         let mut definition = (self.define)(settings);
         if let Some(text) = definition["description"]
@@ -207,7 +206,7 @@ impl BuiltIn {
         Raw::author(&definition)
     }
 
-    /// Runs one call. What it calls in turn is noted where its result may be cut.
+    /// Runs one call. `cutting` notes the tools that it calls, if its result may be cut.
     pub(super) async fn run(
         &'static self,
         router: &Router,
@@ -235,7 +234,7 @@ impl BuiltIn {
         (self.run)(call).await
     }
 
-    /// The arguments that its schema names, whatever the settings are.
+    /// The arguments that its schema names. They are the same under all settings.
     fn named_arguments(&self) -> &'static [String] {
         type Named = HashMap<&'static str, Vec<String>>;
         static NAMED: LazyLock<Named> = LazyLock::new(|| {
@@ -257,7 +256,7 @@ impl BuiltIn {
         NAMED.get(self.name).map_or(&[], Vec::as_slice)
     }
 
-    /// The example helps only where an argument of it is missing.
+    /// The failure of a call with wrong arguments. Has an example only if an argument of the example is missing.
     fn wrong(&self, arguments: &Raw, why: impl std::fmt::Display) -> RequestError {
         let error = format!("{}: {why}", self.name);
         let usage = (self.usage)(arguments);

@@ -1,4 +1,4 @@
-//! `quarantine_security`: held things with the reasons, for agents to pass on to their users. Read only: approving is for people.
+//! `quarantine_security`: what is held and why, for agents to tell their users. Only people can approve.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         }
     };
     let (now, caller) = (call.now(), call.context.caller.clone());
-    // A server may list twenty thousand things, and each is looked at.
+    // A server may list twenty thousand things, all of which are scanned.
     let looking = call.router.long_work().run(move |_| match wanted {
         None => Ok(held_things::all_held(&now, &caller)),
         Some(name) => held_things::inspected(&now, &caller, &name),

@@ -1,4 +1,4 @@
-//! `read_cache`: the next page of a result that was cut, for the caller that called, as long as it may have what the result is of.
+//! `read_cache`: the next page of a cut result, for the caller of the result, as long as it may use the tools that gave it.
 
 use serde_json::{Value, json};
 
@@ -16,10 +16,10 @@ use crate::{
     wire::{Edit, Raw, splice},
 };
 
-/// Characters of a page where no limit is set any more, but something is still kept.
+/// Characters of a page if the limit was taken out of the configuration while texts are kept.
 const PAGE: usize = 20_000;
 
-/// The smallest page, the words on how to go on included. A smaller request gets this.
+/// Characters of the smallest page, with its notice. A smaller request gets this.
 const SMALLEST: usize = 1_000;
 
 /// Limit: characters of a key that are read. No valid key has more.
@@ -96,7 +96,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     Ok(Reply::Own(result))
 }
 
-/// What is kept under a key, if the caller may still have all that it is of.
+/// The text under a key, if the caller may still use all things that it came from.
 fn find(call: &Call<'_>, key: &str) -> Result<KeptText> {
     let caller = &call.context.caller;
     let known = Some(key).filter(|key| key.len() <= LONGEST_KEY);

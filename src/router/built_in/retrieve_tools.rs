@@ -1,4 +1,4 @@
-//! `retrieve_tools`: the search that stands for the tools which are not listed.
+//! `retrieve_tools`: searches the tools of servers, which the mode does not list.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! `upstream_servers`: the servers behind mcpproxy, listed and changed by agents within what [`crate::management`] lets them. It reads
-//! the arguments; the rules are not its business.
+//! `upstream_servers`: lists and changes the servers behind mcpproxy for agents. Reads the arguments; [`crate::management`] decides what
+//! agents may do.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -36,7 +36,7 @@ pub(super) const TOOL: BuiltIn = BuiltIn {
     run: |call| Box::pin(run(call)),
 };
 
-/// Further keys of an entry, and other words for those above.
+/// Further keys of a server's entry, and other words for those in the schema.
 const ALIASES: &[&str] = &[
     "working_dir",
     "protocol",
@@ -185,7 +185,7 @@ async fn by_name(
     })
 }
 
-/// The operation in either spelling.
+/// The operation, under either of its keys.
 fn operation(call: &Call<'_>) -> Result<String, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let operation = string(&call.arguments, "operation").map_err(wrong)?;
@@ -199,7 +199,7 @@ fn operation(call: &Call<'_>) -> Result<String, RequestError> {
     }
 }
 
-/// The members of the entry: every argument that is not about the call.
+/// The members of a server's entry: all arguments except those of the operation.
 fn entry(call: &Call<'_>) -> Result<Map<String, Value>, RequestError> {
     let read = config::read_unrepeated_object(call.arguments.as_bytes());
     let mut entry = read.map_err(|why| call.wrong(why))?;
@@ -212,7 +212,7 @@ fn entry(call: &Call<'_>) -> Result<Map<String, Value>, RequestError> {
     }
 }
 
-/// Refuses arguments that mean nothing to an operation. Those that are null are not there.
+/// Refuses arguments that an operation does not take. A null counts as absent.
 fn no_others(call: &Call<'_>, operation: &str, taken: &[&str]) -> Result<(), RequestError> {
     for member in call.arguments.members() {
         let name = member.name(call.arguments.as_bytes()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The known names that an unknown one may stand for.
+//! Suggests known tools for unknown names.
 
 use super::{Search, ToolSearch};
 use crate::{
@@ -11,10 +11,10 @@ use crate::{
     wire::Target,
 };
 
-/// Known names for one that is unknown.
+/// How many known names are suggested for an unknown one.
 const SUGGESTED: usize = 3;
 
-/// Limit: known names that the unknown ones of one request are compared with, all together. Beyond that nothing is suggested.
+/// Limit: comparisons of unknown with known names in one request. Names beyond it are not compared.
 const COMPARED: usize = 100_000;
 
 /// Limit: unknown names of one request whose words are searched for. A search looks at every tool that has one of them.
@@ -29,8 +29,8 @@ struct Effort {
     searches: bool,
 }
 
-/// What is done for each of so many unknown names, where so many are known. Requests are a stranger's, and so may be the known names: what
-/// one request costs has a bound, whatever both are.
+/// The work for each of so many unknown names, where so many are known. Bounds the cost of one request: strangers choose the unknown names,
+/// and servers the known ones.
 fn efforts(unknown: usize, known: usize) -> impl Iterator<Item = Effort> {
     let comparable = COMPARED / known.max(1);
     (0..unknown).map(move |n| Effort {
@@ -40,8 +40,8 @@ fn efforts(unknown: usize, known: usize) -> impl Iterator<Item = Effort> {
 }
 
 impl ToolSearch {
-    /// For each of these names, which should be `server:tool` and are unknown, the closest ones that the caller may call: first the one
-    /// that is spelt alike, then those that have its words. Off the runtime's workers, and for as many names as `efforts` says.
+    /// The closest tools that the caller may call, for each of these unknown names: first the one that is spelt alike, then those that have its
+    /// words, each as `server:tool`.
     pub async fn closest(&self, caller: &Caller, names: Vec<String>) -> Result<Vec<Vec<String>>> {
         if names.is_empty() {
             return Ok(Vec::new());

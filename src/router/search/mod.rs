@@ -1,5 +1,5 @@
-//! Searching the tools of all servers on a caller's behalf, for the built-in tools, REST and the command line: what the gate would not
-//! let the caller call is not found, and a notice says where more may be.
+//! Searches the tools of all servers for a caller, on behalf of built-in tools, REST and the command line. Finds only tools that the gate lets
+//! the caller use; a notice says where more may be.
 
 mod answer;
 mod closest;
@@ -31,12 +31,12 @@ use crate::{
 /// Limit: how long the first searches wait for the index.
 const FIRST_INDEX: Duration = Duration::from_secs(5);
 
-/// What is searched for.
+/// The request for a search.
 #[derive(Debug, Clone)]
 pub struct Search {
     /// The words, as a model or a person typed them.
     pub query: String,
-    /// How many results at most; the configured number where not given.
+    /// The most results; the configured number if `None`.
     pub limit: Option<usize>,
     /// How many of the words a tool must have.
     pub matching: Matching,
@@ -48,24 +48,24 @@ pub struct Search {
     pub explained: bool,
 }
 
-/// What a search found.
+/// The outcome of a search.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The best, best first.
+    /// The best matches, the best first.
     pub tools: Vec<FoundTool>,
-    /// How many there are in all.
+    /// The number of all matches that the caller may call.
     pub total: usize,
-    /// What the caller should know: where more may be, and what is held back.
+    /// Sentences for the caller: where more may be, and what is held back.
     pub notice: Option<String>,
-    /// Whether tools fit, and all of them are held back.
+    /// Whether there are matches, but all of them are held back.
     pub is_held: bool,
-    /// Why those are held back that would stand before all others, each reason once.
+    /// Why matches are held back that are better than all in `tools`, each reason once.
     pub held: Vec<Failure>,
-    /// Those that fit and that [`Search::up_to`] leaves out.
+    /// The matches that [`Search::up_to`] leaves out.
     pub omitted: Option<Omitted>,
-    /// How much all tools are that the caller may call, where that is to be explained.
+    /// The size of a list of all tools that the caller may call, if the search is to be explained.
     pub listed: Option<WholeList>,
-    /// How many microseconds the search took, where that is to be explained.
+    /// The duration in microseconds, if the search is to be explained.
     pub took_us: Option<u64>,
 }
 
@@ -116,11 +116,11 @@ pub struct FoundTool {
     pub server: Arc<ServerCatalog>,
     /// Its place in the server's list.
     pub place: usize,
-    /// In (0, 1], falling.
+    /// In (0, 1].
     pub score: f32,
     /// The variant to call it with.
     pub call_with: Variant,
-    /// What each word of the query adds to its score, where that is to be explained.
+    /// The shares of the query's words in its score, if the search is to be explained.
     pub why: Option<Vec<WordShare>>,
 }
 
@@ -130,7 +130,7 @@ impl FoundTool {
         &self.server.tools[self.place]
     }
 
-    /// Its name, as calls want it: `server:tool`.
+    /// Its name in calls: `server:tool`.
     pub fn name(&self) -> String {
         format!("{}:{}", self.server.server, self.tool().name)
     }
@@ -146,7 +146,7 @@ impl Found {
     }
 }
 
-/// Searches what is known of the servers of a daemon. Cheap to clone.
+/// Searches the tools of a daemon's servers. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolSearch(Arc<Parts>);
 
@@ -158,7 +158,7 @@ struct Parts {
 }
 
 impl ToolSearch {
-    /// Over these parts.
+    /// A search over these parts.
     pub fn new(gate: Gate, catalog: Catalog, upstreams: Upstreams) -> Self {
         Self(Arc::new(Parts {
             gate,
@@ -168,10 +168,10 @@ impl ToolSearch {
         }))
     }
 
-    /// Searches what is known now, and puts the answer together: `{"tools", "query", "total", "notice"?}`. Never waits for a server.
-    /// What would take longer than a worker of the runtime can be spared is done off it, and is given up when the future is dropped.
+    /// Searches the known lists and gives the answer: `{"tools", "query", "total", "notice"?}`. Never waits for a server. A slow search runs
+    /// on a thread of its own, and stops when the future is dropped.
     pub async fn answer(&self, caller: &Caller, search: &Search, detail: Detail) -> Result<Raw> {
-        // Without it the notice says what is not searched.
+        // If the index is not there in time, the notice says what is not searched.
         let _ = timeout(FIRST_INDEX, self.0.catalog.index_first()).await;
         let words = Query::parse(&search.query, &[]);
         let searcher = self.0.catalog.searcher();
@@ -197,7 +197,7 @@ impl ToolSearch {
             snapshot: now.snapshot(),
             searcher: &searcher,
             caller,
-            absent: &|asked| self.absent(caller, &now, asked, is_behind),
+            absent: &|named| self.absent(caller, &now, named, is_behind),
         };
         let mut found = state.search(search, stop)?;
         let unconnected = self.unconnected(&found);
@@ -207,14 +207,14 @@ impl ToolSearch {
         Ok(found)
     }
 
-    /// The servers, of those that were asked for or of all, whose tools are not known, so that no search finds them.
-    fn absent(&self, caller: &Caller, now: &Moment, asked: &[&str], is_behind: bool) -> Absent {
+    /// The servers whose tools are not known, so that no search finds them: of these, or of all if there are none.
+    fn absent(&self, caller: &Caller, now: &Moment, named: &[&str], is_behind: bool) -> Absent {
         let mut absent = Absent {
             is_behind,
             ..Absent::default()
         };
         let is_unknown = |name: &&ServerName| {
-            (asked.is_empty() || asked.contains(&name.as_str()))
+            (named.is_empty() || named.contains(&name.as_str()))
                 && !now.snapshot().servers.contains_key(*name)
                 && now.rules().offers(caller, name.as_str())
         };
@@ -235,7 +235,7 @@ impl ToolSearch {
         absent
     }
 
-    /// The servers of what was found that a call would not reach.
+    /// The servers of found tools that a call would not reach.
     fn unconnected(&self, found: &Found) -> Vec<String> {
         let servers: BTreeSet<_> = found.tools.iter().map(|tool| &tool.server.server).collect();
         let unconnected = servers.into_iter().filter_map(|name| {
@@ -245,7 +245,7 @@ impl ToolSearch {
         unconnected.collect()
     }
 
-    /// Does what takes too long for the workers of the runtime.
+    /// Does work on a thread of its own that would hold up a worker of the runtime.
     async fn long<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Stop) -> T + Send + 'static,

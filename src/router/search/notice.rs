@@ -1,4 +1,4 @@
-//! The notices beside the tools that were found: why there may be more. Pure.
+//! The notices of a search: why there may be more tools than were found. Pure.
 
 use super::{Found, Omitted, Search};
 use crate::{
@@ -16,7 +16,7 @@ pub(super) enum Reader {
     Person,
 }
 
-/// Reasons, servers and words that a notice names.
+/// How many reasons, servers or words a notice names.
 const NAMED: usize = 3;
 
 /// The notice for a query without words.
@@ -27,7 +27,7 @@ pub(super) const NO_WORDS: &str =
 pub(super) const NO_SERVERS: &str =
     "No server can be used: none is configured, or you have access to none.";
 
-/// The notice where phrases had to be taken as words.
+/// The notice where phrases were searched as words.
 pub(super) const NO_PHRASE: &str = "No tool contains the exact phrase; these contain its words.";
 
 /// The notice for a query that is larger than the limits.

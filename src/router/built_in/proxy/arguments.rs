@@ -1,11 +1,11 @@
-//! What a call of `proxy` asks for. Pure. Every error names the parameter that is wrong (seed 001, sections 2.2 and 2.3).
+//! Reads the arguments of `proxy`. Every error names the wrong parameter (seed 001, sections 2.2 and 2.3). Pure.
 
 use crate::{
     router::built_in::arguments::{ARGUMENT_KEYS, passed_on, required, string},
     wire::Raw,
 };
 
-/// The kinds of things there are.
+/// The argument `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProxyType {
     Tool,
@@ -16,11 +16,11 @@ pub(super) enum ProxyType {
 /// One request to `proxy`.
 #[derive(Debug)]
 pub(super) enum ProxyRequest {
-    /// Everything of a kind.
+    /// Lists all things of a type.
     List(ProxyType),
-    /// What one thing is.
+    /// Describes the thing at this path.
     Info(ProxyType, String),
-    /// To call, read or get it, with these arguments.
+    /// Calls, reads or gets the thing at this path, with these arguments.
     Call(ProxyType, String, Option<Raw>),
 }
 
@@ -28,7 +28,7 @@ pub(super) const ACTIONS: [&str; 3] = ["list", "info", "call"];
 
 pub(super) const TYPES: [&str; 3] = ["tool", "resource", "prompt"];
 
-/// Characters of a wrong value that are repeated.
+/// Characters of a wrong value that an error repeats.
 const SHOWN: usize = 64;
 
 impl ProxyType {
@@ -42,7 +42,7 @@ impl ProxyType {
 }
 
 impl ProxyRequest {
-    /// Reads the arguments, each of which is known and there once. What is null is not there.
+    /// Reads the arguments, each of which is known and given once. A null counts as absent.
     pub(super) fn read(arguments: &Raw) -> Result<Self, String> {
         let action = one_of(arguments, "action", &ACTIONS)?;
         let kind = match &*one_of(arguments, "type", &TYPES)? {

@@ -1,5 +1,5 @@
-//! The action `call`: a tool is called, a resource read, a prompt got, each in the course of the call of `proxy` and with the rights of
-//! its caller. The annotations of section 3.2 are added to the result; everything else of it stays.
+//! The action `call`: calls a tool, reads a resource or gets a prompt, with the rights of the caller of `proxy` and a record under its call.
+//! Adds the annotations of section 3.2 to the result, which otherwise stays.
 
 use super::{
     super::Call,
@@ -39,7 +39,7 @@ async fn tool(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Reply,
     let called = match found {
         NamedTool::Own(own) => call.call_another(own, args).await?,
         NamedTool::OfServer(server, tool) => {
-            // As by its offered name: the caller declares nothing, and the tool's own annotations stand in its definition.
+            // As for a call by its offered name: the caller states no variant, and knows the tool's annotations from its definition.
             let declared = DeclaredCall {
                 variant: Variant::Destructive,
                 is_stated: false,
@@ -87,7 +87,7 @@ async fn prompt(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Repl
     })
 }
 
-/// Arguments of a prompt, which are texts: numbers, true and false as they are written. None of what is null.
+/// The arguments of a prompt as texts, as MCP wants them: numbers, true and false as they are written, and without nulls.
 fn texts(args: &Raw) -> Result<Raw, String> {
     let mut edits = Vec::new();
     let names = args.members();
@@ -121,7 +121,7 @@ async fn resource(call: &Call<'_>, path: &str, args: Option<Raw>) -> Result<Repl
     }))
 }
 
-/// Whose resource is read, and under which URI clients know it. The variables of a template get their values from the arguments.
+/// The owner of the resource to read, and its offered URI. A template gets the values of its variables from the arguments.
 fn to_be_read(
     call: &Call<'_>,
     found: NamedResource,
@@ -156,7 +156,7 @@ fn to_be_read(
     Ok((owner, uri))
 }
 
-/// What a path leads to. A refusal that concerns a server is recorded, as that of the request would be.
+/// Records the refusal of a path that names a thing of a server, as that of the request would be recorded.
 fn recorded<T>(
     call: &Call<'_>,
     (kind, path): (ProxyType, &str),

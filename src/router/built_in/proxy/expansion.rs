@@ -1,5 +1,5 @@
-//! The URI that a URI template stands for with the arguments of a call (RFC 6570). Pure. Values are texts, numbers, true and false; an
-//! ambiguous expansion gives no URI.
+//! Expands a URI template with the arguments of a call (RFC 6570). Values are texts, numbers, true and false. Where the arguments do not
+//! determine one URI, the expansion fails. Pure.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::{text::percent::UNRESERVED, wire::Raw};
 
-/// What may stand nowhere in a URI: the characters that are neither reserved nor unreserved.
+/// The characters that no URI may contain: those neither reserved nor unreserved.
 const IN_NO_URI: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -20,14 +20,14 @@ const IN_NO_URI: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Limit: bytes of a URI that is made of a template. Servers write templates, and may repeat a variable as often as they like.
+/// Limit: bytes of an expanded URI. A server's template may repeat a variable as often as it likes.
 const LONGEST: usize = 64 << 10;
 
 /// How the values of an expression are written.
 struct Style {
     first: &'static str,
     between: &'static str,
-    /// Whether each stands behind its name. What has a name may be left out.
+    /// Whether each value follows its name. Then a value may be missing.
     is_named: bool,
     encoded: &'static AsciiSet,
 }
@@ -54,7 +54,7 @@ impl Style {
     }
 }
 
-/// The URI. The error names the argument that is wrong.
+/// The expanded URI. The error names the wrong argument.
 pub(super) fn expanded(template: &str, args: &Raw) -> Result<String, String> {
     let mut uri = String::new();
     let mut used = HashSet::new();
@@ -112,7 +112,7 @@ fn expand(
         before = style.between;
         if style.is_named {
             uri.push_str(name);
-            // Without a value a parameter of a path has no sign of equality either (RFC 6570, 3.2.7).
+            // A path parameter with an empty value has no "=" (RFC 6570, 3.2.7).
             if !(value.is_empty() && style.first == ";") {
                 uri.push('=');
             }
@@ -126,7 +126,7 @@ fn expand(
     Ok(())
 }
 
-/// The text of an argument; nothing if it is absent or null.
+/// The text of an argument; `None` if it is absent or null.
 pub(super) fn value(args: &Raw, name: &str) -> Result<Option<String>, String> {
     let Some(value) = args.get(name).filter(|value| !value.is_null()) else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! `proxy` (seed 001): one tool that lists and describes tools, resources and prompts, and calls, reads or gets them. The gate decides
-//! which requests may go to servers, as everywhere.
+//! `proxy` (seed 001): one tool that lists and describes tools, resources and prompts, and calls, reads or gets them. Requests to servers pass
+//! the gate, as everywhere.
 
 mod answer;
 mod arguments;
@@ -32,7 +32,7 @@ pub(super) const TOOL: BuiltIn = BuiltIn {
     run: |call| Box::pin(run(call)),
 };
 
-/// Bytes of which an answer is put together by a worker of the runtime. More is done off it.
+/// Bytes of a result from which an answer is made in the task of the request. For a larger one it is made on a thread of its own.
 const AT_ONCE: usize = 128 << 10;
 
 fn define(_: &Settings) -> Value {
@@ -74,7 +74,7 @@ async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
     }
 }
 
-/// Puts an answer together of so many bytes.
+/// Makes an answer of a result of so many bytes.
 async fn put_together(
     call: &Call<'_>,
     size: usize,
@@ -87,6 +87,6 @@ async fn put_together(
             return answer;
         }
     }
-    // What was called was called: its answer is not lost because others take long.
+    // The call has been made, so its answer must not be lost where no thread is free.
     make()
 }

@@ -1,4 +1,4 @@
-//! The actions `list` and `info`: definitions as the lists of clients have them, of what the caller may have.
+//! The actions `list` and `info`: the definitions that clients get in lists, of things that the caller may use.
 
 use super::{
     super::{Call, listed},
