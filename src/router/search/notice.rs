@@ -10,7 +10,7 @@ use crate::{
 
 /// Who reads a notice.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(super) enum NoticeReader {
     Model,
     /// The operator, for whom notices name commands.
     Person,
@@ -59,8 +59,14 @@ impl Absent {
     }
 
     /// The notices about them.
-    pub(super) fn notices(&self, reader: Reader) -> Vec<String> {
-        let for_model = |text| if reader == Reader::Model { text } else { "" };
+    pub(super) fn notices(&self, reader: NoticeReader) -> Vec<String> {
+        let for_model = |text| {
+            if reader == NoticeReader::Model {
+                text
+            } else {
+                ""
+            }
+        };
         let mut notices = Vec::new();
         if !self.logins.is_empty() {
             let logins = some_of(&self.logins);
@@ -123,7 +129,7 @@ pub(super) fn beyond_token(calls: AllowedCalls) -> String {
 }
 
 /// Why no tool of a server can be found that may not be used.
-pub(super) fn unusable(failure: &Failure, reader: Reader) -> String {
+pub(super) fn unusable(failure: &Failure, reader: NoticeReader) -> String {
     let (error, step) = (sentence(&failure.error), step(failure, reader));
     format!("{error}, so none of its tools can be found. {step}")
 }
@@ -154,13 +160,13 @@ pub(super) fn omitted(up_to: Variant, omitted: Omitted) -> String {
 }
 
 /// The notice where all matches are held back, or the best one. A person gets the step for the best one only.
-pub(super) fn held_back(found: &Found, reader: Reader) -> String {
+pub(super) fn held_back(found: &Found, reader: NoticeReader) -> String {
     let mut steps: Vec<String> = Vec::new();
     let mut reasons = Vec::new();
     for failure in found.held.iter().take(NAMED) {
         reasons.push(failure.error.clone());
         let step = step(failure, reader);
-        if steps.is_empty() || reader == Reader::Model && !steps.contains(&step) {
+        if steps.is_empty() || reader == NoticeReader::Model && !steps.contains(&step) {
             steps.push(step);
         }
     }
@@ -177,8 +183,8 @@ pub(super) fn held_back(found: &Found, reader: Reader) -> String {
     format!("{what}: {}{more}. {}", reasons.join("; "), steps.join(" "))
 }
 
-fn step(failure: &Failure, reader: Reader) -> String {
-    if reader == Reader::Person {
+fn step(failure: &Failure, reader: NoticeReader) -> String {
+    if reader == NoticeReader::Person {
         return format!("Next: {}.", step_of_a_person(failure));
     }
     let step = match failure.code {

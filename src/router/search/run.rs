@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use super::{
     Absent, Found, FoundTool, Search, WholeList,
-    notice::{self, Reader},
+    notice::{self, NoticeReader},
 };
 use crate::{
     access::Caller,
@@ -177,17 +177,17 @@ impl SearchState<'_> {
         listed
     }
 
-    fn reader(&self) -> Reader {
+    fn reader(&self) -> NoticeReader {
         if self.caller.subject() == OPERATOR {
-            Reader::Person
+            NoticeReader::Person
         } else {
-            Reader::Model
+            NoticeReader::Model
         }
     }
 
     /// Whether the caller may learn of a tool that is refused to it. What the rules deny it is hidden from it, unless it can change the rules.
     fn may_hear_of(&self, failure: &Failure) -> bool {
-        let can_change_rules = self.reader() == Reader::Person;
+        let can_change_rules = self.reader() == NoticeReader::Person;
         is_held(failure) || can_change_rules && failure.code == ErrorCode::AccessDenied
     }
 
