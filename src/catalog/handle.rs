@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use arc_swap::ArcSwap;
-use tokio::sync::{SetOnce, broadcast, mpsc, oneshot};
+use tokio::sync::{Notify, SetOnce, broadcast, mpsc, oneshot};
 
 use super::{
     ApprovalRequest, ApprovalWithdrawal, Difference, Listing, OwnDifference, OwnKey, OwnListing,
@@ -19,22 +19,34 @@ use crate::{
 };
 
 /// The habits of servers, each with the fingerprint of the configuration under which they were found out.
-pub(super) type KnownHabits = Arc<Guarded<BTreeMap<ServerName, (String, ServerHabits)>>>;
+pub(super) type KnownHabits = BTreeMap<ServerName, (String, ServerHabits)>;
 
 /// Reads and feeds the catalog. Cheap to clone.
 #[derive(Clone)]
 pub struct Catalog {
-    pub(super) published: Arc<ArcSwap<Snapshot>>,
-    pub(super) searcher: Arc<ArcSwap<Searcher>>,
-    pub(super) is_index_wanted: Arc<SetOnce<()>>,
-    pub(super) is_indexed: Arc<SetOnce<()>>,
+    pub(super) state: Arc<CatalogState>,
     pub(super) commands: mpsc::Sender<CatalogCommand>,
+}
+
+/// What the handles, the task and the indexer share.
+pub(super) struct CatalogState {
+    /// Only the task stores snapshots.
+    pub(super) published: ArcSwap<Snapshot>,
+    /// Notifies the indexer of each published snapshot.
+    pub(super) news: Notify,
+    /// Only the indexer stores searchers.
+    pub(super) searcher: ArcSwap<Searcher>,
+    /// Set when somebody is going to search.
+    pub(super) is_index_wanted: SetOnce<()>,
+    /// Set when a snapshot is indexed, or could not be.
+    pub(super) is_indexed: SetOnce<()>,
+    /// Set when the last known lists are read.
+    pub(super) is_read: SetOnce<()>,
     pub(super) differences: broadcast::Sender<Difference>,
     pub(super) own_differences: broadcast::Sender<OwnDifference>,
-    pub(super) habits: KnownHabits,
+    pub(super) habits: Guarded<KnownHabits>,
     pub(super) saver: Saver,
     pub(super) own: OwnListings,
-    pub(super) is_read: Arc<SetOnce<()>>,
 }
 
 /// Sent when lists are published: where the ledger changed, a receiver of its outcome on disk.
@@ -73,35 +85,35 @@ pub(super) enum CatalogCommand {
 impl Catalog {
     /// Returns when the last known lists are read.
     pub async fn read_first(&self) {
-        self.is_read.wait().await;
+        self.state.is_read.wait().await;
     }
 
     /// Starts the index, which then follows the snapshots: somebody is going to search.
     pub fn index_soon(&self) {
         // It is set once.
-        let _ = self.is_index_wanted.set(());
+        let _ = self.state.is_index_wanted.set(());
     }
 
     /// Starts the index, and returns when it covers a snapshot, or could not be made.
     pub async fn index_first(&self) {
         self.index_soon();
-        self.is_indexed.wait().await;
+        self.state.is_indexed.wait().await;
     }
 
     /// What is known now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.published.load_full()
+        self.state.published.load_full()
     }
 
     /// The same without a reference count: for short use on the hot path.
     pub fn glance(&self) -> arc_swap::Guard<Arc<Snapshot>> {
-        self.published.load()
+        self.state.published.load()
     }
 
     /// The searcher: of nothing before [`Catalog::index_first`]. It is updated in the background and may be behind;
     /// [`Searcher::snapshot`] says which snapshot it covers.
     pub fn searcher(&self) -> Arc<Searcher> {
-        self.searcher.load_full()
+        self.state.searcher.load_full()
     }
 
     /// Replaces a server's last known lists. Returns when the new ones are published and the ledger is on disk: a daemon that is killed after
@@ -146,14 +158,15 @@ impl Catalog {
     /// Notes the habits of a server under this configuration, for later starts too.
     pub fn note_habits(&self, server: &ServerName, entry: &str, habits: ServerHabits) {
         let known = (entry.to_owned(), habits);
-        self.habits.lock().insert(server.clone(), known);
-        self.saver
+        self.state.habits.lock().insert(server.clone(), known);
+        self.state
+            .saver
             .save_habits(server.clone(), entry.to_owned(), habits);
     }
 
     /// The noted habits of a server under this configuration.
     pub fn habits(&self, server: &ServerName, entry: &str) -> ServerHabits {
-        let habits = self.habits.lock();
+        let habits = self.state.habits.lock();
         let known = habits.get(server).filter(|(of, _)| of == entry);
         known.map(|(_, habits)| *habits).unwrap_or_default()
     }
@@ -161,7 +174,7 @@ impl Catalog {
     /// Forgets every server but these, which have these policies from now on.
     pub async fn keep(&self, servers: Vec<(ServerName, PinPolicy)>) {
         let is_kept = |name: &ServerName| servers.iter().any(|(kept, _)| kept == name);
-        self.habits.lock().retain(|name, _| is_kept(name));
+        self.state.habits.lock().retain(|name, _| is_kept(name));
         // The task is gone only while shutting down.
         let _ = self.commands.send(CatalogCommand::Keep { servers }).await;
     }
@@ -202,18 +215,18 @@ impl Catalog {
 
     /// Receives every change from now on.
     pub fn differences(&self) -> broadcast::Receiver<Difference> {
-        self.differences.subscribe()
+        self.state.differences.subscribe()
     }
 
     /// Receives every change of what servers list to one client alone.
     pub fn own_differences(&self) -> broadcast::Receiver<OwnDifference> {
-        self.own_differences.subscribe()
+        self.state.own_differences.subscribe()
     }
 
     /// The snapshot that this caller sees, with what servers list on connections of its client's own.
     pub fn seen_by(&self, caller: &Caller) -> SeenSnapshot {
         let shared = self.glance();
-        match self.own.seen_by(caller, &shared) {
+        match self.state.own.seen_by(caller, &shared) {
             Some(own) => SeenSnapshot::Own(own),
             None => SeenSnapshot::Shared(shared),
         }
@@ -251,14 +264,14 @@ impl Catalog {
 
     /// Gives these clients a listing of a server of their own; without one, they see what everybody sees.
     pub fn set_own(&self, server: &ServerName, key: &OwnKey, listing: Option<OwnListing>) {
-        let (before, now) = (self.own.get(server, key), listing.map(Arc::new));
-        if !self.own.set(server, key, now.as_ref()) {
+        let (before, now) = (self.state.own.get(server, key), listing.map(Arc::new));
+        if !self.state.own.set(server, key, now.as_ref()) {
             return;
         }
         // There may be no listener.
-        let _ = self.differences.send(Difference::WHATEVER);
+        let _ = self.state.differences.send(Difference::WHATEVER);
         if let (OwnKey::User(user), Some(before), Some(now)) = (key, before, now) {
-            let _ = self.own_differences.send(OwnDifference {
+            let _ = self.state.own_differences.send(OwnDifference {
                 server: server.clone(),
                 client: user.client.clone(),
                 difference: Difference::between(Some(&before.catalog), Some(&now.catalog)),

@@ -3,68 +3,48 @@
 
 use std::{sync::Arc, time::Duration};
 
-use arc_swap::ArcSwap;
-use tokio::sync::{Notify, SetOnce};
 use tokio_util::sync::CancellationToken;
 
-use super::{IndexChanges, IndexError, Searcher, Snapshot, Writer};
+use super::{IndexChanges, IndexError, Searcher, Snapshot, Writer, handle::CatalogState};
 
 /// How long it waits for more snapshots before it indexes: after a start dozens come within a second.
 const DEBOUNCE: Duration = Duration::from_millis(50);
 
-/// Follows the snapshots.
-#[derive(Clone)]
-pub(super) struct Indexer {
-    pub(super) snapshots: Arc<ArcSwap<Snapshot>>,
-    pub(super) searcher: Arc<ArcSwap<Searcher>>,
-    /// Notified when a snapshot was published.
-    pub(super) news: Arc<Notify>,
-    /// Set when somebody is going to search.
-    pub(super) is_wanted: Arc<SetOnce<()>>,
-    /// Set when the first snapshot is indexed, or could not be.
-    pub(super) has_begun: Arc<SetOnce<()>>,
-}
-
-impl Indexer {
-    /// Runs until shutdown. Indexes the snapshot of the moment when it is first wanted without delay.
-    pub(super) async fn run(self, shutdown: CancellationToken) {
-        let mut writer = None;
-        if shutdown
-            .run_until_cancelled(self.is_wanted.wait())
-            .await
-            .is_none()
-        {
-            return;
+/// Runs until shutdown. Indexes the snapshot of the moment when the index is first wanted without delay.
+pub(super) async fn run(state: &CatalogState, shutdown: CancellationToken) {
+    let mut writer = None;
+    let wanted = shutdown.run_until_cancelled(state.is_index_wanted.wait());
+    if wanted.await.is_none() {
+        return;
+    }
+    loop {
+        let snapshot = state.published.load_full();
+        // If this future is dropped, the thread finishes its update and drops the writer.
+        let worked = tokio::task::spawn_blocking(move || update(writer, snapshot)).await;
+        writer = match worked {
+            Ok(Ok((writer, searcher))) => {
+                state.searcher.store(Arc::new(searcher));
+                Some(writer)
+            }
+            Ok(Err(error)) => {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::error!(%error, cause, "the index is rebuilt at the next change");
+                None
+            }
+            Err(error) => {
+                tracing::error!(%error, "indexing was interrupted; mcpproxy rebuilds the index at the next change");
+                None
+            }
+        };
+        // It is set once.
+        let _ = state.is_indexed.set(());
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = state.news.notified() => (),
         }
-        loop {
-            let snapshot = self.snapshots.load_full();
-            // If this future is dropped, the thread finishes its update and drops the writer.
-            let worked = tokio::task::spawn_blocking(move || update(writer, snapshot)).await;
-            writer = match worked {
-                Ok(Ok((writer, searcher))) => {
-                    self.searcher.store(Arc::new(searcher));
-                    Some(writer)
-                }
-                Ok(Err(error)) => {
-                    let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::error!(%error, cause, "the index is rebuilt at the next change");
-                    None
-                }
-                Err(error) => {
-                    tracing::error!(%error, "indexing was interrupted; mcpproxy rebuilds the index at the next change");
-                    None
-                }
-            };
-            // It is set once.
-            let _ = self.has_begun.set(());
-            tokio::select! {
-                () = shutdown.cancelled() => return,
-                () = self.news.notified() => (),
-            }
-            tokio::select! {
-                () = shutdown.cancelled() => return,
-                () = tokio::time::sleep(DEBOUNCE) => (),
-            }
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = tokio::time::sleep(DEBOUNCE) => (),
         }
     }
 }

@@ -7,11 +7,11 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use tokio::sync::{SetOnce, broadcast, mpsc};
+use tokio::sync::{Notify, SetOnce, broadcast, mpsc};
 
 use super::{
-    Catalog, CatalogTask, Difference, KnownServer, ServerCatalog, ServerHabits, Snapshot,
-    indexer::Indexer,
+    Catalog, CatalogTask, Difference, KnownServer, ServerCatalog, Snapshot,
+    handle::{CatalogState, KnownHabits},
     own_listings::OwnListings,
     pinning::{self, Beside, Pinning},
     saved_listings,
@@ -55,7 +55,6 @@ impl Catalog {
         servers: Vec<KnownServer>,
         lock: Option<Lock>,
     ) -> (Self, CatalogTask) {
-        let saver = Saver::new(data_dir.to_owned());
         let pinning = Pinning {
             ledgers: BTreeMap::new(),
             policies: servers.iter().map(|s| (s.name.clone(), s.policy)).collect(),
@@ -64,44 +63,28 @@ impl Catalog {
             forgotten: BTreeSet::new(),
         };
         let nothing = Snapshot::judged(0, BTreeMap::new(), BTreeMap::new(), pinning.lock.clone());
-        let published = Arc::new(ArcSwap::from_pointee(nothing));
-        let indexer = Indexer {
-            snapshots: published.clone(),
-            searcher: Arc::default(),
-            news: Arc::default(),
-            is_wanted: Arc::default(),
-            has_begun: Arc::default(),
-        };
-        let (commands, inbox) = mpsc::channel(CAPACITY);
-        let (differences, _) = broadcast::channel(DIFFERENCES);
-        let catalog = Self {
-            published: published.clone(),
-            searcher: indexer.searcher.clone(),
-            is_index_wanted: indexer.is_wanted.clone(),
-            is_indexed: indexer.has_begun.clone(),
-            commands,
-            differences: differences.clone(),
+        let state = Arc::new(CatalogState {
+            published: ArcSwap::from_pointee(nothing),
+            news: Notify::new(),
+            searcher: ArcSwap::default(),
+            is_index_wanted: SetOnce::new(),
+            is_indexed: SetOnce::new(),
+            is_read: SetOnce::new(),
+            differences: broadcast::channel(DIFFERENCES).0,
             own_differences: broadcast::channel(DIFFERENCES).0,
-            habits: Arc::new(Guarded::default()),
-            saver: saver.clone(),
+            habits: Guarded::default(),
+            saver: Saver::new(data_dir.to_owned()),
             own: OwnListings::default(),
-            is_read: Arc::new(SetOnce::new()),
-        };
-        let own = catalog.own.clone();
+        });
+        let (commands, inbox) = mpsc::channel(CAPACITY);
         let task = CatalogTask {
-            published,
-            indexer,
+            state: state.clone(),
             inbox,
-            differences,
-            saver,
-            own,
             pinning,
             activity: Activity::none(),
             unread: servers,
-            habits: catalog.habits.clone(),
-            is_read: catalog.is_read.clone(),
         };
-        (catalog, task)
+        (Self { state, commands }, task)
     }
 }
 
@@ -111,13 +94,13 @@ impl CatalogTask {
         let (servers, data_dir) = (std::mem::take(&mut self.unread), &self.pinning.data_dir);
         let known = load_lists(data_dir, &servers);
         self.pinning.ledgers = load_ledgers(data_dir, &servers);
-        let pins = judge_all(&known, &mut self.pinning, &self.saver);
-        *self.habits.lock() = load_habits(&self.pinning.data_dir, servers);
+        let pins = judge_all(&known, &mut self.pinning, &self.state.saver);
+        *self.state.habits.lock() = load_habits(&self.pinning.data_dir, servers);
         let is_known = !known.is_empty();
         let first = Snapshot::judged(1, known, pins, self.pinning.lock.clone());
-        self.published.store(Arc::new(first));
+        self.state.published.store(Arc::new(first));
         // Set once: the lists are read once.
-        let _ = self.is_read.set(());
+        let _ = self.state.is_read.set(());
         if is_known {
             self.announce(Difference::WHATEVER);
         }
@@ -171,10 +154,7 @@ fn judge_all(
 }
 
 /// The habits of these servers, of those whose configuration is still the same.
-fn load_habits(
-    data_dir: &Path,
-    servers: Vec<KnownServer>,
-) -> BTreeMap<ServerName, (String, ServerHabits)> {
+fn load_habits(data_dir: &Path, servers: Vec<KnownServer>) -> KnownHabits {
     let known = servers.into_iter().map(|KnownServer { name, entry, .. }| {
         let habits = server_habits::load(data_dir, &name, &entry);
         (name, (entry, habits))

@@ -45,12 +45,9 @@ pub struct OwnListing {
 
 type Table = BTreeMap<ServerName, HashMap<OwnKey, Arc<OwnListing>>>;
 
-/// All lists that only some clients see. Cheap to clone.
-#[derive(Clone, Default)]
-pub(super) struct OwnListings(Arc<Shared>);
-
+/// All lists that only some clients see.
 #[derive(Default)]
-struct Shared {
+pub(super) struct OwnListings {
     table: ArcSwap<Table>,
     kept: Guarded<Vec<Arc<OwnSnapshot>>>,
     made: AtomicU64,
@@ -134,7 +131,6 @@ impl OwnListings {
         listing: Option<&Arc<OwnListing>>,
     ) -> bool {
         let has_any = self
-            .0
             .table
             .load()
             .get(server)
@@ -142,7 +138,7 @@ impl OwnListings {
         if listing.is_none() && !has_any {
             return false;
         }
-        self.0.table.rcu(|table| {
+        self.table.rcu(|table| {
             let mut table = Table::clone(table);
             let of_server = table.entry(server.clone()).or_default();
             match listing {
@@ -153,17 +149,17 @@ impl OwnListings {
             table
         });
         // Snapshots of earlier lists must not stay in memory.
-        self.0.kept.lock().clear();
+        self.kept.lock().clear();
         true
     }
 
     pub(super) fn get(&self, server: &ServerName, key: &OwnKey) -> Option<Arc<OwnListing>> {
-        self.0.table.load().get(server)?.get(key).cloned()
+        self.table.load().get(server)?.get(key).cloned()
     }
 
     /// All of one server.
     pub(super) fn of(&self, server: &ServerName) -> Vec<(OwnKey, Arc<OwnListing>)> {
-        let table = self.0.table.load();
+        let table = self.table.load();
         let own = table.get(server).into_iter().flatten();
         own.map(|(key, listing)| (key.clone(), listing.clone()))
             .collect()
@@ -176,7 +172,7 @@ impl OwnListings {
         base: &Arc<Snapshot>,
     ) -> Option<Arc<OwnSnapshot>> {
         let seat = caller.seat()?;
-        let table = self.0.table.load();
+        let table = self.table.load();
         if table.is_empty() {
             return None;
         }
@@ -193,12 +189,12 @@ impl OwnListings {
                 && kept.own.len() == own.len()
                 && pairs.all(|(kept, now)| Arc::ptr_eq(kept, now))
         };
-        if let Some(kept) = self.0.kept.lock().iter().find(is_same) {
+        if let Some(kept) = self.kept.lock().iter().find(is_same) {
             return Some(kept.clone());
         }
-        let number = FIRST_OWN | self.0.made.fetch_add(1, Ordering::Relaxed);
+        let number = FIRST_OWN | self.made.fetch_add(1, Ordering::Relaxed);
         let made = Arc::new(OwnSnapshot::new(base, own, number));
-        let mut kept = self.0.kept.lock();
+        let mut kept = self.kept.lock();
         kept.truncate(KEPT - 1);
         kept.insert(0, made.clone());
         Some(made)

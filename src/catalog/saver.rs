@@ -39,20 +39,19 @@ struct WaitingLedger {
     done: Vec<Saved>,
 }
 
-/// Takes what is to be written. Cheap to clone.
-#[derive(Clone)]
+/// Takes what is to be written.
 pub(super) struct Saver {
     data_dir: PathBuf,
-    waiting: Arc<Guarded<Waiting>>,
-    news: Arc<Notify>,
+    waiting: Guarded<Waiting>,
+    news: Notify,
 }
 
 impl Saver {
     pub(super) fn new(data_dir: PathBuf) -> Self {
         Self {
             data_dir,
-            waiting: Arc::default(),
-            news: Arc::default(),
+            waiting: Guarded::default(),
+            news: Notify::new(),
         }
     }
 
@@ -96,7 +95,7 @@ impl Saver {
     }
 
     /// Runs until `ending`, then writes what is left.
-    pub(super) async fn run(self, ending: CancellationToken) {
+    pub(super) async fn run(&self, ending: CancellationToken) {
         loop {
             let ends = tokio::select! {
                 () = self.news.notified() => false,

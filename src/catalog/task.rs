@@ -3,20 +3,17 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use arc_swap::ArcSwap;
 use tokio::{
-    sync::{SetOnce, broadcast, mpsc, oneshot},
+    sync::{mpsc, oneshot},
     task::JoinError,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Difference, ServerCatalog, Snapshot, Tool,
-    handle::{CatalogCommand, KnownHabits, Published},
-    indexer::Indexer,
-    own_listings::OwnListings,
+    handle::{CatalogCommand, CatalogState, Published},
+    indexer,
     pinning::{Beside, Pinning},
-    saver::Saver,
 };
 use crate::{
     activity::Activity,
@@ -40,18 +37,12 @@ pub struct KnownServer {
 
 /// The catalog's task.
 pub struct CatalogTask {
-    pub(super) published: Arc<ArcSwap<Snapshot>>,
-    pub(super) indexer: Indexer,
+    pub(super) state: Arc<CatalogState>,
     pub(super) inbox: mpsc::Receiver<CatalogCommand>,
-    pub(super) differences: broadcast::Sender<Difference>,
-    pub(super) saver: Saver,
-    pub(super) own: OwnListings,
     pub(super) pinning: Pinning,
     pub(super) activity: Activity,
     /// The servers whose last known lists are not read yet.
     pub(super) unread: Vec<KnownServer>,
-    pub(super) habits: KnownHabits,
-    pub(super) is_read: Arc<SetOnce<()>>,
 }
 
 impl CatalogTask {
@@ -75,7 +66,7 @@ impl CatalogTask {
 
     /// The same task, once the last known lists are published. Thousands of tools take a second, which must not delay other tasks.
     async fn after_reading(mut self) -> Result<Self, JoinError> {
-        if self.is_read.initialized() {
+        if self.state.is_read.initialized() {
             return Ok(self);
         }
         let reading = move || {
@@ -86,15 +77,16 @@ impl CatalogTask {
     }
 
     async fn run_on(self, shutdown: CancellationToken) {
-        let indexer = self.indexer.clone().run(shutdown.clone());
+        let state = self.state.clone();
+        let indexing = indexer::run(&state, shutdown.clone());
         // Cancelled when no more commands are followed: the saver's last turn answers all that wait for the disk.
         let ending = CancellationToken::new();
-        let saver = self.saver.clone().run(ending.clone());
+        let saving = state.saver.run(ending.clone());
         let following = async {
             self.follow_commands(shutdown).await;
             ending.cancel();
         };
-        tokio::join!(following, indexer, saver);
+        tokio::join!(following, indexing, saving);
     }
 
     async fn follow_commands(mut self, shutdown: CancellationToken) {
@@ -120,14 +112,14 @@ impl CatalogTask {
                 }
                 Some(CatalogCommand::Forget { server }) => {
                     self.pinning.forget(&server);
-                    self.saver.forget_ledger(server);
+                    self.state.saver.forget_ledger(server);
                 }
             }
         }
     }
 
     fn put(&mut self, new: Arc<ServerCatalog>, done: oneshot::Sender<Published>) {
-        let (old, server) = (self.published.load_full(), &new.server);
+        let (old, server) = (self.state.published.load_full(), &new.server);
         if !self.pinning.policies.contains_key(server) {
             // Its entry was removed while its worker listed it.
             tracing::debug!(%server, "the lists of a removed server were dropped");
@@ -165,7 +157,7 @@ impl CatalogTask {
         let _ = done.send(saved);
         self.announce(difference);
         if must_save {
-            self.saver.save(new);
+            self.state.saver.save(new);
         }
     }
 
@@ -177,14 +169,14 @@ impl CatalogTask {
     ) {
         let lock = self.pinning.lock.clone();
         let snapshot = Snapshot::judged(generation, servers, pins, lock);
-        self.published.store(Arc::new(snapshot));
-        self.indexer.news.notify_one();
+        self.state.published.store(Arc::new(snapshot));
+        self.state.news.notify_one();
     }
 
     pub(super) fn announce(&self, difference: Difference) {
         if !difference.is_empty() {
             // There may be no listener.
-            let _ = self.differences.send(difference);
+            let _ = self.state.differences.send(difference);
         }
     }
 }

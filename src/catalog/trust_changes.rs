@@ -40,7 +40,8 @@ impl CatalogTask {
         let judged = self.pinning.judge(server, beside);
         let saved = (ledger != judged.ledger).then(|| {
             let (done, saved) = oneshot::channel();
-            self.saver
+            self.state
+                .saver
                 .save_ledger(name.clone(), judged.ledger.clone(), Some(done));
             saved
         });
@@ -71,28 +72,28 @@ impl CatalogTask {
     /// What is held of a listing that only some clients see. The ledger learns what is new in it, and keeps what it knows of the lists that
     /// everybody sees.
     pub(super) fn judge_own(&mut self, server: &ServerCatalog) -> Arc<Pins> {
-        let (name, known) = (&server.server, self.published.load_full());
+        let (name, known) = (&server.server, self.state.published.load_full());
         let before = self.pinning.ledger(name);
         let judged = self.pinning.judge_own(server, &Beside::new(&known.servers));
         let after = self.pinning.ledger(name);
         if before != after {
-            self.saver.save_ledger(name.clone(), after, None);
+            self.state.saver.save_ledger(name.clone(), after, None);
         }
         judged
     }
 
     /// Judges all listings of a server that only some clients see, after a decision about the server.
     fn judge_own_again(&mut self, server: &ServerName) {
-        for (key, listing) in self.own.of(server) {
+        for (key, listing) in self.state.own.of(server) {
             let catalog = listing.catalog.clone();
             let pins = self.judge_own(&catalog);
             let listing = Arc::new(OwnListing { catalog, pins });
-            self.own.set(server, &key, Some(&listing));
+            self.state.own.set(server, &key, Some(&listing));
         }
     }
 
     pub(super) async fn keep(&mut self, servers: Vec<(ServerName, PinPolicy)>) {
-        let old = self.published.load_full();
+        let old = self.state.published.load_full();
         let names: Vec<ServerName> = servers.iter().map(|(name, _)| name.clone()).collect();
         let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = old
             .servers
@@ -116,7 +117,7 @@ impl CatalogTask {
         if !gone.is_empty() || pins != old.pins {
             self.publish(old.generation + 1, kept, pins);
         }
-        self.saver.keep(names);
+        self.state.saver.keep(names);
         self.announce(difference);
     }
 
@@ -150,7 +151,7 @@ impl CatalogTask {
     pub(super) fn approve(&mut self, request: &ApprovalRequest) -> Decided {
         let server = &request.server;
         approval::check_unlocked(server, self.pinning.lock.as_deref())?;
-        let old = self.published.load_full();
+        let old = self.state.published.load_full();
         let listed = old.servers.get(server).map(AsRef::as_ref);
         let approved = approval::approved(request, listed, &self.pinning.ledger(server))?;
         let by = &request.approval.by;
@@ -177,13 +178,15 @@ impl CatalogTask {
         server: &ServerName,
         ledger: Ledger,
     ) -> (ApprovalStep, oneshot::Receiver<Result>) {
-        let old = self.published.load_full();
+        let old = self.state.published.load_full();
         let step = ApprovalStep::between(server, &self.pinning.ledger(server), &ledger);
         let ledger = Arc::new(ledger);
         let ledgers = &mut self.pinning.ledgers;
         ledgers.insert(server.clone(), ledger.clone());
         let (done, saved) = oneshot::channel();
-        self.saver.save_ledger(server.clone(), ledger, Some(done));
+        self.state
+            .saver
+            .save_ledger(server.clone(), ledger, Some(done));
         self.judge_own_again(server);
         if let Some(listed) = old.servers.get(server)
             && let Some(judged) = self.judged(listed, &Beside::new(&old.servers), &old)
