@@ -39,13 +39,7 @@ fn define(_: &Settings) -> Value {
         "inputSchema": {
             "type": "object",
             "properties": {
-                "names": {
-                    "type": "array",
-                    "items": { "type": "string" },
-                    "minItems": 1,
-                    "maxItems": MOST,
-                    "description": "The tools as server:tool",
-                },
+                "names": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": MOST, "description": "The tools as server:tool" },
             },
             "required": ["names"],
         },

@@ -34,11 +34,7 @@ fn define(_: &Settings) -> Value {
         "inputSchema": {
             "type": "object",
             "properties": {
-                "operation": {
-                    "type": "string",
-                    "enum": ["list", "inspect"],
-                    "description": "list: all that is held; inspect: the findings about one server",
-                },
+                "operation": { "type": "string", "enum": ["list", "inspect"], "description": "list: all that is held; inspect: the findings about one server" },
                 "name": { "type": "string", "description": "The server, for inspect" },
             },
             "required": ["operation"],

@@ -46,13 +46,7 @@ fn define(settings: &Settings) -> Value {
             "properties": {
                 "key": { "type": "string", "description": "The key of the cut result" },
                 "offset": { "type": "integer", "minimum": 0, "default": 0, "description": "The character to read from" },
-                "limit": {
-                    "type": "integer",
-                    "minimum": SMALLEST,
-                    "maximum": most,
-                    "default": most,
-                    "description": "The most characters of a page; it ends after a record or line",
-                },
+                "limit": { "type": "integer", "minimum": SMALLEST, "maximum": most, "default": most, "description": "The most characters of a page; it ends after a record or line" },
             },
             "required": ["key"],
         },

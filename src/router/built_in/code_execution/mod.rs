@@ -69,24 +69,10 @@ fn define(settings: &Settings) -> Value {
                 "options": {
                     "type": "object",
                     "properties": {
-                        "timeout_ms": {
-                            "type": "integer",
-                            "minimum": 1,
-                            "maximum": most.timeout_ms,
-                            "default": most.timeout_ms,
-                            "description": "How long it may take, calls included",
-                        },
+                        "timeout_ms": { "type": "integer", "minimum": 1, "maximum": most.timeout_ms, "default": most.timeout_ms, "description": "How long it may take, calls included" },
                         "max_tool_calls": calls,
-                        "allowed_servers": {
-                            "type": "array",
-                            "items": { "type": "string" },
-                            "description": "Only these servers may be called; all if empty",
-                        },
-                        "allow_destructive": {
-                            "type": "boolean",
-                            "default": false,
-                            "description": "Whether it may call tools that may destroy something",
-                        },
+                        "allowed_servers": { "type": "array", "items": { "type": "string" }, "description": "Only these servers may be called; all if empty" },
+                        "allow_destructive": { "type": "boolean", "default": false, "description": "Whether it may call tools that may destroy something" },
                     },
                 },
             },
