@@ -67,11 +67,7 @@ impl Router {
     }
 
     /// Begins the record of a call. An operator's call has no outer call, so its record names the route.
-    pub(super) fn begin_declared(
-        &self,
-        context: &CallContext,
-        declared: &DeclaredCall<'_>,
-    ) -> OpenCall {
+    fn begin_declared(&self, context: &CallContext, declared: &DeclaredCall<'_>) -> OpenCall {
         let is_operator = declared.audience == Audience::Operator;
         let entrance = is_operator.then_some(CallEntrance::Path("/api/v1/call"));
         let body = CallBody::Arguments(declared.arguments.as_ref());

@@ -154,15 +154,17 @@ impl<'a> Things<'a> {
     pub(super) fn refuse_call(
         self,
         outer: &CallContext,
-        declared: &DeclaredCall<'_>,
+        (server, tool): (&str, &str),
+        arguments: &Raw,
         why: &Failure,
     ) {
         let inner = outer.child(method::TOOLS_CALL);
-        let record = self.router.begin_declared(&inner, declared);
+        let (router, target) = (self.router, Target::tool(tool));
+        let body = CallBody::Arguments(Some(arguments));
+        let mut record = router.begin(&inner, None, method::TOOLS_CALL, body);
+        record.is_of(Some(server), target.thing());
         let refused: Result = Err(why.clone());
-        let target = Target::tool(declared.tool);
-        self.router
-            .note_denied(&inner, declared.server, &target, &refused);
+        router.note_denied(&inner, server, &target, &refused);
         record.failed(why);
     }
 }

@@ -107,27 +107,23 @@ impl<'a> InnerCalls<'a> {
             Err(failure) => return Err(refuse(failure)),
         };
         let params = self.progress.params(server, tool);
-        let declared = declare(call, variant);
+        let declared = DeclaredCall {
+            variant,
+            is_stated: false,
+            server,
+            tool,
+            arguments: Some(call.arguments.clone()),
+            intent: None,
+            audience: Audience::Script,
+        };
         things.call_tool(context, declared, &params).await
     }
 
     /// Records a call that is not made.
     fn record_refusal(&self, call: &InnerCall, failure: &Failure) {
-        let declared = declare(call, Variant::Write);
-        let things = self.outer.things;
-        things.refuse_call(self.progress.context(), &declared, failure);
-    }
-}
-
-fn declare(call: &InnerCall, variant: Variant) -> DeclaredCall<'_> {
-    DeclaredCall {
-        variant,
-        is_stated: false,
-        server: &call.server,
-        tool: &call.tool,
-        arguments: Some(call.arguments.clone()),
-        intent: None,
-        audience: Audience::Script,
+        let (things, context) = (self.outer.things, self.progress.context());
+        let named = (&*call.server, &*call.tool);
+        things.refuse_call(context, named, &call.arguments, failure);
     }
 }
 
