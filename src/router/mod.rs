@@ -25,14 +25,16 @@ mod startup;
 mod subscriptions;
 mod tasks;
 mod things;
+mod view;
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
 pub use self::{
     built_in::{ToolRequest, passed_on, stated_intent},
     changes::{Announcement, Changes, Known},
+    view::View,
 };
 pub use crate::upstream::{LogSubscription, Notifier, Subscription};
 
@@ -42,9 +44,9 @@ use crate::{
     call_context::{CallContext, ClientSession},
     catalog::Catalog,
     code_execution::Scripts,
-    config::{RoutingMode, Settings},
+    config::Settings,
     failure::{ErrorCode, Failure, shown_failure},
-    forward::{EndpointKind, Forwarder, RequestError},
+    forward::{Forwarder, RequestError},
     gate::Gate,
     management::Management,
     router::{large_results::LargeResults, search::ToolSearch},
@@ -53,54 +55,6 @@ use crate::{
     upstream::{Upstream, Upstreams},
     wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
 };
-
-/// What an endpoint shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum View {
-    /// All servers, in the configured mode.
-    Configured,
-    /// All servers, in this mode.
-    Mode(RoutingMode),
-    /// The servers of this profile, in the configured mode.
-    Profile(Arc<str>),
-    /// One server, under its own names.
-    Server(ServerName),
-}
-
-impl View {
-    /// The mode of an endpoint of many servers.
-    fn mode(&self, settings: &Settings) -> RoutingMode {
-        match self {
-            Self::Mode(mode) => *mode,
-            Self::Configured | Self::Profile(_) | Self::Server(_) => settings.routing_mode,
-        }
-    }
-
-    /// A name that no other endpoint has, the same after a restart and in every daemon.
-    pub fn identity(&self) -> Cow<'_, str> {
-        match self {
-            Self::Configured => "/mcp".into(),
-            Self::Mode(mode) => format!("/mcp/{}", mode.as_str()).into(),
-            Self::Profile(name) => format!("/mcp/p/{name}").into(),
-            Self::Server(name) => format!("/mcp/server/{name}").into(),
-        }
-    }
-
-    /// The server of an endpoint of one server.
-    fn server(&self) -> Option<&ServerName> {
-        match self {
-            Self::Server(server) => Some(server),
-            Self::Configured | Self::Mode(_) | Self::Profile(_) => None,
-        }
-    }
-
-    fn kind(&self) -> EndpointKind {
-        match self.server() {
-            Some(_) => EndpointKind::OneServer,
-            None => EndpointKind::ManyServers,
-        }
-    }
-}
 
 /// Answers clients. Cheap to clone.
 #[derive(Clone)]

@@ -1,14 +1,11 @@
 //! Records of callers' requests to servers and to built-in tools. Each request has one record, from the moment when its target is known to
 //! its end. A future that is dropped ends its record.
 
-use std::fmt;
-
 use super::{Reply, RequestError, Router, View};
 use crate::{
     access::Caller,
     activity::{CallBody, CallEntrance, NewCall, OpenCall, RefusedNotice},
     call_context::{CallContext, CallId},
-    config::RoutingMode,
     failure::Failure,
     text::names::ServerName,
     wire::{Outcome, Request, Target},
@@ -109,27 +106,5 @@ pub(super) fn end_refused(record: OpenCall, error: &RequestError) {
     match error {
         RequestError::Failed(failure) => record.failed(failure),
         RequestError::Rpc(error) => record.was_wrong(error),
-    }
-}
-
-impl fmt::Display for View {
-    /// As the address that shows it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.entrance())
-    }
-}
-
-impl View {
-    /// The address that shows it, as calls and their records name it.
-    pub fn entrance(&self) -> CallEntrance {
-        match self {
-            Self::Configured => CallEntrance::Path("/mcp"),
-            Self::Mode(RoutingMode::RetrieveTools) => CallEntrance::Path("/mcp/call"),
-            Self::Mode(RoutingMode::Direct) => CallEntrance::Path("/mcp/all"),
-            Self::Mode(RoutingMode::CodeExecution) => CallEntrance::Path("/mcp/code"),
-            Self::Mode(RoutingMode::Proxy) => CallEntrance::Path("/mcp/proxy"),
-            Self::Profile(profile) => CallEntrance::Profile(profile.clone()),
-            Self::Server(server) => CallEntrance::Server(server.clone()),
-        }
     }
 }
