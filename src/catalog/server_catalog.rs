@@ -56,9 +56,9 @@ pub struct ServerCatalog {
     /// Whether the scanner objects to the server's instructions.
     pub has_suspicious_instructions: bool,
     pub(super) lookups: Lookups,
-    /// [`ServerCatalog::takes_log_level`], which each call reads.
+    /// Cached, because each call reads it.
     pub(super) takes_log_level: bool,
-    /// [`ServerCatalog::relations`], made on first use.
+    /// Made on first use.
     pub(super) relations: OnceLock<Relations>,
 }
 
@@ -110,7 +110,7 @@ pub struct Tool {
     pub views: Box<[Box<str>]>,
     /// Whether the scanner objects to it, scanned on first use.
     pub(super) is_suspicious: OnceLock<bool>,
-    /// [`Tool::worded_effect`], made on first use.
+    /// Made on first use.
     pub(super) worded_effect: OnceLock<WordedEffect>,
     /// Whether it repeats one of these secrets, the last ones that were looked for.
     pub(super) repeated: Guarded<Option<(Secrets, bool)>>,
