@@ -68,10 +68,7 @@ impl Lists {
     /// The tools of the mode `code_execution`.
     fn scripted(&self) -> &Raw {
         self.scripted.get_or_init(|| {
-            let may_use = |name: &str| self.moment.rules().permits_built_in(&self.caller, name);
-            let described = || built_in::definition_with(&self.moment, &self.caller);
-            let settings = self.moment.settings();
-            let tools = built_in::listed_for_scripts(settings, may_use, described);
+            let tools = built_in::listed_for_scripts(&self.moment, &self.caller);
             list("tools", tools)
         })
     }

@@ -122,17 +122,8 @@ pub(super) fn required(arguments: &Raw, key: &str) -> Result<String, String> {
     string(arguments, key)?.ok_or_else(|| format!("\"{key}\" is missing"))
 }
 
-/// An argument that is a number of at least 1. Models also write numbers as texts.
-pub(super) fn count(arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
-    at_least(1, arguments, key)
-}
-
-/// An argument that is a number of at least 0.
-pub(super) fn whole_number(arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
-    at_least(0, arguments, key)
-}
-
-fn at_least(least: usize, arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
+/// An argument that is a whole number of at least `least`. Models also write numbers as texts.
+pub(super) fn number(arguments: &Raw, key: &str, least: usize) -> Result<Option<usize>, String> {
     let Some(value) = arguments.get(key).filter(|value| !value.is_null()) else {
         return Ok(None);
     };

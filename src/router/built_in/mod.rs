@@ -17,13 +17,13 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Map;
 
-pub(super) use self::code_execution::definition_with;
 pub use self::{
     arguments::{ToolRequest, passed_on},
     call_arguments::stated_intent,
 };
 use super::{Reply, RequestError, Router, cutting::Cutting, recording, things::Things};
 use crate::{
+    access::Caller,
     activity::CallBody,
     call_context::CallContext,
     config::Settings,
@@ -150,19 +150,18 @@ pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec
         .collect()
 }
 
-/// The definitions that the mode `code_execution` lists. `described` gives that of `code_execution`, with the tools of servers.
-pub(super) fn listed_for_scripts(
-    settings: &Settings,
-    may_use: impl Fn(&str) -> bool,
-    described: impl Fn() -> Raw,
-) -> Vec<Raw> {
-    let scripts = may_use(code_execution::TOOL.name).then(described);
+/// The definitions that the mode `code_execution` lists for this caller.
+pub(super) fn listed_for_scripts(now: &Moment, caller: &Caller) -> Vec<Raw> {
+    let settings = now.settings();
+    let may_use = |name: &str| now.rules().permits_built_in(caller, name);
+    let with_tools = || code_execution::definition_with_tools(now, caller);
+    let scripts = may_use(code_execution::TOOL.name).then(with_tools);
     let search = [retrieve_tools::TOOL, describe_tool::TOOL];
     let search = search.iter().filter(|tool| may_use(tool.name));
     scripts
         .into_iter()
         .chain(search.map(|tool| tool.definition(settings)))
-        .chain(listed_to_read_on(settings, &may_use))
+        .chain(listed_to_read_on(settings, may_use))
         .collect()
 }
 

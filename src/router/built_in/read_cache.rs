@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     BuiltIn, Call,
-    arguments::{required, whole_number},
+    arguments::{number, required},
 };
 use crate::{
     config::Settings,
@@ -64,8 +64,8 @@ fn largest(settings: &Settings) -> usize {
 async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let key = required(&call.arguments, "key").map_err(wrong)?;
-    let offset = whole_number(&call.arguments, "offset").map_err(wrong)?;
-    let limit = whole_number(&call.arguments, "limit").map_err(wrong)?;
+    let offset = number(&call.arguments, "offset", 0).map_err(wrong)?;
+    let limit = number(&call.arguments, "limit", 0).map_err(wrong)?;
     let settings = call.router.0.gate.settings();
     let most = largest(&settings);
     let limit = limit.unwrap_or(most).clamp(SMALLEST, most.max(SMALLEST));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     BuiltIn, Call,
-    arguments::{count, flag, required, string},
+    arguments::{flag, number, required, string},
     structured,
 };
 use crate::{
@@ -104,7 +104,7 @@ fn read(arguments: &Raw) -> Result<(Search, Detail), String> {
     );
     let search = Search {
         query: required(arguments, "query")?,
-        limit: count(arguments, "limit")?,
+        limit: number(arguments, "limit", 1)?,
         matching: matching.transpose()?.unwrap_or_default(),
         server: string(arguments, "server")?
             .map(|server| server.trim().to_owned())

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     BuiltIn, Call,
-    arguments::{count, required, stated, string},
+    arguments::{number, required, stated, string},
     structured,
 };
 use crate::{
@@ -160,7 +160,7 @@ async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
         "update" | "patch" => Ok(answer(&agent.patch(&name, entry(&call)?).await?)),
         "tail_log" => {
             no_others(&call, &operation, &["name", "lines"])?;
-            let lines = count(&call.arguments, "lines").map_err(wrong)?;
+            let lines = number(&call.arguments, "lines", 1).map_err(wrong)?;
             let lines = LogLines::count(lines).map_err(wrong)?;
             let lines = agent.log_lines(&name, lines).await?;
             Ok(answer(&json!({ "server": name, "lines": lines })))

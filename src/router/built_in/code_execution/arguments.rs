@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::{
     code_execution::limits,
     config::CodeExecution,
-    router::built_in::arguments::{check_keys, count, flag, passed_on, required, whole_number},
+    router::built_in::arguments::{check_keys, flag, number, passed_on, required},
     wire::Raw,
 };
 
@@ -49,9 +49,9 @@ impl ScriptRequest {
             return Err("\"options\" is not an object".to_owned());
         }
         check_keys(&options, "in \"options\"", &OPTIONS, &[])?;
-        let timeout = count(&options, "timeout_ms")?.unwrap_or(most.timeout_ms);
+        let timeout = number(&options, "timeout_ms", 1)?.unwrap_or(most.timeout_ms);
         let timeout = timeout.min(most.timeout_ms);
-        let calls = whole_number(&options, "max_tool_calls")?.unwrap_or(0);
+        let calls = number(&options, "max_tool_calls", 0)?.unwrap_or(0);
         // 0 is no limit.
         let calls = [calls, most.max_tool_calls].into_iter().filter(|n| *n > 0);
         Ok(Self {

@@ -26,7 +26,7 @@ struct ListedServer {
 }
 
 /// The list; empty if there is nothing to call.
-pub(in crate::router) fn described(now: &Moment, caller: &Caller) -> String {
+pub(super) fn described(now: &Moment, caller: &Caller) -> String {
     let rules = now.rules();
     let mut servers = Vec::new();
     for (name, server) in &now.snapshot().servers {

@@ -171,6 +171,6 @@ fn not_started(error: NotStarted) -> Failure {
 }
 
 /// The definition for the mode `code_execution`: with the tools that scripts can call.
-pub(in crate::router) fn definition_with(now: &Moment, caller: &Caller) -> Raw {
+pub(super) fn definition_with_tools(now: &Moment, caller: &Caller) -> Raw {
     TOOL.definition_with(now.settings(), &catalogue::described(now, caller))
 }
