@@ -39,7 +39,7 @@ fn held_of(now: &Moment, caller: &Caller, server: &str) -> Option<Value> {
     match now.rules().decide(caller, server, &target) {
         Err(failure) if failure.code == ErrorCode::ServerQuarantined => {
             let entry = now.rules().entry(caller, server, &target).ok()?;
-            let (listed, note) = listed(now, entry);
+            let listed = listed(now, entry);
             let found = listed.map(|listed| catalog::findings(listed, now.snapshot()));
             let of_things = found.iter().flatten().flat_map(|(_, _, findings)| findings);
             let of_entry = Scanner::default().entry(entry);
@@ -49,8 +49,8 @@ fn held_of(now: &Moment, caller: &Caller, server: &str) -> Option<Value> {
                 "code": failure.code.as_str(),
                 "reason": failure.error,
                 "hint": failure.hint,
-                "inspected": listed.is_some(),
-                "note": note,
+                "inspected": listed.is_ok(),
+                "note": listed.err(),
                 "findings": in_short(of_entry.iter().chain(of_things)),
             }))
         }
@@ -142,7 +142,7 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
         Some(failure) => return Err(failure),
     };
     let entry = now.rules().entry(caller, server, &target)?;
-    let (listed, note) = listed(now, entry);
+    let listed = listed(now, entry);
     let is_shown = |kind: ThingKind, name: &str| {
         is_quarantined || now.snapshot().hold(server, kind, name).is_some()
     };
@@ -155,7 +155,7 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
             json!({
                 "kind": kind.as_str(),
                 "name": scanner::is_only_a_name(&name).then_some(&name),
-                "place": listed.and_then(|listed| place_of(listed, kind, &name)),
+                "place": listed.ok().and_then(|listed| place_of(listed, kind, &name)),
                 "findings": public_findings(&found),
             })
         })
@@ -163,8 +163,8 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
     Ok(json!({
         "server": server,
         "quarantined": is_quarantined,
-        "inspected": listed.is_some(),
-        "note": note,
+        "inspected": listed.is_ok(),
+        "note": listed.err(),
         "held": held_things(now, caller, server),
         "entry": public_findings(&Scanner::default().entry(entry)),
         "findings": things,
@@ -214,14 +214,11 @@ fn place_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<Strin
 pub(super) fn listed<'a>(
     now: &'a Moment,
     entry: &ServerEntry,
-) -> (Option<&'a ServerCatalog>, Option<&'static str>) {
+) -> Result<&'a ServerCatalog, &'static str> {
     if !entry.may_be_contacted() {
-        return (None, Some(NOT_INSPECTED));
+        return Err(NOT_INSPECTED);
     }
     let listed = now.snapshot().servers.get(&entry.name);
     let listed = listed.filter(|listed| *listed.entry == *entry.fingerprint);
-    match listed {
-        Some(listed) => (Some(listed), None),
-        None => (None, Some(NOT_LISTED)),
-    }
+    listed.map(AsRef::as_ref).ok_or(NOT_LISTED)
 }

@@ -106,12 +106,12 @@ fn requested(may_be_ours: bool, params: Option<&Raw>) -> Value {
 }
 
 fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {
-    let (listed, note) = listed(now, entry);
+    let listed = listed(now, entry);
     let findings = listed.map(|listed| catalog::findings_of_tool(listed, tool, now.snapshot()));
-    let is_listed = listed.is_some_and(|listed| listed.tool(tool).is_some());
+    let is_listed = listed.is_ok_and(|listed| listed.tool(tool).is_some());
     json!({
         "inspected": is_listed,
-        "note": note,
+        "note": listed.err(),
         "entry": public_findings(&Scanner::default().entry(entry)),
         "tool": public_findings(&findings.unwrap_or_default()),
     })
