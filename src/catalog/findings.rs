@@ -6,11 +6,18 @@ use crate::trust::{
     scanner::{Finding, Neighbours, Scanner},
 };
 
-/// The findings on everything that a server lists, by kind and name.
-pub fn findings(
-    server: &ServerCatalog,
-    snapshot: &Snapshot,
-) -> Vec<(ThingKind, Box<str>, Vec<Finding>)> {
+/// The findings on one thing of a server.
+pub struct ThingFindings {
+    /// The kind of the thing.
+    pub kind: ThingKind,
+    /// Its name, URI or URI template; empty for instructions.
+    pub name: Box<str>,
+    /// What the scanner found.
+    pub findings: Vec<Finding>,
+}
+
+/// The findings on everything that a server lists.
+pub fn findings(server: &ServerCatalog, snapshot: &Snapshot) -> Vec<ThingFindings> {
     findings_of(server, snapshot, |_, _| true)
 }
 
@@ -19,25 +26,27 @@ pub fn findings_of(
     server: &ServerCatalog,
     snapshot: &Snapshot,
     is_wanted: impl Fn(ThingKind, &str) -> bool,
-) -> Vec<(ThingKind, Box<str>, Vec<Finding>)> {
+) -> Vec<ThingFindings> {
     let neighbours = neighbours_of(server, snapshot);
     let name = server.server.as_str();
     let listed = server.definitions();
     let listed = listed.filter(|one| is_wanted(one.kind, one.name));
     let mut scanner = Scanner::default();
-    let listed = listed.map(|one| {
-        let found = match one.kind {
+    let listed = listed.map(|one| ThingFindings {
+        kind: one.kind,
+        name: one.name.into(),
+        findings: match one.kind {
             ThingKind::Tool => scanner.tool(name, one.definition, &neighbours),
             _ => scanner.thing(one.definition),
-        };
-        (one.kind, one.name.into(), found)
+        },
     });
     let mut found: Vec<_> = listed.collect();
     let instructions = server.raw_instructions();
     let instructions = instructions.filter(|_| is_wanted(ThingKind::Instructions, ""));
-    let instructions = instructions.map(|text| {
-        let found = scanner.instructions(name, &text, &neighbours);
-        (ThingKind::Instructions, "".into(), found)
+    let instructions = instructions.map(|text| ThingFindings {
+        kind: ThingKind::Instructions,
+        name: "".into(),
+        findings: scanner.instructions(name, &text, &neighbours),
     });
     found.extend(instructions);
     found

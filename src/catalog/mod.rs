@@ -34,7 +34,7 @@ pub use approval::{
 };
 pub use definitions::ListedDefinition;
 pub use difference::{Difference, OwnDifference};
-pub use findings::{findings, findings_of, findings_of_tool};
+pub use findings::{ThingFindings, findings, findings_of, findings_of_tool};
 pub use handle::Catalog;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
 pub use offered_uris::{OfferedTemplate, Owner};

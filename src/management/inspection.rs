@@ -198,7 +198,8 @@ fn things(listed: &ServerCatalog, secrets: &Secrets, view: &OperatorView) -> Vec
     let pins = pins.map_or(&none, |pins| &**pins);
     let definitions = definitions(listed);
     let all = catalog::findings(listed, &view.lists).into_iter();
-    let things = all.map(|(kind, name, findings)| {
+    let things = all.map(|one| {
+        let (kind, name, findings) = (one.kind, one.name, one.findings);
         let definition = definitions.get(&(kind, &*name));
         let mut thing = thing(listed, secrets, pins, (kind, &name), definition, findings);
         if kind == ThingKind::Tool {

@@ -41,7 +41,7 @@ fn held_of(now: &Moment, caller: &Caller, server: &str) -> Option<Value> {
             let entry = now.rules().entry(caller, server, &target).ok()?;
             let listed = listed(now, entry);
             let found = listed.map(|listed| catalog::findings(listed, now.snapshot()));
-            let of_things = found.iter().flatten().flat_map(|(_, _, findings)| findings);
+            let of_things = found.iter().flatten().flat_map(|thing| &thing.findings);
             let of_entry = Scanner::default().entry(entry);
             Some(json!({
                 "server": server,
@@ -88,8 +88,9 @@ fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
         names.contains(&(kind, name))
     });
     let findings_of = |kind: ThingKind, name: &str| {
-        let of_it = found.iter().find(|(k, n, _)| *k == kind && **n == *name);
-        in_short(of_it.into_iter().flat_map(|(_, _, findings)| findings))
+        let mut found = found.iter();
+        let thing = found.find(|thing| thing.kind == kind && *thing.name == *name);
+        in_short(thing.into_iter().flat_map(|thing| &thing.findings))
     };
     let shown = held.iter().map(|(kind, name, failure)| {
         json!({
@@ -148,15 +149,16 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
     };
     let found = listed.map(|listed| catalog::findings_of(listed, now.snapshot(), is_shown));
     let found = found.into_iter().flatten();
-    let found = found.filter(|(_, _, found)| !found.is_empty());
+    let found = found.filter(|thing| !thing.findings.is_empty());
     let things: Vec<Value> = found
         .take(SHOWN_MAX)
-        .map(|(kind, name, found)| {
+        .map(|thing| {
+            let name = &*thing.name;
             json!({
-                "kind": kind.as_str(),
-                "name": scanner::is_only_a_name(&name).then_some(&name),
-                "place": listed.ok().and_then(|listed| place_of(listed, kind, &name)),
-                "findings": public_findings(&found),
+                "kind": thing.kind.as_str(),
+                "name": scanner::is_only_a_name(name).then_some(name),
+                "place": listed.ok().and_then(|listed| place_of(listed, thing.kind, name)),
+                "findings": public_findings(&thing.findings),
             })
         })
         .collect();
