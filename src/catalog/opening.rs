@@ -13,7 +13,7 @@ use super::{
     Catalog, CatalogTask, Difference, KnownServer, ServerCatalog, Snapshot,
     handle::{CatalogState, KnownHabits},
     own_listings::OwnListings,
-    pinning::{self, Beside, Pinning},
+    pinning::{self, AllLists, Pinning},
     saved_listings,
     saver::Saver,
     server_habits,
@@ -139,10 +139,10 @@ fn judge_all(
     pinning: &mut Pinning,
     saver: &Saver,
 ) -> BTreeMap<ServerName, Arc<Pins>> {
-    let beside = Beside::new(known);
+    let all_lists = AllLists::new(known);
     let judged = known.iter().map(|(name, server)| {
         let before = pinning.ledger(name);
-        let judged = pinning.judge(server, &beside);
+        let judged = pinning.judge(server, &all_lists);
         if before != judged.ledger {
             saver.save_ledger(name.clone(), judged.ledger.clone(), None);
         }

@@ -48,8 +48,8 @@ impl Pinning {
     }
 
     /// What is held of a listing. The ledger that comes with it is in force from now on.
-    pub(super) fn judge(&mut self, server: &ServerCatalog, beside: &Beside<'_>) -> Arc<Pins> {
-        let pins = self.compare(server, beside);
+    pub(super) fn judge(&mut self, server: &ServerCatalog, all_lists: &AllLists<'_>) -> Arc<Pins> {
+        let pins = self.compare(server, all_lists);
         if self.policies.contains_key(&server.server) {
             let ledger = pins.ledger.clone();
             self.ledgers.insert(server.server.clone(), ledger);
@@ -58,8 +58,12 @@ impl Pinning {
     }
 
     /// What is held of a listing that only some clients see. The ledger only learns what is approved of it.
-    pub(super) fn judge_own(&mut self, server: &ServerCatalog, beside: &Beside<'_>) -> Arc<Pins> {
-        let pins = self.compare(server, beside);
+    pub(super) fn judge_own(
+        &mut self,
+        server: &ServerCatalog,
+        all_lists: &AllLists<'_>,
+    ) -> Arc<Pins> {
+        let pins = self.compare(server, all_lists);
         let ledger = self.ledger(&server.server);
         let holds_changes = self.policy(&server.server).holds_changes();
         if holds_changes && pins.ledger.approved != ledger.approved {
@@ -72,22 +76,22 @@ impl Pinning {
         Arc::new(pins)
     }
 
-    fn compare(&self, server: &ServerCatalog, beside: &Beside<'_>) -> Pins {
+    fn compare(&self, server: &ServerCatalog, all_lists: &AllLists<'_>) -> Pins {
         let (ledger, policy) = (self.ledger(&server.server), self.policy(&server.server));
-        judge(server, beside, &ledger, policy, self.lock.as_deref())
+        judge(server, all_lists, &ledger, policy, self.lock.as_deref())
     }
 }
 
 /// What is held of a listing, and the ledger that results.
 pub(super) fn judge(
     server: &ServerCatalog,
-    beside: &Beside<'_>,
+    all_lists: &AllLists<'_>,
     ledger: &Arc<Ledger>,
     policy: PinPolicy,
     lock: Option<&Lock>,
 ) -> Pins {
     let concerns_others = OnceCell::new();
-    let concerns_others = || *concerns_others.get_or_init(|| beside.may_concern(server));
+    let concerns_others = || *concerns_others.get_or_init(|| all_lists.may_concern(server));
     let mut objects = |one: &Listed<'_>, known: Knowledge| {
         if known == Knowledge::Baseline && !concerns_others() {
             return false;
@@ -96,15 +100,15 @@ pub(super) fn judge(
             ThingKind::Tool => {
                 let tool = server.tool(one.name);
                 tool.is_some_and(|tool| {
-                    let scanner = || beside.scanner.borrow_mut();
+                    let scanner = || all_lists.scanner.borrow_mut();
                     known == Knowledge::New && objects_to(&server.server, tool, &mut scanner())
-                        || beside.imitates(server, tool, known)
-                        || concerns_others() && beside.orders_about_others(server, tool)
+                        || all_lists.imitates(server, tool, known)
+                        || concerns_others() && all_lists.orders_about_others(server, tool)
                 })
             }
             ThingKind::Instructions => {
                 known == Knowledge::New && server.has_suspicious_instructions
-                    || beside.objects_to_instructions(server)
+                    || all_lists.objects_to_instructions(server)
             }
             // `with_listed` has no others of these than those to which the scanner objects.
             ThingKind::Prompt | ThingKind::Resource | ThingKind::Template => true,
@@ -135,13 +139,13 @@ fn objects_to(server: &ServerName, tool: &Tool, scanner: &mut Scanner) -> bool {
 }
 
 /// The lists of all servers, with which the list of one is compared.
-pub(super) struct Beside<'a> {
+pub(super) struct AllLists<'a> {
     servers: &'a BTreeMap<ServerName, Arc<ServerCatalog>>,
     names: OnceCell<Neighbours>,
     scanner: RefCell<Scanner>,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> AllLists<'a> {
     pub(super) fn new(servers: &'a BTreeMap<ServerName, Arc<ServerCatalog>>) -> Self {
         Self {
             servers,
@@ -258,11 +262,11 @@ pub fn with_pins_of_files(
     policy: impl Fn(&ServerName) -> PinPolicy,
     lock: Option<Arc<Lock>>,
 ) -> Snapshot {
-    let beside = Beside::new(&servers);
+    let all_lists = AllLists::new(&servers);
     let pins = servers.values().map(|server| {
         let ledger = Arc::new(approvals::load(data_dir, &server.server));
         let policy = policy(&server.server);
-        let pins = judge(server, &beside, &ledger, policy, lock.as_deref());
+        let pins = judge(server, &all_lists, &ledger, policy, lock.as_deref());
         (server.server.clone(), Arc::new(pins))
     });
     let pins = pins.collect();

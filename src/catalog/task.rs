@@ -13,7 +13,7 @@ use super::{
     Difference, ServerCatalog, Snapshot, Tool,
     handle::{CatalogCommand, CatalogState, Published},
     indexer,
-    pinning::{Beside, Pinning},
+    pinning::{AllLists, Pinning},
 };
 use crate::{
     activity::Activity,
@@ -136,14 +136,14 @@ impl CatalogTask {
             });
         let mut servers = old.servers.clone();
         servers.insert(server.clone(), new.clone());
-        let beside = Beside::new(&servers);
-        let (pins, saved) = self.judged_and_saved(&new, &beside, &old);
+        let all_lists = AllLists::new(&servers);
+        let (pins, saved) = self.judged_and_saved(&new, &all_lists, &old);
         let mut changed: Vec<_> = pins
             .map(|pins| (server.clone(), pins))
             .into_iter()
             .collect();
         if before.is_none_or(|before| !new.relations().is_known_by_the_same(before.relations())) {
-            changed.extend(self.judged_again(&new, &beside, &old));
+            changed.extend(self.judged_again(&new, &all_lists, &old));
         }
         if must_save || !changed.is_empty() {
             if !changed.is_empty() {

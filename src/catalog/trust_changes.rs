@@ -9,7 +9,7 @@ use super::{
     ApprovalRequest, ApprovalWithdrawal, CatalogTask, Difference, OwnListing, ServerCatalog,
     Snapshot, approval,
     handle::{Decided, Published},
-    pinning::{Beside, note_held},
+    pinning::{AllLists, note_held},
 };
 use crate::{
     failure::Result,
@@ -22,22 +22,22 @@ impl CatalogTask {
     pub(super) fn judged(
         &mut self,
         server: &ServerCatalog,
-        beside: &Beside<'_>,
+        all_lists: &AllLists<'_>,
         old: &Snapshot,
     ) -> Option<Arc<Pins>> {
-        self.judged_and_saved(server, beside, old).0
+        self.judged_and_saved(server, all_lists, old).0
     }
 
     /// The same, and who waits until the ledger is on disk, if it changed.
     pub(super) fn judged_and_saved(
         &mut self,
         server: &ServerCatalog,
-        beside: &Beside<'_>,
+        all_lists: &AllLists<'_>,
         old: &Snapshot,
     ) -> (Option<Arc<Pins>>, Published) {
         let name = &server.server;
         let ledger = self.pinning.ledger(name);
-        let judged = self.pinning.judge(server, beside);
+        let judged = self.pinning.judge(server, all_lists);
         let saved = (ledger != judged.ledger).then(|| {
             let (done, saved) = oneshot::channel();
             self.state
@@ -58,12 +58,12 @@ impl CatalogTask {
     pub(super) fn judged_again(
         &mut self,
         news: &ServerCatalog,
-        beside: &Beside<'_>,
+        all_lists: &AllLists<'_>,
         old: &Snapshot,
     ) -> Vec<(ServerName, Arc<Pins>)> {
-        let others = beside.may_be_about(news);
+        let others = all_lists.may_be_about(news);
         let judged = others.filter_map(|other| {
-            let pins = self.judged(other, beside, old)?;
+            let pins = self.judged(other, all_lists, old)?;
             Some((other.server.clone(), pins))
         });
         judged.collect()
@@ -74,7 +74,9 @@ impl CatalogTask {
     pub(super) fn judge_own(&mut self, server: &ServerCatalog) -> Arc<Pins> {
         let (name, known) = (&server.server, self.state.published.load_full());
         let before = self.pinning.ledger(name);
-        let judged = self.pinning.judge_own(server, &Beside::new(&known.servers));
+        let judged = self
+            .pinning
+            .judge_own(server, &AllLists::new(&known.servers));
         let after = self.pinning.ledger(name);
         if before != after {
             self.state.saver.save_ledger(name.clone(), after, None);
@@ -106,9 +108,9 @@ impl CatalogTask {
         let mut pins = old.pins.clone();
         pins.retain(|name, _| names.contains(name));
         let changed = self.follow_policies(servers).await;
-        let beside = Beside::new(&kept);
+        let all_lists = AllLists::new(&kept);
         for server in changed.iter().filter_map(|name| kept.get(name)) {
-            if let Some(judged) = self.judged(server, &beside, &old) {
+            if let Some(judged) = self.judged(server, &all_lists, &old) {
                 difference = Difference::WHATEVER;
                 pins.insert(server.server.clone(), judged);
             }
@@ -189,7 +191,7 @@ impl CatalogTask {
             .save_ledger(server.clone(), ledger, Some(done));
         self.judge_own_again(server);
         if let Some(listed) = old.servers.get(server)
-            && let Some(judged) = self.judged(listed, &Beside::new(&old.servers), &old)
+            && let Some(judged) = self.judged(listed, &AllLists::new(&old.servers), &old)
         {
             let mut pins = old.pins.clone();
             pins.insert(server.clone(), judged);
