@@ -106,7 +106,7 @@ impl OfferedUris {
             templates.extend(listed.map(|own| claim(ThingKind::Template, own, Rank::Listed, own)));
         }
         let templates = Names::new(templates, |_| false);
-        let resources = Names::new(resources, |claim| templates.describe(claim));
+        let resources = Names::new(resources, |claim| templates.may_describe(claim));
         Self {
             resources,
             templates,
@@ -138,7 +138,7 @@ impl OfferedUris {
     /// The offered form of a server's URI or template, if that is another.
     pub(super) fn other_offered(&self, server: &str, own: &str) -> Option<String> {
         let (resources, templates) = (&self.resources, &self.templates);
-        if let Some(offered) = resources.other(server, own) {
+        if let Some(offered) = resources.offered_form(server, own) {
             return Some(offered.to_owned());
         }
         let (server, renamed) = templates.renamed.get_key_value(server)?;
@@ -149,7 +149,7 @@ impl OfferedUris {
 
     /// The offered form of a server's template.
     pub(super) fn offered_template<'a>(&self, server: &str, template: &'a str) -> Cow<'a, str> {
-        let other = self.templates.other(server, template);
+        let other = self.templates.offered_form(server, template);
         other.map_or(template.into(), |other| other.to_owned().into())
     }
 
@@ -162,7 +162,7 @@ impl OfferedUris {
             let templates = catalog.templates.iter();
             templates.map(move |template| {
                 let own = &*template.uri_template;
-                let other = self.templates.other(server.as_str(), own);
+                let other = self.templates.offered_form(server.as_str(), own);
                 OfferedTemplate {
                     server,
                     offered: other.unwrap_or(own).into(),
@@ -201,12 +201,13 @@ impl Names {
         made
     }
 
-    fn other(&self, server: &str, own: &str) -> Option<&str> {
+    /// The offered form of a server's URI or template, if that is another.
+    fn offered_form(&self, server: &str, own: &str) -> Option<&str> {
         Some(self.renamed.get(server)?.get(own)?)
     }
 
     /// Whether a claimed URI may be an expansion of another server's renamed template.
-    fn describe(&self, claim: &Claim<'_>) -> bool {
+    fn may_describe(&self, claim: &Claim<'_>) -> bool {
         let rest = claim
             .own
             .split_once("://")
