@@ -82,7 +82,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
         };
         Some(text.items(&page, &notice))
     };
-    let items = call.router.0.large_results.read(limit, read).await;
+    let items = call.router.0.large_results.run(limit, read).await;
     let items = items.map_err(|_| overloaded())?;
     let items = items.ok_or_else(|| past_the_end(call, from, kept.text.chars()))?;
     let content = [("content", Edit::Set(Raw::array(&items)))];

@@ -33,7 +33,7 @@ const OF_ALL: usize = 64 << 20;
 const TEXTS_OF_A_CALLER: usize = 500;
 const TEXTS_OF_ALL: usize = 2_000;
 
-/// Bytes of a result that is cut in the task of the request. A larger one is cut on a thread of its own.
+/// Bytes of a text that is worked on in the task of the request. A longer one is worked on by a thread of its own.
 const SHORT_WORK: usize = 128 << 10;
 
 /// The texts that are kept. Cheap to clone; clones are the same.
@@ -104,11 +104,7 @@ impl LargeResults {
     ) -> Raw {
         let (this, caller, whole) = (self.clone(), caller.clone(), result.clone());
         let cutting = move || this.cut_now(&result, order, caller, sources);
-        let cut = if whole.as_bytes().len() <= SHORT_WORK {
-            Ok(cutting())
-        } else {
-            self.0.work.run(|_| cutting()).await
-        };
+        let cut = self.run(whole.as_bytes().len(), cutting).await;
         let cut = cut.unwrap_or_else(|NoTurn| {
             self.note_uncut("too many are being cut");
             None
@@ -157,16 +153,16 @@ impl LargeResults {
         (entry.caller == *caller && now < entry.expires).then(|| entry.kept.clone())
     }
 
-    /// Runs the reading of a page of so many characters, on a thread of its own if it is large. Cancel-safe.
-    pub async fn read<T: Send + 'static>(
+    /// Runs work on a text of so many bytes, on a thread of its own if it is long. Cancel-safe.
+    pub async fn run<T: Send + 'static>(
         &self,
-        chars: usize,
-        read: impl FnOnce() -> T + Send + 'static,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NoTurn> {
-        if chars <= SHORT_WORK {
-            return Ok(read());
+        if bytes <= SHORT_WORK {
+            return Ok(work());
         }
-        self.0.work.run(|_| read()).await
+        self.0.work.run(|_| work()).await
     }
 
     /// Keeps a text, for which older ones make room; false if there is none.
