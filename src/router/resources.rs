@@ -31,10 +31,11 @@ impl NamedToOthers {
     }
 
     fn find_or_add(&self, client: ClientKey) -> Arc<NamedResources> {
-        if let Some(known) = self.find(&client) {
-            return known;
-        }
+        // Under one lock with the adding, so that no client has two.
         let mut all = self.0.lock();
+        if let Some((_, named)) = all.iter().find(|(known, _)| *known == client) {
+            return named.clone();
+        }
         if all.len() >= MAX_UNIDENTIFIED {
             all.pop_front();
         }
