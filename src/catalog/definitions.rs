@@ -1,4 +1,4 @@
-//! Everything that one server lists, in one walk.
+//! One iterator over everything that a server lists.
 
 use super::ServerCatalog;
 use crate::{

@@ -1,4 +1,4 @@
-//! The JSON that a text is or holds, and the array in it that has the records. Pure.
+//! Finds the array of records in a text that is JSON, or consists mostly of JSON. Pure.
 
 use std::ops::Range;
 

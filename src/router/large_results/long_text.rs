@@ -1,13 +1,12 @@
-//! All texts of one result, one after the other, and the pages in which they are read. A page ends with a record, a line, or a text; only
-//! where a line is too long, between two characters. Pure.
+//! The texts of one result, one after the other, and the pages in which they are read. A page ends after a record, a line or a text; if a line is
+//! too long, between two characters. Pure.
 
 use std::ops::Range;
 
 use super::{
     characters::CharIndex,
     items::{TextFrame, TextItem, plain},
-    notice::Notice,
-    page::{Page, Piece},
+    page::{Notice, Page, Piece},
     records::{Records, page_end},
 };
 use crate::wire::Raw;

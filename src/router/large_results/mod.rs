@@ -8,7 +8,6 @@ mod cutting;
 mod items;
 mod largest_array;
 mod long_text;
-mod notice;
 mod page;
 mod records;
 mod same_content;
@@ -17,8 +16,7 @@ mod store;
 pub use self::{
     cutting::{CutOrder, StructuredContent},
     long_text::LongText,
-    notice::{Notice, ReadingOn},
-    page::Page,
+    page::{Notice, Page, ReadingOn},
     store::{KeptText, LargeResults, TextSource},
 };
 
