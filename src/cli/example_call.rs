@@ -11,7 +11,7 @@ use crate::{
     text::names,
 };
 
-/// Limit: tools whose schema is read to find an example, one request each.
+/// How many tools are asked for their schema to find an example.
 const MOST: usize = 8;
 
 /// The input schema of a tool; null if it is not known.

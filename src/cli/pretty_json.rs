@@ -6,7 +6,7 @@ use super::escapes::push_json;
 /// The keys of steps, which may name commands.
 const STEPS: [&str; 2] = ["\"next_step\"", "\"fix\""];
 
-/// Limit: levels that are indented. The indentation of deeper ones would make the text grow with the square of its depth.
+/// How many levels are indented. The indentation of deeper ones would make the text grow with the square of its depth.
 const INDENTED: usize = 64;
 
 /// Indents JSON text by two spaces a level. Text that is not JSON is laid out somehow.

@@ -20,7 +20,7 @@ use crate::runtime::sync::Guarded;
 /// Every revision spoken here, oldest first.
 const REVISIONS: [&str; 3] = ["2024-11-05", "2025-06-18", "2025-11-25"];
 
-/// Limit: long calls at once, each of which has a thread.
+/// How many long calls run at once; each has a thread.
 const AT_ONCE: usize = 64;
 
 /// Serves until stdin ends. An error means that stdin or stdout failed otherwise than by the client leaving.

@@ -14,10 +14,10 @@ use crate::text::moment::utc;
 /// The one tool that takes long.
 const SLOW: &str = "slow_count";
 
-/// Limit: notes in the memory of a demo server.
+/// How many notes a demo server keeps in memory.
 const MOST_NOTES: usize = 500;
 
-/// Limit: bytes of a note with its title, so that all notes together take 20 MB.
+/// The size of a note with its title, in bytes: all notes together take 20 MB at most.
 const LONGEST_NOTE: usize = 40_000;
 
 /// A call, by the tool's name, with the arguments that its schema in `offers.json` declares.
