@@ -82,7 +82,11 @@ async fn later_ones_join_the_first_and_outlive_it() {
     let mut first = opened(&home, ALONE).await;
     first.wait_for_tool("up__echo").await;
     let mut second = opened(&home, BRIDGE).await;
-    let mut third = opened(&home, &["serve", "--stdio"]).await;
+    // An empty variable is no token.
+    let mut joining = program(&home, &["serve", "--stdio"]);
+    joining.env("MCPPROXY_TOKEN", "");
+    let mut third = PipeClient::start_command(joining);
+    third.open().await;
     for client in [&mut second, &mut third] {
         client.request("ping", "{}").await.result();
     }
