@@ -240,8 +240,8 @@ impl Part<'_> {
     fn text(&self) -> String {
         let walk = self.walk;
         let longest = walk.bounds.text.min(walk.left.get());
-        // Masked before it is cut, because a cut secret is not found; but only four times as much is searched.
-        let (mut text, mut is_cut) = beginning(self.json, longest.saturating_mul(4));
+        // Masked before it is cut, because a cut secret is not found; but only twice as much is searched.
+        let (mut text, mut is_cut) = beginning(self.json, longest.saturating_mul(2));
         if is_cut && is_json(&text) {
             (text, is_cut) = beginning(self.json, usize::MAX);
         }
