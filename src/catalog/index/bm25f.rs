@@ -80,11 +80,18 @@ impl Means {
         Self(sums.map(|sum| count(sum) / count(tools.max(1))))
     }
 
-    /// What `frequency` occurrences in one field of this length weigh.
-    pub(super) fn weigh(&self, field: usize, length: u16, frequency: u32) -> f32 {
-        let mean = self.0[field].max(f32::MIN_POSITIVE);
-        WEIGHTS[field] * number(frequency) / (1.0 - B + B * f32::from(length) / mean)
+    /// What one occurrence in each field weighs in a tool whose fields have these lengths.
+    pub(super) fn weights(&self, lengths: &[u16; FIELDS]) -> [f32; FIELDS] {
+        std::array::from_fn(|field| {
+            let mean = self.0[field].max(f32::MIN_POSITIVE);
+            WEIGHTS[field] / (1.0 - B + B * f32::from(lengths[field]) / mean)
+        })
     }
+}
+
+/// What so many occurrences weigh together.
+pub(super) fn occurring(weight: f32, frequency: u32) -> f32 {
+    weight * number(frequency)
 }
 
 /// How rare a term is that `having` of `all` tools have.

@@ -35,7 +35,8 @@ pub struct Searcher {
     snapshot: Arc<Snapshot>,
     /// Every tool of the snapshot, in its order.
     tools: Vec<Indexed>,
-    means: Means,
+    /// What one occurrence in each field of a tool weighs, in the order of `tools`.
+    weights: Vec<[f32; FIELDS]>,
     index: Option<Postings>,
 }
 
@@ -153,8 +154,10 @@ impl Searcher {
         }
         let index = Postings::new(searcher, fields, &by_number)
             .map_err(IndexError::new("open the index"))?;
+        let means = Means::of(tools.iter().map(|tool| &tool.measures.lengths));
+        let weights = tools.iter().map(|tool| means.weights(&tool.measures.lengths));
         Ok(Self {
-            means: Means::of(tools.iter().map(|tool| &tool.measures.lengths)),
+            weights: weights.collect(),
             snapshot,
             tools,
             index: Some(index),
@@ -358,11 +361,10 @@ impl Searcher {
         let share = similar.unwrap_or(1.0);
         index.each_posting(text, |field, place, frequency| {
             let fields = &mut found.weights[place];
-            if fields.iter().all(|weight| *weight == 0.0) {
+            if *fields == [0.0; FIELDS] {
                 found.having.push(place);
             }
-            let length = self.tools[place].measures.lengths[field];
-            fields[field] += share * self.means.weigh(field, length, frequency);
+            fields[field] += share * bm25f::occurring(self.weights[place][field], frequency);
             if field == texts::NAME && similar.is_none() {
                 let in_name = &mut found.in_names[place];
                 *in_name = in_name.saturating_add(frequency.try_into().unwrap_or(u16::MAX));

@@ -69,7 +69,8 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
     };
     add_parts(&mut terms, having).expect("it does not fail");
     let weight = |term: &str, tool: &Plain| -> f32 {
-        let of_field = |field| means.weigh(field, tool.lengths[field], tool.times(field, term));
+        let weights = means.weights(&tool.lengths);
+        let of_field = |field| bm25f::occurring(weights[field], tool.times(field, term));
         (0..FIELDS).map(of_field).sum()
     };
     let with_similar = |term: &QueryTerm, tool: &Plain| -> f32 {
