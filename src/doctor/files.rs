@@ -56,7 +56,9 @@ pub(super) fn activity_log(status: &StatusReport) -> Option<DoctorFinding> {
 
 /// The data folder and what is in it.
 pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
-    let found = fs::metadata(folder).ok()?;
+    let Ok(found) = fs::metadata(folder) else {
+        return uncreatable(folder);
+    };
     let access = access_of(&found)?;
     let place = folder.display();
     if !access.is_ours {
@@ -107,6 +109,19 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
             DoctorFinding::warn(FILES, what, format!("`chmod -R go= {place}`")).at(place)
         }
     })
+}
+
+/// A data folder that is not there and cannot be created. The first folder of its path that is missing is created, and removed again.
+fn uncreatable(folder: &Path) -> Option<DoctorFinding> {
+    let there = storage::nearest(folder);
+    let missing = folder.ancestors().take_while(|part| *part != there);
+    let first = missing.last().unwrap_or(folder);
+    let created = storage::create_private_dir(first).and_then(|()| fs::remove_dir(first));
+    let error = created.err()?;
+    let why = storage::in_words(&error);
+    let what = format!("the data folder cannot be created: {why}");
+    let fix = storage::disk_step(first, &error);
+    Some(DoctorFinding::fail(FILES, what, fix).at(folder.display()))
 }
 
 /// The files in it, and in its folders, that others could open.
@@ -187,7 +202,12 @@ mod tests {
     fn a_data_folder_and_the_files_in_it_are_private() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().join("data");
-        assert_eq!(data_folder(&data), None);
+        assert_eq!(data_folder(&data.join("inner")), None);
+        assert!(!data.exists(), "nothing is left");
+        fs::write(&data, "x").expect("ours");
+        let refused = data_folder(&data.join("inner")).expect("a finding");
+        assert_eq!(refused.severity, DoctorSeverity::Fail, "{refused:?}");
+        fs::remove_file(&data).expect("ours");
         fs::create_dir_all(data.join("logs")).expect("ours");
         let log = data.join("logs").join("a.log");
         fs::write(&log, "x").expect("ours");

@@ -1,6 +1,6 @@
 //! Looks for everything that may keep mcpproxy from working, and says of each thing what to do about it. Needs no daemon, and asks
-//! the one that runs. Nothing is changed, but for a file that is written to the data folder and removed. Servers are started only where no
-//! daemon runs, and only those that may be started.
+//! the one that runs. Nothing is changed, but for a file in the data folder, or the folder itself, that is created and removed. Servers are
+//! started only where no daemon runs, and only those that may be started.
 
 mod clients;
 mod configuration;
