@@ -49,7 +49,7 @@ pub(super) fn routes() -> Routes {
             give_own_token,
             About::new(
                 "giveClientToken",
-                "Issues a token to a client that connects without one, and writes it into the client's file; with `dry_run`, only shows the change.",
+                "Issues a token to a client that connects without one, or not at all, and writes it into the client's file; with `dry_run`, only shows the change.",
             )
             .may_take::<ChangeBody>()
             .gives::<OwnToken>()
@@ -204,8 +204,8 @@ async fn give_own_token(
     let client = client_named(&client)?;
     let write = async |token: Secret, is_dry: bool| {
         let writing = with_files(&api, move |files, api| {
-            let us = our_address(files, Some(&api.0.location));
-            give_token(&home_places(files)?, &us, client, &token, is_dry)
+            let (places, reaching) = (home_places(files)?, reaching(files, api)?);
+            give_token(&places, &reaching, client, &token, is_dry)
         });
         writing.await
     };

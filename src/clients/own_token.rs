@@ -4,10 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Client, ClientFile, ClientPlaces, ClientServer, ConnectOutcome, ConnectRequest, Connected,
+    Reaching,
     connect::{carry_out, file_of, refused},
     copies::{Copies, CopiesAfter, PresentEntry},
     edit,
-    file_change::{ClientFileError, FileChange, our_entry_in},
+    file_change::{ClientFileError, FileChange, Wanted, connected, our_entry_in},
     table::TokenPlace,
 };
 use crate::{
@@ -18,21 +19,32 @@ use crate::{
 
 const AUTHORIZATION: &str = "Authorization";
 
-/// Has the entry of a client show this token. Blocks.
+/// Has the entry of a client show this token. A client that is not connected, and can connect to the address, gets an entry. Blocks.
 pub fn give_token(
     places: &ClientPlaces,
-    us: &OurAddress,
+    reaching: &Reaching,
     client: Client,
     token: &Secret,
     is_dry: bool,
 ) -> Result<Connected> {
+    let wanted = Wanted {
+        target: reaching.target(client, None, false)?,
+        name: "mcpproxy".to_owned(),
+        is_exact: false,
+    };
     let change = |file: &ClientFile| {
-        let (text, ours) = our_entry(file, us)?;
+        let change = if client.speaks_http() {
+            connected(client, file, &wanted, &reaching.us)?
+        } else {
+            FileChange::none(file, &wanted.name, file.text()?)
+        };
+        let text = change.after.as_deref().unwrap_or_default();
+        let ours = entry_in(text, file, &reaching.us)?;
         let entry = with_token(client, &ours, token.reveal());
-        let after = edit::put(client, file.format, &text, &ours.name, &entry)?;
+        let after = edit::put(client, file.format, text, &ours.name, &entry)?;
         Ok(FileChange {
             after: Some(after),
-            ..FileChange::none(file, &ours.name, Some(text))
+            ..change
         })
     };
     carried_out(places, client, is_dry, change)
@@ -111,13 +123,22 @@ fn our_entry(
     us: &OurAddress,
 ) -> Result<(String, ClientServer), ClientFileError> {
     let text = file.text()?.ok_or(ClientFileError::NotThere)?;
-    let found = file.servers_in(&text)?;
+    let ours = entry_in(&text, file, us)?;
+    Ok((text, ours))
+}
+
+fn entry_in(
+    text: &str,
+    file: &ClientFile,
+    us: &OurAddress,
+) -> Result<ClientServer, ClientFileError> {
+    let found = file.servers_in(text)?;
     let ours = our_entry_in(&found, file, us).filter(|ours| us.is_us(ours));
     let ours = ours.ok_or(ClientFileError::NotThere)?.clone();
     if ours.command().is_some() {
         return Err(ClientFileError::ByProcess);
     }
-    Ok((text, ours))
+    Ok(ours)
 }
 
 fn members(ours: &ClientServer) -> Map<String, Value> {

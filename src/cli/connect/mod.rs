@@ -130,22 +130,7 @@ impl ConnectCommand {
         };
         // Only the daemon can change a client's entry and its token together.
         let mut daemon = connection::open_to_act(files, out, "nothing was changed").await?;
-        let location = connection::location_of(&daemon);
-        let (places, us) = (home_places(files)?, our_address(files, location.as_ref()));
-        let reaching = Reaching::new(files, location.as_ref(), us)?;
         for client in self.clients.iter().copied() {
-            let is_connected = may_be_connected(&places, &reaching, client, false);
-            if !is_connected && !self.undo && client.speaks_http() {
-                let request = ConnectRequest {
-                    is_dry: self.dry_run,
-                    ..ConnectRequest::usual(client)
-                };
-                let done = connect_client(&places, &reaching, &request, out.quietly())?;
-                if !done.is_connected() {
-                    say_done(&done, &places, out)?;
-                    continue;
-                }
-            }
             change_own_token(&mut daemon, client, change, out).await?;
         }
         Ok(())
