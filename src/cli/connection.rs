@@ -91,12 +91,23 @@ pub(super) async fn open_or_files(files: &Files, out: Output) -> Result<DaemonCl
 
 /// [`open`] for commands that show something: where no daemon runs with this configuration, the client reads the files.
 pub(super) async fn open_to_show(files: &Files, out: Output) -> Result<DaemonClient, DaemonError> {
-    if let Some(daemon) = open_if_running(files, out).await? {
-        return Ok(daemon);
+    let stopped = match open_unless_absent(files, out).await {
+        Ok(Some(daemon)) => return Ok(daemon),
+        Ok(None) => {
+            let file = files.config_file().display();
+            Some(format!(
+                "the daemon is not running; servers are from {file}, tools from its last run: `mcpproxy start`"
+            ))
+        }
+        Err(other @ DaemonError::OtherConfiguration { .. }) => {
+            out.note(&other.to_string());
+            None
+        }
+        Err(failure) => return Err(failure),
+    };
+    if let Some(note) = files.missing_file().or(stopped) {
+        out.note(&note);
     }
-    let file = files.config_file().display();
-    let stopped = format!("the daemon is not running; showing {file} and the tools last seen");
-    out.note(&files.missing_file().unwrap_or(stopped));
     Ok(DaemonClient::over_files(files.clone()))
 }
 
