@@ -38,8 +38,6 @@ struct Found {
     tools: Vec<FoundTool>,
     total: u64,
     notice: Option<String>,
-    #[serde(default)]
-    held: bool,
 }
 
 #[derive(Deserialize)]
@@ -85,15 +83,7 @@ impl SearchTools {
 
 fn print(found: Found, limit: Option<usize>, out: Output) -> Done {
     if found.tools.is_empty() {
-        out.note(if found.held {
-            "the only matches are held or quarantined"
-        } else {
-            "no match among the known tools; try other words"
-        });
-        // The notice itself is worded for agents.
-        if found.notice.is_some() {
-            out.next("`mcpproxy upstream list` shows whether all servers could be searched");
-        }
+        out.note(found.notice.as_deref().unwrap_or("no match"));
         return Ok(());
     }
     let shown = found.tools.len();
