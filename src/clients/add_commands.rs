@@ -100,7 +100,10 @@ pub(super) fn added(words: &[String]) -> Option<Result<Value, FileFault>> {
 
 const UNFINISHED: &str = "the command ends before the server's command or URL";
 
-const STRAY: &str = "a word follows the server's URL; remove it, or quote it with the word before";
+fn stray() -> FileFault {
+    let problem = "a word follows the server's URL";
+    FileFault::with_step(problem, "remove it, or quote it with the word before")
+}
 
 /// Such a command while its words are read.
 struct AddCommand<'a> {
@@ -131,7 +134,7 @@ impl<'a> AddCommand<'a> {
         let mut entry = match target {
             None if has_url => json!({}),
             None => return Err(FileFault::new(UNFINISHED)),
-            Some(_) if has_url => return Err(FileFault::new(STRAY)),
+            Some(_) if has_url => return Err(stray()),
             // Behind a command in one string, as Droid takes it, stand options, too.
             Some(whole) if is_address(whole) || words_of_whole(whole).is_some() => {
                 while let Some(word) = self.words.next() {
@@ -184,13 +187,12 @@ impl<'a> AddCommand<'a> {
     /// Reads an option with its value, which may be the next word, and with more of them where it has several.
     fn option(&mut self, word: &'a str) -> Result<(), FileFault> {
         if !word.starts_with('-') {
-            return Err(FileFault::new(STRAY));
+            return Err(stray());
         }
         let (option, joined) = parted(word);
         let unknown = || {
-            FileFault::new(format!(
-                "unknown option `{option}`; remove it unless the server needs it"
-            ))
+            let problem = format!("unknown option `{option}`");
+            FileFault::with_step(problem, "remove it unless the server needs it")
         };
         let meaning = meaning(self.program, option).ok_or_else(unknown)?;
         if let Flag(put) = meaning {

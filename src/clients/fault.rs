@@ -11,6 +11,8 @@ pub struct FileFault {
     pub line: Option<usize>,
     /// What is wrong.
     pub problem: String,
+    /// The step, if it is another than to correct the text.
+    pub(super) own_step: Option<&'static str>,
     /// Whether nothing of it could be read.
     is_unread: bool,
 }
@@ -20,7 +22,15 @@ impl FileFault {
         Self {
             line: None,
             problem: problem.into(),
+            own_step: None,
             is_unread: false,
+        }
+    }
+
+    pub(super) fn with_step(problem: impl Into<String>, step: &'static str) -> Self {
+        Self {
+            own_step: Some(step),
+            ..Self::new(problem)
         }
     }
 

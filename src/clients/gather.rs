@@ -114,9 +114,9 @@ pub fn gather_pasted(
         Ok(found)
     });
     let found = found.map_err(|fault| {
-        let hint = "paste the JSON or the URL from the server's page";
-        let error = format!("nothing was added: {fault}");
-        Failure::new(ErrorCode::InvalidArguments, error, hint)
+        let usual = "paste the JSON or the URL from the server's page";
+        let step = fault.own_step.unwrap_or(usual);
+        Failure::new(ErrorCode::InvalidArguments, fault.to_string(), step)
     })?;
     let file = ClientFile::new(Some(found.client), None, PathBuf::from("-"));
     let mut report = ImportReport::of(Path::new("/"));
@@ -157,8 +157,9 @@ fn from_folder(server: &mut ClientServer, here: Option<&Path>) -> Result<(), Fil
 fn fill_folder(entry: &mut Value, here: Option<&str>) -> Result<(), FileFault> {
     change_texts(entry, &mut |text| {
         if text.contains("${PWD}") && !text.contains("$${PWD}") {
-            let why = "`$PWD` is the current folder; write its path instead";
-            let here = here.ok_or_else(|| FileFault::new(why))?;
+            let fault =
+                || FileFault::with_step("`$PWD` is the current folder", "write its path instead");
+            let here = here.ok_or_else(fault)?;
             *text = text.replace("${PWD}", here);
         }
         Ok(())

@@ -32,8 +32,8 @@ pub(super) fn words_in_shell(text: &str) -> Option<(Vec<String>, Option<FileFaul
             let found = operator(rest, place)?;
             (found.to_owned(), "paste one command", found.len())
         };
-        let problem = format!("only a shell understands `{what}`; {step}");
-        fault.get_or_insert_with(|| FileFault::new(problem));
+        let problem = format!("only a shell understands `{what}`");
+        fault.get_or_insert_with(|| FileFault::with_step(problem, step));
         Some((String::new(), length))
     })?;
     Some((words, fault))

@@ -30,7 +30,10 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
         };
         match found {
             Some(found) => found,
-            None if text.lines().any(is_installation) => Err(FileFault::new(INSTALLS)),
+            None if text.lines().any(is_installation) => {
+                let step = "paste the command that starts it";
+                Err(FileFault::with_step("the command installs a program", step))
+            }
             None => Err(fault),
         }
     })?;
@@ -51,8 +54,6 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
         repeated: Vec::new(),
     })
 }
-
-const INSTALLS: &str = "the command installs a program; paste the command that starts it";
 
 /// Parts a command that has its arguments in it, as Cursor takes one.
 fn part_command(entry: &mut Value) {
@@ -88,8 +89,8 @@ fn address(text: &str) -> Option<Result<Value, FileFault>> {
         return None;
     }
     if is_page(text) {
-        let why = "the URL is the page of a project; paste what its README gives";
-        return Some(Err(FileFault::new(why)));
+        let (why, step) = ("the URL is a project's page", "paste what its README gives");
+        return Some(Err(FileFault::with_step(why, step)));
     }
     Some(Ok(listed(json!({ "url": text }))))
 }
@@ -398,8 +399,9 @@ mod tests {
             "npx -y @x/cli install @y/z --client claude",
         ];
         for text in installed {
-            let why = read(text, None).expect_err(text).to_string();
-            assert!(why.contains("paste the command that starts it"), "{why}");
+            let fault = read(text, None).expect_err(text);
+            let step = Some("paste the command that starts it");
+            assert_eq!(fault.own_step, step, "{fault}");
         }
         for url in [
             "https://github.com/github/github-mcp-server",
@@ -407,7 +409,8 @@ mod tests {
             "https://git.example.com/owner/x.git",
         ] {
             let page = read(url, None).expect_err(url);
-            assert!(page.to_string().contains("README"), "{page}");
+            let step = Some("paste what its README gives");
+            assert_eq!(page.own_step, step, "{page}");
         }
     }
 }

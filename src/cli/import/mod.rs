@@ -106,10 +106,11 @@ impl ImportCommand {
         let mut daemon = connection::open_or_files(&files, out).await?;
         let mut report = if self.reads_stdin() {
             let text = Input::Stdin.read("the entry")?;
-            gather_pasted(&files, &daemon, &text, None)?
+            gather_pasted(&files, &daemon, &text, None)
         } else {
-            gather(&files, &daemon, &self.from).or_undone("nothing was imported")?
-        };
+            gather(&files, &daemon, &self.from)
+        }
+        .or_undone("nothing was imported")?;
         let chooser = self.chooser(out);
         let mut chosen = self.importable(&report)?;
         if !out.is_json() {
@@ -199,7 +200,7 @@ impl ImportCommand {
         out.done(&if chosen == 0 && report.servers.is_empty() {
             "nothing was imported: no servers were found".to_owned()
         } else if chosen == 0 && offered == 0 {
-            "nothing was imported: there is nothing new".to_owned()
+            "nothing to import".to_owned()
         } else if is_left || chosen == 0 || takes && report.imported == 0 {
             "nothing was imported".to_owned()
         } else if takes {

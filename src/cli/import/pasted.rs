@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     super::{
-        CommandFailure, Done, Output, connection,
+        CommandFailure, Done, OrUndone, Output, connection,
         failure::{FAILED, USAGE},
         input::Input,
         outcome, output,
@@ -50,7 +50,8 @@ pub(in crate::cli) fn read_pasted(
         "-" => Input::Stdin.read("the entry")?,
         text => text.to_owned(),
     };
-    let mut report = gather_pasted(files, daemon, &text, name)?;
+    let report = gather_pasted(files, daemon, &text, name);
+    let mut report = report.or_undone("nothing was added")?;
     let new = report.picked(&[])?;
     report.choose(&new);
     Ok(report)
