@@ -323,11 +323,15 @@ impl Conversion<'_> {
     fn reach(&mut self) -> Result<(), String> {
         self.spelling = self.client.0.address_spelling.unwrap_or(self.spelling);
         let is_streamable = self.rest.contains_key("httpUrl");
-        let url = self.take_text(&URLS);
-        let url = url.ok_or("it has neither a command nor an address")?;
-        let url = self.text(&url)?;
+        let url = match self.take(&URLS) {
+            Some(Value::String(url)) => self.text(&url)?,
+            Some(_) => return Err("`url` must be a string".to_owned()),
+            None => {
+                return Err("`command` and `url` are missing or empty; one is needed".to_owned());
+            }
+        };
         if !is_address(&url) && !url.starts_with("${") {
-            return Err("its address is not an HTTP URL".to_owned());
+            return Err("`url` must begin with http:// or https://".to_owned());
         }
         self.put("url", url);
         let is_either = self.client.0.transport != EntryTransport::Said;

@@ -121,9 +121,6 @@ impl Planning<'_> {
             return Ok(());
         }
         let mut carried = convert::carried(client, server)?;
-        if StartedThing::of(&carried.entry).is_none() {
-            return Err("it has neither a command nor an address".to_owned());
-        }
         if let Some((known, differing)) = self.same(server, &carried) {
             row.outcome = FoundOutcome::Same;
             row.name = Some(known.name.clone());
@@ -249,7 +246,7 @@ struct StartedThing {
 }
 
 impl StartedThing {
-    /// Nothing where the entry has neither a command nor an address.
+    /// Nothing where the entry has neither `command` nor `url`.
     fn of(entry: &Map<String, Value>) -> Option<Self> {
         // A secret in the arguments of a container is the same in a variable.
         let mut entry = entry.clone();
@@ -392,7 +389,7 @@ mod tests {
                 "same TIME",
                 "ourselves",
                 "renamed git-hub",
-                "unusable: it has neither a command nor an address",
+                "unusable: `command` and `url` are missing or empty; one is needed",
                 "same git-hub",
                 "same git-hub TOKEN",
                 "new second",

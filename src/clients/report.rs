@@ -217,6 +217,14 @@ impl FoundServer {
         }
     }
 
+    /// Why it was not imported.
+    pub fn why_not(&self) -> String {
+        let is_unusable = self.outcome == FoundOutcome::Unusable;
+        let fault = self.reason.as_ref().filter(|_| is_unusable);
+        let why = self.error.as_ref().or(fault).cloned();
+        why.unwrap_or_else(|| self.summary())
+    }
+
     /// What keeps it from starting here.
     fn trouble(&self) -> Option<String> {
         let lacks = || {

@@ -120,10 +120,11 @@ fn nothing_added(report: &ImportReport) -> CommandFailure {
         None if servers.iter().any(lacks_value) => GIVE_PASTED.to_owned(),
         None => "paste the JSON or the URL from the server's page".to_owned(),
     };
-    let mut whys = not_added(report, |_| true).collect::<Vec<_>>().join("; ");
-    if whys.is_empty() {
-        "nothing was added: the text has no server".clone_into(&mut whys);
-    }
+    let whys = match &servers[..] {
+        [] => "nothing was added: the text has no server".to_owned(),
+        [one] => format!("nothing was added: {}", one.why_not()),
+        _ => not_added(report, |_| true).collect::<Vec<_>>().join("; "),
+    };
     let is_wrong =
         |server: &FoundServer| lacks_value(server) || server.outcome == FoundOutcome::Unusable;
     let exit_code = if servers.iter().any(is_wrong) {
@@ -143,8 +144,8 @@ fn not_added(
     let meant = report.servers.iter();
     let meant = meant.filter(move |server| are_meant(server));
     meant.map(|server| {
-        let why = server.error.clone().unwrap_or_else(|| server.summary());
-        format!("{} was not added: {why}", server.written_name)
+        let (name, why) = (&server.written_name, server.why_not());
+        format!("{name} was not added: {why}")
     })
 }
 

@@ -63,10 +63,9 @@ pub(super) async fn import_servers(
             report.imported.extend(server.new_name().map(str::to_owned));
         } else if server.error.is_some() || all && is_wrong {
             report.not_imported.push(name.to_owned());
-            let why = server.error.clone().unwrap_or_else(|| server.summary());
             // For a chosen server, `add` has printed a warning.
             if !server.chosen {
-                out.warning(&format!("{name} was not imported: {why}"));
+                out.warning(&format!("{name} was not imported: {}", server.why_not()));
             }
             let step = import::value_step(server);
             let step = step.map(|step| format!("{name} needs a value: {step}"));
