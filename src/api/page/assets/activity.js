@@ -233,7 +233,7 @@ export function activity(id, first, frame) {
       cell("r l2", record.duration_us === undefined ? "" : took(record.duration_us)),
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),
     ], { "aria-selected": String(record.id) === open ? "true" : undefined, on: opens(record) });
-    return table("fold.two.dense.opens", [["Time"], ["Call or change"], ["Type"], ["Outcome"], ["Detail"], ["Caller"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)]);
+    return table("fold.two.dense.opens", [["Time"], ["Call or change"], ["Type"], ["Outcome"], ["Detail"], ["Caller"], ["Took", "r"], ["≈ tokens", "r"]], [rows.map(line)]);
   }
 
   return {

@@ -71,7 +71,7 @@ export function stories(frame) {
 
   const render = () => [
     h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversations"), h("h1", "Conversations"), h("p.sub", "Each client’s calls, newest conversation first. A pause of 30 min begins a new conversation."))),
-    found.length ? table("fold.two", [["Client"], ["Since"], ["Lasted", "r"], ["Searched", "r"], ["Called", "r"], ["Failed", "r"], ["Refused", "r"], ["Tokens", "r"]], [found.map(line)])
+    found.length ? table("fold.two", [["Client"], ["Since"], ["Lasted", "r"], ["Searched", "r"], ["Called", "r"], ["Failed", "r"], ["Refused", "r"], ["≈ tokens", "r"]], [found.map(line)])
       : empty("No calls yet.", "Each client’s conversations with its tools are listed here.", go("Connect a client", "/ui/clients")),
     next === null ? null : h("p.bar.sec", button("Show older", async () => { await read(next); frame.paint(); }), h("span.dim.small", "showing calls since ", at(records.at(-1).time))),
   ];
@@ -125,7 +125,7 @@ export function story(id, first, frame) {
 
   function answered(record) {
     const bad = isBad(record) || record.outcome === "withdrawn";
-    const size = record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`;
+    const size = record.answer_bytes === undefined ? "" : `≈ ${short(tokens(record.answer_bytes))} tokens`;
     const text = bad ? h("p.said", (isTheirs(record) ? said : sentence)(record.error ?? record.code ?? "")) : record.answer_bytes === undefined ? null : `${bytes(record.answer_bytes)}`;
     return h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", bad ? outcome(record) : "answered"),
       h("div.what", text, record.result === undefined || bad ? null : answer(record), h("p.acts", bad && record.outcome !== "tool_error" ? step(record) : null, again(record))), h("span.r", size));
@@ -141,7 +141,7 @@ export function story(id, first, frame) {
       h("li", { "data-row": "", "data-key": `s${record.id}` }, at(record.time), h("span.verb", "searched"),
         h("div.what", h("a", { href: `/ui/activity/${record.id}` }, `“${words}”`)), h("span.r", record.duration_us === undefined ? "" : took(record.duration_us))),
       h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", isBad(record) ? outcome(record) : "found"),
-        h("div.what", found, words ? h("a.u", { href: query("/ui/tools", { q: words }) }, "Search for this now") : null), h("span.r", record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`)),
+        h("div.what", found, words ? h("a.u", { href: query("/ui/tools", { q: words }) }, "Search for this now") : null), h("span.r", record.answer_bytes === undefined ? "" : `≈ ${short(tokens(record.answer_bytes))} tokens`)),
     ];
   }
 

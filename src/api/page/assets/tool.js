@@ -169,7 +169,7 @@ export function tool(name, frame, first) {
 
   function description(definition) {
     size ||= tokens(write(definition).length);
-    return h("section.sec", { "aria-labelledby": "d-h" }, h("header", h("h2", { id: "d-h" }, "Description"), h("p", `from the server; ${number(size)} tokens with the schema`)),
+    return h("section.sec", { "aria-labelledby": "d-h" }, h("header", h("h2", { id: "d-h" }, "Description"), h("p", `from the server; ≈ ${number(size)} tokens with the schema`)),
       definition.description ? h("p.said", said(definition.description)) : h("p.dim", "The server gives no description."));
   }
 
@@ -214,7 +214,7 @@ export function tool(name, frame, first) {
       h("header", h("h2", { id: "h-h" }, "History"), h("p", `${last}${counted(all.calls, sums)} ${all.calls === 1 ? "call" : "calls"} in 24 hours, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`), h("a.end.small", { href: query("/ui/activity", { tool: known.name }) }, "All calls of this tool")),
       recordedAs(calls.records[0]),
       rows.length
-        ? table("fold.two", [["Time"], ["Caller"], ["Outcome"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)])
+        ? table("fold.two", [["Time"], ["Caller"], ["Outcome"], ["Detail"], ["Took", "r"], ["≈ tokens", "r"]], [rows.map(line)])
         : h("div.empty", h("b", "No calls yet."), "New calls appear here live."));
   }
 
