@@ -25,7 +25,7 @@ pub(super) fn read_resource(params: &Value) -> Result<Value, DemoError> {
             data: Some(json!({ "uri": unknown })),
             ..DemoError::new(-32002, format!("there is no resource {unknown:?}"))
         }),
-        None => Err(DemoError::params("resources/read needs uri, a string")),
+        None => Err(DemoError::lacks("resources/read", "uri")),
     }
 }
 
@@ -34,7 +34,7 @@ pub(super) fn prompt(params: &Value) -> Result<Value, DemoError> {
     match params["name"].as_str() {
         Some(PROMPT) => {}
         Some(unknown) => return Err(DemoError::params(format!("there is no prompt {unknown:?}"))),
-        None => return Err(DemoError::params("prompts/get needs name, a string")),
+        None => return Err(DemoError::lacks("prompts/get", "name")),
     }
     let language = match &params["arguments"]["language"] {
         Value::Null => "English",

@@ -176,6 +176,10 @@ impl DemoError {
         }
     }
 
+    fn lacks(method: &str, key: &str) -> Self {
+        Self::params(format!("{method}: {key:?} is missing or not a string"))
+    }
+
     fn params(message: impl Into<String>) -> Self {
         Self::new(-32602, message)
     }

@@ -71,7 +71,7 @@ pub(super) fn call(server: &Server, request: &Value) -> Result<Option<Value>, De
 /// The result of a call. Wrong arguments are a result with `isError`, so that the model sees the reason.
 fn result_of(server: &Server, request: &Value) -> Result<Value, DemoError> {
     let Some(name) = request["params"]["name"].as_str() else {
-        return Err(DemoError::params("tools/call needs name, a string"));
+        return Err(DemoError::lacks("tools/call", "name"));
     };
     let offered = content::offered("tools");
     let mut known = offered["tools"].as_array().into_iter().flatten();
