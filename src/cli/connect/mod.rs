@@ -99,7 +99,7 @@ impl ConnectCommand {
             Reaching::new(&files, location.as_ref(), us).or_undone("nothing was changed")?;
         let clients = self.chosen(&places, &reaching);
         if clients.is_empty() && self.undo {
-            out.note("no client has mcpproxy in its file");
+            out.done("nothing was disconnected: no client is connected");
         } else if clients.is_empty() {
             return Err(CommandFailure::failed("no known client was found")
                 .undone("nothing was connected")

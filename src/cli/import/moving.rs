@@ -119,7 +119,8 @@ pub(super) fn undo(
         if let Some(lost) = places.out_of_reach(is_meant).into_iter().next() {
             return Err(CommandFailure::from(lost).undone("nothing was put back"));
         }
-        let failure = CommandFailure::failed("nothing to put back: no move is left to undo");
+        let what = "nothing was put back: every move is already undone, or there was none";
+        let failure = CommandFailure::failed(what);
         return Err(failure.next(
             "`mcpproxy config history` lists imports; `mcpproxy config undo NUMBER` undoes one",
         ));

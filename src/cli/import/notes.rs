@@ -113,12 +113,12 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
     for (secret, step) in server.literal_secrets.iter().zip(&server.secret_steps) {
         let place = &secret.place;
         let step = if is_taken {
-            step
+            format!(": {step}")
         } else {
-            "--secrets keyring stores it"
+            "; with --secrets keyring, the keyring stores it".to_owned()
         };
         out.note(&format!(
-            "{name}: `{place}` contains a secret in plain text: {step}"
+            "{name}: `{place}` contains a secret in plain text{step}"
         ));
     }
     if !server.left_behind.is_empty() {

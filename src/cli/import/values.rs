@@ -85,7 +85,8 @@ pub(in crate::cli) fn keep_secrets(
         out.warning(&format!("{secrets} will be stored in plain text: {why}"));
         return Ok(());
     };
-    let otherwise = "n leaves plain text in the configuration file";
+    let it_stays = if n == 1 { "it stays" } else { "they stay" };
+    let otherwise = format!("Otherwise {it_stays} in the configuration file, in plain text.");
     if asks && !out.agrees(&format!("Store {secrets} in {store}? {otherwise}")) {
         return Ok(());
     }
