@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::{
-    super::{CommandFailure, Done, Output, connection},
+    super::{CommandFailure, Done, Output, connection, output},
     SetupReport,
     report::{ProofRow, say_step},
 };
@@ -68,11 +68,10 @@ pub(super) async fn call(
     });
     let (tools, held) = (report.callable_tools, report.held_tools);
     let held =
-        held.map(|held| format!("; {held} more await your review: `mcpproxy upstream list`"));
-    let held = held.unwrap_or_default();
-    let text = format!(
-        "call: retrieve_tools answered in {milliseconds:.0} ms, and searches {tools} tools{held}"
-    );
+        held.map(|held| format!(", {held} more await your review: `mcpproxy upstream list`"));
+    let (tools, held) = (output::count(tools, "tool"), held.unwrap_or_default());
+    let text =
+        format!("call: retrieve_tools answered in {milliseconds:.0} ms; {tools} to search{held}");
     say_step(5, &text, out);
     Ok(())
 }
