@@ -257,17 +257,15 @@ async fn say_to_users(
 }
 
 fn value_for(name: &str) -> Done<Secret> {
-    let failed = |error: io::Error| {
-        let why = in_words(&error);
-        CommandFailure::failed(format!(
-            "{name} was not stored: its value cannot be read: {why}"
-        ))
-    };
-    let wrong = |why: &str| {
-        let failure = CommandFailure::usage(format!("its value {why}"));
+    let undone = |failure: CommandFailure| {
         let step = format!("`mcpproxy secret set {name}`, then paste the value");
         failure.undone(&format!("{name} was not stored")).next(step)
     };
+    let failed = |error: io::Error| {
+        let why = format!("stdin cannot be read: {}", in_words(&error));
+        undone(CommandFailure::failed(why))
+    };
+    let wrong = |why: &str| undone(CommandFailure::usage(format!("its value {why}")));
     let text = if io::stdin().is_terminal() {
         read_hidden(&format!("value of {name} (hidden as you type):")).map_err(failed)?
     } else {
