@@ -35,6 +35,13 @@ impl ConfigGet {
             return output::print_value(&written);
         };
         let path = config::keys_of_path(&key, &text);
+        if let [list, name, ..] = &path[..]
+            && list == "mcpServers"
+            && (written.get(list)).is_none_or(|all| all.is_object() && all.get(name).is_none())
+        {
+            let failure = CommandFailure::failed(format!("no server {name:?} is configured"));
+            return Err(failure.next("`mcpproxy upstream list` shows the configured servers"));
+        }
         let found = path.iter().try_fold(&written, |value, key| value.get(key));
         let value = found.cloned().or_else(|| config::default_of(&path));
         match value {
