@@ -80,6 +80,10 @@ impl ApproveServer {
                 "its tools are not known yet"
             };
             out.note(&format!("nothing to approve for {}: {why}", self.name));
+            if !shown.inspected {
+                let server = as_argument(&self.name);
+                out.next(&format!("`mcpproxy upstream show {server}`"));
+            }
             return Ok(());
         }
         if self.seen.is_none() {
