@@ -17,6 +17,7 @@ use super::super::{
 };
 use crate::{
     api::{MOST_CHANGED, ServerVerb},
+    config::TransportKind,
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
     failure::ErrorCode,
     management::{Files, ServerChange},
@@ -193,7 +194,10 @@ async fn conclude(
         ServerVerb::Restart => {
             if let Some(error) = &change.server.last_error {
                 let failure = CommandFailure::failed(error.clone());
-                let failure = failure.undone(&format!("{name} did not start"));
+                let transport = change.server.transport;
+                let is_program = transport.is_none_or(|kind| kind == TransportKind::Stdio);
+                let verb = if is_program { "start" } else { "connect" };
+                let failure = failure.undone(&format!("{name} did not {verb}"));
                 return Err(CommandFailure {
                     next_step: change.server.next_step.clone(),
                     code: Some(ErrorCode::ServerUnavailable),
