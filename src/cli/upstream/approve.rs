@@ -20,9 +20,8 @@ use crate::{
 
 /// Approve a quarantined server, or held tools
 ///
-/// With --seen it approves only the definitions that `upstream inspect` showed, and asks nothing. Without --seen, the current definitions
-/// are shown and approved; dangerous ones, and a server whose tools mcpproxy has never seen, then need your yes in the terminal, or --yes;
-/// otherwise the exit code is 4.
+/// With --seen, it approves only the definitions that `upstream inspect` showed, and asks nothing. Without --seen, it shows the current
+/// definitions and approves them. Dangerous ones, and a server never listed, need your yes or --yes; without it, the exit code is 4.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it

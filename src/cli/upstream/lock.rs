@@ -23,8 +23,8 @@ use crate::{
 
 /// Write approved tools to a lock file
 ///
-/// `mcpproxy serve --locked FILE`, or `lock_file` in the configuration, accepts only the tools in such a file. Without FILE the text goes to
-/// stdout. If the daemon already uses a lock file, the command writes the entries in that file, without those of quarantined
+/// `mcpproxy serve --locked FILE`, or `lock_file` in the configuration, accepts only the tools in such a file. Without FILE, the command
+/// prints the text. If the daemon already uses a lock file, the command writes the entries in that file, without those of quarantined
 /// servers.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WriteLock {
