@@ -187,8 +187,8 @@ mod ownership {
         }
         tracing::warn!(
             folder = %path.display(),
-            mode = format!("{:o}", folder.mode() & 0o7777),
-            "other users could open this folder; it is made private"
+            mode_before = format!("{:o}", folder.mode() & 0o7777),
+            "folder made private"
         );
         Ok(())
     }

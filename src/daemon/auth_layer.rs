@@ -127,10 +127,10 @@ impl AuthLayer {
         }
     }
 
-    fn note_refused(&self, refused: &dyn Display, path: &str) {
+    fn note_refused(&self, reason: &dyn Display, path: &str) {
         if let Some(times) = self.refusals.unknown.due() {
-            tracing::info!(%refused, times, "request refused: no valid token");
-            self.activity.note_unknown(path, refused.to_string(), times);
+            tracing::info!(%reason, times, "request refused: no valid token");
+            self.activity.note_unknown(path, reason.to_string(), times);
         }
     }
 

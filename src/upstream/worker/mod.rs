@@ -318,7 +318,12 @@ impl Worker {
         match action {
             Action::Connect => self.start_attempt(),
             Action::Disconnect => {
-                tracing::info!(server = %self.entry.name, "server asleep");
+                let server = &self.entry.name;
+                if self.is_held() {
+                    tracing::info!(%server, "server stopped after listing");
+                } else {
+                    tracing::info!(%server, "server asleep");
+                }
                 let step = ServerStep {
                     detail: self.unused_for(),
                     ..ServerStep::default()
