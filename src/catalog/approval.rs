@@ -74,7 +74,7 @@ pub(super) fn approved(
     let name = &request.server;
     if seen(&request.entry, &request.as_written, listed) != request.seen {
         let error = format!(
-            "the fingerprint is not the current one of {name:?}, which may have changed since your review"
+            "this fingerprint does not match {name}, which may have changed since your review"
         );
         let failure = Failure::new(ErrorCode::ToolChanged, error, "Review it again.");
         return Err(failure.with_step(NextStep::Review).of_server(name));
