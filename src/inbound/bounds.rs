@@ -20,11 +20,12 @@ pub(super) fn cost_of_subscription(uri: &str) -> usize {
 /// Nothing more can be kept for any client.
 pub(super) fn no_memory() -> RpcError {
     let text = "memory for requests is full";
-    overloaded(text, "Try again in a few seconds, with a smaller request.")
+    overloaded(text, "Retry in 5 s, with a smaller request.")
 }
 
-/// Something is refused because there is too much of it already.
+/// Something is refused because there is too much of it already; `hint` is what the client can do.
 pub(super) fn overloaded(error: impl Into<String>, hint: &str) -> RpcError {
+    let hint = format!("Nothing ran. {hint}");
     of_ours(&Failure::new(ErrorCode::Overloaded, error, hint))
 }
 

@@ -139,9 +139,6 @@ enum Part {
 
 fn too_many(request: &Request) -> Bytes {
     let text = format!("{MAX_IN_FLIGHT} requests of this session are already running");
-    let error = bounds::overloaded(
-        text,
-        "Nothing ran. Wait for an answer before you send more.",
-    );
+    let error = bounds::overloaded(text, "Wait for an answer before you send more.");
     error_frame(Some(&request.id), &error.to_raw())
 }
