@@ -19,7 +19,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, HeaderName, Method, header};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -84,6 +84,9 @@ pub enum Refused {
     /// It has no credential.
     #[error("the request has no token")]
     NoCredential,
+    /// A trusted proxy sent it, without the name of a user in this header.
+    #[error("the request has no user name in {0}, and no token")]
+    NoUser(HeaderName),
     /// Its token has expired.
     #[error("the token has expired")]
     ExpiredToken,
@@ -166,6 +169,7 @@ impl Access {
             // A token that is sent has to be good, even where none is needed.
             Err(Refused::NoCredential) if token.is_some() => Err(Refused::UnknownToken),
             Err(Refused::NoCredential) if is_open => self.without_token(settings, headers, peer),
+            Err(Refused::NoCredential) => Err(lacking(auth, peer)),
             identified => identified,
         }
     }
@@ -389,6 +393,17 @@ fn by_token(auth: &ServerAuth, headers: &HeaderMap) -> Result<Caller, Refused> {
     let known = auth.token(&hash).ok_or(Refused::UnknownToken)?;
     let roles = known.roles.clone();
     Ok(Caller::new(&known.subject, roles, Credential::Token(hash)))
+}
+
+/// What a request without a credential lacks: the name of a user, where it is from a trusted proxy.
+fn lacking(auth: Option<&ServerAuth>, peer: Peer) -> Refused {
+    let names = auth.filter(|auth| auth.providers.contains(&Provider::Forwarded));
+    match (names.map(|auth| &auth.forwarded), peer) {
+        (Some(names), Peer::Network(address)) if is_trusted(names, address.ip()) => {
+            Refused::NoUser(names.header.clone())
+        }
+        _ => Refused::NoCredential,
+    }
 }
 
 /// The user whom a trusted proxy names. The headers of others are ignored.

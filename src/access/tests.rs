@@ -50,6 +50,7 @@ fn both(order: &str) -> String {
 
 const ADA: (&str, &str) = ("authorization", "Bearer 0123456789abcdef-ada");
 const NO_CREDENTIAL: &str = "the request has no token";
+const NO_USER: &str = "the request has no user name in x-forwarded-user, and no token";
 const NO_BEARER: &str = "the header authorization is not `Bearer TOKEN`";
 const UNKNOWN: &str = "the token is unknown";
 
@@ -136,7 +137,7 @@ fn a_proxy_is_believed_if_it_is_trusted() {
     );
     check(Some("[::1]:1"), &[ada], "ada []");
     check(Some(ELSEWHERE), &[ada], NO_CREDENTIAL);
-    check(Some(NETWORK), &[], NO_CREDENTIAL);
+    check(Some(NETWORK), &[], NO_USER);
     // A token that is shown has to be known, whatever else would do.
     check(Some(NETWORK), &[ADA], UNKNOWN);
     check(
@@ -174,7 +175,7 @@ fn providers_are_asked_in_their_order() {
         (r#"["bearer", "forwarded"]"#, &[unknown], UNKNOWN),
         (r#"["bearer", "forwarded"]"#, &[revoked, user], UNKNOWN),
         (r#"["forwarded", "bearer"]"#, &[revoked, user], UNKNOWN),
-        (r#"["bearer", "forwarded"]"#, &[], NO_CREDENTIAL),
+        (r#"["bearer", "forwarded"]"#, &[], NO_USER),
     ] {
         assert_eq!(
             ask(&both(order), Some(NETWORK), all),

@@ -150,13 +150,16 @@ pub fn unauthorized(why: &Refused) -> Response {
             "Nothing ran. Let the reverse proxy send a valid name in {}.",
             bad.header
         ),
-        _ => "Nothing ran. Send a valid token in the header Authorization: Bearer TOKEN; whoever runs mcpproxy issues tokens.".to_owned(),
+        Refused::NoUser(_) => {
+            "Nothing ran. Let the reverse proxy send it, or send a token from the user.".to_owned()
+        }
+        _ => "Nothing ran. Send a valid token in the header Authorization: Bearer TOKEN; ask the user who runs mcpproxy for one.".to_owned(),
     };
     let failure = Failure::new(ErrorCode::Unauthorized, why.to_string(), hint);
     let error = bounds::of_ours(&failure);
     let response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);
     let challenge = match why {
-        Refused::NoCredential => r#"Bearer realm="mcpproxy""#,
+        Refused::NoCredential | Refused::NoUser(_) => r#"Bearer realm="mcpproxy""#,
         Refused::UnknownToken | Refused::ExpiredToken => {
             r#"Bearer realm="mcpproxy", error="invalid_token""#
         }
