@@ -191,12 +191,8 @@ impl AgentRequest<'_> {
         self.see(name)?;
         let target = Target::method_alone(method::TOOLS_LIST);
         self.now.rules().decide(self.caller, name, &target)?;
-        let restarted = self.management.restart_unrecorded(name).await;
-        let done = Planned::default();
-        let outcome = restarted.as_ref().map(|_| &done);
-        let caller = Some(self.caller.shared_subject());
-        self.management
-            .note_change(caller, "restart", name, outcome);
+        let caller = self.caller.shared_subject();
+        let restarted = self.management.restart_for(caller, name).await;
         let change = restarted.map_err(for_agent)?;
         Ok(AgentChange {
             server: self.shown_now(&change.server),

@@ -18,8 +18,8 @@ use crate::{
     authorization::Logins,
     catalog::{ApprovalRequest, ApprovalWithdrawal, Catalog, ServerCatalog, Snapshot},
     config::{
-        ChangeOf, DEMO, History, Keeper, OurAddress, ServerEntry, Settings, Start, TextChange,
-        WriteError,
+        ChangeOf, DEMO, History, Keeper, OPERATOR, OurAddress, ServerEntry, Settings, Start,
+        TextChange, WriteError,
     },
     failure::{ErrorCode, Failure, Result},
     gate,
@@ -127,9 +127,21 @@ impl Management {
 
     /// Connects a server anew, even one that sleeps, and reads its lists. If that fails, its row has the error.
     pub async fn restart_server(&self, name: &str) -> Result<ServerChange> {
+        self.restart_for(OPERATOR.into(), name).await
+    }
+
+    /// The same for this caller. The record of it says whether the server has started.
+    pub(super) async fn restart_for(&self, caller: Arc<str>, name: &str) -> Result<ServerChange> {
         let restarted = self.restart_unrecorded(name).await;
-        let error = error_of(&restarted);
-        self.0.activity.note_change("restart", name, error);
+        let error = match &restarted {
+            Ok(change) => change.server.reason.clone(),
+            Err(failure) => Some(failure.error.clone()),
+        };
+        self.0.activity.note_operator(OperatorChange {
+            caller,
+            error,
+            ..OperatorChange::by_operator("restart", name)
+        });
         restarted
     }
 
@@ -139,8 +151,7 @@ impl Management {
         read.err().map(|error| error.to_string())
     }
 
-    /// [`Management::restart_server`] without a record in the activity log.
-    pub(super) async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange> {
+    async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange> {
         // A mistake in the file is shown elsewhere; the last good settings are used.
         let _ = self.read_configuration().await;
         if let Some(failure) = self.view_in_force().server_refusal(name) {
