@@ -9,10 +9,9 @@ use super::{
     tool_name::{self, own_name},
 };
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    daemon_client::{self, AnswerDeadline, DaemonClient},
     failure::ErrorCode,
     management::{ServerChange, ServerDetails, ToolList, ToolRow},
-    process,
     text::names,
 };
 
@@ -102,7 +101,7 @@ async fn change_entry(
     let patterns = Some(patterns).filter(|patterns| !patterns.is_empty());
     let body = json!({ "disabled_tools": patterns }).to_string();
     let changing = daemon.request(Method::PATCH, &path, body, AnswerDeadline::Daemon);
-    let change: ServerChange = changing.await.map_err(without_entry)?;
+    let change: ServerChange = changing.await?;
     let file = daemon.in_file("in");
     out.done(&format!("{} {server}:{tool}{file}", switch.past()));
     if row.is_none() {
@@ -132,20 +131,6 @@ pub(super) async fn known_tool(
     let failure = CommandFailure::failed(format!("{server} has no tool {tool:?}{meant}"));
     let failure = failure.of_code(Some(ErrorCode::UnknownTool));
     Err(failure.next(format!("`mcpproxy tools list {server}` shows its tools")))
-}
-
-/// The failure of a change. The demo server has no entry, so the step is to give it one.
-fn without_entry(error: DaemonError) -> CommandFailure {
-    let failure = CommandFailure::from(error);
-    if failure.code != Some(ErrorCode::NotInFile) {
-        return failure;
-    }
-    let program = process::own_program().unwrap_or_else(|_| "mcpproxy".into());
-    let entry = json!({ "command": program.to_string_lossy(), "args": ["demo-server"] });
-    let entry = output::shell_word(&entry.to_string());
-    failure.next(format!(
-        "give it an entry, then try again: `mcpproxy config set mcpServers.demo {entry}`"
-    ))
 }
 
 /// Fails for a tool that stays disabled although `disabled_tools` does not name it.

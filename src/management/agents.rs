@@ -277,8 +277,9 @@ impl AgentRequest<'_> {
         let change = planned.as_deref();
         let caller = Some(self.caller.shared_subject());
         self.management.note_change(caller, verb, name, change);
-        planned
-            .map_err(|failure| for_agent(self.management.not_in_file(name, failure, Author::Agent)))
+        let management = self.management;
+        let by = Author::Agent;
+        planned.map_err(|failure| for_agent(management.not_in_file(verb, name, failure, by)))
     }
 
     /// A row by the settings and lists of now.

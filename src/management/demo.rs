@@ -1,6 +1,8 @@
 //! The bundled demo server, started while the daemon runs. Nothing is downloaded or written; it ends with the daemon, or when it is
 //! removed.
 
+use serde_json::json;
+
 use super::{Backing, Management, ServerChange};
 use crate::{
     activity::OperatorChange,
@@ -77,8 +79,15 @@ impl<B: Backing> Management<B> {
         }
     }
 
-    /// Replaces the failure of a change of the demo server, which no file has, by how it can be stopped. An agent cannot stop it.
-    pub(super) fn not_in_file(&self, name: &str, failure: Failure, by: Author) -> Failure {
+    /// Replaces the failure of this change of the demo server, which no file has, by how it gets an entry, or how it can be stopped. An
+    /// agent can do neither.
+    pub(super) fn not_in_file(
+        &self,
+        action: &str,
+        name: &str,
+        failure: Failure,
+        by: Author,
+    ) -> Failure {
         let is_missing = name == DEMO && failure.code == ErrorCode::UnknownServer;
         let Some(origin) = self.demo_origin().filter(|_| is_missing) else {
             return failure;
@@ -92,11 +101,19 @@ impl<B: Backing> Management<B> {
                 format!("{name} is the bundled demo server, which cannot be changed"),
                 "Nothing was changed. Only the user can stop it.",
             ),
-            (DemoOrigin::CommandLine, Author::Person) => {
+            (DemoOrigin::CommandLine, Author::Person) if action == "remove" => {
                 refuse(error, "To stop it, start the daemon without --demo.")
             }
-            (DemoOrigin::Request, Author::Person) => {
-                refuse(error, "To stop it, remove it.").with_step(NextStep::Remove)
+            (_, Author::Person) => {
+                let program = own_program().unwrap_or_else(|_| "mcpproxy".into());
+                let entry =
+                    json!({ "command": program.to_string_lossy(), "args": ["demo-server"] });
+                let entry = entry.to_string().replace('\'', r"'\''");
+                let step = NextStep::act(format!(
+                    "give it an entry, then try again: `mcpproxy config set mcpServers.demo '{entry}'`"
+                ));
+                let hint = "Give it an entry first: PATCH /api/v1/config sets `mcpServers.demo`.";
+                refuse(error, hint).with_step(step.or_request(hint))
             }
         }
     }

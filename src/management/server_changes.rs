@@ -131,7 +131,7 @@ impl<B: Backing> Management<B> {
                 Ok(Made { is_change, id })
             });
             let outcome =
-                outcome.map_err(|failure| self.not_in_file(name, failure, Author::Person));
+                outcome.map_err(|failure| self.not_in_file(action, name, failure, Author::Person));
             self.note_change(None, action, name, outcome.as_ref().map(|_| &summary));
             outcome
         });

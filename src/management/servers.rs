@@ -246,7 +246,8 @@ impl<B: Backing> Management<B> {
                 plan_patch(text, &server, &patch, &us, Author::Person)
             })
             .await;
-        let planned = planned.map_err(|failure| self.not_in_file(name, failure, Author::Person))?;
+        let no_entry = |failure| self.not_in_file("patch", name, failure, Author::Person);
+        let planned = planned.map_err(no_entry)?;
         self.0.follows(name).await;
         Ok(ServerChange {
             server: self.server(name)?,
