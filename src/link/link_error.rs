@@ -88,6 +88,9 @@ pub enum LinkError {
     /// The server had forgotten the session, and its lists have not been read in the new one. The request was not processed.
     #[error("its session had expired and was opened again")]
     SessionRenewed,
+    /// The server had forgotten the session, and with a new one came this. The request was not processed.
+    #[error("session lost: {}", .0.outside())]
+    SessionLost(Box<LinkError>),
     /// What answers is the daemon that asks. The request was not processed.
     #[error("{IS_OURSELVES}")]
     Ourselves,
@@ -117,8 +120,21 @@ impl LinkError {
     pub fn is_undelivered(&self) -> bool {
         matches!(
             self,
-            Self::NotDelivered(_) | Self::NoHost(_) | Self::NoProxy(_) | Self::Tls(_)
+            Self::NotDelivered(_)
+                | Self::NoHost(_)
+                | Self::NoProxy(_)
+                | Self::SessionLost(_)
+                | Self::Tls(_)
         )
+    }
+
+    /// This error of a session that was lost.
+    #[must_use]
+    pub fn session_lost(self) -> Self {
+        match self {
+            Self::SessionLost(_) => self,
+            why => Self::SessionLost(Box::new(why)),
+        }
     }
 
     /// What a client may read: nothing in the server's own words.
@@ -133,7 +149,7 @@ impl LinkError {
             }
             Self::SessionRenewed => "its session had expired".to_owned(),
             Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
-            Self::Ourselves => self.to_string(),
+            Self::Ourselves | Self::SessionLost(_) => self.to_string(),
             Self::Status {
                 status: status @ (401 | 403),
                 ..

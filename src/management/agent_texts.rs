@@ -4,7 +4,7 @@
 use super::{ServerRow, ServerState};
 use crate::{
     config::TransportKind,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, NextStep},
     text::{Secrets, TextKind, redact, shortened, visible::push_visible},
 };
 
@@ -69,6 +69,9 @@ pub(super) fn next_step_for_agent(
         Some(TransportKind::Stdio) => {
             "Read its log with the operation \"tail_log\", or tell the user."
         }
+        Some(_) if row.step == Some(NextStep::Wait) => {
+            "mcpproxy keeps trying; the operation \"restart\" tries at once."
+        }
         // Remote servers keep their logs themselves.
         Some(_) => "Tell the user to check its URL; the operation \"restart\" tries at once.",
         None => "Tell the user to correct its entry.",
@@ -125,7 +128,7 @@ mod tests {
     #[test]
     fn next_steps_fit_the_server() {
         let check = |state: &str, transport: &str, has: &str| {
-            let row = format!(r#"{{"name":"o","state":"{state}","transport":{transport}}}"#);
+            let row = format!(r#"{{"name":"o","state":{state},"transport":{transport}}}"#);
             let row = serde_json::from_str(&row).expect("a row");
             let step = next_step_for_agent(&row, None, true).expect("a step");
             assert!(step.contains(has), "{step}");
@@ -135,10 +138,12 @@ mod tests {
                 "{step}"
             );
         };
-        check("Authenticating", r#""http""#, "Ask the user");
-        check("Error", r#""http""#, "restart");
-        check("Error", r#""stdio""#, "tail_log");
-        check("Error", "null", "Tell the user");
+        check(r#""Authenticating""#, r#""http""#, "Ask the user");
+        check(r#""Error""#, r#""http""#, "restart");
+        check(r#""Error""#, r#""stdio""#, "tail_log");
+        check(r#""Error""#, "null", "Tell the user");
+        let waits = r#""Error","step":{"do":"wait"}"#;
+        check(waits, r#""http""#, "keeps trying");
     }
 
     #[test]

@@ -124,6 +124,7 @@ impl Withdrawal {
             | LinkError::NoProxy(_)
             | LinkError::Tls(_)
             | LinkError::HeaderMismatch(_)
+            | LinkError::SessionLost(_)
             | LinkError::SessionRenewed
             | LinkError::Ourselves
             | LinkError::Status { .. } => self.settle(),

@@ -18,7 +18,8 @@ use crate::{
 /// What became of a message that wants no answer.
 enum Delivery {
     Accepted,
-    SessionUnknown,
+    /// The server does not know the session; this says how it put it.
+    SessionUnknown(LinkError),
 }
 
 impl HttpShared {
@@ -56,10 +57,12 @@ impl HttpShared {
             let session = self.session();
             *sent_in = Some(session.clone());
             let posted = self.server.post(&session, &frame, headers).await?;
-            if is_refused_unread(&posted, &session) {
-                return Err(unknown_again());
+            match posted {
+                Posted::Refused(refusal) if session_unknown(&refusal, &session) => {
+                    Err(refusal.into_error().session_lost())
+                }
+                posted => Pull::of(self, id, session, posted),
             }
-            Pull::of(self, id, session, posted)
         });
         again.await
     }
@@ -69,7 +72,7 @@ impl HttpShared {
         let session = self.session();
         match self.deliver(&session, frame.clone()).await? {
             Delivery::Accepted => Ok(()),
-            Delivery::SessionUnknown => {
+            Delivery::SessionUnknown(_) => {
                 self.renew(session.number).await?;
                 self.tell(&self.session(), frame).await
             }
@@ -80,7 +83,7 @@ impl HttpShared {
     pub(super) async fn tell(&self, session: &HttpSession, frame: Bytes) -> Result<(), LinkError> {
         match self.deliver(session, frame).await? {
             Delivery::Accepted => Ok(()),
-            Delivery::SessionUnknown => Err(unknown_again()),
+            Delivery::SessionUnknown(why) => Err(why.session_lost()),
         }
     }
 
@@ -100,7 +103,7 @@ impl HttpShared {
                 Ok(Delivery::Accepted)
             }
             Posted::Refused(refusal) if session_unknown(&refusal, session) => {
-                Ok(Delivery::SessionUnknown)
+                Ok(Delivery::SessionUnknown(refusal.into_error()))
             }
             Posted::Refused(refusal) => Err(refusal.into_error()),
         }
@@ -121,8 +124,4 @@ fn header_mismatch<'a>(posted: &'a Posted, session: &HttpSession) -> Option<&'a 
         }
         _ => None,
     }
-}
-
-fn unknown_again() -> LinkError {
-    LinkError::NotDelivered("the server does not know the session".to_owned())
 }

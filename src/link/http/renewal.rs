@@ -103,12 +103,13 @@ impl HttpShared {
                 tracing::debug!("the session had expired and was opened again");
                 return (Ok(()), News::Renewed(result));
             }
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "it took longer than 30 s".to_owned(),
+            Ok(Err(error)) => error,
+            Err(_) => LinkError::NotDelivered("no answer within 30 s".to_owned()),
         };
-        let why = format!("the session had expired and could not be opened again: {why}");
-        let end = Err(LinkError::NotDelivered(why.clone()));
-        (end, News::Closed(why))
+        tracing::debug!(%why, "the session had expired and could not be opened again");
+        let lost = why.session_lost();
+        let news = News::Closed(lost.to_string());
+        (Err(lost), news)
     }
 
     async fn reopen(self: &Arc<Self>) -> Result<Raw, LinkError> {

@@ -100,6 +100,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
             | LinkError::Lost(_)
             | LinkError::Endless(_)
             | LinkError::NotHttp
+            | LinkError::SessionLost(_)
             | LinkError::SessionRenewed
             | LinkError::Ourselves
             | LinkError::Status { status: 401, .. }),

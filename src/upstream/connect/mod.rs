@@ -153,7 +153,7 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
     };
     let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
         outside: error.outside().into(),
-        ..ConnectError::plain(&error.to_string(), logs_step(entry))
+        ..ConnectError::plain(&error.to_string(), lists_step(entry))
     })?;
     Ok(Open {
         link,
@@ -216,13 +216,13 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
             ),
             _ => NextStep::FindType,
         },
-        LinkError::Status { status: 500.., .. } => {
+        LinkError::Status { status: 500.., .. } | LinkError::SessionLost(_) => {
             NextStep::act("read the log on its host, or tell its operator")
         }
         LinkError::Lost(_) if matches!(entry.transport, Transport::Remote(_)) => {
             NextStep::fix_key("url", "read that server's log, or correct its `url`")
         }
-        LinkError::Broken(_) => NextStep::fix(
+        LinkError::Broken(_) if matches!(entry.transport, Transport::Remote(_)) => NextStep::fix(
             "check the path of its `url` (most end in /mcp or /sse), or read that server's log",
         ),
         LinkError::Endless(_) => NextStep::act(ConnectError::ONLY_MESSAGES),
