@@ -151,6 +151,14 @@ impl ErrorCode {
         self.row().3
     }
 
+    /// Whether the server may have processed a request that failed so.
+    pub fn may_have_run(self) -> bool {
+        matches!(
+            self,
+            Self::ConnectionLost | Self::TimedOut | Self::BadUpstreamAnswer
+        )
+    }
+
     /// Whether the texts of its failures say only why, and not what was not done.
     pub(super) fn says_why_alone(self) -> bool {
         let is_refused = matches!(

@@ -7,7 +7,7 @@ mod step;
 
 pub use self::{
     error_code::ErrorCode,
-    own_failure::{Failure, RestFailure, Result, as_step, shown_failure},
+    own_failure::{Failure, MAY_HAVE_RUN, RestFailure, Result, as_step, shown_failure},
     plain_words::{for_model, in_plain_words, script_mistake},
     step::NextStep,
 };

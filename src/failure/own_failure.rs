@@ -40,6 +40,9 @@ pub struct Failure {
     pub closest: Option<Box<str>>,
 }
 
+/// For a model, after a failure of which [`ErrorCode::may_have_run`] is true.
+pub const MAY_HAVE_RUN: &str = "It may have run. Check before you repeat it.";
+
 /// Limit: bytes of a sentence. Names that a client made up stand in it, and would come back whole otherwise.
 const LONGEST_SENTENCE: usize = 2048;
 

@@ -35,8 +35,13 @@ pub enum NextStep {
     Remove,
     /// Check the path of its `url`, or let `"type": "auto"` find the transport.
     FindType,
-    /// Give its calls more time.
+    /// Check whether the call has run, then give its calls more time.
     AllowLongerCalls,
+    /// Check whether the call has run, then look at the server.
+    CheckCall {
+        /// Whether it has a log to look at.
+        has_log: bool,
+    },
     /// Show its entry.
     ShowServer,
     /// List its tools, or all tools where no server is named.
@@ -99,6 +104,9 @@ pub enum NextStep {
     #[serde(other)]
     Unknown,
 }
+
+/// What comes first where nobody knows whether a call has run.
+const CHECK: &str = "it may have run: check before you call again";
 
 impl NextStep {
     /// Correct the entry, as the reason says.
@@ -180,8 +188,14 @@ impl NextStep {
                 "check the path of its `url` (/mcp or /sse), or `mcpproxy upstream patch {server} type=auto`"
             ),
             Self::AllowLongerCalls => format!(
-                "it may have run: check before you call again; for longer calls: `mcpproxy upstream patch {server} call_tool_timeout=10m`"
+                "{CHECK}; for longer calls: `mcpproxy upstream patch {server} call_tool_timeout=10m`"
             ),
+            Self::CheckCall { has_log: true } => {
+                format!("{CHECK}; `mcpproxy upstream logs {server}` shows its log")
+            }
+            Self::CheckCall { has_log: false } => {
+                format!("{CHECK}; `mcpproxy upstream show {server}` shows its state")
+            }
             Self::ShowServer => format!("`mcpproxy upstream show {server}` shows its entry"),
             Self::ShowTools if server.is_empty() => "`mcpproxy tools list` lists all".to_owned(),
             Self::ShowTools => format!("`mcpproxy tools list {server}` lists its tools"),
@@ -246,9 +260,12 @@ impl NextStep {
             Self::FindType => format!(
                 "Check the path of its `url` (/mcp or /sse), or set `type` to auto with PATCH /api/v1/servers/{server}."
             ),
-            Self::AllowLongerCalls => format!(
-                "It may have run: check before you call again. PATCH /api/v1/servers/{server} raises its `call_tool_timeout`."
-            ),
+            Self::AllowLongerCalls => {
+                format!("{CHECK}; PATCH /api/v1/servers/{server} raises its `call_tool_timeout`")
+            }
+            Self::CheckCall { .. } => {
+                format!("{CHECK}; GET /api/v1/servers/{server} shows its state")
+            }
             Self::FixEntry { how, .. } => {
                 let how = how.as_deref().unwrap_or("correct its entry");
                 format!("{how}: PATCH /api/v1/servers/{server}.")

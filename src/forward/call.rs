@@ -24,7 +24,7 @@ use super::{
 use crate::{
     activity::CallStage,
     call_context::CallContext,
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, MAY_HAVE_RUN, Result},
     gate::Admitted,
     link::Incoming,
     telemetry::spans::CallTrace,
@@ -464,14 +464,11 @@ fn withdrawn_in(arrived: &Incoming) -> Option<Id> {
 /// A result that asks more than anybody can answer.
 fn asks_too_much(server: &ServerName) -> Failure {
     let error = format!("the server {server:?} asks too many questions at once");
-    let hint =
-        "It may have run. Check before you repeat it; tell the user that the server is at fault.";
-    Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)
+    Failure::new(ErrorCode::BadUpstreamAnswer, error, MAY_HAVE_RUN).of_server(server)
 }
 
 /// A result that no client can be given.
 fn unfit(server: &ServerName, result: &bridge::UnfitResult) -> Failure {
     let error = format!("the server {server:?} answered with {result}");
-    let hint = "It may have run. Check before you repeat it; tell the user that the server breaks the protocol.";
-    Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)
+    Failure::new(ErrorCode::BadUpstreamAnswer, error, MAY_HAVE_RUN).of_server(server)
 }

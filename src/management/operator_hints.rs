@@ -114,7 +114,11 @@ impl Management {
                 row.and_then(ServerRow::own_step)
                     .or(Some(NextStep::ShowServer))
             }
-            (ErrorCode::ConnectionLost, Some(server)) => Some(self.after_a_loss(server)),
+            (code, Some(server)) if code.may_have_run() => {
+                let row = self.server(server).ok();
+                let has_log = row.is_some_and(|row| row.transport == Some(TransportKind::Stdio));
+                Some(NextStep::CheckCall { has_log })
+            }
             (code, Some(server)) => self.view_in_force().next_step(code, server),
             _ => None,
         }
@@ -161,18 +165,6 @@ impl Management {
         } else {
             NextStep::ReadLog
         }
-    }
-
-    /// The next step after a lost connection. The call may have been made, so it must not be repeated unseen.
-    fn after_a_loss(&self, server: &str) -> NextStep {
-        let row = self.server(server).ok();
-        let is_program = row.is_some_and(|row| row.transport == Some(TransportKind::Stdio));
-        let look = if is_program { "logs" } else { "show" };
-        let server = as_argument(server);
-        let step = format!(
-            "it may have run: check before you call again; `mcpproxy upstream {look} {server}`"
-        );
-        NextStep::act(step)
     }
 }
 

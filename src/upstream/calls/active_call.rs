@@ -9,7 +9,7 @@ use super::{
     log_subscriptions::LogSubscription, own_answer::OwnAnswer, request_slots::RequestSlot,
 };
 use crate::{
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, MAY_HAVE_RUN, Result},
     link::{Exchange, Incoming, Link, News},
     text::names::ServerName,
     wire::{Id, Outcome, Raw, Request, Revision, bridge, input_required, method, result_type},
@@ -106,8 +106,7 @@ impl ActiveCall {
         };
         let name = self.server();
         let error = format!("the server {name:?} sent {what}");
-        let hint = "It uses an unknown extension; tell its authors.";
-        Err(Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(name))
+        Err(Failure::new(ErrorCode::BadUpstreamAnswer, error, MAY_HAVE_RUN).of_server(name))
     }
 
     /// Stops the clock: the call waits for its client, not for the server.

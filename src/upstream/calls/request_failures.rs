@@ -7,15 +7,13 @@ use super::handle::Upstream;
 use crate::{
     authorization::LoginTrouble,
     config::duration,
-    failure::{ErrorCode, Failure},
+    failure::{ErrorCode, Failure, MAY_HAVE_RUN, NextStep},
     gate::{self, Standing},
     link::LinkError,
+    text::names::ServerName,
     upstream::connect_error::ConnectError,
     wire::RpcError,
 };
-
-/// The hint of a failure after which nobody knows whether the server has processed the request.
-const MAY_HAVE_RUN: &str = "It may have run. Check before you repeat it.";
 
 /// Why a request was not sent, or is known not to have been processed.
 pub enum NotSent {
@@ -107,6 +105,7 @@ impl Upstream {
             LinkError::NotDelivered(_)
             | LinkError::NoHost(_)
             | LinkError::NoProxy(_)
+            | LinkError::SessionLost(_)
             | LinkError::SessionRenewed
             | LinkError::Tls(_) => (
                 ErrorCode::ServerUnavailable,
@@ -132,13 +131,11 @@ impl Upstream {
             LinkError::Broken(why) => (
                 ErrorCode::BadUpstreamAnswer,
                 format!("the answer of server {name:?} is unusable: {why}"),
-                "It may have run. Check before you repeat it; tell the user that its answers are unusable.".to_owned(),
+                MAY_HAVE_RUN.to_owned(),
             ),
             LinkError::HeaderMismatch(_) => (
-                ErrorCode::BadUpstreamAnswer,
-                format!(
-                    "the server {name:?} says that headers and body differ"
-                ),
+                ErrorCode::ServerUnavailable,
+                format!("the server {name:?} says that headers and body differ"),
                 "Nothing ran. Look the tool up again; its definition may have changed.".to_owned(),
             ),
             LinkError::Ourselves => (
@@ -157,59 +154,53 @@ impl Upstream {
                 ),
                 "Nothing ran. Ask the user to log in again and grant them; its other tools may work.".to_owned(),
             ),
-            LinkError::Status {
-                status: status @ (401 | 403),
-                ..
-            } => (
+            LinkError::Status { status: status @ (401 | 403), .. } => (
                 ErrorCode::ServerUnavailable,
-                format!(
-                    "the server {name:?} refuses mcpproxy's requests (HTTP {status})"
-                ),
+                format!("the server {name:?} refuses mcpproxy's requests (HTTP {status})"),
                 "Nothing ran. Tell the user that it may need other credentials.".to_owned(),
             ),
-            LinkError::Status {
-                status: 429,
-                retry_after,
-                ..
-            } => (
-                ErrorCode::Overloaded,
-                format!(
-                    "the server {name:?} accepts no more requests for now (HTTP 429)"
-                ),
-                try_again(*retry_after),
-            ),
-            LinkError::Status {
-                status,
-                retry_after,
-                ..
-            } => (
-                ErrorCode::BadUpstreamAnswer,
-                format!("the server {name:?} answered HTTP {status}"),
-                after_status(*status, *retry_after),
-            ),
+            LinkError::Status { status, retry_after, .. } => after_status(name, *status, *retry_after),
         };
         let settings = self.0.settings.borrow().clone();
         let secrets = settings.servers.get(name);
         let secrets = secrets.map(|entry| self.0.secrets_of(entry));
         // An error about an answer may quote the server.
         let text = secrets.unwrap_or_default().redacted(&text).into_owned();
-        Failure::new(code, text, hint).of_server(name)
+        let failure = Failure::new(code, text, hint).of_server(name);
+        match error {
+            LinkError::Status { status: 404, .. } => {
+                failure.with_step(NextStep::fix_key("url", "check the path of its `url`"))
+            }
+            _ => failure,
+        }
     }
 }
 
-/// What may be done after a status that is no answer: only few of them say that the server did nothing.
-fn after_status(status: u16, retry_after: Option<Duration>) -> String {
+/// The failure after a status that is no answer, with its hint: only few of them say that the server did nothing.
+fn after_status(
+    name: &ServerName,
+    status: u16,
+    retry_after: Option<Duration>,
+) -> (ErrorCode, String, String) {
     match (status, retry_after) {
-        (404, _) | (503, Some(_)) => try_again(retry_after),
-        _ => MAY_HAVE_RUN.to_owned(),
-    }
-}
-
-/// When a request that was refused for now may be sent again.
-fn try_again(retry_after: Option<Duration>) -> String {
-    match retry_after {
-        Some(wait) => format!("Nothing ran. Try again in {}.", duration::in_words(wait)),
-        None => "Try again later.".to_owned(),
+        (429, _) | (503, Some(_)) => {
+            let text =
+                format!("the server {name:?} accepts no more requests for now (HTTP {status})");
+            let wait = retry_after.map(|wait| format!("in {}", duration::in_words(wait)));
+            let when = wait.as_deref().unwrap_or("later");
+            let hint = format!("Nothing ran. Try again {when}.");
+            (ErrorCode::Overloaded, text, hint)
+        }
+        (404, _) => (
+            ErrorCode::ServerUnavailable,
+            format!("the server {name:?} answers HTTP 404"),
+            "Nothing ran. Tell the user to check its URL.".to_owned(),
+        ),
+        _ => (
+            ErrorCode::BadUpstreamAnswer,
+            format!("the server {name:?} answered HTTP {status}"),
+            MAY_HAVE_RUN.to_owned(),
+        ),
     }
 }
 
@@ -219,15 +210,21 @@ mod tests {
 
     #[test]
     fn only_a_status_that_says_so_means_that_nothing_ran() {
+        let name = ServerName::parse("web").expect("a name");
         let wait = Some(Duration::from_secs(5));
+        let check = |status, wait, may_have_run: bool| {
+            let (code, _, hint) = after_status(&name, status, wait);
+            assert_eq!(code.may_have_run(), may_have_run, "{status}");
+            assert_eq!(hint == MAY_HAVE_RUN, may_have_run, "{status}");
+            assert_eq!(hint.starts_with("Nothing ran."), !may_have_run, "{status}");
+        };
         for status in [301, 308, 400, 409, 422, 500, 502, 504] {
-            for wait in [None, wait] {
-                let hint = after_status(status, wait);
-                assert_eq!(hint, MAY_HAVE_RUN, "{status}");
-            }
+            check(status, None, true);
+            check(status, wait, true);
         }
-        assert_eq!(after_status(503, None), after_status(500, None));
-        assert_eq!(after_status(503, wait), "Nothing ran. Try again in 5 s.");
-        assert_eq!(after_status(404, None), "Try again later.");
+        check(503, None, true);
+        for (status, wait) in [(503, wait), (429, wait), (429, None), (404, None)] {
+            check(status, wait, false);
+        }
     }
 }

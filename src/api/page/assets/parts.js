@@ -112,6 +112,7 @@ export function stepWords({ step, next_step: told }) {
     case "wait": return "wait: mcpproxy keeps trying";
     case "find_type": return "check the path of its URL, or edit the server and set Transport to “detected automatically”";
     case "allow_longer_calls": return "check whether the call ran, then allow longer calls";
+    case "check_call": return `check whether the call ran${step.has_log ? ", then read its log" : ""}`;
     case "fix_entry": return step.how ?? "correct its entry";
     default: return told;
   }

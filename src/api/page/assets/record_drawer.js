@@ -67,7 +67,7 @@ export function step(record) {
   if (!name) return null;
   if (["tool_held", "tool_changed", "server_quarantined"].includes(record.code)) return go("Review", `/ui/review/${name}`, "btn small");
   if (record.step?.do === "allow_longer_calls") return go("Allow longer calls", `/ui/servers/${name}/edit`, "btn small");
-  if (record.step?.do === "read_log") return go("Open log", `/ui/servers/${name}#log`, "btn small");
+  if (record.step?.do === "read_log" || record.step?.has_log) return go("Open log", `/ui/servers/${name}#log`, "btn small");
   if (record.code === "login_required") return go("Log in", `/ui/servers/${name}/login`, "btn small");
   return go("Open server", `/ui/servers/${name}`, "btn small");
 }

@@ -26,7 +26,7 @@ export function resultSection({ answer, text, failure, isWithdrawn, began, ms })
   const said = [timeOf(began), `, ${took(ms * 1000)}`, text ? `, ≈ ${count(tokensOf(text), "token")}` : ""];
   return h("section.sec", { "aria-labelledby": "res-h", "aria-live": "polite" },
     h("header", h("h2", { id: "res-h" }, "Result"), h("p", said), text ? copying("Copy JSON", text, "end link small") : null),
-    isWithdrawn ? note("plain", "Cancelled. mcpproxy told the server; the call may have run in part.") : failure ? [failed(failure, step(failure)), failure.code === "connection_lost" ? h("p", "The call may have run: check before you repeat it.") : null] : shown(answer));
+    isWithdrawn ? note("plain", "Cancelled. mcpproxy told the server; the call may have run in part.") : failure ? failed(failure, step(failure)) : shown(answer));
 }
 
 function shown(answer) {
