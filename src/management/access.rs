@@ -118,8 +118,9 @@ impl AccessVerdict {
     /// Whether mcpproxy knows the server or the tool; access rules say nothing of others.
     pub fn is_unknown(&self) -> bool {
         let code = self.code.as_deref().and_then(ErrorCode::parse);
-        // What a profile or a token leaves out is known, and has no step.
-        self.step.is_some() && code.is_some_and(ErrorCode::is_unknown_name)
+        // What a profile or a token leaves out is known; the step is to look there, and not among the known names.
+        let is_sought = !matches!(self.step, None | Some(NextStep::Act { .. }));
+        is_sought && code.is_some_and(ErrorCode::is_unknown_name)
     }
 }
 
@@ -337,7 +338,7 @@ fn verdict(
     });
     let (decided_by, reason, step) = match (by_guard, by_token, &by_rule) {
         (Some(refusal), ..) => match notes::hidden_by(token, question, view) {
-            Some(hidden) => ("guard", hidden, None),
+            Some((hidden, step)) => ("guard", hidden, Some(step)),
             None => (
                 "guard",
                 refusal.error.clone(),
@@ -388,6 +389,9 @@ fn guard_step(code: ErrorCode, question: &AccessQuestion, view: &OperatorView) -
         (ErrorCode::UnknownServer, _) => Some(NextStep::ShowServers),
         (ErrorCode::UnknownTool, _) => Some(NextStep::ShowTools),
         (ErrorCode::UnknownPrompt, _) => Some(NextStep::ShowServer),
+        (ErrorCode::ToolDisabled, _) => {
+            Some(view.step_of_disabled(question.server.as_deref(), &question.name))
+        }
         _ => view.next_step(code, question.server.as_deref().unwrap_or_default()),
     }
 }

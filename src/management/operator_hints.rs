@@ -3,12 +3,9 @@
 use super::{Management, ServerRow};
 use crate::{
     catalog::Snapshot,
-    config::{BrokenEntry, ServerEntry, Settings, TransportKind},
+    config::{BrokenEntry, Settings, TransportKind},
     failure::{ErrorCode, Failure, NextStep},
-    text::{
-        names::{self, ServerName, as_argument},
-        percent::encoded,
-    },
+    text::names::{self, ServerName, as_argument},
     wire::RpcError,
 };
 
@@ -78,34 +75,9 @@ impl Management {
                     format!("`mcpproxy access check operator {thing}` names the rule in {file}");
                 Some(NextStep::act(command).or_request("POST /api/v1/access/check names the rule."))
             }
-            // `code_execution` is the only built-in tool that can be disabled.
-            (ErrorCode::ToolDisabled, None) => {
-                let command = "`mcpproxy config set enable_code_execution true`";
-                let request = "PATCH /api/v1/config sets `enable_code_execution` to true.";
-                Some(NextStep::act(command).or_request(request))
-            }
-            (ErrorCode::ToolDisabled, Some(server)) => {
+            (ErrorCode::ToolDisabled, _) => {
                 let tool = failure.tool.as_deref().unwrap_or("TOOL");
-                let settings = self.settings_in_force();
-                let entry = settings.servers.get(server);
-                let is_named = |entry: &ServerEntry| {
-                    let patterns = entry.tools.disabled.patterns();
-                    patterns.iter().any(|pattern| **pattern == *tool)
-                };
-                let thing = format!("{server}:{tool}");
-                let request = format!(
-                    "PATCH /api/v1/servers/{} changes its `enabled_tools` or `disabled_tools`.",
-                    encoded(server)
-                );
-                let step = if entry.is_some_and(|entry| is_named(entry)) {
-                    format!("`mcpproxy tools enable {}`", as_argument(&thing))
-                } else {
-                    let server = as_argument(server);
-                    format!(
-                        "`mcpproxy upstream show {server}` shows `enabled_tools` and `disabled_tools`: a pattern there leaves it out"
-                    )
-                };
-                Some(NextStep::act(step).or_request(request))
+                Some(self.view_in_force().step_of_disabled(server, tool))
             }
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(_)) => Some(NextStep::LogIn),

@@ -115,6 +115,32 @@ impl OperatorView {
         }
     }
 
+    /// The next step about a disabled tool of this server, or a built-in one.
+    pub(super) fn step_of_disabled(&self, server: Option<&str>, tool: &str) -> NextStep {
+        let Some(server) = server else {
+            // `code_execution` is the only built-in tool that can be disabled.
+            let command = "`mcpproxy config set enable_code_execution true`";
+            let request = "PATCH /api/v1/config sets `enable_code_execution` to true.";
+            return NextStep::act(command).or_request(request);
+        };
+        let entry = self.settings.servers.get(server).into_iter();
+        let mut patterns = entry.flat_map(|entry| entry.tools.disabled.patterns());
+        let thing = format!("{server}:{tool}");
+        let request = format!(
+            "PATCH /api/v1/servers/{} changes its `enabled_tools` or `disabled_tools`.",
+            encoded(server)
+        );
+        let step = if patterns.any(|pattern| **pattern == *tool) {
+            format!("`mcpproxy tools enable {}`", as_argument(&thing))
+        } else {
+            let server = as_argument(server);
+            format!(
+                "`mcpproxy upstream show {server}` shows `enabled_tools` and `disabled_tools`: a pattern there leaves it out"
+            )
+        };
+        NextStep::act(step).or_request(request)
+    }
+
     /// The commands that approve a quarantined server. One that an agent added or changed has not been started since, so nobody knows its
     /// tools.
     fn approve(&self, server: &str) -> String {

@@ -106,12 +106,12 @@ fn also_needed(question: &AccessQuestion, view: &OperatorView, caller: &Caller) 
     ))
 }
 
-/// Why a configured server or tool is hidden from the caller: by the profile, or by the caller's token.
+/// Why a configured server or tool is hidden from the caller, and the next step: the profile hides it, or the caller's token.
 pub(super) fn hidden_by(
     token: Option<&IssuedToken>,
     question: &AccessQuestion,
     OperatorView { settings, lists }: &OperatorView,
-) -> Option<String> {
+) -> Option<(String, NextStep)> {
     let server = question.server.as_deref()?;
     settings.servers.get(server)?;
     let is_listed = question.kind == AskedKind::Tool && lists.servers.contains_key(server);
@@ -119,21 +119,22 @@ pub(super) fn hidden_by(
     let limited = token.and_then(|token| token.servers.as_ref());
     if limited.is_some_and(|servers| !servers.iter().any(|one| one == server)) {
         let subject = &question.subject;
-        return Some(format!(
-            "the token of {subject} gives no access to the server {server:?}"
-        ));
+        let reason = format!("the token of {subject} gives no access to {server}");
+        let step = NextStep::act("`mcpproxy token list` shows its servers");
+        return Some((reason, step));
     }
     let of_token = token.and_then(|token| token.profile.as_ref());
     let name = question.profile.as_ref().or(of_token)?;
-    let profile = settings.profiles.get(name)?;
-    if !profile.has_server(server) {
-        return Some(format!(
-            "the profile {name:?} does not show the server {server:?}"
-        ));
-    }
-    let shows = question.kind != AskedKind::Tool || profile.has_tool(server, &question.name);
-    let tool = &question.name;
-    (!shows).then(|| format!("the profile {name:?} does not show the tool {tool:?} of {server:?}"))
+    let (profile, tool) = (settings.profiles.get(name)?, &question.name);
+    let thing = if !profile.has_server(server) {
+        server.to_owned()
+    } else if question.kind == AskedKind::Tool && !profile.has_tool(server, tool) {
+        format!("{server}:{tool}")
+    } else {
+        return None;
+    };
+    let step = NextStep::act(format!("`mcpproxy config get profiles.{name}`"));
+    Some((format!("{thing} is not in the profile {name}"), step))
 }
 
 /// The known name that was probably meant, where the next step is to look for it.
