@@ -162,8 +162,7 @@ impl TryFrom<RawAuth> for ServerAuth {
         }
         if providers.is_empty() && raw.acl.is_none() && raw.required.is_none() {
             return Err(
-                "names no provider and no rules: it needs a `provider` (\"bearer\" or \"forwarded\"), an `acl`, or both"
-                    .to_owned(),
+                "has no `provider`, `acl` or `required`; set at least one of them".to_owned(),
             );
         }
         if has(Provider::Bearer) && raw.bearer.is_none() {

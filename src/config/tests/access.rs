@@ -55,10 +55,7 @@ fn access_control_is_read_whole() {
 fn whatever_is_unknown_or_malformed_refuses_to_start() {
     let tokens = r#""bearer": {"tokens": {"0123456789abcdef": "ada"}}"#;
     for (auth, expected) in [
-        (
-            "{}",
-            "names no provider and no rules: it needs a `provider`",
-        ),
+        ("{}", "has no `provider`, `acl` or `required`"),
         ("[]", "must be an object"),
         ("true", "must be an object"),
         (r#"{"providr": "bearer"}"#, "did you mean `provider`?"),
@@ -164,7 +161,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"providers": []}"#,
-            "names no provider and no rules: it needs a `provider`",
+            "has no `provider`, `acl` or `required`",
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"header": "a b"}}"#,
