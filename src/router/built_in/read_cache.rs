@@ -45,7 +45,7 @@ fn define(settings: &Settings) -> Value {
             "type": "object",
             "properties": {
                 "key": { "type": "string", "description": "The key of the cut result" },
-                "offset": { "type": "integer", "minimum": 0, "default": 0, "description": "The character to read from" },
+                "offset": { "type": "integer", "minimum": 0, "default": 0, "description": "Position of the first character to return, from 0" },
                 "limit": { "type": "integer", "minimum": SMALLEST, "maximum": most, "default": most, "description": "The most characters of a page; it ends after a record or line" },
             },
             "required": ["key"],
