@@ -143,8 +143,7 @@ impl Default for ActivitySettings {
 pub(super) fn check_top_level(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFinding> {
     let path = file.lock_file.as_ref();
     if path.is_some_and(|path| path.value.trim().is_empty()) {
-        let problem = "is empty once its references are filled in";
-        return Some(ConfigFinding::new("lock_file", problem));
+        return Some(ConfigFinding::new("lock_file", "is empty"));
     }
     let interval = file.tool_discovery_interval.0;
     if !interval.is_zero() && interval < SHORTEST_INTERVAL {

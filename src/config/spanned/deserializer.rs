@@ -5,6 +5,7 @@
 //! * members and elements in `Reading::left_out` are skipped: `Members::counts`, `Elements`;
 //! * a null and an empty string count as an absent key, and of a repeated key the last one counts, except where [`Care`] is stricter:
 //!   `Members::counts`, `Node::check_blank`;
+//! * a string that is empty once its references are resolved is a mistake: `Node::filled`;
 //! * unknown keys are noted, and refused only if the type refuses them: `Node::ignore`;
 //! * the references in strings are resolved: `Node::text`;
 //! * a key that a type reads as `$text` may be a token, so errors name its index instead: `Members::path`.
@@ -113,10 +114,12 @@ impl<'de> Deserializer<'de> for Node<'_> {
         let ast::Value::StringLit(text) = self.value else {
             return wrong("must be a string");
         };
-        if self.is_secret_key.is_none() {
-            self.check_blank(&text.value)?;
-        }
-        visitor.visit_string(self.text(&text.value)?.value)
+        let text = if self.is_secret_key.is_some() {
+            self.text(&text.value)?
+        } else {
+            self.filled(&text.value)?
+        };
+        visitor.visit_string(text.value)
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
@@ -189,13 +192,11 @@ impl<'de> Deserializer<'de> for Node<'_> {
             ast::Value::BooleanLit(boolean) if is_word => boolean.value.to_string(),
             _ => return wrong("must be a string"),
         };
-        if !is_word {
-            self.check_blank(&written)?;
-        }
-        let text = self.text(&written)?;
-        if !is_word && self.care > Care::Lenient && text.value.is_empty() {
-            return wrong("is empty");
-        }
+        let text = if is_word {
+            self.text(&written)?
+        } else {
+            self.filled(&written)?
+        };
         visitor.visit_seq(SeqDeserializer::new(
             [text.value, text.shown, text.written].into_iter(),
         ))
@@ -230,8 +231,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         let ast::Value::StringLit(word) = self.value else {
             return accepted();
         };
-        self.check_blank(&word.value)?;
-        let found = self.text(&word.value)?.value;
+        let found = self.filled(&word.value)?.value;
         if variants.contains(&&*found) {
             visitor.visit_enum(StringDeserializer::<ConfigFinding>::new(found))
         } else {

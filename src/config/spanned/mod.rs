@@ -227,6 +227,17 @@ impl<'n> Node<'n> {
         })
     }
 
+    /// The same of a string that must not be empty, as it is written and with its references resolved.
+    fn filled(self, written: &str) -> Checked<Text> {
+        self.check_blank(written)?;
+        let text = self.text(written)?;
+        if text.value.is_empty() {
+            let references = references::by_name(written);
+            return wrong(&format!("is empty: {references} has no value"));
+        }
+        Ok(text)
+    }
+
     /// Refuses an empty string. In a lenient struct it counts as an absent key.
     fn check_blank(self, text: &str) -> Checked {
         match (text, self.care, self.known_keys) {

@@ -23,6 +23,7 @@ fn variable(name: &str) -> Option<String> {
         "TOKEN" => Some("s3cret-value".to_owned()),
         "HOME" => Some("/home/me".to_owned()),
         "PORT" => Some("9999".to_owned()),
+        "EMPTY" => Some(String::new()),
         _ => None,
     }
 }

@@ -139,6 +139,11 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
         r#"{"data_dir": "${NOPE}"}"#,
         "`data_dir` needs the variable NOPE",
     );
+    for key in ["data_dir", "listen", "routing_mode", "idle_check_interval"] {
+        let text = format!(r#"{{"{key}": "${{EMPTY}}${{NOPE:-}}"}}"#);
+        let expected = format!("`{key}` is empty: ${{EMPTY}}${{NOPE:-***}} has no value");
+        check(&text, &expected);
+    }
     check("{\n\"a\": }", "line 2, column 6");
 }
 
