@@ -16,12 +16,12 @@ pub const RESPONSES: &str = "inputResponses";
 pub const STATE: &str = "requestState";
 
 /// What is wrong with a state that leads nowhere, and what to do.
-pub const UNKNOWN_STATE: &str = "\"requestState\" is unknown, used, expired, or of another request. Send the request again without it and \
-    without \"inputResponses\".";
+pub const UNKNOWN_STATE: &str = "This retry ran nothing: \"requestState\" is unknown, expired, already used, or from another request. Send the \
+    request again without it and without \"inputResponses\".";
 
 /// The same of answers that come without one.
 pub const UNREQUESTED: &str =
-    "\"inputResponses\" answers no open question. Send the request again without it.";
+    "Nothing ran: \"inputResponses\" answers no open question. Send the request again without it.";
 
 /// Whether params hold answers.
 pub fn has_responses(params: Option<&Raw>) -> bool {

@@ -159,7 +159,7 @@ async fn a_state_that_nobody_gave_and_answers_to_nothing_start_no_call() {
         ),
     ];
     let answers = format!(r#""inputResponses":{{"user_name":{ACCEPTED}}}"#);
-    let unknown = "requestState\\\" is unknown";
+    let unknown = "ran nothing: \\\"requestState\\\" is unknown";
     let wrong = [
         (r#""inputResponses":{},"requestState":"garbage""#, unknown),
         (r#""inputResponses":{},"requestState":7"#, unknown),
