@@ -15,8 +15,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Blank, ChangeOf, DEMO, DemoProgram, History, IssuedTokens, KeyringLookup, LoadError,
-    OurAddress, Overrides, ServerEntry, Settings, TextChange, Variables, WriteError,
+    Blank, ChangeOf, DemoProgram, History, IssuedTokens, KeyringLookup, LoadError, OurAddress,
+    Overrides, ServerEntry, Settings, TextChange, Variables, WriteError,
     after_restart::StartSettings,
     blank::note_server_auth,
     demo::{DemoSwitch, namesake},
@@ -71,14 +71,17 @@ struct FileStatus {
 /// Why the demo server was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoRefused {
+    /// It is running already.
+    #[error("nothing was started: the demo server is already running")]
+    Running,
     /// Another server has its name.
-    #[error("there is a server {0:?} already")]
+    #[error("the demo server was not started: a server {0:?} already exists")]
     NameTaken(String),
     /// The file cannot be used.
-    #[error(transparent)]
+    #[error("the demo server was not started: {0}")]
     FileUnusable(Arc<LoadError>),
     /// The file was not read in time.
-    #[error("the daemon is too busy")]
+    #[error("the demo server was not started: the daemon is too busy")]
     Busy,
 }
 
@@ -212,7 +215,7 @@ impl Keeper {
     /// Adds the bundled demo server, which runs this program, to the settings in force. The file is not changed. An error changes nothing.
     pub async fn start_demo(&self, program: DemoProgram) -> Result<(), DemoRefused> {
         if self.settings().demo.is_some() || !self.source.demo.start(program) {
-            return Err(DemoRefused::NameTaken(DEMO.to_owned()));
+            return Err(DemoRefused::Running);
         }
         let read = self.reload_now().await;
         let settings = self.settings();

@@ -37,8 +37,11 @@ impl Management {
 
 impl From<DemoRefused> for Failure {
     fn from(refused: DemoRefused) -> Self {
-        let error = format!("the demo server was not started: {refused}");
+        let error = refused.to_string();
         match refused {
+            DemoRefused::Running => Failure::new(ErrorCode::ServerExists, error, "Use it.")
+                .with_step(NextStep::ShowServer)
+                .of_server(DEMO),
             DemoRefused::NameTaken(name) => {
                 Failure::new(ErrorCode::ServerExists, error, "Remove that server first.")
                     .with_step(NextStep::Remove)
