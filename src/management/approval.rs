@@ -143,21 +143,21 @@ fn check_extent(
     is_quarantined: bool,
 ) -> Result {
     let name = &entry.name;
-    let wrong = |error, hint| Failure::new(ErrorCode::InvalidArguments, error, hint);
+    let wrong = |why: &str, hint| {
+        let error = format!("nothing was approved: {why}");
+        Failure::new(ErrorCode::InvalidArguments, error, hint)
+    };
     let failure = match (is_quarantined, named.is_empty(), body.all) {
-        (_, false, true) => wrong(
-            "nothing was approved: both names and --all are given",
-            "Leave one of them out.",
-        ),
+        (_, false, true) => wrong("both names and --all are given", "Leave one of them out."),
         (true, false, _) => wrong(
-            "nothing was approved: a quarantined server is approved as a whole",
+            &format!("{name} is quarantined, and approved only as a whole"),
             "Send no `names`.",
         )
         .at_terminal(format!(
             "`mcpproxy upstream approve {name}` approves what it lists now"
         )),
         (false, true, false) => wrong(
-            "nothing was approved: a server that is not quarantined is approved tool by tool",
+            &format!("{name} is not quarantined, and no tool was named"),
             "Name what you approve in `names`, or send `all` as true.",
         )
         .at_terminal(format!(
