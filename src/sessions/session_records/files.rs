@@ -22,7 +22,7 @@ const APPENDED: usize = 4096;
 
 /// The open folder. There is one at a time: the daemon holds the lock of its data folder.
 pub(super) struct RecordFiles {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     origin: [u8; 8],
     /// The file of ended ids, to append to.
     ended: File,

@@ -139,9 +139,10 @@ impl Writer {
     fn begin_anew(&mut self, records: &SessionRecords) {
         if let Some(times) = self.removals.due() {
             tracing::warn!(
+                folder = %self.files.folder.display(),
                 times,
-                "the records of sessions were removed while the daemon runs; they are written anew, and sessions of which more was \
-                 kept than their ids say will not outlive the daemon"
+                effect = "some sessions end at the next restart",
+                "session files missing, written again"
             );
         }
         let lost = records.0.kept.lock().expired(u32::MAX);
