@@ -84,20 +84,27 @@ impl Reading<'_> {
         let mut seen = HashSet::new();
         let mut kept = Vec::with_capacity(definitions.len());
         for (i, definition) in definitions.iter().enumerate() {
-            match T::read(self.server, definition, &self.scanner) {
-                Ok(thing) if seen.insert(thing.key().to_owned()) => kept.push(thing),
-                Ok(thing) => {
-                    let name = thing.key();
-                    let why = format!("{word} {name:?} is listed twice");
-                    let problem = Problem::leaves_out(kind, Some(name.to_owned()), why);
-                    self.problems.push(problem);
+            let (name, why) = match T::read(self.server, definition, &self.scanner) {
+                Ok(thing) if seen.insert(thing.key().to_owned()) => {
+                    kept.push(thing);
+                    continue;
                 }
-                Err(why) => {
-                    let why = format!("{word} number {} was left out: {why}", i + 1);
-                    let name = required(definition, named).ok();
-                    self.problems.push(Problem::leaves_out(kind, name, why));
-                }
-            }
+                Ok(thing) => (
+                    Some(thing.key().to_owned()),
+                    "it is listed twice".to_owned(),
+                ),
+                Err(why) => (required(definition, named).ok(), why),
+            };
+            self.problems.push(Problem {
+                subject: match &name {
+                    Some(name) => format!("{word} {name:?}"),
+                    None => format!("{word} number {}", i + 1),
+                },
+                why,
+                is_left_out: true,
+                kind,
+                name: name.map(Into::into),
+            });
         }
         kept
     }
@@ -112,14 +119,13 @@ impl Reading<'_> {
     fn note_unlistable(&mut self, tools: &[Tool]) {
         let unlistable = tools.iter().filter(|tool| !tool.listable);
         self.problems.extend(unlistable.map(|tool| Problem {
+            subject: format!("tool {:?}", tool.name),
+            why: "it is not in lists of all tools, because its inputSchema has no \"type\": \"object\" and some clients would \
+                  read none of such a list; searches find it, and it can be called"
+                .to_owned(),
             is_left_out: false,
             kind: ThingKind::Tool,
             name: Some(tool.name.clone()),
-            why: format!(
-                "tool {:?} is not in lists of all tools, because its inputSchema has no \"type\": \"object\" and some clients would \
-                 read none of such a list; searches find it, and it can be called",
-                tool.name
-            ),
         }));
     }
 }
@@ -154,19 +160,19 @@ impl Listed for Tool {
         definition.remember_members();
         let name = required(definition, "name")?;
         if definition.as_bytes().len() > MAX_DEFINITION {
-            return Err(format!("the definition of {name:?} is larger than 1 MiB"));
+            return Err("it is larger than 1 MiB".to_owned());
         }
         for (key, found) in ACTED_ON.iter().zip(definition.look_up(ACTED_ON)) {
             if found.times > 1 {
-                return Err(format!("{key} occurs twice in the definition of {name:?}"));
+                return Err(format!("{key} occurs twice"));
             }
         }
-        shapes::check(definition, shapes::TOOL).map_err(|why| format!("in {name:?} {why}"))?;
+        shapes::check(definition, shapes::TOOL)?;
         let schema = definition
             .get("inputSchema")
-            .ok_or_else(|| format!("{name:?} has no inputSchema"))?;
+            .ok_or("it has no inputSchema")?;
         if !schema.is_object() {
-            return Err(format!("the inputSchema of {name:?} is not an object"));
+            return Err("inputSchema is not an object".to_owned());
         }
         Ok(Self {
             offered: names::offered(server, &name).into(),
@@ -226,7 +232,7 @@ impl Listed for Prompt {
 
     fn read(server: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Self, String> {
         let name = required(definition, "name")?;
-        shapes::check(definition, shapes::PROMPT).map_err(|why| format!("in {name:?} {why}"))?;
+        shapes::check(definition, shapes::PROMPT)?;
         Ok(Self {
             offered: names::offered(server, &name).into(),
             name: name.into(),
@@ -246,7 +252,7 @@ impl Listed for Resource {
 
     fn read(_: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Self, String> {
         let uri = required(definition, "uri")?;
-        shapes::check(definition, shapes::RESOURCE).map_err(|why| format!("in {uri:?} {why}"))?;
+        shapes::check(definition, shapes::RESOURCE)?;
         Ok(Self {
             uri: uri.into(),
             definition: definition.clone(),
@@ -265,8 +271,7 @@ impl Listed for Template {
 
     fn read(_: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Self, String> {
         let uri_template = required(definition, "uriTemplate")?;
-        shapes::check(definition, shapes::RESOURCE)
-            .map_err(|why| format!("in {uri_template:?} {why}"))?;
+        shapes::check(definition, shapes::RESOURCE)?;
         Ok(Self {
             loose: LooseTemplate::new(&uri_template),
             uri_template: uri_template.into(),
@@ -357,7 +362,7 @@ mod tests {
         let listable: Vec<bool> = found.tools.iter().map(|tool| tool.listable).collect();
         assert_eq!(listable, [true, false]);
         assert!(
-            found.problems[0].why.contains("\"b\""),
+            found.problems[0].subject.contains("\"b\""),
             "{:?}",
             found.problems
         );

@@ -2,7 +2,7 @@
 
 mod lookups;
 
-use std::sync::OnceLock;
+use std::{fmt, sync::OnceLock};
 
 pub(super) use self::lookups::Lookups;
 use super::uri_templates::{LooseTemplate, literal_length};
@@ -65,7 +65,9 @@ pub struct ServerCatalog {
 /// A definition with which something is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What is wrong.
+    /// Its kind, with its name or number.
+    pub subject: String,
+    /// What is wrong with it.
     pub why: String,
     /// Whether the definition was left out for that.
     pub is_left_out: bool,
@@ -75,14 +77,9 @@ pub struct Problem {
     pub name: Option<Box<str>>,
 }
 
-impl Problem {
-    pub(super) fn leaves_out(kind: ThingKind, name: Option<String>, why: String) -> Self {
-        Self {
-            why,
-            is_left_out: true,
-            kind,
-            name: name.map(Into::into),
-        }
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.subject, self.why)
     }
 }
 

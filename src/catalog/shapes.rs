@@ -107,28 +107,28 @@ fn check_shape(value: &Raw, shape: Shape) -> Result<(), String> {
         if fits {
             Ok(())
         } else {
-            Err(format!("is no {what}"))
+            Err(format!("is not {what}"))
         }
     };
     match shape {
-        Text => is(first == b'"', "text"),
+        Text => is(first == b'"', "a string"),
         Flag => is(matches!(first, b't' | b'f'), "true or false"),
-        Number => is(first == b'-' || first.is_ascii_digit(), "number"),
+        Number => is(first == b'-' || first.is_ascii_digit(), "a number"),
         Object(keys) => {
-            is(first == b'{', "object")?;
+            is(first == b'{', "an object")?;
             members(value, keys)
         }
         Schema => {
-            is(first == b'{', "object")?;
+            is(first == b'{', "an object")?;
             match value.get("type") {
                 Some(kind) if kind.string().as_deref() != Some("object") => {
-                    Err("has another type than \"object\"".to_owned())
+                    Err("has a type other than \"object\"".to_owned())
                 }
                 _ => Ok(()),
             }
         }
         Array(of) => {
-            is(first == b'[', "array")?;
+            is(first == b'[', "an array")?;
             value.elements().try_for_each(|element| {
                 check_shape(&element, *of).map_err(|why| format!("has an element that {why}"))
             })
@@ -169,23 +169,26 @@ mod tests {
         for (tool, expected) in [
             (
                 r#"{"inputSchema":{"type":"string"}}"#,
-                "inputSchema has another type than \"object\"",
+                "inputSchema has a type other than \"object\"",
             ),
             (
                 r#"{"inputSchema":{"type":["object"]}}"#,
-                "inputSchema has another type than \"object\"",
+                "inputSchema has a type other than \"object\"",
             ),
-            (r#"{"annotations":[]}"#, "annotations is no object"),
+            (r#"{"annotations":[]}"#, "annotations is not an object"),
             (
                 r#"{"annotations":{"readOnlyHint":"banana"}}"#,
-                "annotations readOnlyHint is no true or false",
+                "annotations readOnlyHint is not true or false",
             ),
-            (r#"{"title":7}"#, "title is no text"),
-            (r#"{"outputSchema":"x"}"#, "outputSchema is no object"),
-            (r#"{"_meta":[]}"#, "_meta is no object"),
-            (r#"{"icons":"x"}"#, "icons is no array"),
-            (r#"{"icons":[7]}"#, "icons has an element that is no object"),
-            (r#"{"execution":3}"#, "execution is no object"),
+            (r#"{"title":7}"#, "title is not a string"),
+            (r#"{"outputSchema":"x"}"#, "outputSchema is not an object"),
+            (r#"{"_meta":[]}"#, "_meta is not an object"),
+            (r#"{"icons":"x"}"#, "icons is not an array"),
+            (
+                r#"{"icons":[7]}"#,
+                "icons has an element that is not an object",
+            ),
+            (r#"{"execution":3}"#, "execution is not an object"),
             (
                 r#"{"description":"\ud800"}"#,
                 "it contains an escape of half a character",
@@ -199,8 +202,8 @@ mod tests {
             assert_eq!(verdict(tool, TOOL), Err(expected.to_owned()), "{tool}");
         }
         let prompt = verdict(r#"{"arguments":{}}"#, PROMPT);
-        assert_eq!(prompt, Err("arguments is no array".to_owned()));
+        assert_eq!(prompt, Err("arguments is not an array".to_owned()));
         let resource = verdict(r#"{"mimeType":5}"#, RESOURCE);
-        assert_eq!(resource, Err("mimeType is no text".to_owned()));
+        assert_eq!(resource, Err("mimeType is not a string".to_owned()));
     }
 }

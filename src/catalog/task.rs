@@ -185,7 +185,7 @@ impl CatalogTask {
 fn log_listed(new: &ServerCatalog, before: Option<&ServerCatalog>) {
     let server = &new.server;
     for problem in new.problems.iter().take(SHOWN_PROBLEMS) {
-        tracing::warn!(%server, problem = problem.why, "definition left out");
+        tracing::warn!(%server, %problem, "definition left out");
     }
     if let Some(more @ 1..) = new.problems.len().checked_sub(SHOWN_PROBLEMS) {
         tracing::warn!(%server, more, "further definitions left out");

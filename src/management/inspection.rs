@@ -230,7 +230,7 @@ fn unreadable<'a>(
         .take(UNREADABLE_SHOWN)
         .map(|(problem, name)| InspectedThing {
             reason: Some(ReviewReason::Unreadable),
-            explanation: Some(secrets.redacted(&problem.why).into_owned()),
+            explanation: Some(format!("left out: {}", secrets.redacted(&problem.why))),
             kind: problem.kind,
             name: name.to_owned(),
             ..InspectedThing::default()

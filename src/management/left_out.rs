@@ -3,7 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{catalog::ServerCatalog, text::secret::Secrets};
+use crate::{
+    catalog::ServerCatalog,
+    text::{count, secret::Secrets},
+};
 
 /// How many reasons are shown. The log has more.
 const SHOWN: usize = 3;
@@ -30,7 +33,8 @@ impl LeftOut {
         let count = left_out.clone().count();
         let why = left_out.take(SHOWN);
         let why = why.map(|problem| {
-            let why = secrets.redacted(&problem.why);
+            let problem = problem.to_string();
+            let why = secrets.redacted(&problem);
             why.chars().take(LONGEST).collect()
         });
         (count > 0).then(|| Self {
@@ -47,11 +51,8 @@ impl LeftOut {
 
 impl std::fmt::Display for LeftOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let definitions = match self.count {
-            1 => "1 definition was left out".to_owned(),
-            count => format!("{count} definitions were left out"),
-        };
-        write!(f, "{definitions}: {}", self.why.join("; "))?;
+        let definitions = count(self.count, "definition");
+        write!(f, "{definitions} left out: {}", self.why.join("; "))?;
         match self.count.saturating_sub(self.why.len()) {
             0 => Ok(()),
             more => write!(f, "; and {more} more, which the log names"),
@@ -69,8 +70,8 @@ mod tests {
             let why = why.iter().map(|&why| why.to_owned()).collect();
             LeftOut { count, why }.to_string()
         };
-        assert_eq!(said(1, &["a"]), "1 definition was left out: a");
-        let many = "7 definitions were left out: a; b; and 5 more, which the log names";
+        assert_eq!(said(1, &["a"]), "1 definition left out: a");
+        let many = "7 definitions left out: a; b; and 5 more, which the log names";
         assert_eq!(said(7, &["a", "b"]), many);
     }
 }

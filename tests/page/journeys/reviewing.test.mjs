@@ -37,7 +37,7 @@ test("a review shows every word that agents read", async () => {
   for (const heading of ["Its instructions", "Tools", "Prompts", "Resources", "Resource templates"]) await page.getByRole("heading", { name: heading, exact: true }).waitFor();
   await page.getByText("1 prompt, 1 resource, 1 resource template, instructions").waitFor();
   await page.getByText(/clients can use its 1 tool\./).waitFor();
-  await page.getByText("tool number 1 was left out").waitFor();
+  await page.getByText("left out: inputSchema is not an object").waitFor();
   for (const thing of ["weather", "ask", "note://x", "note://t/{n}"]) {
     // What looks dangerous is open from the start.
     const detail = page.locator("details.offer").filter({ has: page.locator("summary code").getByText(thing, { exact: true }) });
