@@ -214,7 +214,7 @@ pub(super) async fn tried(
         Err(error) => findings.push(DoctorFinding::fail(
             SERVER,
             format!("servers cannot be started: {}", storage::in_words(&error)),
-            "name a data folder that you can write with --data-dir",
+            "choose another data folder with --data-dir",
         )),
     }
     findings

@@ -72,7 +72,10 @@ impl Trial<'_> {
         let kept = data_dir.unwrap_or(&scratch.0);
         let ledger = match self.ledger {
             Some(ledger) => ledger,
-            None => ChildLedger::open(kept).map_err(io::Error::other)?,
+            None => ChildLedger::open(kept).map_err(|error| {
+                let (folder, why) = (kept.display(), storage::in_words(&error));
+                io::Error::other(format!("the data folder {folder} cannot be used: {why}"))
+            })?,
         };
         let known = settings.servers.values().map(|entry| KnownServer {
             name: entry.name.clone(),

@@ -73,17 +73,9 @@ pub(super) struct Started {
     pub(super) start: Option<String>,
 }
 
-/// Why the ledger's folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("failed to open the ledger of child processes in {folder:?}")]
-pub struct LedgerError {
-    folder: PathBuf,
-    source: io::Error,
-}
-
 impl ChildLedger {
     /// Opens the ledger in the data folder and makes its folder if need be. Reads nothing yet.
-    pub fn open(data_dir: &Path) -> Result<Self, LedgerError> {
+    pub fn open(data_dir: &Path) -> io::Result<Self> {
         let pid = std::process::id();
         let daemon = DaemonRecord {
             numbering: process_table::pid_namespace(),
@@ -93,11 +85,9 @@ impl ChildLedger {
         Self::open_as(data_dir, daemon)
     }
 
-    pub(super) fn open_as(data_dir: &Path, daemon: DaemonRecord) -> Result<Self, LedgerError> {
+    pub(super) fn open_as(data_dir: &Path, daemon: DaemonRecord) -> io::Result<Self> {
         let folder = data_dir.join(FOLDER);
-        if let Err(source) = storage::create_private_subfolder(&folder) {
-            return Err(LedgerError { folder, source });
-        }
+        storage::create_private_subfolder(&folder)?;
         Ok(Self {
             shared: Arc::new(LedgerShared {
                 folder,

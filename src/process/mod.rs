@@ -48,7 +48,7 @@ pub use self::{
     environment::BaseEnvironment,
     last_words::engine_is_down,
     launch::{Launch, SpawnError, closest_program, find_program, is_command_line},
-    ledger::{ChildLedger, LedgerError, own_mark},
+    ledger::{ChildLedger, own_mark},
     log_line::own_words,
     login_path::LoginPath,
     memory::{memory_of_server, own_memory},
