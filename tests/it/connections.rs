@@ -2,7 +2,7 @@
 
 use axum::{Router, http::StatusCode};
 
-use crate::support::prelude::*;
+use crate::support::{balancer::Balancer, prelude::*};
 
 const INITIALIZED: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}"#;
 
@@ -279,4 +279,20 @@ async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
         let row = row_saying(&daemon, &format!("HTTP {}", status.as_u16())).await;
         has!(row["next_step"], next_step);
     }
+}
+
+#[tokio::test]
+async fn a_call_to_a_server_that_has_just_gone_says_what_to_do() {
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
+    let way = Balancer::before(vec![upstream.address()]).await;
+    let entry = json!({ "url": format!("http://{}/mcp", way.address()), "type": "http" });
+    let daemon = TestDaemon::builder().entry("up", entry).await;
+    let client = daemon.client_of("up__echo").await;
+    drop(way);
+    upstream.cut_connections();
+    let call = r#"{"variant":"write","name":"up:echo"}"#;
+    let answered = async || daemon.rest("POST", "/api/v1/call", call).await;
+    until!(answered().await.text().contains("Start that server, or"));
+    let failure = client.call("up__echo", "{}").await.failure();
+    has!(failure["error"], "up is not available: nothing answers");
 }

@@ -6,7 +6,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use super::handle::Upstream;
 use crate::{
     authorization::LoginTrouble,
-    config::duration,
+    config::{Transport, duration},
     failure::{ErrorCode, Failure, MAY_HAVE_RUN, NextStep},
     gate::{self, Standing},
     link::LinkError,
@@ -109,7 +109,7 @@ impl Upstream {
             | LinkError::SessionRenewed
             | LinkError::Tls(_) => (
                 ErrorCode::ServerUnavailable,
-                format!("the server {name:?} cannot be reached"),
+                format!("{name} is not available: {}", error.outside()),
                 "Nothing ran. Retry later, or tell the user.".to_owned(),
             ),
             LinkError::Lost(why) => (
@@ -162,17 +162,18 @@ impl Upstream {
             LinkError::Status { status, retry_after, .. } => after_status(name, *status, *retry_after),
         };
         let settings = self.0.settings.borrow().clone();
-        let secrets = settings.servers.get(name);
-        let secrets = secrets.map(|entry| self.0.secrets_of(entry));
+        let entry = settings.servers.get(name);
+        let secrets = entry.map(|entry| self.0.secrets_of(entry));
         // An error about an answer may quote the server.
         let text = secrets.unwrap_or_default().redacted(&text).into_owned();
         let failure = Failure::new(code, text, hint).of_server(name);
-        match error {
-            LinkError::Status { status: 404, .. } => {
-                failure.with_step(NextStep::fix_key("url", "check the path of its `url`"))
-            }
-            _ => failure,
-        }
+        let is_remote = entry.is_some_and(|entry| matches!(entry.transport, Transport::Remote(_)));
+        let how = match error {
+            LinkError::NotDelivered(_) if is_remote => "start that server, or correct its `url`",
+            LinkError::Status { status: 404, .. } => "check the path of its `url`",
+            _ => return failure,
+        };
+        failure.with_step(NextStep::fix_key("url", how))
     }
 }
 
