@@ -16,9 +16,11 @@ use super::{
     own_requests::{self, ServerError},
 };
 use crate::{
+    config::duration,
     link::{Exchange, Incoming, Link, LinkError, News},
     runtime::waits::or_never,
-    upstream::calls::topic::NewsTopic,
+    text::{Secrets, ServerName},
+    upstream::{calls::topic::NewsTopic, connect_error},
     wire::{Edit, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
 };
 
@@ -83,10 +85,17 @@ pub(in crate::upstream) enum ListenError {
 
 impl ChangeSubscription {
     /// Subscribes to changes of the lists that this description declares.
-    pub(in crate::upstream) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
+    pub(in crate::upstream) fn start(
+        server: &ServerName,
+        link: Link,
+        revision: Revision,
+        description: &Raw,
+    ) -> Self {
         let (requests, inbox) = mpsc::channel(REQUESTS);
         let (first, begun) = oneshot::channel();
         let listener = Listener {
+            server: server.clone(),
+            failures: 0,
             link,
             revision,
             lists: list_filters(description),
@@ -129,6 +138,9 @@ impl ChangeSubscription {
 
 /// The task that keeps the subscription.
 struct Listener {
+    server: ServerName,
+    /// How often in a row the server itself was the reason that there is no subscription.
+    failures: u32,
     link: Link,
     revision: Revision,
     /// The members of a filter for the lists that the server has.
@@ -183,7 +195,7 @@ impl Listener {
                     if lasted.is_some_and(|lasted| lasted >= PROVED) {
                         pause = RETRY;
                     }
-                    tracing::debug!(?end, "the server ended the subscription");
+                    tracing::debug!(server = %self.server, ?end, "the server ended the subscription");
                     (retry, missing) = (Some(Instant::now() + pause), true);
                     pause = (pause * 2).min(MAX_RETRY);
                 }
@@ -194,8 +206,9 @@ impl Listener {
                     match result {
                         Ok(_) => self.catch_up(&mut missing),
                         Err(error) => {
-                            tracing::debug!(%error, "no notifications of the server's changes arrive");
-                            if !error.is_final() {
+                            let goes_on = !error.is_final();
+                            self.report(&error, goes_on.then_some(pause));
+                            if goes_on {
                                 retry = Some(Instant::now() + pause);
                                 pause = (pause * 2).min(MAX_RETRY);
                             }
@@ -203,6 +216,20 @@ impl Listener {
                     }
                 }
             }
+        }
+    }
+
+    /// Logs why no notifications arrive, with a warning at the first fault of the server.
+    fn report(&mut self, error: &ListenError, retry_in: Option<Duration>) {
+        let is_fault = !matches!(error, ListenError::Unknown | ListenError::Link(_));
+        self.failures += u32::from(is_fault);
+        let (server, attempt) = (&self.server, self.failures);
+        let reason = connect_error::shown(&error.to_string(), &Secrets::default());
+        let retry_in = retry_in.map(duration::show);
+        if is_fault && attempt == 1 {
+            tracing::warn!(%server, reason, attempt, retry_in, "server sends no change notifications");
+        } else {
+            tracing::debug!(%server, reason, attempt, retry_in, "server sends no change notifications");
         }
     }
 
@@ -239,6 +266,7 @@ impl Listener {
                 Ok(subscribed) => break subscribed?,
             }
         };
+        self.failures = 0;
         let accepted = new.accepted.clone();
         if let Some(mut old) = current.replace(new) {
             // Updates that came on the old one do not come again on the new one.

@@ -28,6 +28,7 @@ use crate::{
     failure::NextStep,
     link::{Connection, Link, LinkError, News, Noise},
     process::{ChildLedger, LoginPath, Process},
+    text::ServerName,
     upstream::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
         connect_error::ConnectError,
@@ -139,7 +140,7 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
         mut news,
         tasks,
     } = connection;
-    let listening = listening(&link, &opened).await;
+    let listening = listening(&entry.name, &link, &opened).await;
     let mut meanwhile = EarlyNews::default();
     let reading = Box::pin(lists::read(
         &link,
@@ -169,12 +170,17 @@ async fn open(attempt: &ConnectAttempt<'_>, deadline: Duration) -> Result<Open, 
 
 /// A stateless server announces changes on a subscription only. It is opened before the lists are read, so that no change falls between
 /// the two.
-async fn listening(link: &Link, opened: &Opened) -> Option<ChangeSubscription> {
+async fn listening(
+    server: &ServerName,
+    link: &Link,
+    opened: &Opened,
+) -> Option<ChangeSubscription> {
     let revision = opened.revision;
     if !revision.has_listen() {
         return None;
     }
-    let mut listening = ChangeSubscription::start(link.clone(), revision, &opened.initialize);
+    let description = &opened.initialize;
+    let mut listening = ChangeSubscription::start(server, link.clone(), revision, description);
     listening.begun().await;
     Some(listening)
 }

@@ -40,6 +40,18 @@ async fn a_server_that_says_nothing_to_a_subscription_is_listed_all_the_same() {
 }
 
 #[tokio::test]
+async fn a_server_that_ends_every_subscription_is_warned_of_once() {
+    let [upstream, _] = both();
+    let upstream = upstream.on("subscriptions/listen", reply("{}"));
+    let upstream = upstream.tool("a", echo()).await;
+    let daemon = DaemonProcess::with_upstream(&upstream).await;
+    upstream.wait_for_count("subscriptions/listen", 2).await;
+    let log = daemon.log();
+    let warned = log.matches("server sends no change notifications").count();
+    assert!(warned == 1 && log.contains("retry_in"), "{log}");
+}
+
+#[tokio::test]
 async fn a_subscription_that_ends_is_made_again_and_nothing_is_missed() {
     for upstream in both() {
         let upstream = upstream.tool("a", echo()).await;
