@@ -23,6 +23,9 @@ pub enum KeyringError {
     /// It does not answer, usually because it waits for the user.
     #[error("{} did not answer in time", PLATFORM)]
     Silent,
+    /// The connection to it ended early.
+    #[error("the connection to {} was lost", PLATFORM)]
+    Lost,
     /// The private file is not as it was written.
     #[error("{0}")]
     Damaged(String),
@@ -57,6 +60,7 @@ impl KeyringError {
                 "`unset MCPPROXY_KEYRING`"
             }
             Self::Absent(_) => "`mcpproxy config set keyring auto`",
+            Self::Lost => "try again, or `mcpproxy config set keyring file`",
             Self::Silent => "answer its dialog, or `mcpproxy config set keyring file`",
             Self::Damaged(_) => {
                 "restore the file from a backup, or move it away and store each secret again: `mcpproxy secret set NAME`"

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io::ErrorKind,
     path::Path,
     time::Instant,
 };
@@ -192,7 +193,13 @@ async fn connect(addresses: &str) -> Result<Connection, KeyringError> {
     for address in addresses.split(';') {
         match Builder::address(address).build().await {
             Ok(bus) => return Ok(bus),
-            Err(_) => fault = KeyringError::Absent(format!("no session bus at {address}")),
+            Err(error) => {
+                fault = KeyringError::Absent(if is_closed(&error) {
+                    format!("the session bus at {address} closed the connection")
+                } else {
+                    format!("no session bus at {address}")
+                });
+            }
         }
     }
     Err(fault)
@@ -321,8 +328,7 @@ impl Session {
         // The argument is the window of the dialog: none.
         let () = self.call(&prompt, PROMPT_FACE, "Prompt", &"").await?;
         let ended = completed.next().await;
-        let ended = ended
-            .ok_or_else(|| refused("show its dialog", "the session bus closed the connection"))?;
+        let ended = ended.ok_or(KeyringError::Lost)?;
         let ended = ended.and_then(|signal| read(&signal));
         let (is_dismissed, _): (bool, OwnedVariant) = ended.map_err(failed)?;
         if is_dismissed {
@@ -352,8 +358,17 @@ fn fault(doing: &str, error: &Error) -> KeyringError {
         name if ABSENT.iter().any(|absent| name.starts_with(absent)) => {
             KeyringError::Absent("nothing answers on the session bus".to_owned())
         }
+        _ if is_closed(error) => KeyringError::Lost,
         _ => refused(doing, &error.to_string()),
     }
+}
+
+/// Whether the other side closed the connection.
+fn is_closed(error: &Error) -> bool {
+    matches!(error, Error::InputOutput(error) if matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof
+    ))
 }
 
 #[cfg(test)]
@@ -361,6 +376,21 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_bus_that_closes_the_connection_is_not_taken_for_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("bus");
+        let address = format!("unix:path={}", socket.display());
+        let why = async || {
+            let failed = connect(&address).await.err();
+            failed.expect("no bus").to_string()
+        };
+        assert!(why().await.contains("no session bus at"));
+        let bus = tokio::net::UnixListener::bind(&socket).expect("the folder is ours");
+        let (why, ()) = tokio::join!(why(), async { drop(bus.accept().await) });
+        assert!(why.contains("closed the connection"), "{why}");
+    }
 
     #[test]
     fn where_nothing_is_said_the_bus_is_in_the_folder_of_the_session() {

@@ -67,6 +67,9 @@ async fn a_locked_one_is_unlocked_in_its_own_dialog_where_somebody_stores_someth
         !home.data_dir().join("secrets.json").exists(),
         "it is kept nowhere else"
     );
+    service.becomes(Behaviour::Dying);
+    let lost = secret(bus, &home, &["set", "gh"], "third-value").await;
+    has!(lost.stderr, "the connection to the Secret Service was lost");
 }
 
 #[tokio::test]

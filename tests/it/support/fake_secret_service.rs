@@ -50,6 +50,8 @@ pub enum Behaviour {
     Dismissing,
     /// It takes calls and does not answer.
     Silent,
+    /// Locked, and the bus ends during its dialog.
+    Dying,
     /// It has no keyring that could take new secrets.
     WithoutDefault,
     /// The bus runs, and no service on it.
@@ -142,6 +144,14 @@ async fn serve(mut client: UnixStream, kept: &Mutex<Kept>) -> io::Result<()> {
         if kept.lock().expect("no panic").behaviour == Behaviour::Silent && is_for_service {
             continue;
         }
+        let ends = kept.lock().expect("no panic").behaviour == Behaviour::Dying;
+        if ends
+            && header
+                .member()
+                .is_some_and(|member| member.as_str() == "Prompt")
+        {
+            return Ok(());
+        }
         let messages = answers(&call, &mut kept.lock().expect("no panic"));
         for message in messages {
             client.write_all(message.data()).await?;
@@ -185,7 +195,8 @@ fn error(call: &Message, name: &str) -> Vec<Message> {
 }
 
 fn answers(call: &Message, kept: &mut Kept) -> Vec<Message> {
-    let is_locked = matches!(kept.behaviour, Behaviour::Locked | Behaviour::Dismissing);
+    use Behaviour::{Dismissing, Dying, Locked};
+    let is_locked = matches!(kept.behaviour, Locked | Dismissing | Dying);
     let header = call.header();
     let object = header.path().expect("a path").as_str();
     let number = object.rsplit('/').next();
