@@ -81,7 +81,7 @@ impl Means {
     }
 
     /// What one occurrence in each field weighs in a tool whose fields have these lengths.
-    pub(super) fn weights(&self, lengths: &[u16; FIELDS]) -> [f32; FIELDS] {
+    pub(super) fn weights(&self, lengths: [u16; FIELDS]) -> [f32; FIELDS] {
         std::array::from_fn(|field| {
             let mean = self.0[field].max(f32::MIN_POSITIVE);
             WEIGHTS[field] / (1.0 - B + B * f32::from(lengths[field]) / mean)

@@ -155,7 +155,7 @@ impl Searcher {
         let index = Postings::new(searcher, fields, &by_number)
             .map_err(IndexError::new("open the index"))?;
         let means = Means::of(tools.iter().map(|tool| &tool.measures.lengths));
-        let weights = tools.iter().map(|tool| means.weights(&tool.measures.lengths));
+        let weights = tools.iter().map(|tool| means.weights(tool.measures.lengths));
         Ok(Self {
             weights: weights.collect(),
             snapshot,
@@ -361,7 +361,7 @@ impl Searcher {
         let share = similar.unwrap_or(1.0);
         index.each_posting(text, |field, place, frequency| {
             let fields = &mut found.weights[place];
-            if *fields == [0.0; FIELDS] {
+            if fields.iter().all(|weight| *weight == 0.0) {
                 found.having.push(place);
             }
             fields[field] += share * bm25f::occurring(self.weights[place][field], frequency);

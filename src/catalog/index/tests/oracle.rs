@@ -69,7 +69,7 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
     };
     add_parts(&mut terms, having).expect("it does not fail");
     let weight = |term: &str, tool: &Plain| -> f32 {
-        let weights = means.weights(&tool.lengths);
+        let weights = means.weights(tool.lengths);
         let of_field = |field| bm25f::occurring(weights[field], tool.times(field, term));
         (0..FIELDS).map(of_field).sum()
     };
