@@ -6,7 +6,9 @@ use std::{env, fs, io, path::PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::{CommandFailure, Done, Location, Output, connection, output, secret, service, stop};
+use super::{
+    CommandFailure, Done, Location, Output, connection, import, output, secret, service, stop,
+};
 use crate::{
     clients::{
         Client, ClientFile, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers,
@@ -160,11 +162,9 @@ impl Uninstalled {
         let is_meant = |client| !failed.contains(&client);
         self.put_back
             .extend(move_back(places, &reaching.us, MovesBack::All, is_meant));
-        for one in &self.put_back {
-            let why = one.error.iter();
-            let failures = why.map(|why| CommandFailure::failed(format!("{}: {why}", one.file)));
-            self.failures.extend(failures);
-        }
+        let put_back = self.put_back.iter();
+        let failures = put_back.filter_map(import::moving::not_put_back);
+        self.failures.extend(failures);
     }
 
     /// Disconnects these clients, or with `is_dry` only notes what that would change.
@@ -331,7 +331,8 @@ impl Uninstalled {
         if out.is_json() {
             output::print_value(&self)?;
         } else {
-            let put_back = self.put_back.iter().filter(|one| one.error.is_none());
+            let put_back = self.put_back.iter();
+            let put_back = put_back.filter(|one| one.error.is_none() || !one.servers.is_empty());
             let put_back = put_back.map(|one| {
                 let n = output::count(one.servers.len(), "server");
                 format!("put {n} back into {}", one.file)

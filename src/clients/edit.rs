@@ -172,7 +172,7 @@ fn list_of(client: Client, root: &Value) -> Vec<String> {
     keys.map(|key| (*key).to_owned()).collect()
 }
 
-fn below(list: &[String], name: &str) -> Vec<String> {
+pub(super) fn below(list: &[String], name: &str) -> Vec<String> {
     list.iter().cloned().chain([name.to_owned()]).collect()
 }
 

@@ -1,9 +1,13 @@
 //! Servers that are here are removed from the files of their clients, which would start them a second time, and put back. Blocks.
 
 use std::{
+    collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
     time::SystemTime,
 };
+
+use serde_json::json;
 
 use super::{
     Client, ClientFile, ClientPlaces, ClientRow, ClientServer, FoundOutcome, FoundServer,
@@ -14,16 +18,17 @@ use super::{
     formats::FileFormat,
     gather::planned,
     replace::{self, CopyKind, made},
+    servers,
 };
 use crate::{
     config::OurAddress,
     failure::{NextStep, Result},
     management::Files,
-    storage,
 };
 
 /// Removes those servers of the report from their files that are here now, of these clients, and work here as they do there; in a dry run
-/// it is only noted which. A client that is not connected would have no servers then, neither its own nor ours: its file stays as it is.
+/// it is only noted which. An entry that is not what was found stays. A client that is not connected would have no servers then, neither
+/// its own nor ours: its file stays as it is.
 pub fn move_out(
     report: &mut ImportReport,
     (places, us): (&ClientPlaces, &OurAddress),
@@ -36,16 +41,24 @@ pub fn move_out(
     let at_here = report.here(comes);
     let here = report.servers.iter_mut().enumerate();
     let here = here.filter(|(at, server)| at_here.contains(at) && is_meant(server));
+    // What is written comes of the text in which the entries were compared.
+    let mut texts: BTreeMap<String, Result<String, FileFault>> = BTreeMap::new();
     let here = here.filter_map(|(_, server)| {
-        server.stays = server.why_it_stays();
+        let text = texts.entry(server.file.clone()).or_insert_with(|| {
+            let file = ClientFile::new(None, None, PathBuf::from(&server.file));
+            file.text().map(Option::unwrap_or_default)
+        });
+        let changed = || why_changed(server, text.as_ref().ok()?);
+        server.stays = server.why_it_stays().or_else(changed);
         server.stays.is_none().then_some(&*server)
     });
     let here: Vec<&FoundServer> = here.collect();
-    let kind = (CopyKind::Move, SystemTime::now());
+    let at = SystemTime::now();
     for server in &here {
-        if moved.iter().any(|done| done.file == server.file) {
+        let is_done = moved.iter().any(|done| done.file == server.file);
+        let Some(text) = texts.get(&server.file).filter(|_| !is_done) else {
             continue;
-        }
+        };
         let of_file = here.iter().filter(|other| other.file == server.file);
         let of_file: Vec<&FoundServer> = of_file.copied().collect();
         let servers = of_file.iter().map(|server| server.written_name.clone());
@@ -56,59 +69,61 @@ pub fn move_out(
             let why = format!("{name} is not connected, so it would have no servers");
             Err((why, NextStep::ConnectClient { client: id.into() }))
         } else {
-            remove(places, client, &of_file, (!dry_run).then_some(kind))
+            remove(places, (client, text), &of_file, (!dry_run).then_some(at))
         };
+        let (backup, file) = (removed.as_ref().ok(), Path::new(&server.file));
         moved.push(MovedServers {
-            client,
-            file: server.file.clone(),
-            servers: servers.collect(),
-            backup: removed.as_ref().ok().cloned().flatten(),
-            error: removed.as_ref().err().map(|(why, _)| why.clone()),
-            step: removed.err().map(|(_, step)| step),
+            backup: backup.cloned().flatten(),
+            ..outcome(client, file, servers.collect(), removed.err())
         });
     }
     report.moved = moved;
 }
 
-/// Gives the copy of the file, unless there is to be none because nothing is to be written; else why nothing was removed, and what to do
-/// about it.
+/// Why a server stays in its file, which has this text now: its entry there is not the one that was found and imported.
+fn why_changed(server: &FoundServer, text: &str) -> Option<String> {
+    // A text that cannot be read stays as it is.
+    let root = FileFormat::of(Path::new(&server.file)).read(text).ok()?;
+    let found = servers::all(server.client, &root, server.found.project.as_deref());
+    let is_there = found.ok()?.contains(&server.found);
+    (!is_there).then(|| "its entry was changed in the meantime".to_owned())
+}
+
+/// Why a file is not changed, and what to do about it.
+type Obstacle = (String, NextStep);
+
+fn fault_in(path: &Path) -> impl FnOnce(FileFault) -> Obstacle {
+    move |fault| (fault.to_string(), NextStep::act(fault.step(path)))
+}
+
+/// Gives the copy of the file, unless there is to be none because nothing is to be written; else why nothing was removed.
 fn remove(
     places: &ClientPlaces,
-    client: Client,
+    (client, text): (Client, &Result<String, FileFault>),
     servers: &[&FoundServer],
-    kind: Option<(CopyKind, SystemTime)>,
-) -> Result<Option<String>, (String, NextStep)> {
+    at: Option<SystemTime>,
+) -> Result<Option<String>, Obstacle> {
     let path = Path::new(servers.first().map_or("", |server| &server.file));
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-    let file = path.display();
+    let (file, name) = (path.display(), client.name());
     if client.0.read_only.contains(&&*file_name) {
-        let why = format!("{} keeps other settings there", client.name());
-        return Err((
-            why,
-            NextStep::act(format!(
-                "remove them in {} or with an editor",
-                client.name()
-            )),
-        ));
+        let why = format!("{name} keeps other settings there");
+        let step = format!("remove them in {name} or with an editor");
+        return Err((why, NextStep::act(step)));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let step = storage::disk_step(path, &error);
-        (storage::in_words(&error), NextStep::act(step))
-    })?;
-    let entries = servers
-        .iter()
-        .map(|server| (&server.list[..], &*server.written_name));
-    let after = without(FileFormat::of(path), &text, entries).map_err(|fault| {
-        (
-            fault.to_string(),
-            NextStep::act(format!("remove them from {file} with an editor")),
-        )
-    })?;
-    let Some(kind) = kind else {
+    let text = text.as_ref();
+    let text = text.map_err(|fault| fault_in(path)(fault.clone()))?;
+    let entries = servers.iter().map(|server| &server.found);
+    let note = note_on(entries.clone());
+    let step = || NextStep::act(format!("remove them from {file} with an editor"));
+    let after = without(FileFormat::of(path), text, entries);
+    let after = after.map_err(|fault| (fault.to_string(), step()))?;
+    let Some(at) = at else {
         return Ok(None);
     };
-    let noted = places.note(client, path);
-    let copy = noted.and_then(|()| replace::replace_at(path, Some(&text), &after, kind));
+    let (noted, kind) = (places.note(client, path), (CopyKind::Move, at));
+    let copy =
+        noted.and_then(|()| replace::replace_at(path, Some(text), &after, kind, Some(&note)));
     let copy = copy.map_err(|error| (error.of_it(), NextStep::act(step_after(&error))))?;
     Ok(copy.map(|copy| copy.display().to_string()))
 }
@@ -116,19 +131,26 @@ fn remove(
 fn without<'a>(
     format: FileFormat,
     text: &str,
-    entries: impl Iterator<Item = (&'a [String], &'a str)>,
+    mut servers: impl Iterator<Item = &'a ClientServer>,
 ) -> Result<String, FileFault> {
-    let mut text = text.to_owned();
-    for (list, name) in entries {
-        text = edit::without(format, &text, list, name)?;
-    }
-    Ok(text)
+    servers.try_fold(text.to_owned(), |text, server| {
+        edit::without(format, &text, &server.list, &server.name)
+    })
 }
 
-fn places_of<'a>(servers: &'a [&ClientServer]) -> impl Iterator<Item = (&'a [String], &'a str)> {
-    servers
-        .iter()
-        .map(|server| (&server.list[..], &*server.name))
+/// What is noted beside the copy of a file: the keys that lead to each removed server. What it was is in the copy.
+fn note_on<'a>(servers: impl Iterator<Item = &'a ClientServer>) -> String {
+    json!(servers.map(keys_of).collect::<Vec<_>>()).to_string()
+}
+
+fn keys_of(server: &ClientServer) -> Vec<String> {
+    edit::below(&server.list, &server.name)
+}
+
+/// Nothing beside a copy of an earlier version.
+fn noted(copy: &Path) -> Option<Vec<Vec<String>>> {
+    let text = fs::read_to_string(replace::note_of(copy)).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// Which removals from a file are undone.
@@ -142,8 +164,8 @@ pub enum MovesBack {
     All,
 }
 
-/// Puts back what was removed from the files of these clients, byte for byte where nothing else was changed since. An entry of ours that
-/// went meanwhile stays away.
+/// Puts back what was removed from the files of these clients, byte for byte where nothing else was changed since. What others removed
+/// stays away.
 pub fn move_back(
     places: &ClientPlaces,
     us: &OurAddress,
@@ -165,9 +187,11 @@ pub fn move_back(
         if copies.is_empty() {
             continue;
         }
-        let put_back = copies.iter().map(|copy| put(&file, copy, us, |_| true));
-        let put_back: Result<Vec<Vec<String>>, String> = put_back.collect();
-        all.push(outcome(client, &file, put_back.map(|names| names.concat())));
+        let (mut back, mut obstacle) = (Vec::new(), None);
+        for copy in &copies {
+            obstacle = obstacle.or(put((&file, copy), us, |_| true, false, &mut back).err());
+        }
+        all.push(outcome(client, &file.path, back, obstacle));
         places.forget_undone(&file, us);
     }
     all
@@ -183,18 +207,20 @@ fn since_connected(file: &ClientFile, copies: &[PathBuf]) -> usize {
     copies.iter().take_while(is_later).count()
 }
 
-fn outcome(client: Client, file: &ClientFile, put: Result<Vec<String>, String>) -> MovedServers {
-    let (servers, error) = match put {
-        Ok(servers) => (servers, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
+fn outcome(
+    client: Client,
+    file: &Path,
+    servers: Vec<String>,
+    obstacle: Option<Obstacle>,
+) -> MovedServers {
+    let (error, step) = obstacle.unzip();
     MovedServers {
         client,
-        file: file.path.display().to_string(),
+        file: file.display().to_string(),
         servers,
         backup: None,
         error,
-        step: None,
+        step,
     }
 }
 
@@ -223,10 +249,14 @@ pub fn moved_here(files: &Files, places: &ClientPlaces, us: &OurAddress) -> Resu
     for (client, file, copies) in moved_files(places) {
         for copy in copies {
             // Nothing is put back out of a copy that cannot be read.
-            let before = std::fs::read_to_string(&copy).unwrap_or_default();
-            let Ok(found) = file.servers_in(&before) else {
+            let before = fs::read_to_string(&copy).unwrap_or_default();
+            let Ok(mut found) = file.servers_in(&before) else {
                 continue;
             };
+            if let Some(noted) = noted(&copy) {
+                let is_noted = |server: &ClientServer| noted.contains(&keys_of(server));
+                found.servers.retain(is_noted);
+            }
             let mut servers = planned(files, us, &[(file.clone(), found)])?;
             // Also one that was quarantined or changed here.
             servers.retain(|server| server.outcome == FoundOutcome::Same);
@@ -253,18 +283,14 @@ pub fn put_back(
         let is_named = |name: &String| names.contains(name);
         let meant = one.servers.iter();
         let meant = meant.filter(|server| server.name.as_ref().is_some_and(is_named));
-        let meant = meant.map(|server| (&server.list[..], &*server.written_name));
-        let meant: Vec<(&[String], &str)> = meant.collect();
+        let meant: Vec<&ClientServer> = meant.map(|server| &server.found).collect();
         if meant.is_empty() {
             continue;
         }
-        let is_meant = |server: &ClientServer| meant.contains(&(&server.list[..], &*server.name));
-        let put = if dry_run {
-            Ok(meant.iter().map(|(_, name)| (*name).to_owned()).collect())
-        } else {
-            put(&one.file, &one.copy, us, is_meant)
-        };
-        all.push(outcome(one.client, &one.file, put));
+        let is_meant = |server: &ClientServer| meant.contains(&server);
+        let (at, mut back) = ((&one.file, &*one.copy), Vec::new());
+        let put = put(at, us, is_meant, dry_run, &mut back);
+        all.push(outcome(one.client, &one.file.path, back, put.err()));
     }
     // An older copy has nothing to add where a newer one has had the same servers.
     all.retain(|one| !one.servers.is_empty() || one.error.is_some());
@@ -291,57 +317,105 @@ pub fn kept_copies(places: &ClientPlaces) -> Vec<PathBuf> {
     copies
 }
 
-/// Puts back the servers that are meant, of those that the copy has and the file has not. The copy goes once nothing in it is needed.
+/// Puts back the servers that are meant, of those that the move with this copy removed, and gives their names; in a dry run it only does
+/// that. What does not come back stays noted; the copy goes when nothing is.
 fn put(
-    file: &ClientFile,
-    copy: &Path,
+    (file, copy): (&ClientFile, &Path),
     us: &OurAddress,
     is_meant: impl Fn(&ClientServer) -> bool,
-) -> Result<Vec<String>, String> {
-    let fault = |fault: FileFault| fault.to_string();
-    let before = std::fs::read_to_string(copy).map_err(|error| error.to_string())?;
-    let found = file.text().map_err(fault)?;
+    dry_run: bool,
+    names: &mut Vec<String>,
+) -> Result<(), Obstacle> {
+    let unread = |error| fault_in(copy)(FileFault::unread(&error));
+    let before = fs::read_to_string(copy).map_err(unread)?;
+    let found = file.text().map_err(fault_in(&file.path))?;
     // If the file was deleted, only the servers come back.
     let now = found.clone().unwrap_or_default();
-    let present = file.servers_in(&now).map_err(fault)?.servers;
-    let is_gone = |server: &&ClientServer| {
-        let is_it =
-            |other: &ClientServer| (&other.list, &other.name) == (&server.list, &server.name);
-        !present.iter().any(is_it)
+    let present = file.servers_in(&now).map_err(fault_in(&file.path))?.servers;
+    let copied = file.servers_in(&before).map_err(fault_in(copy))?.servers;
+    let there = |server: &ClientServer| {
+        let keys = keys_of(server);
+        present.iter().find(|other| keys_of(other) == keys)
     };
-    let copied = file.servers_in(&before).map_err(fault)?.servers;
-    let gone = copied.iter().filter(is_gone);
-    let (ours, gone): (Vec<&ClientServer>, Vec<&ClientServer>) =
-        gone.partition(|server| us.is_us(server) || us.is_us_elsewhere(server));
-    let (gone, others): (Vec<&ClientServer>, Vec<&ClientServer>) =
-        gone.into_iter().partition(|server| is_meant(server));
-    if gone.is_empty() && !others.is_empty() {
-        return Ok(Vec::new());
-    }
-    let stay_away = places_of(&ours).chain(places_of(&others));
-    let before = without(file.format, &before, stay_away).map_err(fault)?;
-    let is_untouched = without(file.format, &before, places_of(&gone)).as_deref() == Ok(&now);
-    let mut after = now.clone();
-    if is_untouched {
-        after = before;
+    let noted = noted(copy);
+    let is_removed = |server: &&ClientServer| match &noted {
+        Some(noted) => noted.contains(&keys_of(server)),
+        None => there(server).is_none() && !us.is_us(server) && !us.is_us_elsewhere(server),
+    };
+    let is_away = |server: &&ClientServer| {
+        let other = there(server);
+        other.is_none_or(|other| other.entry != server.entry)
+    };
+    let away = copied.iter().filter(is_removed).filter(is_away);
+    let (back, left): (Vec<&ClientServer>, Vec<&ClientServer>) =
+        away.partition(|server| is_meant(server) && there(server).is_none());
+    let in_use = left.iter().filter(|server| is_meant(server));
+    let in_use: Vec<&str> = in_use.map(|server| &*server.name).collect();
+    let put = if in_use.is_empty() {
+        Ok(())
     } else {
-        for server in &gone {
-            let entry = server.entry.as_object().cloned().unwrap_or_default();
-            let put = edit::put_in(file.format, &after, &server.list, &server.name, &entry);
-            after = put.map_err(fault)?;
-        }
+        let (file, in_use) = (file.path.display(), in_use.join(", "));
+        let why = format!("it has another server of the same name ({in_use})");
+        let step = format!("rename or remove that one in {file}, then try again");
+        Err((why, NextStep::act(step)))
+    };
+    let back_now = back.iter().map(|server| server.name.clone());
+    if dry_run {
+        names.extend(back_now);
+        return put;
     }
+    let gone = copied.iter().filter(|server| there(server).is_none());
+    let others = gone.filter(|server| !back.contains(server));
+    let restored = without(file.format, &before, others).ok();
+    let is_untouched = |before: &String| {
+        let without = without(file.format, before, back.iter().copied());
+        without.is_ok_and(|text| text == now)
+    };
+    let after = match restored.filter(is_untouched) {
+        Some(before) => Ok(before),
+        None => back.iter().try_fold(now.clone(), |text, server| {
+            let entry = server.entry.as_object().cloned().unwrap_or_default();
+            edit::put_in(file.format, &text, &server.list, &server.name, &entry)
+        }),
+    };
+    let after = after.map_err(fault_in(&file.path))?;
     let written = if after == now {
         Ok(None)
     } else {
         replace::replace(&file.path, found.as_deref(), &after, CopyKind::Move)
     };
-    let spent = written.map_err(|error| error.of_it())?;
-    let copy = others.is_empty().then_some(copy);
-    for spent in spent.iter().map(PathBuf::as_path).chain(copy) {
-        // A copy that stays does no harm.
-        let _ = std::fs::remove_file(spent);
+    let spent = written.map_err(|error| (error.of_it(), NextStep::act(step_after(&error))))?;
+    let copy_is_spent = left.is_empty().then_some(copy);
+    let spent = spent.iter().map(PathBuf::as_path).chain(copy_is_spent);
+    spent.for_each(replace::forget);
+    if !left.is_empty() {
+        // A server that is noted and back is no more than that.
+        let _ = replace::note(copy, &note_on(left.into_iter()));
     }
     replace::clear_if_restored(&file.path);
-    Ok(gone.iter().map(|server| server.name.clone()).collect())
+    names.extend(back_now);
+    put
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::plan::row, Client, ClientFile, PathBuf, why_changed};
+
+    #[test]
+    fn an_entry_that_was_changed_since_it_was_found_stays() {
+        let path = PathBuf::from("/home/ada/.cursor/mcp.json");
+        let file = ClientFile::new(Client::from_word("cursor"), None, path);
+        let text = r#"{"mcpServers":{"a":{"command":"cat","env":{"A":"1"}},"b":{}}}"#;
+        let found = file.servers_in(text).expect("servers");
+        let server = row(&file, found.client, &found.servers[0]);
+        for (from, to, stays) in [
+            ("", "", false),
+            (r#","b":{}"#, "", false),
+            ("\"1\"", "\"2\"", true),
+            ("\"a\"", "\"c\"", true),
+        ] {
+            let now = text.replacen(from, to, 1);
+            assert_eq!(why_changed(&server, &now).is_some(), stays, "{now}");
+        }
+    }
 }

@@ -57,7 +57,7 @@ pub(super) fn row(file: &ClientFile, client: Client, server: &ClientServer) -> F
         file: file.path.display().to_string(),
         project: project.map(|folder| folder.display().to_string()),
         is_in_project_file: file.project().is_some(),
-        list: server.list.clone(),
+        found: server.clone(),
         starts: shown(server),
         outcome: FoundOutcome::Ourselves,
         name: None,

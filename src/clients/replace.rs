@@ -70,15 +70,16 @@ pub(super) fn replace(
     after: &str,
     kind: CopyKind,
 ) -> Result<Option<PathBuf>, ReplaceError> {
-    replace_at(path, before, after, (kind, SystemTime::now()))
+    replace_at(path, before, after, (kind, SystemTime::now()), None)
 }
 
-/// The same; the copy has this moment in its name. All copies that one command makes have the same moment.
+/// The same; the copy has this moment in its name, and a note beside it. All copies that one command makes have the same moment.
 pub(super) fn replace_at(
     path: &Path,
     before: Option<&str>,
     after: &str,
     (kind, at): (CopyKind, SystemTime),
+    note: Option<&str>,
 ) -> Result<Option<PathBuf>, ReplaceError> {
     let real = real(path);
     check_unchanged(&real, before)?;
@@ -87,7 +88,9 @@ pub(super) fn replace_at(
     let backup = match before {
         Some(before) => {
             let copy = free_backup(&real, kind, at);
-            write_like(&copy, &real, before)?;
+            let noted = note.map_or(Ok(()), |note| write_like(&note_of(&copy), &real, note));
+            let copied = noted.and_then(|()| write_like(&copy, &real, before));
+            copied.inspect_err(|_| forget(&copy))?;
             Some(copy)
         }
         None => None,
@@ -95,7 +98,7 @@ pub(super) fn replace_at(
     let written = put_in_place(&real, &real, after, || check_unchanged(&real, before));
     if let (Err(_), Some(copy)) = (&written, &backup) {
         // The first failure is the one worth reporting.
-        let _ = fs::remove_file(copy);
+        forget(copy);
     }
     written?;
     if let Ok(folder) = File::open(folder) {
@@ -125,6 +128,23 @@ pub(super) fn backups(path: &Path, kind: CopyKind) -> Vec<PathBuf> {
     copies.sort();
     copies.reverse();
     copies
+}
+
+/// The note beside a copy of a file from which servers were moved.
+pub(super) fn note_of(copy: &Path) -> PathBuf {
+    let name = copy.file_name().unwrap_or_default().to_string_lossy();
+    copy.with_file_name(name.replace(".servers-before-mcpproxy-", ".servers-moved-by-mcpproxy-"))
+}
+
+/// Writes the note beside a copy.
+pub(super) fn note(copy: &Path, note: &str) -> Result<(), ReplaceError> {
+    write_like(&note_of(copy), copy, note)
+}
+
+/// Removes a copy that is of no more use, and its note. What is left of them does no harm.
+pub(super) fn forget(copy: &Path) {
+    let _ = fs::remove_file(copy);
+    let _ = fs::remove_file(note_of(copy));
 }
 
 /// When a copy was made, as its name ends.

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Client, NeededValue, Placeholder, convert::lost_values, literal_secrets::LiteralSecret,
+    Client, ClientServer, NeededValue, Placeholder, convert::lost_values,
+    literal_secrets::LiteralSecret,
 };
 use crate::{
     failure::{ErrorCode, Failure, NextStep, Result},
@@ -53,7 +54,7 @@ pub struct MovedServers {
     /// The backup of the old file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// Why the file was not changed.
+    /// Why the file was not changed, or not all servers were put back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The next step.
@@ -157,9 +158,9 @@ pub struct FoundServer {
     /// Whether its file is a project's, which others may share.
     #[serde(skip)]
     pub is_in_project_file: bool,
-    /// The keys that lead to its list there.
+    /// How it was found there.
     #[serde(skip)]
-    pub(super) list: Vec<String>,
+    pub(super) found: ClientServer,
     /// Its entry here, which may hold secrets.
     #[serde(skip)]
     pub(super) entry: Map<String, Value>,

@@ -137,7 +137,8 @@ impl ImportCommand {
             Chooser::Person if !self.moves => files_to_clear(&report, &rows, out),
             _ => BTreeSet::new(),
         };
-        let is_meant = |server: &FoundServer| self.moves || from.contains(&server.file);
+        let moves = self.moves && !self.reads_stdin();
+        let is_meant = |server: &FoundServer| moves || from.contains(&server.file);
         move_out(&mut report, (&places, &us), is_meant, self.dry_run);
         if out.is_json() {
             output::print_value(&report)?;

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::super::{CommandFailure, Done, Output, output};
 use crate::{
     clients::{
-        Client, ClientRow, FoundServer, ImportReport, MovesBack, home_places, move_back,
-        our_address,
+        Client, ClientRow, FoundServer, ImportReport, MovedServers, MovesBack, home_places,
+        move_back, our_address,
     },
     management::{DaemonLocation, Files},
 };
@@ -83,7 +83,7 @@ pub(super) fn say_start(report: &ImportReport, rows: &[ClientRow], out: Output) 
     }
 }
 
-/// Says how many servers were put back into a file, or would be, or why they were not.
+/// Says how many servers were put back into a file, or would be, and why not all were.
 pub(in crate::cli) fn say_put_back(
     (file, servers): (&str, &[String]),
     error: Option<&str>,
@@ -92,10 +92,20 @@ pub(in crate::cli) fn say_put_back(
 ) {
     let n = output::count(servers.len(), "server");
     match error {
-        Some(why) => out.warning(&format!("{file} was left unchanged: {why}")),
-        None if dry_run => out.note(&format!("{n} would be put back into {file}")),
-        None => out.done(&format!("put {n} back into {file}")),
+        Some(_) if servers.is_empty() => (),
+        _ if dry_run => out.note(&format!("{n} would be put back into {file}")),
+        _ => out.done(&format!("put {n} back into {file}")),
     }
+    if let Some(why) = error {
+        out.warning(&format!("not all servers were put back into {file}: {why}"));
+    }
+}
+
+/// Why not all servers were put back into a file.
+pub(in crate::cli) fn not_put_back(one: &MovedServers) -> Option<CommandFailure> {
+    let (file, why, step) = (&one.file, one.error.as_ref()?, one.step.as_ref()?);
+    let what = format!("not all servers were put back into {file}: {why}");
+    Some(CommandFailure::failed(what).next(step.at_terminal("")))
 }
 
 /// `import --undo`: puts servers back into the files of these clients, or of all. An entry that leads to this daemon is not put back.
@@ -114,7 +124,6 @@ pub(super) fn undo(
     let is_meant = |client| clients.is_empty() || clients.contains(&client);
     let (places, us) = (home_places(files)?, our_address(files, location));
     let put_back = move_back(&places, &us, MovesBack::Latest, is_meant);
-    let failed = put_back.iter().find_map(|one| one.error.clone());
     if put_back.is_empty() {
         if let Some(lost) = places.out_of_reach(is_meant).into_iter().next() {
             return Err(CommandFailure::from(lost).undone("nothing was put back"));
@@ -128,12 +137,10 @@ pub(super) fn undo(
     if out.is_json() {
         output::print_value(&json!({ "put_back": put_back }))?;
     } else {
-        for one in &put_back {
-            say_put_back((&one.file, &one.servers), one.error.as_deref(), false, out);
+        let back = put_back.iter();
+        for one in back.filter(|one| one.error.is_none() || !one.servers.is_empty()) {
+            say_put_back((&one.file, &one.servers), None, false, out);
         }
     }
-    match failed {
-        Some(why) => Err(CommandFailure::failed(why).shown()),
-        None => Ok(()),
-    }
+    output::report_failures(put_back.iter().filter_map(not_put_back).collect())
 }
