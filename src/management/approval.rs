@@ -89,12 +89,15 @@ impl<B: Backing> Management<B> {
         };
         let listed = view.lists.servers.get(name).map(AsRef::as_ref);
         let step = self.0.approve(request, listed).await?;
+        let changes_nothing = step.things().is_empty();
         let data_dir = self.data_dir();
         let review = is_quarantined.then(|| entry_review::kept_text(data_dir, name));
         let change = change_of(step, &entry.secrets, review.flatten());
         let note = change.note();
         if !is_quarantined {
-            self.note_approvals(change).await;
+            if !changes_nothing {
+                self.note_approvals(change).await;
+            }
             return Ok(ServerChange::of(self.server(name)?, &["approvals"]).with_id(note.id()));
         }
         let set = Change::of_key(name, "quarantined", Some(Value::Bool(false)));
