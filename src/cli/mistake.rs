@@ -8,7 +8,10 @@ use clap::{
 };
 
 use super::{CommandFailure, help};
-use crate::{clients::UnknownClient, text::names::BadServerName};
+use crate::{
+    clients::UnknownClient,
+    text::names::{self, BadServerName},
+};
 
 /// The failure for an error of clap; nothing for help, and for errors that only clap can word.
 pub(super) fn failure_of(error: &clap::Error) -> Option<CommandFailure> {
@@ -84,15 +87,11 @@ impl Mistake<'_> {
             let what = format!("no command {name:?}: a stored value is never shown");
             return Some(failure(what, "`mcpproxy secret list` lists the names"));
         }
-        let small = name.to_lowercase();
-        let in_small = self.command.find_subcommand(&small);
-        let meant = in_small
-            .map(|_| format!("{line} {small}"))
-            .or_else(|| command_elsewhere(line, &name))
-            .or_else(|| {
-                let suggested = self.text(ContextKind::SuggestedSubcommand)?;
-                Some(format!("{line} {suggested}"))
-            });
+        let inner = self.command.get_subcommands().map(Command::get_name);
+        let begin = |word: &str| word.get(..1).map(str::to_ascii_lowercase);
+        let likely = inner.filter(|inner| begin(inner) == begin(&name));
+        let meant = command_elsewhere(line, &name)
+            .or_else(|| Some(format!("{line} {}", names::closest(&name, likely)?)));
         let step = match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("{} lists the commands", self.help()),
@@ -242,10 +241,14 @@ where
 }
 
 /// Commands of other programs, with the command of this one that does the same.
-const OTHER_WORDS: [(&str, &str); 6] = [
+const OTHER_WORDS: [(&str, &str); 10] = [
     ("config show", "config get"),
     ("config unset", "config set KEY null"),
+    ("upstream delete", "upstream remove"),
     ("upstream edit", "upstream patch NAME KEY=VALUE"),
+    ("upstream get", "upstream show"),
+    ("upstream info", "upstream show"),
+    ("upstream review", "upstream inspect"),
     ("disconnect", "connect CLIENT --undo"),
     ("servers", "upstream list"),
     ("clients", "connect"),
