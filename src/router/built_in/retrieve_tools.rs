@@ -40,7 +40,7 @@ fn define(settings: &Settings) -> Value {
             "properties": {
                 "query": {
                     "type": "string",
-                    "description": "What the tool should do, in a few words: \"create github issue\". A \"quoted phrase\" must match exactly; server: searches one server, server:prefix its tools whose names begin so.",
+                    "description": "What the tool should do, in a few words: \"create github issue\". A \"quoted phrase\" must match exactly; github: issue searches the server github only, github:get_ its tools whose names begin with get_.",
                 },
                 "limit": { "type": "integer", "description": "How many results at most", "minimum": 1, "maximum": settings.tools_limit, "default": settings.tools_limit },
                 "server": { "type": "string", "description": "Only tools of this server" },
