@@ -76,8 +76,8 @@ pub(super) async fn import_servers(
     Ok(Some(found))
 }
 
-/// Removes imported servers from the files of clients that this setup connected; others still need theirs. `moves` is nothing if the person
-/// decides.
+/// Removes imported servers from the files of clients that this setup connected; others still need theirs, and all keep those that do not
+/// start here. `moves` is nothing if the person decides.
 pub(super) fn move_servers(
     found: &mut ImportReport,
     moves: Option<bool>,
@@ -85,6 +85,10 @@ pub(super) fn move_servers(
     report: &mut SetupReport,
     out: Output,
 ) {
+    for server in &mut found.servers {
+        let error = || report.error_of(server.name.as_deref()?);
+        server.warning = server.warning.take().or_else(error);
+    }
     let connected = report.connected();
     let is_connected = |server: &&FoundServer| connected.contains(&server.client);
     let twice = found.taken().filter(is_connected).count();

@@ -98,6 +98,12 @@ impl SetupReport {
         }
     }
 
+    /// Why a server does not start.
+    pub(super) fn error_of(&self, server: &str) -> Option<String> {
+        let mut rows = self.servers.iter();
+        rows.find(|row| row.name == server)?.error.clone()
+    }
+
     /// Takes in the servers' states, and the steps for those that fail. `waiting` servers were not listed in time.
     pub(super) fn take_servers(
         &mut self,
