@@ -1,7 +1,7 @@
 //! Where clients keep their files: in the home folder, in the folders of the platform, and in the folder of a project.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
 };
 
@@ -132,10 +132,15 @@ impl ClientPlaces {
         let files = self.files_of(client);
         let mut files = files.iter().filter(|file| file.project().is_none());
         let sign = client.0.sign.map(|sign| self.home.join(sign));
+        // An empty folder may be left of a connection that was undone.
+        let is_used = |folder: &Path| {
+            let found = fs::read_dir(folder);
+            found.is_ok_and(|mut found| found.next().is_some())
+        };
         files.any(|file| {
             let folder = file.path.parent().filter(|folder| **folder != *self.home);
-            file.path.exists() || folder.is_some_and(Path::is_dir)
-        }) || sign.is_some_and(|sign| sign.is_dir())
+            file.path.exists() || folder.is_some_and(is_used)
+        }) || sign.is_some_and(|sign| is_used(&sign))
     }
 
     /// The file at a path that a person named: a known one, else one that is known by how the path ends.
@@ -215,6 +220,17 @@ mod tests {
         let places = ClientPlaces::new(Path::new("/home/ada"), &inside);
         let expected = ground.path().join("repository/.mcp.json");
         assert!(places.files().iter().any(|file| file.path == expected));
+    }
+
+    #[test]
+    fn an_empty_folder_is_no_sign_of_a_client() {
+        let home = tempfile::tempdir().expect("a folder");
+        let places = ClientPlaces::new(home.path(), home.path());
+        let codex = Client::from_word("codex").expect("a client");
+        fs::create_dir(home.path().join(".codex")).expect("ours");
+        assert!(!places.is_present(codex));
+        fs::write(home.path().join(".codex/auth.json"), "{}").expect("ours");
+        assert!(places.is_present(codex));
     }
 
     #[test]
