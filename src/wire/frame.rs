@@ -210,14 +210,12 @@ pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, b
 
 fn strict(frame: &Bytes) -> Result<Message, FrameError> {
     let envelope = Envelope::read(frame)?;
-    if !envelope.is_readable
-        && let Some(why) = check::why_unreadable(frame)
-    {
+    let is_other = envelope.jsonrpc.is_none_or(|version| version != b"\"2.0\"");
+    let unreadable = (!envelope.is_readable).then(|| check::why_unreadable(frame));
+    let other = is_other.then_some("has no \"jsonrpc\": \"2.0\"");
+    if let Some(why) = unreadable.flatten().or(other) {
         let waiting = envelope.method.and_then(|_| envelope.id(frame));
         return Err(FrameError::Unreadable(why, waiting));
-    }
-    if envelope.jsonrpc.is_none_or(|version| version != b"\"2.0\"") {
-        return Err(not_a_message("\"jsonrpc\" is not \"2.0\""));
     }
     match Message::of(frame, envelope)? {
         // A server that gets it may do what it says, though nothing here counts or records what nobody is answered.
