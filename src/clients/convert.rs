@@ -8,6 +8,7 @@ use super::{
     Client, ClientServer, NeededValue,
     containers::{lacking, set_apart},
     conversion::{Conversion, as_text},
+    from_others::may_come,
     literal_secrets::{LiteralSecret, literals},
     our_text::OurText,
     references::{Meanings, Spelling},
@@ -121,7 +122,7 @@ const TOOLS: [(&str, &[&str]); 2] = [
 impl Conversion<'_> {
     /// An entry that is written as ours are.
     fn as_it_is(&mut self) -> Result<(), String> {
-        for (key, mut value) in std::mem::take(&mut self.rest) {
+        for (key, value) in std::mem::take(&mut self.rest) {
             if value.is_null() || SILENT.contains(&key.as_str()) && key != "transport" {
                 continue;
             }
@@ -140,13 +141,40 @@ impl Conversion<'_> {
                 self.rest.insert(key, value);
                 continue;
             }
-            self.refer(&mut value)?;
-            self.entry.insert(key, value);
+            if let Some(mut value) = self.admitted(&key, value) {
+                self.refer(&mut value)?;
+                self.entry.insert(key, value);
+            }
         }
         if self.entry.get("enabled") == Some(&Value::Bool(true)) {
             self.entry.shift_remove("enabled");
         }
         Ok(())
+    }
+
+    /// What may come of a value; the rest is left out, and a container stays on or off.
+    fn admitted(&mut self, key: &str, value: Value) -> Option<Value> {
+        let mut taken = Map::new();
+        match value {
+            value if may_come(key, &value) => return Some(value),
+            Value::Object(members) if members.get("enabled") != Some(&Value::Bool(false)) => {
+                if key == "isolation" && !members.is_empty() {
+                    taken.insert("enabled".to_owned(), Value::Bool(true));
+                }
+                for (inner, value) in members {
+                    let path = format!("{key}.{inner}");
+                    if may_come(&path, &value) {
+                        taken.insert(inner, value);
+                    } else {
+                        self.rest.insert(path, value);
+                    }
+                }
+            }
+            value => {
+                self.rest.insert(key.to_owned(), value);
+            }
+        }
+        (!taken.is_empty()).then(|| taken.into())
     }
 
     /// What kind of server it is; some only their client can start.
@@ -437,6 +465,40 @@ mod tests {
     use serde_json::json;
 
     use super::{Client, ClientServer, carried};
+    use crate::clients::may_lower_protection;
+
+    #[test]
+    fn what_lowers_protection_comes_from_no_other_text() {
+        let server = ClientServer {
+            entry: json!({
+                "command": "x", "idle_timeout": "2m", "disabled_tools": ["a"], "tool_changes": "allow",
+                "new_tools": "allow", "changed_by": "person", "session_scope": "shared",
+                "tool_acl": { "read": ["*"], "destructive": ["b"] },
+                "isolation": { "image": "i", "network_mode": "host", "extra_args": ["-v/:/h"] },
+            }),
+            ..ClientServer::written("a")
+        };
+        let made = carried(Client::of_content(&json!({})), &server).expect("an entry");
+        let expected = json!({
+            "command": "x", "idle_timeout": "2m", "disabled_tools": ["a"],
+            "tool_acl": { "destructive": ["b"] }, "isolation": { "enabled": true, "image": "i" },
+        });
+        assert_eq!(json!(made.entry), expected);
+        let left = "tool_changes new_tools session_scope tool_acl.read isolation.network_mode isolation.extra_args";
+        assert_eq!(made.left_behind.join(" "), left);
+        assert!(made.left_behind.iter().all(|key| may_lower_protection(key)));
+        assert!(!may_lower_protection("envFile"));
+        let off = json!({ "command": "x", "isolation": { "enabled": false, "image": "i" } });
+        let server = ClientServer {
+            entry: off,
+            ..server
+        };
+        let made = carried(Client::of_content(&json!({})), &server).expect("an entry");
+        assert_eq!(
+            (json!(made.entry), made.left_behind.join(" ")),
+            (json!({ "command": "x" }), "isolation".to_owned())
+        );
+    }
 
     #[test]
     fn a_login_keeps_its_id_and_port_whoever_wrote_it() {

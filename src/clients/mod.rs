@@ -18,6 +18,7 @@ mod fault;
 mod file;
 mod file_change;
 mod formats;
+mod from_others;
 mod gather;
 mod install_links;
 mod keeping;
@@ -56,6 +57,7 @@ pub use self::{
     },
     endpoint::{check_endpoint, endpoint_path, why_refused},
     file::{ClientFile, FoundFile},
+    from_others::may_lower_protection,
     gather::{gather, gather_pasted, home_places, our_address, real_path},
     keeping::to_keyring,
     moving::{

@@ -7,7 +7,7 @@ use super::super::{
     table::{name, text},
 };
 use crate::{
-    clients::{FoundServer, ImportReport, NeededKind, NeededValue},
+    clients::{FoundServer, ImportReport, NeededKind, NeededValue, may_lower_protection},
     storage,
 };
 
@@ -121,11 +121,14 @@ fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
             "{name}: `{place}` contains a secret in plain text{step}"
         ));
     }
-    if !server.left_behind.is_empty() {
-        let keys = server.left_behind.join(", ");
-        out.note(&format!(
-            "{name}: left out {keys}, which mcpproxy does not use"
-        ));
+    let left_out = server.left_behind.iter().map(String::as_str);
+    let (lowering, unused): (Vec<&str>, Vec<&str>) =
+        left_out.partition(|key| may_lower_protection(key));
+    let own = ": mcpproxy takes what lowers its protection only from its own configuration";
+    for (keys, why) in [(lowering, own), (unused, ", which mcpproxy does not use")] {
+        if !keys.is_empty() {
+            out.note(&format!("{name}: left out {}{why}", keys.join(", ")));
+        }
     }
 }
 
