@@ -66,6 +66,7 @@ pub(super) fn row(file: &ClientFile, client: Client, server: &ClientServer) -> F
         disabled: false,
         is_held: false,
         needs: Vec::new(),
+        variables: Vec::new(),
         placeholders: Vec::new(),
         command: None,
         literal_secrets: Vec::new(),
@@ -149,6 +150,7 @@ impl Planning<'_> {
         row.is_held = is("quarantined", true);
         row.name = Some(name.to_string());
         row.needs = carried.needs;
+        row.variables = config::variables_of(&carried.entry).into_iter().collect();
         row.placeholders = placeholders(&carried.entry);
         let command = carried.entry.get("command").and_then(Value::as_str);
         row.command = command.map(|word| redact::redacted(word, TextKind::Word).into_owned());

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Client, ClientServer, NeededValue, Placeholder, convert::lost_values,
+    Client, ClientServer, NeededKind, NeededValue, Placeholder, convert::lost_values,
     literal_secrets::LiteralSecret,
 };
 use crate::{
@@ -126,6 +126,9 @@ pub struct FoundServer {
     /// The secrets and variables that it needs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<NeededValue>,
+    /// The variables of the daemon whose values it gets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
     /// The values that it needs before it can be imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placeholders: Vec<Placeholder>,
@@ -200,12 +203,12 @@ impl FoundServer {
         if self.is_held {
             off.push_str(", quarantined");
         }
-        let trouble = self
-            .trouble()
-            .map_or_else(String::new, |why| format!("; {why}"));
+        let after =
+            |what: Option<String>| what.map_or_else(String::new, |what| format!("; {what}"));
+        let (gets, trouble) = (after(self.gets()), after(self.trouble()));
         match self.outcome {
-            FoundOutcome::New => format!("new{off}{trouble}"),
-            FoundOutcome::Renamed => format!("new, as {name}{off}: {reason}{trouble}"),
+            FoundOutcome::New => format!("new{off}{gets}{trouble}"),
+            FoundOutcome::Renamed => format!("new, as {name}{off}: {reason}{gets}{trouble}"),
             FoundOutcome::Same if self.differing.is_empty() => {
                 format!("same as the server {name:?}{trouble}")
             }
@@ -226,11 +229,26 @@ impl FoundServer {
         why.unwrap_or_else(|| self.summary())
     }
 
+    /// Which variables it gets, beside those that its trouble names.
+    pub fn gets(&self) -> Option<String> {
+        let is_lacking = |name: &String| {
+            let mut needs = self.needs.iter();
+            let is_it =
+                |need: &NeededValue| need.kind == NeededKind::Variable && need.name == *name;
+            self.warning.is_none() && needs.any(|need| !need.is_set && is_it(need))
+        };
+        let names = self.variables.iter().filter(|name| !is_lacking(name));
+        let names: Vec<&str> = names.map(String::as_str).collect();
+        let s = if names.len() == 1 { "" } else { "s" };
+        (!names.is_empty()).then(|| format!("gets the variable{s} {}", names.join(", ")))
+    }
+
     /// What keeps it from starting here.
     fn trouble(&self) -> Option<String> {
         let lacks = || {
-            let need = self.needs.iter().find(|need| !need.is_set)?;
-            Some(format!("needs {}", need.name))
+            let lacking = self.needs.iter().filter(|need| !need.is_set);
+            let names: Vec<&str> = lacking.map(|need| &*need.name).collect();
+            (!names.is_empty()).then(|| format!("needs {}", names.join(", ")))
         };
         let blank = || {
             let blank = self.placeholders.first()?;

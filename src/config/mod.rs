@@ -106,7 +106,7 @@ pub use references::{VariableLookup, with_secrets_renamed, with_variables};
 pub use resolve::{EntryFault, entry_fault, is_entry_key, is_set_for_each_request, parse};
 pub use review::{AgentTexts, ReviewedValue, ShownSettings, reviewed_entry, reviewed_values};
 pub use schema_keys::{KeyLookup, default_of, look_up};
-pub use secret_uses::{secret_uses, secrets_of};
+pub use secret_uses::{secret_uses, secrets_of, variables_of};
 pub use server_auth::{
     ANONYMOUS, Acl, AclRule, BearerToken, Forwarded, OPERATOR, Policy, Provider, ServerAuth,
     TokenHash, check_name, check_subject,

@@ -125,6 +125,16 @@ pub(super) fn secret_names(text: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| is_secret_name(name))
 }
 
+/// The variables that a string refers to.
+pub(super) fn variable_names(text: &str) -> impl Iterator<Item = &str> {
+    let insides = References(text).filter_map(|(_, reference)| reference);
+    let names = insides.map(|inside| {
+        let name = inside.split_once(":-").map_or(inside, |(name, _)| name);
+        name.strip_prefix("env:").unwrap_or(name)
+    });
+    names.filter(|name| is_variable_name(name))
+}
+
 /// A text with the values of its references to variables, and these values, which must not be shown.
 pub struct WithVariables {
     /// The text.

@@ -1,11 +1,14 @@
-//! Which secrets a configuration refers to, and where.
+//! Which secrets a configuration refers to, and where; and which variables an entry does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
 use super::{
-    ConfigError, Document, document, entry_switches::EntrySwitches, references::secret_names,
+    ConfigError, Document, document,
+    entry_switches::EntrySwitches,
+    references::{secret_names, variable_names},
+    safe_variables::is_safe_variable,
 };
 
 /// The secrets that a configuration refers to, each with the servers, disabled ones too, and the top-level keys that use it.
@@ -39,6 +42,19 @@ pub fn secrets_of(entry: &Map<String, Value>) -> BTreeSet<String> {
     names
 }
 
+/// The variables whose values an entry gives to its server, without those that a process inherits anyway.
+pub fn variables_of(entry: &Map<String, Value>) -> BTreeSet<String> {
+    let is_remote = entry.contains_key("url");
+    let mut names = BTreeSet::new();
+    for value in entry.values() {
+        each_text(value, &mut |text| {
+            let given = variable_names(text).filter(|name| is_remote || !is_safe_variable(name));
+            names.extend(given.map(str::to_owned));
+        });
+    }
+    names
+}
+
 /// The secrets to look up: those of the top level, and of servers that may be used.
 pub(super) fn wanted(document: &Document<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -59,14 +75,20 @@ pub(super) fn wanted(document: &Document<'_>) -> BTreeSet<String> {
 }
 
 fn each_name(value: &Value, note: &mut dyn FnMut(String)) {
+    each_text(value, &mut |text| {
+        secret_names(text).map(str::to_owned).for_each(&mut *note);
+    });
+}
+
+fn each_text(value: &Value, note: &mut dyn FnMut(&str)) {
     match value {
-        Value::String(text) => secret_names(text).map(str::to_owned).for_each(note),
-        Value::Array(elements) => elements.iter().for_each(|value| each_name(value, note)),
+        Value::String(text) => note(text),
+        Value::Array(elements) => elements.iter().for_each(|value| each_text(value, note)),
         // Keys, too: the tokens of `serverAuth` are keys.
         Value::Object(members) => {
             for (key, value) in members {
-                secret_names(key).map(str::to_owned).for_each(&mut *note);
-                each_name(value, note);
+                note(key);
+                each_text(value, note);
             }
         }
         _ => (),
@@ -75,6 +97,8 @@ fn each_name(value: &Value, note: &mut dyn FnMut(String)) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const TEXT: &str = r#"{
@@ -106,6 +130,18 @@ mod tests {
             ("team", "`serverAuth`"),
         ];
         assert_eq!(uses, expected.map(|(name, users)| (name, users.to_owned())));
+    }
+
+    #[test]
+    fn variables_are_found_with_and_without_a_default() {
+        let check = |entry: Value, expected: &str| {
+            let names = variables_of(entry.as_object().expect("an entry"));
+            assert_eq!(Vec::from_iter(names).join(" "), expected, "{entry}");
+        };
+        let value = "${A} ${env:B} ${C:-${x} $${D} ${keyring:e} ${HOME}";
+        check(json!({ "command": "x", "args": [value] }), "A B C");
+        let headers = json!({ "url": "http://h", "headers": { "X": value } });
+        check(headers, "A B C HOME");
     }
 
     #[test]

@@ -86,6 +86,11 @@ pub(in crate::cli) async fn add_pasted(
             out.note(&format!("{name} starts in {cwd}; {step}"));
         }
     }
+    for server in report.servers.iter().filter(|server| server.chosen) {
+        if let Some(gets) = server.gets() {
+            out.note(&format!("{} {gets}", server.written_name));
+        }
+    }
     add(&mut daemon, &mut report, is_held, out).await;
     if out.is_json() {
         output::print_value(&report)?;

@@ -136,7 +136,7 @@ export function add(frame) {
     return row(id, [
       cell("tight", box),
       head("grow", h("label", { for: id }, said(can ? one.name : one.written_name)), one.outcome === "renamed" ? h("div.sub", said(one.reason ?? "")) : null),
-      cell("full", h("code", said(one.starts))),
+      cell("full", h("code", said(one.starts)), one.variables ? h("div.sub", "Gets the daemon’s variables: ", h("code", said(one.variables.join(", ")))) : null),
       cell("set full", fields, needs, fields.length || needs.length ? null : h("span.dim", "nothing")),
       cell("full", checkOf(one)),
     ]);

@@ -139,6 +139,7 @@ export function imports(frame, done = () => {}) {
     if (one.disabled) parts.push(", stays disabled");
     if (one.quarantined) parts.push(", stays quarantined");
     if (one.warning) parts.push(h("div.sub", state("err", sentence(one.warning))));
+    if (one.variables) parts.push(h("div.sub", "Gets the daemon’s variables: ", h("code", said(one.variables.join(", ")))));
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
       const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";
