@@ -5,26 +5,13 @@ use std::iter::once;
 
 use serde_json::{Map, Value, json};
 
-use super::our_text::is_variable;
+use super::{line_words::is_among, our_text::is_variable};
 use crate::text::redact::{self, TextKind};
 
 /// Options of `docker run` that have no value; every other one has.
-const SWITCHES: [&str; 14] = [
-    "--detach",
-    "--disable-content-trust",
-    "--help",
-    "--init",
-    "--interactive",
-    "--no-healthcheck",
-    "--oom-kill-disable",
-    "--privileged",
-    "--publish-all",
-    "--quiet",
-    "--read-only",
-    "--rm",
-    "--sig-proxy",
-    "--tty",
-];
+const SWITCHES: &str = "\
+    --detach --disable-content-trust --help --init --interactive --no-healthcheck --oom-kill-disable --privileged --publish-all \
+    --quiet --read-only --rm --sig-proxy --tty";
 
 /// Its one-letter options that have no value.
 const SWITCH_LETTERS: [char; 5] = ['d', 'i', 'P', 'q', 't'];
@@ -49,7 +36,7 @@ pub(super) fn image_at(args: &[&str]) -> Option<usize> {
 /// Whether the next word is the value of this option: of `-e`, not of `-it`, `-eA=1` or `--env=A=1`.
 fn is_followed_by_value(option: &str) -> bool {
     if option.starts_with("--") {
-        return !option.contains('=') && !SWITCHES.contains(&option);
+        return !option.contains('=') && !is_among(option, SWITCHES);
     }
     let mut letters = option.chars().skip(1);
     let has_value = letters.any(|letter| !SWITCH_LETTERS.contains(&letter));

@@ -9,6 +9,7 @@ use super::{
     containers::{lacking, set_apart},
     conversion::{Conversion, as_text},
     from_others::may_come,
+    line_words::is_among,
     literal_secrets::{LiteralSecret, literals},
     our_text::OurText,
     references::{Meanings, Spelling},
@@ -39,28 +40,9 @@ pub(super) fn lost_values(left_behind: &[String]) -> impl Iterator<Item = &str> 
 }
 
 /// Keys that describe a server to people, or that a client keeps for itself.
-const SILENT: [&str; 20] = [
-    "name",
-    "display_name",
-    "description",
-    "title",
-    "icon",
-    "$schema",
-    "gallery",
-    "version",
-    "source",
-    "notes",
-    "prefix",
-    "kits",
-    "bundled",
-    "available_tools",
-    "created",
-    "updated",
-    "changed_by",
-    "alwaysLoad",
-    "env_keys",
-    "transport",
-];
+const SILENT: &str = "\
+    name display_name description title icon $schema gallery version source notes prefix kits bundled available_tools created \
+    updated changed_by alwaysLoad env_keys transport";
 
 /// Keys for the folder in which a program starts.
 pub(super) const FOLDERS: [&str; 4] = [
@@ -100,7 +82,7 @@ pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, 
     }
     set_apart(&mut work.entry);
     work.passed_by_name()?;
-    let silent = |key: &&String| !SILENT.contains(&key.as_str());
+    let silent = |key: &&String| !is_among(key, SILENT);
     let left_behind = work.rest.keys().filter(silent).cloned().collect();
     Ok(Carried {
         literals: literals(&work.entry),
@@ -123,7 +105,7 @@ impl Conversion<'_> {
     /// An entry that is written as ours are.
     fn as_it_is(&mut self) -> Result<(), String> {
         for (key, value) in std::mem::take(&mut self.rest) {
-            if value.is_null() || SILENT.contains(&key.as_str()) && key != "transport" {
+            if value.is_null() || is_among(&key, SILENT) && key != "transport" {
                 continue;
             }
             // As Copilot CLI and OpenCode write what the other keys say, too.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::line_words::is_among;
 use crate::config;
 
 /// What starts or reaches the server, and what only narrows what it may do. All other keys, also those that are still to come, a person
@@ -17,12 +18,12 @@ pub(super) fn may_come(path: &str, value: &Value) -> bool {
         "isolation.enabled" => *value == true,
         "isolation.network_mode" => *value == "none",
         "session_scope" => *value != "shared",
-        _ => FROM_OTHERS.split(' ').any(|known| known == path),
+        _ => is_among(path, FROM_OTHERS),
     }
 }
 
 /// Whether a key that was left out, or the member of one, could lower the protection of whoever uses the server.
 pub fn may_lower_protection(path: &str) -> bool {
     let key = path.split('.').next().unwrap_or(path);
-    config::is_entry_key(key) && !FROM_OTHERS.split(' ').any(|known| known == key)
+    config::is_entry_key(key) && !is_among(key, FROM_OTHERS)
 }

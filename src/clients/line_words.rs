@@ -142,6 +142,11 @@ pub(super) fn words_of_whole(command: &str) -> Option<Vec<String>> {
     (words.len() > 1).then_some(words)
 }
 
+/// Whether a word is one of these, which blanks part.
+pub(super) fn is_among(word: &str, words: &str) -> bool {
+    words.split(' ').any(|one| one == word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{words_in_shell, words_of};

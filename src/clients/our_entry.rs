@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{client::Client, servers::URLS, table::TokenPlace};
+use super::{client::Client, line_words::is_among, servers::URLS, table::TokenPlace};
 
 /// How a client is to reach us.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,15 +24,7 @@ pub(super) enum ConnectTarget {
 }
 
 /// Keys that say what an entry leads to, beside its address: an entry that is changed keeps all others.
-const TARGET_KEYS: [&str; 7] = [
-    "type",
-    "command",
-    "cmd",
-    "args",
-    "headers",
-    "bearer_token_env_var",
-    "source",
-];
+const TARGET_KEYS: &str = "type command cmd args headers bearer_token_env_var source";
 
 /// Keys whose value in an entry that is there already is a person's choice.
 const PREFERENCES: [&str; 3] = ["alwaysLoad", "tool_timeout_sec", "timeout"];
@@ -46,7 +38,7 @@ pub(super) fn entry(
 ) -> Map<String, Value> {
     let mut entry = made(client, target, name);
     for (key, value) in present.into_iter().flatten() {
-        let is_kept = !TARGET_KEYS.contains(&key.as_str()) && !URLS.contains(&key.as_str());
+        let is_kept = !is_among(key, TARGET_KEYS) && !URLS.contains(&key.as_str());
         // A token that somebody wrote there is theirs.
         let is_their_header = key == "headers" && !entry.contains_key("command");
         let is_chosen = PREFERENCES.contains(&key.as_str());

@@ -11,7 +11,7 @@ use super::{
     fault::FileFault,
     formats::FileFormat,
     install_links::link,
-    line_words::words_of_whole,
+    line_words::{is_among, words_of_whole},
     pasted_lines::{is_installation, server_of},
     rows::CLIENTS,
     servers::{self, is_address, is_entry},
@@ -240,14 +240,7 @@ fn in_braces(text: &str) -> Option<&str> {
 }
 
 /// Hosts of projects' pages.
-const PAGES: [&str; 6] = [
-    "github.com",
-    "gitlab.com",
-    "bitbucket.org",
-    "codeberg.org",
-    "npmjs.com",
-    "pypi.org",
-];
+const PAGES: &str = "github.com gitlab.com bitbucket.org codeberg.org npmjs.com pypi.org";
 
 /// Whether an address is a page for people, of a project that may have a server, or its repository.
 fn is_page(url: &str) -> bool {
@@ -255,7 +248,7 @@ fn is_page(url: &str) -> bool {
         return false;
     };
     let host = uri.host().unwrap_or_default();
-    let is_host = PAGES.contains(&host.strip_prefix("www.").unwrap_or(host));
+    let is_host = is_among(host.strip_prefix("www.").unwrap_or(host), PAGES);
     // GitLab's own server is at `/api/v4/mcp`.
     let is_repository = Path::new(uri.path())
         .extension()

@@ -90,37 +90,17 @@ pub(super) fn fill(entry: &mut Map<String, Value>, place: &str, value: &str) {
 /// Whether a page means the reader to write something of their own here.
 pub fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    let marks = [
-        "replace_me",
-        "replace-me",
-        "replace_with",
-        "insert_your",
-        "changeme",
-        "xxxxxx",
-    ];
-    let words = [
-        "key",
-        "token",
-        "secret",
-        "password",
-        "id",
-        "url",
-        "path",
-        "name",
-        "here",
-        "pat",
-        "workspace",
-        "username",
-    ];
+    let marks = "replace_me replace-me replace_with insert_your changeme xxxxxx";
+    let words = "key token secret password id url path name here pat workspace username";
     let is_yours = ["your_", "your-", "your "].iter().any(|begin| {
         let at = lower.find(begin);
         at.is_some_and(|at| {
             let before = lower.get(..at).unwrap_or_default();
             let starts = !before.ends_with(|c: char| c.is_ascii_alphanumeric());
-            starts && words.iter().any(|word| lower.contains(word))
+            starts && words.split(' ').any(|word| lower.contains(word))
         })
     });
-    let mut marks = marks.iter().chain(&PATHS);
+    let mut marks = marks.split(' ').chain(PATHS);
     is_yours || marks.any(|mark| lower.contains(mark)) || has_brackets(text)
 }
 
