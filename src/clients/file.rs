@@ -38,6 +38,8 @@ pub struct FoundFile {
     pub servers: Vec<ClientServer>,
     /// The paths of keys that stand twice among them; the last one counts.
     pub repeated: Vec<String>,
+    /// Why none of them can be used; nothing where they can.
+    pub refused: Option<&'static str>,
 }
 
 impl ClientFile {
@@ -75,6 +77,7 @@ impl ClientFile {
             client,
             servers,
             repeated,
+            refused: None,
         })
     }
 

@@ -109,7 +109,7 @@ pub fn gather_pasted(
     name: Option<&str>,
 ) -> Result<ImportReport> {
     let found = pasted::read(text, name).and_then(|mut found| {
-        let mut servers = found.servers.iter_mut();
+        let mut servers = found.iter_mut().flat_map(|found| &mut found.servers);
         servers.try_for_each(|server| from_folder(server, here))?;
         Ok(found)
     });
@@ -118,9 +118,11 @@ pub fn gather_pasted(
         let step = fault.own_step.unwrap_or(usual);
         Failure::new(ErrorCode::InvalidArguments, fault.to_string(), step)
     })?;
-    let file = ClientFile::new(Some(found.client), None, PathBuf::from("-"));
+    let file = |client| ClientFile::new(Some(client), None, PathBuf::from("-"));
+    let found = found.into_iter().map(|found| (file(found.client), found));
+    let found: Vec<_> = found.collect();
     let mut report = ImportReport::of(Path::new("/"));
-    report.servers = planned(files, us, &[(file, found)])?;
+    report.servers = planned(files, us, &found)?;
     start_check::look(&mut report.servers);
     Ok(report)
 }

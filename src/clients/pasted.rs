@@ -12,47 +12,57 @@ use super::{
     formats::FileFormat,
     install_links::link,
     line_words::{is_among, words_of_whole},
-    pasted_lines::{is_installation, server_of},
+    pasted_lines::{added_by, is_installation, server_of, started_by},
     rows::CLIENTS,
     servers::{self, is_address, is_entry},
 };
 use crate::config;
 
-/// The servers in a pasted text; one without a name gets this one, or one made of what it starts.
-pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFault> {
+/// The servers in a pasted text, apart by what of it they are read from. The only one gets this name, and one without a name gets one made
+/// of what it starts.
+pub(super) fn read(text: &str, name: Option<&str>) -> Result<Vec<FoundFile>, FileFault> {
     let text = text.trim();
-    let root = root_of(text).or_else(|fault| {
-        let found = match server_of(&without_fence(text)) {
-            Some(_) => None,
-            None => first_of(text, fenced(text))
-                .or_else(|| first_of(text, unfenced(text)))
-                .or_else(|| first_of(text, links(text))),
-        };
-        match found {
-            Some(found) => found,
+    let plain = without_fence(text);
+    let mut every = lines(&plain).map(str::trim);
+    let has_commands_alone = every.all(|line| line.is_empty() || server_of(line).is_some());
+    let roots = match root_of(text) {
+        Ok(root) => vec![root],
+        Err(fault) if server_of(&plain).is_some() => return Err(fault),
+        Err(fault) => match of_page(text, has_commands_alone) {
+            Some(found) => found?,
             None if text.lines().any(is_installation) => {
                 let step = "paste the command that starts it";
-                Err(FileFault::with_step("the command installs a program", step))
+                let problem = "the command installs or builds a program";
+                return Err(FileFault::with_step(problem, step));
             }
-            None => Err(fault),
+            None => return Err(fault),
+        },
+    };
+    let mut files: Vec<FoundFile> = Vec::new();
+    for (form, root) in roots {
+        let client = Client::of_content(&root);
+        let mut servers = servers::all(client, &root, None)?;
+        for server in &mut servers {
+            part_command(&mut server.entry);
+            if server.name.is_empty() {
+                server.name = name_of(server);
+            }
         }
-    })?;
-    let client = Client::of_content(&root);
-    let mut servers = servers::all(client, &root, None)?;
-    for server in &mut servers {
-        part_command(&mut server.entry);
-        if server.name.is_empty() {
-            server.name = name_of(server);
-        }
+        servers.retain(|server| !files.iter().any(|file| file.servers.contains(server)));
+        // Which of several commands starts the server, nobody can tell, and they would all be run.
+        let is_guess = form == Form::Start && !has_commands_alone && !files.is_empty();
+        files.push(FoundFile {
+            client,
+            servers,
+            repeated: Vec::new(),
+            refused: is_guess.then_some("another command is above it; paste this one alone"),
+        });
     }
-    if let ([server], Some(name)) = (&mut servers[..], name) {
+    let mut all = files.iter_mut().flat_map(|file| &mut file.servers);
+    if let (Some(server), None, Some(name)) = (all.next(), all.next(), name) {
         name.clone_into(&mut server.name);
     }
-    Ok(FoundFile {
-        client,
-        servers,
-        repeated: Vec::new(),
-    })
+    Ok(files)
 }
 
 /// Parts a command that has its arguments in it, as Cursor takes one.
@@ -67,21 +77,38 @@ fn part_command(entry: &mut Value) {
     }
 }
 
+/// What a text can be, the surest first: a list of servers, what adds one to a client, an entry, what starts or reaches one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Form {
+    List,
+    Client,
+    Entry,
+    Start,
+}
+
 /// Reads a text as one thing; nothing where it is none.
 type Reader = fn(&str) -> Option<Result<Value, FileFault>>;
 
 /// They are tried in this order.
-const READERS: [Reader; 4] = [line, address, toml, json];
+const READERS: [(Form, Reader); 5] = [
+    (Form::Client, added_by),
+    (Form::Start, started_by),
+    (Form::Start, address),
+    (Form::List, toml),
+    (Form::Entry, json),
+];
 
 /// The file that a text makes.
-fn root_of(text: &str) -> Result<Value, FileFault> {
+fn root_of(text: &str) -> Result<(Form, Value), FileFault> {
     let text = without_fence(text);
-    let found = READERS.iter().find_map(|read| read(&text));
-    found.unwrap_or_else(|| Err(FileFault::new("no MCP server can be read from the text")))
-}
-
-fn line(text: &str) -> Option<Result<Value, FileFault>> {
-    Some(server_of(text)?.and_then(with_list))
+    let mut found = READERS
+        .iter()
+        .filter_map(|(form, read)| Some((*form, read(&text)?)));
+    let none = || FileFault::new("no MCP server can be read from the text");
+    let (form, root) = found.next().ok_or_else(none)?;
+    let root = root?;
+    let is_list = root.as_object().is_some_and(has_list);
+    Ok((if is_list { Form::List } else { form }, with_list(root)?))
 }
 
 fn address(text: &str) -> Option<Result<Value, FileFault>> {
@@ -92,7 +119,7 @@ fn address(text: &str) -> Option<Result<Value, FileFault>> {
         let (why, step) = ("the URL is a project's page", "paste what its README gives");
         return Some(Err(FileFault::with_step(why, step)));
     }
-    Some(Ok(listed(json!({ "url": text }))))
+    Some(Ok(json!({ "url": text })))
 }
 
 fn toml(text: &str) -> Option<Result<Value, FileFault>> {
@@ -107,11 +134,15 @@ fn json(text: &str) -> Option<Result<Value, FileFault>> {
         Err(_) if !text.starts_with(['{', '[']) => return None,
         value => value,
     };
-    Some(value.map_err(FileFault::from).and_then(with_list))
+    Some(value.map_err(FileFault::from))
 }
 
 /// A file of a client: what is one, a list, or an entry.
 fn with_list(value: Value) -> Result<Value, FileFault> {
+    let entries = value.as_array().filter(|entries| !entries.is_empty());
+    if entries.is_some_and(|entries| entries.iter().all(is_entry)) {
+        return Ok(json!({ "mcpServers": value }));
+    }
     let Value::Object(members) = &value else {
         return Err(FileFault::new("the text has no MCP server"));
     };
@@ -124,9 +155,8 @@ fn with_list(value: Value) -> Result<Value, FileFault> {
     if !members.is_empty() && members.values().all(is_entry) {
         return Ok(json!({ "mcpServers": members }));
     }
-    Err(FileFault::new(
-        "the text has no `mcpServers`, `command` or `url`",
-    ))
+    let why = "the text has no `mcpServers`, `command` or `url`";
+    Err(FileFault::new(why))
 }
 
 /// The file with an entry, and with what that asks for, which VS Code has beside the list.
@@ -140,23 +170,18 @@ fn listed(mut entry: Value) -> Value {
 
 fn has_list(members: &Map<String, Value>) -> bool {
     let firsts = CLIENTS.iter().flat_map(|client| client.lists);
-    let mut firsts = firsts.filter_map(|list| list.first());
-    firsts.any(|key| {
-        members
-            .get(*key)
-            .is_some_and(|list| list.is_object() || list.is_array())
-    })
+    let mut lists = firsts.filter_map(|list| members.get(*list.first()?));
+    lists.any(|list| list.is_object() || list.is_array())
 }
 
-/// What the first of these parts of a page gives, else the first mistake in one and where it is in the page.
-fn first_of<'a>(
-    page: &str,
-    parts: impl Iterator<Item = &'a str>,
-) -> Option<Result<Value, FileFault>> {
-    let mut mistake = None;
-    for part in parts.map(str::trim) {
+/// Everything of the surest form that a page has, or all of its commands where it has nothing else; else the first mistake in it and where
+/// that is.
+fn of_page(page: &str, has_commands_alone: bool) -> Option<Result<Vec<(Form, Value)>, FileFault>> {
+    let (mut found, mut mistake) = (Vec::new(), None);
+    let parts = fenced(page).chain(unfenced(page, has_commands_alone));
+    for part in parts.chain(links(page)).map(str::trim) {
         match root_of(part) {
-            Ok(root) => return Some(Ok(root)),
+            Ok(root) => found.push(root),
             Err(mut fault) if mistake.is_none() && is_meant(part, &fault) => {
                 let before = page.split(part).next().unwrap_or_default();
                 let lines = before.matches('\n').count();
@@ -166,31 +191,46 @@ fn first_of<'a>(
             Err(_) => (),
         }
     }
-    mistake
+    let Some(surest) = found.iter().map(|(form, _)| *form).min() else {
+        return mistake;
+    };
+    found.retain(|(form, _)| has_commands_alone || *form == surest);
+    Some(Ok(found))
 }
 
-/// Whether a part that has a fault is a command or JSON: what is in braces without quotes is prose.
+/// Whether a part that has a fault is a command or JSON: what is in braces without keys in quotes is prose.
 fn is_meant(part: &str, fault: &FileFault) -> bool {
-    server_of(part).is_some() || fault.line.is_some() && part.contains('"')
+    server_of(part).is_some() || fault.line.is_some() && part.contains("\":")
+}
+
+/// The lines of a text, each with those in which it goes on.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut before = ' ';
+    text.split(move |letter: char| {
+        let ends = letter == '\n' && before != '\\';
+        before = letter;
+        ends
+    })
 }
 
 /// What is in fences, and the commands there.
 fn fenced(text: &str) -> impl Iterator<Item = &str> {
     let blocks = text.split("```").skip(1).step_by(2);
     let blocks = blocks.filter_map(|block| Some(block.split_once('\n')?.1));
-    let lines = blocks.clone().flat_map(str::lines);
+    let lines = blocks.clone().flat_map(lines);
     blocks.chain(lines.filter(|line| server_of(line.trim()).is_some()))
 }
 
-/// What is in braces, and indented commands, which are code in Markdown.
-fn unfenced(text: &str) -> impl Iterator<Item = &str> {
+/// What is in braces, commands that add to a client, and others that are indented, which are code in Markdown.
+fn unfenced(text: &str, has_commands_alone: bool) -> impl Iterator<Item = &str> {
     let whole = move |open: usize| text.get(open..=text.rfind('}')?);
     let opens = [text.find("\n{"), text.find('{')].into_iter().flatten();
-    let is_indented = |line: &&str| line.starts_with("    ") || line.starts_with('\t');
-    let indented = text.lines().filter(is_indented).map(str::trim);
-    let commands = indented.filter(|line| {
+    let commands = lines(text).filter(move |line| {
+        let is_code = line.starts_with("    ") || line.starts_with('\t');
+        let line = line.trim();
         let is_prose = line.ends_with(['.', ',', ':']) || !line.contains(['-', '/', '@']);
-        !is_prose && server_of(line).is_some()
+        let is_command = || added_by(line).is_some() || is_code && started_by(line).is_some();
+        has_commands_alone || !is_prose && is_command()
     });
     objects(text).chain(opens.filter_map(whole)).chain(commands)
 }
@@ -250,21 +290,16 @@ fn is_page(url: &str) -> bool {
     let host = uri.host().unwrap_or_default();
     let is_host = is_among(host.strip_prefix("www.").unwrap_or(host), PAGES);
     // GitLab's own server is at `/api/v4/mcp`.
-    let is_repository = Path::new(uri.path())
-        .extension()
-        .is_some_and(|end| end == "git");
+    let ending = Path::new(uri.path()).extension();
+    let is_repository = ending.is_some_and(|end| end == "git");
     is_host && !uri.path().starts_with("/api/") || is_repository
 }
 
 /// A block of Markdown without its fence.
 fn without_fence(text: &str) -> String {
     let is_fence = |line: &&str| !line.trim_start().starts_with("```");
-    text.lines()
-        .filter(is_fence)
-        .collect::<Vec<_>>()
-        .join("\n")
-        .trim()
-        .to_owned()
+    let lines: Vec<&str> = text.lines().filter(is_fence).collect();
+    lines.join("\n").trim().to_owned()
 }
 
 #[cfg(test)]
@@ -274,7 +309,9 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         let found = read(text, None).expect("servers");
-        let names: Vec<&str> = found.servers.iter().map(|server| &*server.name).collect();
+        let used = found.iter().filter(|file| file.refused.is_none());
+        let servers = used.flat_map(|file| &file.servers);
+        let names: Vec<&str> = servers.map(|server| &*server.name).collect();
         assert_eq!(names, expected, "{text}");
     }
 
@@ -330,7 +367,61 @@ mod tests {
             &["time"],
         );
         let found = read(r#"{"command": "x"}"#, Some("mine")).expect("a server");
-        assert_eq!(found.servers[0].name, "mine");
+        assert_eq!(found[0].servers[0].name, "mine");
+    }
+
+    #[test]
+    fn the_surest_of_a_page_is_read_and_all_of_it() {
+        let json = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
+        let example = r#"{"url": "https://x.example/page", "depth": 2}"#;
+        let add = "claude mcp add b \\\n  -- npx -y b";
+        for before in [
+            "docker build -t mcp/foo .",
+            "node build/index.js",
+            "npx @x/inspector",
+            example,
+            add,
+        ] {
+            check(
+                &format!("# A\n```\n{before}\n```\nThen:\n```\n{json}\n```"),
+                &["a"],
+            );
+        }
+        check(
+            &format!("```\nnpx -y c\n```\n```\n{example}\n```\n```\n{add}\n```"),
+            &["b"],
+        );
+        let more = "codex mcp add c --url https://c.example/mcp";
+        for both in [
+            format!("```\n{add}\n{more}\n```"),
+            format!("# A\n```\n{add}\n```\nand\n```\n{more}\n```"),
+            format!("{add}\n\n{more}"),
+            format!("First\n{add}\nthen\n{more}"),
+        ] {
+            check(&both, &["b", "c"]);
+        }
+        check(
+            &format!("{json}\n{}", json.replace("\"a\"", "\"d\"")),
+            &["a", "d"],
+        );
+        check(
+            r#"[{"name": "q", "command": "npx"}, {"name": "r", "url": "https://r.example"}]"#,
+            &["q", "r"],
+        );
+        let link = |name: &str| {
+            format!(
+                "[!](https://cursor.com/install-mcp?name={name}&config=eyJjb21tYW5kIjoibnB4In0)"
+            )
+        };
+        check(
+            &format!("{} {} {}", link("x"), link("y"), link("x")),
+            &["x", "y"],
+        );
+        check("npx -y @x/one\nnpx -y @x/two", &["one", "two"]);
+        check(
+            "# A\n```\nnpx -y @x/one\n```\nor\n```\nnpx -y @x/two\n```",
+            &["one"],
+        );
     }
 
     #[test]
@@ -342,22 +433,22 @@ mod tests {
         ] {
             for args in ["", r#", "args": []"#] {
                 let found = read(&format!(r#"{{"command": "{command}"{args}}}"#), Some("x"));
-                let server = &found.expect(command).servers[0];
+                let server = &found.expect(command)[0].servers[0];
                 let mut words = server.args();
                 words.insert(0, server.command().expect(command));
                 assert_eq!(words, expected, "{command}");
             }
         }
         let given = read(r#"{"command": "a b", "args": ["c"]}"#, None).expect("a server");
-        assert_eq!(given.servers[0].command(), Some("a b"));
+        assert_eq!(given[0].servers[0].command(), Some("a b"));
         let named = read(r#"{"command": "npx -y @x/notes"}"#, None).expect("a server");
-        assert_eq!(named.servers[0].name, "notes");
+        assert_eq!(named[0].servers[0].name, "notes");
     }
 
     #[test]
     fn what_an_entry_asks_for_stands_beside_its_list() {
         let entry = r#"{"name": "x", "command": "a", "inputs": [{"id": "key"}]}"#;
-        let server = &read(entry, None).expect("a server").servers[0];
+        let server = &read(entry, None).expect("a server")[0].servers[0];
         assert!(server.inputs.contains_key("key"));
         assert!(server.entry.get("inputs").is_none());
     }

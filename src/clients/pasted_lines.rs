@@ -23,22 +23,39 @@ const INSTALLERS: [&str; 7] = ["npm", "pip", "pip3", "brew", "apt", "apt-get", "
 /// The words by which they and runners do so.
 const INSTALLING: [&str; 5] = ["install", "i", "add", "pull", "clone"];
 
+/// First words by which runners prepare something else, in the folder of a project.
+const PREPARING: [&str; 5] = ["build", "compose", "sync", "test", "venv"];
+
 /// Editors that take a server as JSON: `code --add-mcp '{"name": …}'`.
 const EDITORS: [&str; 4] = ["code", "code-insiders", "codium", "cursor"];
 
-/// The entry of a line, with its name in it where the line has one, or the fault of a command that should have an entry; nothing where the
-/// line is none of these.
-pub(super) fn server_of(text: &str) -> Option<Result<Value, FileFault>> {
-    link(text).or_else(|| {
-        let (mut words, fault) = words_in_shell(text)?;
-        if words.first().is_some_and(|word| word == "$") {
-            words.remove(0);
-        }
-        let entry = added(&words)
-            .or_else(|| added_to_editor(&words).map(Ok))
-            .or_else(|| command(&words).map(Ok))?;
-        Some(fault.map_or(entry, Err))
-    })
+/// What a line gives: its entry, with its name in it where the line has one, or the fault of one that should have an entry; nothing where
+/// the line is none of these.
+type OfLine = Option<Result<Value, FileFault>>;
+
+/// Of a command or a link that adds a server to a client.
+pub(super) fn added_by(text: &str) -> OfLine {
+    let of_client = |words: &[String]| added(words).or_else(|| added_to_editor(words).map(Ok));
+    link(text).or_else(|| of_words(text, of_client))
+}
+
+/// Of a command that starts a server.
+pub(super) fn started_by(text: &str) -> OfLine {
+    of_words(text, |words| command(words).map(Ok))
+}
+
+/// Of either.
+pub(super) fn server_of(text: &str) -> OfLine {
+    added_by(text).or_else(|| started_by(text))
+}
+
+fn of_words(text: &str, read: impl Fn(&[String]) -> OfLine) -> OfLine {
+    let (mut words, fault) = words_in_shell(text)?;
+    if words.first().is_some_and(|word| word == "$") {
+        words.remove(0);
+    }
+    let entry = read(&words)?;
+    Some(fault.map_or(entry, Err))
 }
 
 fn added_to_editor(words: &[String]) -> Option<Value> {
@@ -60,7 +77,8 @@ fn command(words: &[String]) -> Option<Value> {
     let is_path = ["/", "./", "../", "${HOME}/"]
         .iter()
         .any(|begin| program.starts_with(begin));
-    if !is_path && !RUNNERS.contains(&program.as_str()) || installs(line) {
+    let only_tells = matches!(args, [.., last] if last == "--version" || last == "--help");
+    if !is_path && !RUNNERS.contains(&program.as_str()) || installs(line) || only_tells {
         return None;
     }
     let mut env = Map::new();
@@ -72,7 +90,7 @@ fn command(words: &[String]) -> Option<Value> {
     Some(entry)
 }
 
-/// Whether a line installs a program and starts none.
+/// Whether a line installs or prepares a program and starts none.
 pub(super) fn is_installation(line: &str) -> bool {
     words_of(line.trim_matches(['$', '`', ' '])).is_some_and(|words| installs(&words))
 }
@@ -84,8 +102,10 @@ fn installs(words: &[String]) -> bool {
     // Behind a later option may stand its value.
     let is_option = |word: &&str| word.starts_with('-');
     let plain = plain.skip_while(is_option);
-    let mut verbs = plain.take_while(|word| !is_option(word)).take(2);
-    can && verbs.any(|word| INSTALLING.contains(&word))
+    let verbs = plain.take_while(|word| !is_option(word)).take(2);
+    let mut verbs = verbs.enumerate();
+    can && verbs
+        .any(|(at, word)| INSTALLING.contains(&word) || at == 0 && PREPARING.contains(&word))
 }
 
 #[cfg(test)]
@@ -122,6 +142,11 @@ mod tests {
             "",
             "\\",
             "a=b",
+            "docker build -t mcp/x .",
+            "docker compose up -d",
+            "uv sync --all-extras",
+            "python -m venv .venv",
+            "node --version",
         ] {
             assert!(server_of(prose).is_none(), "{prose}");
         }

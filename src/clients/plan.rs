@@ -32,13 +32,18 @@ pub fn plan(
         us,
         known: known.collect(),
         taken: existing.iter().map(|(name, _)| name.clone()).collect(),
+        pasted: BTreeSet::new(),
         secrets,
     };
     let mut planned = Vec::new();
     for (file, found) in found {
         for server in &found.servers {
             let mut row = row(file, found.client, server);
-            if let Err(why) = planning.decide(found.client, server, &mut row) {
+            let decided = match found.refused {
+                Some(why) => Err(why.to_owned()),
+                None => planning.decide(found.client, server, &mut row),
+            };
+            if let Err(why) = decided {
                 row.outcome = FoundOutcome::Unusable;
                 row.reason = Some(why);
             }
@@ -107,6 +112,8 @@ struct Planning<'a> {
     /// What is here, and what comes.
     known: Vec<Known>,
     taken: Vec<String>,
+    /// The names in a pasted text. Another server of the same name is another way to start it.
+    pasted: BTreeSet<String>,
     secrets: SecretNames<'a>,
 }
 
@@ -131,6 +138,9 @@ impl Planning<'_> {
                 .needs_of(&known.name, &known.secrets, carried.needs);
             row.entry.clone_from(&known.entry);
             return Ok(());
+        }
+        if row.file == "-" && !self.pasted.insert(server.name.clone()) {
+            return Err("another server of this name is above it; paste this one alone".to_owned());
         }
         let own_ending = (row.file != "-").then(|| format!("-{}", client.id()));
         let (name, renamed) = self.name(own_ending, server);
