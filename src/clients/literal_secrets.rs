@@ -78,12 +78,8 @@ fn is_literal(text: &str) -> bool {
 pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
     let mut places = Vec::new();
     for list in ["env", "headers"] {
-        let members = entry
-            .get(list)
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten();
-        for (key, value) in members {
+        let members = entry.get(list).and_then(Value::as_object);
+        for (key, value) in members.into_iter().flatten() {
             let value = value.as_str().unwrap_or_default();
             let is_secret = redact::redacted_value(key, value, TextKind::Prose) != value;
             if is_literal(value) && is_secret {

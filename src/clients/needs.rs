@@ -102,15 +102,10 @@ pub(super) fn note(needs: &mut Vec<NeededValue>, need: NeededValue) {
 /// A name that a secret can have, as close to the text as can be.
 pub(super) fn secret_name(text: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let name: String = text
-        .chars()
-        .map(|c| if is_allowed(c) { c } else { '-' })
-        .take(100)
-        .collect();
-    let name = name.trim_matches(['-', '.']).to_owned();
-    if name.is_empty() {
-        "secret".to_owned()
-    } else {
-        name
+    let letters = text.chars().map(|c| if is_allowed(c) { c } else { '-' });
+    let name: String = letters.take(100).collect();
+    match name.trim_matches(['-', '.']) {
+        "" => "secret".to_owned(),
+        name => name.to_owned(),
     }
 }

@@ -257,11 +257,7 @@ fn find_file_here(line: &[String]) -> Option<&String> {
 
 fn insert_pairs(entry: &mut Map<String, Value>, key: &str, pairs: Vec<(String, String)>) {
     if !pairs.is_empty() {
-        let pairs = pairs
-            .into_iter()
-            .map(|(name, value)| (name, Value::String(value)))
-            .collect();
-        entry.insert(key.to_owned(), Value::Object(pairs));
+        entry.insert(key.to_owned(), pairs.into_iter().collect());
     }
 }
 
