@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     Backing, Management,
     agent_rules::{AgentVerdict, judge, judge_new},
-    writing::{bad_name, not_written},
+    writing::{bad_name, command_line, not_written},
 };
 use crate::{
     activity::OperatorChange,
@@ -278,6 +278,9 @@ pub(super) fn plan_addition(
     };
     if patch.problem.is_some() || fault.is_some() {
         return Err(faulty(name.as_str(), patch, fault));
+    }
+    if let Some(failure) = command_line(&patched.after) {
+        return Err(failure.of_server(name.as_str()));
     }
     check_size(name.as_str(), &patched.after)?;
     check_waiting(text)?;
