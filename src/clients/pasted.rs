@@ -94,7 +94,7 @@ const READERS: [(Form, Reader); 5] = [
     (Form::Client, added_by),
     (Form::Start, started_by),
     (Form::Start, address),
-    (Form::List, toml),
+    (Form::List, toml_or_yaml),
     (Form::Entry, json),
 ];
 
@@ -122,9 +122,11 @@ fn address(text: &str) -> Option<Result<Value, FileFault>> {
     Some(Ok(json!({ "url": text })))
 }
 
-fn toml(text: &str) -> Option<Result<Value, FileFault>> {
-    let is_toml = text.starts_with("[mcp_servers");
-    is_toml.then(|| FileFormat::Toml.read(text))
+fn toml_or_yaml(text: &str) -> Option<Result<Value, FileFault>> {
+    let is_yaml = |line: &str| line == "mcpServers:" || line == "extensions:";
+    let toml = text.starts_with("[mcp_servers").then_some(FileFormat::Toml);
+    let format = toml.or_else(|| text.lines().any(is_yaml).then_some(FileFormat::Yaml));
+    Some(format?.read(text))
 }
 
 fn json(text: &str) -> Option<Result<Value, FileFault>> {
@@ -422,6 +424,15 @@ mod tests {
             "# A\n```\nnpx -y @x/one\n```\nor\n```\nnpx -y @x/two\n```",
             &["one"],
         );
+        let yaml = "mcpServers:\n  s:\n    command: x\n    args: [z]";
+        check(&format!("# A\n```yaml\n{yaml}\n```"), &["s"]);
+        check(yaml, &["s"]);
+        let twice = read(
+            "[mcp_servers.a]\nenv = { A = \"x\" }\nenv = { B = \"y\" }",
+            None,
+        );
+        let why = twice.expect_err("a key that is there twice").to_string();
+        assert!(why.contains("not valid TOML"), "{why}");
     }
 
     #[test]
