@@ -140,10 +140,12 @@ impl Mistake<'_> {
             let line = line.replace(' ', " upstream ");
             return Some(format!("did you mean `{line} {word}`?"));
         }
+        if line == "mcpproxy upstream add" && word == "mcp" {
+            return Some(AS_JSON.to_owned());
+        }
         if line == "mcpproxy upstream add" && !word.contains("://") {
-            return Some(format!(
-                "write `--` before {word}: `mcpproxy upstream add NAME -- COMMAND`"
-            ));
+            let step = format!("write `--` before {word}: `mcpproxy upstream add NAME -- COMMAND`");
+            return Some(step);
         }
         let (thing, option) = match line {
             "mcpproxy config check" => ("file", "--config"),
@@ -183,26 +185,21 @@ impl Mistake<'_> {
         let cause = self.error.source()?;
         let (argument, value) = (self.argument()?, self.text(ContextKind::InvalidValue)?);
         if cause.is::<BadServerName>() {
-            return Some(failure(cause.to_string(), BadServerName::STEP));
+            let is_url = self.line == "mcpproxy upstream add" && value.contains("://");
+            let step = if is_url { AS_JSON } else { BadServerName::STEP };
+            return Some(failure(cause.to_string(), step));
         }
         if cause.is::<UnknownClient>() {
-            return Some(failure(
-                cause.to_string(),
-                format!("{} lists the clients", self.help()),
-            ));
+            let step = format!("{} lists the clients", self.help());
+            return Some(failure(cause.to_string(), step));
         }
         if argument == "--token" {
             // The value is a secret, so it is not repeated.
-            let is_empty = value.trim().is_empty();
-            let what = if is_empty {
-                "is empty"
-            } else {
-                "cannot be used"
+            let what = match value.trim() {
+                "" => "the value of --token is empty",
+                _ => "the value of --token cannot be used",
             };
-            return Some(failure(
-                format!("the value of --token {what}"),
-                cause.to_string(),
-            ));
+            return Some(failure(what, cause.to_string()));
         }
         let step = if cause.is::<ParseIntError>() {
             WHOLE_NUMBER.to_owned()
@@ -223,6 +220,10 @@ impl Mistake<'_> {
         Some(failure(what, "leave one of them out"))
     }
 }
+
+/// The step for a command, a link or a URL in place of a server's name.
+pub(super) const AS_JSON: &str =
+    "`mcpproxy upstream add --json 'TEXT'` reads a command, a link or a URL";
 
 const WHOLE_NUMBER: &str = "write a whole number";
 

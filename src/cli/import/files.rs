@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::super::{CommandFailure, Done, connection};
+use super::super::{CommandFailure, Done, connection, mistake::AS_JSON};
 use crate::{
     clients::{
         self, Client, ClientFile, ClientPlaces, ImportReport, home_places, our_address, real_path,
@@ -46,6 +46,10 @@ fn named(places: &ClientPlaces, words: &[String], own: &Path) -> Done<Vec<Client
         match Client::from_word(word).filter(|_| !is_path) {
             Some(client) => files.extend(of_client(places, client)?),
             None if path.exists() => files.push(places.named(&path)),
+            None if word.contains("://") || word.contains(" mcp add") => {
+                let what = "that is neither a file nor a client";
+                return Err(CommandFailure::usage(what).next(AS_JSON));
+            }
             None if is_path => {
                 let what = format!("there is no file {}", path.display());
                 return Err(CommandFailure::failed(what)

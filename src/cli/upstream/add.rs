@@ -113,6 +113,11 @@ impl AddServer {
             let step = format!("{step}: `mcpproxy upstream patch {name} KEY=VALUE`");
             return Err(failure.next(step));
         }
+        if let (Some(name), n @ 2..) = (name, report.servers.len()) {
+            let what = format!("the text has {n} servers, which cannot all be called {name}");
+            let failure = CommandFailure::usage(what).undone("nothing was added");
+            return Err(failure.next("leave out the name, or paste one server alone"));
+        }
         for server in &mut report.servers {
             server.disabled |= self.disabled;
         }
@@ -270,16 +275,13 @@ fn from_here(command: &str) -> Done<String> {
 }
 
 fn absolute(path: &str) -> Done<String> {
-    let absolute = std::path::absolute(Path::new(path)).map_err(|error| {
-        CommandFailure::failed(format!(
-            "nothing was added: {path:?} cannot be made an absolute path: {}",
-            in_words(&error)
-        ))
-    })?;
-    absolute
-        .into_os_string()
-        .into_string()
-        .map_err(|path| CommandFailure::failed(format!("the path {} is not UTF-8", path.display())))
+    let failed = |why: &str| {
+        let what = format!("{path:?} cannot be made an absolute path: {why}");
+        CommandFailure::failed(what).undone("nothing was added")
+    };
+    let absolute = std::path::absolute(path).map_err(|error| failed(&in_words(&error)))?;
+    let text = absolute.into_os_string().into_string();
+    text.map_err(|_| failed("it is not UTF-8"))
 }
 
 fn env_pair(text: &str) -> Result<(String, String), String> {
