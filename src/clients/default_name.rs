@@ -72,9 +72,7 @@ fn name_of_address(url: &str) -> String {
     }
     let labels = host.split('.').rev().skip(1);
     let named = labels.filter(|label| !["mcp", "api", "www", "co", "com"].contains(label));
-    named
-        .last()
-        .map_or_else(|| "server".to_owned(), str::to_owned)
+    named.last().unwrap_or("server").to_owned()
 }
 
 #[cfg(test)]

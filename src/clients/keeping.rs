@@ -21,7 +21,8 @@ use crate::{
 
 /// Stores what an entry has at a place in the keyring, under a name of the server's own. The patch that has the entry refer to it. Blocks.
 pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String, Value>> {
-    let wrong = |error: String| {
+    let wrong = |why: &str| {
+        let error = format!("nothing was moved: `{place}` {why}");
         let hint = "name a variable or a header that holds a value, as env.NAME or headers.NAME";
         Failure::new(ErrorCode::InvalidArguments, error, hint)
     };
@@ -33,19 +34,11 @@ pub fn to_keyring(files: &Files, server: &str, place: &str) -> Result<Map<String
     })?;
     let parts = place.split_once('.');
     let parts = parts.filter(|(list, _)| ["env", "headers"].contains(list));
-    let (list, key) = parts.ok_or_else(|| {
-        wrong(format!(
-            "nothing was moved: {place:?} is neither a variable nor a header"
-        ))
-    })?;
+    let (list, key) = parts.ok_or_else(|| wrong("is neither a variable nor a header"))?;
     let value = entry.get(list).and_then(|members| members.get(key));
     let value = value.and_then(Value::as_str);
     let value = value.filter(|value| !value.is_empty() && !has_reference(value));
-    let value = value.ok_or_else(|| {
-        wrong(format!(
-            "nothing was moved: `{place}` holds no value of its own"
-        ))
-    })?;
+    let value = value.ok_or_else(|| wrong("holds no value of its own"))?;
     let (begin, name) = (scheme(value), own_name(server, key));
     let secret = value
         .get(begin.len()..)

@@ -93,9 +93,7 @@ pub fn is_placeholder(text: &str) -> bool {
     let marks = "replace_me replace-me replace_with insert_your changeme xxxxxx";
     let words = "key token secret password id url path name here pat workspace username";
     let is_yours = ["your_", "your-", "your "].iter().any(|begin| {
-        let at = lower.find(begin);
-        at.is_some_and(|at| {
-            let before = lower.get(..at).unwrap_or_default();
+        lower.split_once(begin).is_some_and(|(before, _)| {
             let starts = !before.ends_with(|c: char| c.is_ascii_alphanumeric());
             starts && words.split(' ').any(|word| lower.contains(word))
         })
