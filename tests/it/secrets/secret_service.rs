@@ -68,8 +68,8 @@ async fn a_locked_one_is_unlocked_in_its_own_dialog_where_somebody_stores_someth
         "it is kept nowhere else"
     );
     service.becomes(Behaviour::Dying);
-    let lost = secret(bus, &home, &["set", "gh"], "third-value").await;
-    has!(lost.stderr, "the connection to the Secret Service was lost");
+    let without_bus = secret(bus, &home, &["set", "gh"], "third-value").await;
+    has!(without_bus.stderr, "the connection to the Secret Service was lost");
 }
 
 #[tokio::test]

@@ -240,7 +240,7 @@ fn answers(call: &Message, kept: &mut Kept) -> Vec<Message> {
         "Unlock" => answer(call, &(body::<Vec<OwnedObjectPath>>(call), path("/"))),
         "Prompt" => {
             kept.dialogs += 1;
-            let is_dismissed = kept.behaviour == Behaviour::Dismissing;
+            let is_dismissed = kept.behaviour == Dismissing;
             if !is_dismissed {
                 kept.behaviour = Behaviour::Open;
             }
