@@ -80,7 +80,8 @@ fn parse(pattern: &str) -> Result<Wildcard, String> {
     Ok(Wildcard::new(pattern))
 }
 
-fn check(pattern: &str) -> Result<(), String> {
+/// Refuses what no kind of pattern may be: it would match nothing, and what it was to deny or to except would be allowed.
+fn check_ends(pattern: &str) -> Result<(), String> {
     if pattern.is_empty() {
         return Err("is empty".to_owned());
     }
@@ -93,6 +94,12 @@ fn check(pattern: &str) -> Result<(), String> {
                 .to_owned(),
         );
     }
+    Ok(())
+}
+
+/// The same for patterns of names, which have no character that is special elsewhere. URIs may have them.
+fn check(pattern: &str) -> Result<(), String> {
+    check_ends(pattern)?;
     match pattern.chars().find(|c| SPECIAL_ELSEWHERE.contains(c)) {
         Some(special) => Err(format!("contains {special:?}; `*` is the only wildcard")),
         None => Ok(()),
@@ -312,9 +319,7 @@ impl UriWildcard {
 impl UriPattern {
     /// Reads a pattern.
     pub fn parse(pattern: &str) -> Result<Self, String> {
-        if pattern.is_empty() || pattern.chars().any(crate::text::visible::is_invisible) {
-            return Err("is empty, or contains an invisible character".to_owned());
-        }
+        check_ends(pattern)?;
         let is_server = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*');
         let parts = pattern.split_once("__");
         let parts = parts.filter(|(server, uri)| {
@@ -544,6 +549,8 @@ mod tests {
             assert!(NamePattern::parse(bad).is_err(), "{bad:?}");
         }
         assert!(parse("a@example.com").is_ok() && parse("[a]").is_err());
-        assert!(UriPattern::parse("").is_err());
+        for bad in ["", "!file:///secret/*", "file:///* ", " *", "a\u{200b}"] {
+            assert!(UriPattern::parse(bad).is_err(), "{bad:?}");
+        }
     }
 }
