@@ -26,10 +26,12 @@ pub(super) fn chosen_address(listen: Option<&str>, port: Option<u16>) -> Done<Op
     Ok(Some(listen))
 }
 
-/// Refuses another port than the running daemon has: it would count only after a restart, and until then clients could not connect.
+/// Refuses an address that leaves out the one of the running daemon's URL. Clients are given that URL, and after a restart they could not
+/// connect.
 pub(super) fn check_address(listen: Listen, location: Option<&DaemonLocation>) -> Done {
-    let mut addresses = location.iter().flat_map(|location| &location.listen);
-    if addresses.any(|address| address.port() == listen.port()) {
+    let given = location.and_then(DaemonLocation::page_base);
+    let mut addresses = listen.addresses().into_iter();
+    if addresses.any(|address| given == Some(format!("http://{address}"))) {
         return Ok(());
     }
     let url = location.and_then(|location| location.url.as_deref());
@@ -68,9 +70,11 @@ mod tests {
     }
 
     #[test]
-    fn the_port_of_the_daemon_that_runs_is_the_only_one() {
+    fn the_address_of_the_daemon_that_runs_is_the_only_one() {
         let location = DaemonLocation {
-            listen: vec!["127.0.0.1:18081".parse().expect("an address")],
+            listen: ["127.0.0.1:18081", "[::1]:18081"]
+                .map(|address| address.parse().expect("an address"))
+                .to_vec(),
             url: Some("http://127.0.0.1:18081/mcp".to_owned()),
             ..DaemonLocation::default()
         };
@@ -79,8 +83,10 @@ mod tests {
                 .map_err(|failure| failure.in_words())
         };
         assert_eq!(check("localhost:18081", Some(&location)), Ok(()));
-        let refused = check("127.0.0.1:8081", Some(&location)).expect_err("another port");
-        assert!(refused.contains("http://127.0.0.1:18081/mcp"), "{refused}");
+        for other in ["127.0.0.1:8081", "[::1]:18081", "127.0.0.2:18081"] {
+            let refused = check(other, Some(&location)).expect_err("another address");
+            assert!(refused.contains("http://127.0.0.1:18081/mcp"), "{refused}");
+        }
         let refused = check("127.0.0.1:8081", None).expect_err("no port at all");
         assert!(refused.contains("without HTTP"), "{refused}");
     }
