@@ -72,7 +72,7 @@ impl SearchTools {
         ];
         let path = daemon_client::with_query("/api/v1/tools", &query);
         let body = daemon.get(&path).await?;
-        out.answer(&path, &body, |found| print(found, self.limit, out))
+        out.answer(&path, &body, |found| print(found, out))
     }
 
     /// The server that the arguments name, if they name one.
@@ -81,7 +81,7 @@ impl SearchTools {
     }
 }
 
-fn print(found: Found, limit: Option<usize>, out: Output) -> Done {
+fn print(found: Found, out: Output) -> Done {
     if found.tools.is_empty() {
         out.note(found.notice.as_deref().unwrap_or("no match"));
         return Ok(());
@@ -95,13 +95,8 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Done {
     ];
     output::print_table(columns, found.tools.into_iter().map(row))?;
     if usize::try_from(found.total).is_ok_and(|total| shown < total) {
-        // Fewer than requested: the ceiling is reached.
-        let more = match limit {
-            Some(limit) if limit <= shown => "a larger --limit shows more, up to",
-            _ => "a search shows no more than",
-        };
         out.note(&format!(
-            "{shown} of {} matching tools; {more} `tools_limit` in the configuration",
+            "{shown} of {} matching tools; --limit shows at most `tools_limit` in the configuration",
             found.total
         ));
     }
