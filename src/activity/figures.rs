@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    iter,
     sync::Arc,
 };
 
@@ -121,12 +122,28 @@ impl WantedFigures {
             tool: recorded(self.tool),
         }
     }
+
+    fn has(&self, pair: &Pair) -> bool {
+        let is = |wanted: &Option<String>, found: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted == found)
+        };
+        is(&self.server, &pair.server) && is(&self.tool, &pair.tool)
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Pair {
     server: Box<str>,
     tool: Box<str>,
+}
+
+impl Pair {
+    fn new(server: &str, tool: &str) -> Self {
+        Self {
+            server: server.into(),
+            tool: tool.into(),
+        }
+    }
 }
 
 /// The running figures.
@@ -138,14 +155,21 @@ pub(super) struct RunningFigures {
     pairs: HashMap<Arc<Pair>, u64>,
     /// The names of clients and callers.
     people: HashSet<Arc<str>>,
-    /// The time of the last call that no other call caused.
-    last: u64,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     all: Cell,
     pairs: HashMap<Arc<Pair>, Cell>,
+}
+
+/// The sums of the wanted calls of a period: of all, by server, and by server and tool.
+#[derive(Default)]
+struct Tally<'a> {
+    all: Cell,
+    servers: BTreeMap<&'a str, Cell>,
+    /// Nothing if all calls are wanted.
+    tools: BTreeMap<(&'a str, &'a str), Cell>,
 }
 
 impl RunningFigures {
@@ -157,9 +181,6 @@ impl RunningFigures {
         let people = [call.client.map(program), call.caller];
         let [client, caller] = people.map(|name| name.and_then(|name| self.person(name)));
         let pair = call.server.map(|server| self.pair(server, call));
-        if !call.is_caused {
-            self.last = self.last.max(call.millis);
-        }
         for period in [FigurePeriod::Hour, FigurePeriod::Day] {
             let (width, count) = period.slots();
             let slots = &mut self.slots[period as usize];
@@ -187,82 +208,93 @@ impl RunningFigures {
         wanted: &WantedFigures,
         (now, complete): (u64, bool),
     ) -> CallFigures {
-        let (width, count) = period.slots();
-        let first = (now / width).saturating_sub(count);
-        let is_wanted = |pair: &Pair| {
-            let is = |wanted: &Option<String>, found: &str| {
-                wanted.as_deref().is_none_or(|wanted| wanted == found)
-            };
-            is(&wanted.server, &pair.server) && is(&wanted.tool, &pair.tool)
-        };
-        let mut all = Cell::default();
-        let mut servers: BTreeMap<&str, (Cell, Vec<[u64; 2]>)> = BTreeMap::new();
-        let mut tools: BTreeMap<(&str, &str), Cell> = BTreeMap::new();
-        let is_whole = *wanted == WantedFigures::default();
-        for pair in self.pairs.keys().filter(|pair| is_wanted(pair)) {
-            let stretches = || (Cell::default(), vec![[0; 2]; STRETCHES]);
-            servers.entry(&pair.server).or_insert_with(stretches);
-        }
-        for (at, slot) in self.slots[period as usize].range(first..) {
-            if is_whole {
-                all.merge(&slot.all);
-            }
-            let stretch = usize::try_from(at - first).unwrap_or(usize::MAX);
-            let stretch =
-                stretch.saturating_mul(STRETCHES) / usize::try_from(count + 1).unwrap_or(1);
-            for (pair, cell) in slot.pairs.iter().filter(|(pair, _)| is_wanted(pair)) {
-                if let Some((sum, stretches)) = servers.get_mut(&*pair.server) {
-                    sum.merge(cell);
-                    let [calls, failed] = &mut stretches[stretch.min(STRETCHES - 1)];
-                    *calls += cell.calls;
-                    *failed += cell.failed;
-                }
-                if !is_whole {
-                    all.merge(cell);
-                    tools
-                        .entry((&pair.server, &pair.tool))
-                        .or_default()
-                        .merge(cell);
-                }
-            }
-        }
-        let last = |test: &dyn Fn(&Pair) -> bool| {
-            let times = self.pairs.iter().filter(|(pair, _)| test(pair));
-            times.map(|(_, millis)| *millis).max()
-        };
-        let servers = servers
-            .into_iter()
-            .map(|(server, (cell, stretches))| ServerSums {
-                server: server.to_owned(),
-                sums: cell.sums(last(&|pair| &*pair.server == server && is_wanted(pair))),
-                stretches,
-            });
-        let tools = tools.into_iter().filter(|((_, tool), _)| !tool.is_empty());
-        let tools = tools.map(|((server, tool), cell)| ToolSums {
-            server: server.to_owned(),
-            tool: tool.to_owned(),
-            sums: cell.sums(last(&|pair| &*pair.server == server && &*pair.tool == tool)),
+        let tally = self.tally(period, wanted, now);
+        let of_day = self.tally(FigurePeriod::Day, wanted, now);
+        let last = |cell: Option<&Cell>| cell.and_then(|cell| cell.last);
+        let mut stretches = self.stretches(period, wanted, now);
+        let servers = tally.servers.iter().map(|(server, cell)| ServerSums {
+            server: (*server).to_owned(),
+            sums: cell.sums(last(of_day.servers.get(server))),
+            stretches: stretches
+                .remove(server)
+                .unwrap_or_else(|| vec![[0; 2]; STRETCHES]),
         });
-        let (servers, tools) = (servers.collect(), tools.collect());
-        let latest = if is_whole {
-            Some(self.last)
-        } else {
-            last(&is_wanted)
-        };
+        let servers = servers.collect();
+        let tools = tally.tools.iter();
+        let tools = tools.filter(|((_, tool), _)| !tool.is_empty());
+        let tools = tools.map(|(pair, cell)| ToolSums {
+            server: pair.0.to_owned(),
+            tool: pair.1.to_owned(),
+            sums: cell.sums(last(of_day.tools.get(pair))),
+        });
         CallFigures {
             from: moment::utc_millis(period.from(now)),
             complete,
-            all: all.sums(latest.filter(|millis| *millis >= FigurePeriod::Day.from(now))),
+            all: tally.all.sums(of_day.all.last),
             servers,
-            tools,
+            tools: tools.collect(),
         }
     }
 
-    /// The pair under which a call is counted.
+    /// The slots of a period, each with the stretch in which it lies. After the clock was set back there may be slots of a time to come; they
+    /// are not among these.
+    fn slots_of(&self, period: FigurePeriod, now: u64) -> impl Iterator<Item = (usize, &Slot)> {
+        let (width, count) = period.slots();
+        let current = now / width;
+        let numbers = current.saturating_sub(count)..=current;
+        let length = numbers.clone().count();
+        let slots = &self.slots[period as usize];
+        let numbers = numbers.enumerate();
+        numbers.filter_map(move |(i, at)| Some((i * STRETCHES / length, slots.get(&at)?)))
+    }
+
+    /// The sums of the wanted calls of a period.
+    fn tally(&self, period: FigurePeriod, wanted: &WantedFigures, now: u64) -> Tally<'_> {
+        let is_whole = *wanted == WantedFigures::default();
+        let mut tally = Tally::default();
+        for pair in self.pairs.keys().filter(|pair| wanted.has(pair)) {
+            tally.servers.entry(&*pair.server).or_default();
+        }
+        for (_, slot) in self.slots_of(period, now) {
+            if is_whole {
+                tally.all.merge(&slot.all);
+            }
+            for (pair, cell) in slot.pairs.iter().filter(|(pair, _)| wanted.has(pair)) {
+                let server = tally.servers.entry(&*pair.server);
+                server.or_default().merge(cell);
+                if !is_whole {
+                    tally.all.merge(cell);
+                    let tool = tally.tools.entry((&*pair.server, &*pair.tool));
+                    tool.or_default().merge(cell);
+                }
+            }
+        }
+        tally
+    }
+
+    /// The wanted calls and failures of each server in each stretch of a period.
+    fn stretches(
+        &self,
+        period: FigurePeriod,
+        wanted: &WantedFigures,
+        now: u64,
+    ) -> BTreeMap<&str, Vec<[u64; 2]>> {
+        let mut servers = BTreeMap::<_, Vec<[u64; 2]>>::new();
+        for (stretch, slot) in self.slots_of(period, now) {
+            for (pair, cell) in slot.pairs.iter().filter(|(pair, _)| wanted.has(pair)) {
+                let server = servers.entry(&*pair.server);
+                let stretches = server.or_insert_with(|| vec![[0; 2]; STRETCHES]);
+                let [calls, failed] = &mut stretches[stretch];
+                *calls += cell.calls;
+                *failed += cell.failed;
+            }
+        }
+        servers
+    }
+
+    /// The pair under which a call is counted, which is remembered.
     fn pair(&mut self, server: &str, call: CountedCall<'_>) -> Arc<Pair> {
-        let tool = call.tool.unwrap_or_default();
-        let is_doubtful = call.is_doubtful();
-        let most = if is_doubtful {
+        let most = if call.is_doubtful() {
             MOST_DOUBTFUL
         } else {
             MOST_PAIRS
@@ -270,24 +302,25 @@ impl RunningFigures {
         if self.pairs.len() >= most {
             self.forget(call.millis);
         }
-        let is_full = self.pairs.len() >= most;
-        let pair = |(server, tool): (&str, &str)| {
-            Arc::new(Pair {
-                server: server.into(),
-                tool: tool.into(),
-            })
-        };
-        let tried = [Some((server, tool)), is_doubtful.then_some((server, ""))];
-        let tried = tried.into_iter().flatten();
-        let fitting = tried.filter(|(server, tool)| server.len().max(tool.len()) <= LONGEST_NAME);
-        let own = fitting.map(pair);
-        let mut own = own.filter(|pair| !is_full || self.pairs.contains_key(pair));
-        let pair = own.next().unwrap_or_else(|| pair((OTHER, OTHER)));
-        let known = self.pairs.get_key_value(&pair);
-        let pair = known.map_or(pair.clone(), |(known, _)| known.clone());
+        let named = self.named(server, call, most);
+        let known = self.pairs.get_key_value(&named);
+        let known = known.map(|(known, _)| known.clone());
+        let pair = known.unwrap_or_else(|| Arc::new(named));
         let last = self.pairs.entry(pair.clone()).or_default();
         *last = (*last).max(call.millis);
         pair
+    }
+
+    /// The names under which a call is counted: its own, else that of the server alone if the client may have made up the tool's, else
+    /// [`OTHER`].
+    fn named(&self, server: &str, call: CountedCall<'_>, most: usize) -> Pair {
+        let has_room = self.pairs.len() < most;
+        let alone = call.is_doubtful().then_some("");
+        let tools = iter::once(call.tool.unwrap_or_default()).chain(alone);
+        let fitting = tools.filter(|tool| server.len().max(tool.len()) <= LONGEST_NAME);
+        let mut pairs = fitting.map(|tool| Pair::new(server, tool));
+        let pair = pairs.find(|pair| has_room || self.pairs.contains_key(pair));
+        pair.unwrap_or_else(|| Pair::new(OTHER, OTHER))
     }
 
     fn person(&mut self, name: &str) -> Option<Arc<str>> {
@@ -446,6 +479,20 @@ mod tests {
         };
         assert_eq!(counts(&figures, NOW), [(2, 2), (4, 4)]);
         assert_eq!(counts(&figures, NOW + 2 * HOUR), [(0, 0), (3, 3)]);
+        let set_back = NOW - 2 * HOUR;
+        assert_eq!(counts(&figures, set_back), [(0, 0), (1, 1)]);
+        for (now, last) in [
+            (NOW, Some(NOW)),
+            (NOW + 20 * HOUR, Some(NOW)),
+            (NOW + 30 * HOUR, None),
+            (set_back, Some(NOW - 23 * HOUR)),
+        ] {
+            let wanted = WantedFigures::default();
+            let shown = figures.show(FigurePeriod::Hour, &wanted, (now, true));
+            let last = last.map(moment::utc_millis);
+            let found = [&shown.all.last, &shown.servers[0].sums.last];
+            assert_eq!(found, [&last; 2], "{now}");
+        }
         figures.add(
             CountedCall {
                 millis: NOW + 100 * HOUR,

@@ -44,6 +44,8 @@ pub(super) struct Cell {
     pub(super) calls: u64,
     pub(super) failed: u64,
     refused: u64,
+    /// When the last of them ended, in milliseconds since 1970.
+    pub(super) last: Option<u64>,
     /// The classes of durations in their order, and the number of calls of each.
     times: Vec<(u8, u32)>,
     clients: Vec<Arc<str>>,
@@ -58,6 +60,7 @@ impl Cell {
         caller: Option<&Arc<str>>,
     ) {
         self.calls += call.calls;
+        self.last = self.last.max(Some(call.millis));
         match call.outcome {
             outcome if is_failure(outcome) => self.failed += call.calls,
             "refused" => self.refused += call.calls,
@@ -107,6 +110,7 @@ impl Cell {
         self.calls += other.calls;
         self.failed += other.failed;
         self.refused += other.refused;
+        self.last = self.last.max(other.last);
         for (class, times) in &other.times {
             match self.times.binary_search_by_key(class, |(class, _)| *class) {
                 Ok(at) => self.times[at].1 += times,

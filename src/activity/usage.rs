@@ -139,7 +139,6 @@ pub struct UsageReport {
 struct Sum {
     cell: Cell,
     bytes: u64,
-    last: u64,
 }
 
 impl Sum {
@@ -150,12 +149,11 @@ impl Sum {
         let counted = record.counted(millis);
         self.cell.add(counted, client.as_ref(), caller.as_ref());
         self.bytes += record.answer_bytes.unwrap_or(0);
-        self.last = self.last.max(millis);
     }
 
     fn shown(&self) -> UsageSums {
         UsageSums {
-            sums: self.cell.sums((self.last > 0).then_some(self.last)),
+            sums: self.cell.sums(self.cell.last),
             answer_bytes: self.bytes,
             answer_tokens: self.bytes / TOKEN,
         }
