@@ -225,7 +225,16 @@ impl<B: Backing> Management<B> {
                 let by = ChangeOf::this_task();
                 self.undo_in_file(meant, dry_run, by).await
             }
-            UndoTarget::Token(issued) => self.undo_token((meant.id(), issued), dry_run).await,
+            UndoTarget::Token(issued) => {
+                let id = meant.id();
+                let undone = self.token_undone(id, issued).await?;
+                let number = if dry_run {
+                    None
+                } else {
+                    self.undo_token(id, &undone).await?
+                };
+                Ok(ConfigChange::beside_the_file(vec![undone], number, id))
+            }
             UndoTarget::Approvals(given) => self.undo_approvals(given, meant, dry_run).await,
         }
     }

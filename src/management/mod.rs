@@ -37,6 +37,8 @@ mod server_state;
 mod servers;
 mod shown_finding;
 mod status;
+mod token_letter;
+mod token_rows;
 mod tokens;
 mod tools;
 mod what_matters;
@@ -73,7 +75,7 @@ pub use self::{
         COUNTS_AFTER_RESTART, DaemonLocation, PageLink, ProgramVersion, ServerCounts, StatusReport,
         restart_warning, version_note,
     },
-    tokens::{NewToken, NewlyIssued, TokenList, TokenRow},
+    token_rows::{NewToken, NewlyIssued, TokenList, TokenRow},
     tools::{ShownTool, ToolList, ToolRow},
     what_matters::{ChangeKind, DefinitionChange, WhatMatters},
     writing::blocking,

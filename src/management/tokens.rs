@@ -3,13 +3,11 @@
 
 use std::{collections::BTreeMap, io, iter, net::SocketAddr, path::Path, time::SystemTime};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::{
-    Backing, ConfigChange, Management,
+    Backing, Management,
     operator_hints::closest_server,
+    token_letter::{ClientHost, letter},
+    token_rows::{NewToken, NewlyIssued, TokenList, TokenRow, noted, row_of},
     writing::{blocking, not_written},
 };
 use crate::{
@@ -27,93 +25,10 @@ use crate::{
 /// Characters of a token that lists show.
 const SHOWN: usize = 7;
 
-/// Stands in an address for the name of this machine, where the daemon listens on all addresses and nobody knows which name clients use.
-const UNNAMED_HOST: &str = "MCPPROXY-HOST";
-
-/// A token to issue.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewToken {
-    /// The name of the token, and of its caller if `subject` is absent.
-    pub name: String,
-    /// The caller's name in access rules and records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<String>,
-    /// The roles of the caller.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<String>,
-    /// The servers that it may use; all if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub servers: Option<Vec<String>>,
-    /// The profile that it may use, in place of servers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<String>,
-    /// The call types it allows.
-    #[serde(default)]
-    pub calls: AllowedCalls,
-    /// How long it is valid, such as `"30d"` or `"12h"`; by default until you revoke it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<String>,
-}
-
-/// A new token; only this answer shows it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct NewlyIssued {
-    /// Its name.
-    pub name: String,
-    /// The token.
-    pub token: String,
-    /// When it expires (RFC 3339).
-    pub expires: Option<String>,
-    /// Whether `text` has MCPPROXY-HOST in place of the name of this machine, because mcpproxy listens on all addresses.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub lacks_host: bool,
-    /// The text to send with the token.
-    pub text: String,
-}
-
-/// An issued token.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct TokenRow {
-    /// Its name.
-    pub name: String,
-    /// The caller.
-    pub subject: String,
-    /// Its roles.
-    pub roles: Vec<String>,
-    /// The servers that it may use; null for all.
-    pub servers: Option<Vec<String>>,
-    /// The profile that it may use.
-    pub profile: Option<String>,
-    /// The call types it allows.
-    pub calls: AllowedCalls,
-    /// The first characters of the token.
-    pub begins: String,
-    /// When it was issued (RFC 3339).
-    pub created: String,
-    /// When it expires (RFC 3339).
-    pub expires: Option<String>,
-    /// Whether it has expired.
-    pub expired: bool,
-    /// When it was last used.
-    pub last_used: Option<String>,
-}
-
-/// The tokens.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct TokenList {
-    /// The issued tokens, by name.
-    pub tokens: Vec<TokenRow>,
-    /// The callers of tokens in the configuration file.
-    pub in_file: Vec<String>,
-    /// Whether mcpproxy refuses clients without a token.
-    pub required: bool,
-}
-
 impl<B: Backing> Management<B> {
     /// The tokens. `unsaved_uses` are last uses, by the hashes of tokens, that may not be in the data folder yet. Blocks.
     pub fn tokens(&self, unsaved_uses: BTreeMap<String, u64>) -> Result<TokenList> {
-        let issued = self.issued_tokens()?;
+        let issued = read(self.data_dir())?;
         let mut uses = last_uses(self.data_dir());
         uses.extend(unsaved_uses);
         let row = |token: &IssuedToken| row_of(token, uses.get(&token.hash.to_hex()).copied());
@@ -149,13 +64,10 @@ impl<B: Backing> Management<B> {
             .await?;
         let expires = token.expires.map(moment::utc_millis);
         let address = listening.map_or_else(|| settings.listen.to_string(), ToString::to_string);
-        let everywhere = address.parse::<SocketAddr>().ok();
-        let everywhere = everywhere.filter(|address| address.ip().is_unspecified());
-        let host = everywhere.map(|address| format!("{UNNAMED_HOST}:{}", address.port()));
-        let url = format!("http://{}/mcp", host.as_ref().unwrap_or(&address));
+        let host = ClientHost::of(&address);
         Ok(NewlyIssued {
-            text: letter(&token, &text, &url),
-            lacks_host: host.is_some(),
+            text: letter(&token, &text, &host),
+            lacks_host: host.is_unnamed,
             name: token.name,
             token: text,
             expires,
@@ -165,7 +77,7 @@ impl<B: Backing> Management<B> {
     /// Issues a token to an AI client of this machine, under the client's name, with a number behind it where that name is taken. It allows
     /// all calls, as the client had them without a token.
     pub async fn issue_token_to_client(&self, client: &str) -> Result<NewlyIssued> {
-        let known = self.issued_tokens()?;
+        let known = self.issued_tokens().await?;
         let is_free = |name: &String| {
             known
                 .iter()
@@ -182,8 +94,12 @@ impl<B: Backing> Management<B> {
     }
 
     /// The name of an issued token by its text; with `client`, only of a token that was issued to that client.
-    pub fn name_of_token(&self, token: &Secret, client: Option<&str>) -> Result<Option<String>> {
-        let known = self.issued_tokens()?;
+    pub async fn name_of_token(
+        &self,
+        token: &Secret,
+        client: Option<&str>,
+    ) -> Result<Option<String>> {
+        let known = self.issued_tokens().await?;
         let found = known.find(&TokenHash::of(token.reveal()));
         let name = found.map(|token| token.name.clone());
         Ok(name.filter(|name| client.is_none_or(|client| is_of_client(name, client))))
@@ -195,7 +111,7 @@ impl<B: Backing> Management<B> {
         token: &Secret,
         client: Option<&str>,
     ) -> Result<Option<String>> {
-        let name = self.name_of_token(token, client)?;
+        let name = self.name_of_token(token, client).await?;
         if let Some(name) = &name {
             self.revoke_token(name).await?;
         }
@@ -208,40 +124,38 @@ impl<B: Backing> Management<B> {
         Ok(row_of(&token, None))
     }
 
-    /// Undoes the change that issued a token, by revoking it. Refused if the token is no longer the one that was issued.
-    pub(super) async fn undo_token(
-        &self,
-        (id, issued): (u64, ChangedValue),
-        dry_run: bool,
-    ) -> Result<ConfigChange> {
-        let name = issued.path.last().cloned().unwrap_or_default();
-        let known = self.issued_tokens()?;
+    /// What undoing the change with this number, which issued a token, changes. Refused if the token is no longer the one that was issued.
+    pub(super) async fn token_undone(&self, id: u64, issued: ChangedValue) -> Result<ChangedValue> {
+        let name = issued.path.last();
+        let known = self.issued_tokens().await?;
         let is_there = known
             .iter()
-            .any(|token| token.name == name && Some(noted(token)) == issued.after);
+            .any(|token| Some(&token.name) == name && Some(noted(token)) == issued.after);
         if !is_there {
             let path = issued.path.join(".");
             let changed = NotUndone::ChangedSince { id, path };
             return Err(not_written(&EditError::from(changed).into()));
         }
-        let mut number = None;
-        if !dry_run {
-            let by = ChangeOf::this_task();
-            by.note().undoes(Some(id));
-            (_, number) = self.remove_token(&name, by).await?;
-        }
-        let undone = ChangedValue {
+        Ok(ChangedValue {
             before: issued.after,
             after: None,
             ..issued
-        };
-        Ok(ConfigChange::beside_the_file(vec![undone], number, id))
+        })
     }
 
-    /// The issued tokens. Blocks.
-    fn issued_tokens(&self) -> Result<IssuedTokens> {
-        let data_dir = self.data_dir();
-        IssuedTokens::read(data_dir).map_err(|error| failed(data_dir, &error.into()))
+    /// Makes that change, by revoking the token. Gives its number in the history.
+    pub(super) async fn undo_token(&self, id: u64, undone: &ChangedValue) -> Result<Option<u64>> {
+        let by = ChangeOf::this_task();
+        by.note().undoes(Some(id));
+        let name = undone.path.last().map_or("", String::as_str);
+        let (_, number) = self.remove_token(name, by).await?;
+        Ok(number)
+    }
+
+    /// The issued tokens.
+    async fn issued_tokens(&self) -> Result<IssuedTokens> {
+        let data_dir = self.data_dir().to_owned();
+        blocking(move || read(&data_dir)).await?
     }
 
     async fn remove_token(&self, name: &str, by: ChangeOf) -> Result<(IssuedToken, Option<u64>)> {
@@ -259,9 +173,15 @@ impl<B: Backing> Management<B> {
         name: &str,
         change: impl FnOnce() -> Result<IssuedToken, TokenError> + Send + 'static,
     ) -> Result<(IssuedToken, Option<u64>)> {
-        let history = self.0.history().clone();
-        let changing = move || {
-            let token = change()?;
+        let (history, data_dir) = (self.0.history().clone(), self.data_dir().to_owned());
+        let changing = move || -> Result<_> {
+            let token = change().map_err(|error| match &error {
+                TokenError::Io(_) => Failure {
+                    error: format!("nothing was changed: {error}"),
+                    ..failed(&data_dir, &error)
+                },
+                _ => failed(&data_dir, &error),
+            })?;
             let noted = Some(noted(&token));
             let (before, after) = match action {
                 TokenAction::Issue => (None, noted),
@@ -271,13 +191,6 @@ impl<B: Backing> Management<B> {
             Ok((token, number))
         };
         let changed = blocking(changing).await?;
-        let changed = changed.map_err(|error| match &error {
-            TokenError::Io(_) => Failure {
-                error: format!("nothing was changed: {error}"),
-                ..failed(self.data_dir(), &error)
-            },
-            _ => failed(self.data_dir(), &error),
-        });
         self.0.reread().await;
         self.note_outcome(action.as_str(), name.to_owned(), &changed);
         changed
@@ -307,15 +220,6 @@ fn is_of_client(name: &str, client: &str) -> bool {
     rest.is_some_and(|rest| {
         let number = rest.strip_prefix('-');
         rest.is_empty() || number.is_some_and(|number| number.parse::<u32>().is_ok())
-    })
-}
-
-/// A token as the history of changes shows it: without its hash and its first characters.
-fn noted(token: &IssuedToken) -> Value {
-    let row = row_of(token, None);
-    json!({
-        "subject": row.subject, "roles": row.roles, "servers": row.servers, "profile": row.profile, "calls": row.calls,
-        "created": row.created, "expires": row.expires,
     })
 }
 
@@ -377,52 +281,12 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
     })
 }
 
-/// The text for the person who gets a token: what it allows, and the entry for the configuration of a client.
-fn letter(token: &IssuedToken, text: &str, url: &str) -> String {
-    let url = match &token.profile {
-        Some(profile) => format!("{url}/p/{profile}"),
-        None => url.to_owned(),
-    };
-    let what = match token.calls {
-        AllowedCalls::Read => "It can read, but not change anything.",
-        AllowedCalls::Write => "It can read and change, but not delete.",
-        AllowedCalls::All => "It can do everything that its servers offer.",
-    };
-    let ends = match token.expires {
-        Some(expires) => {
-            let moment = moment::utc_seconds(expires / 1000);
-            let (day, time) = moment.split_once('T').unwrap_or_default();
-            let minute = time.get(..5).unwrap_or_default();
-            format!(" It ends on {day} at {minute} UTC.")
-        }
-        None => String::new(),
-    };
-    let headers = json!({ "Authorization": format!("Bearer {text}") });
-    let entry =
-        json!({ "mcpServers": { "mcpproxy": { "type": "http", "url": url, "headers": headers } } });
-    format!(
-        "This is your access to MCP servers. {what}{ends} Keep the token to yourself.\n\n\
-         Address: {url}\nToken: {text}\n\n\
-         In the MCP configuration of your client:\n\n{entry:#}\n"
-    )
+/// The tokens of a data folder. Blocks.
+fn read(data_dir: &Path) -> Result<IssuedTokens> {
+    IssuedTokens::read(data_dir).map_err(|error| failed(data_dir, &error.into()))
 }
 
-fn row_of(token: &IssuedToken, last_used: Option<u64>) -> TokenRow {
-    TokenRow {
-        name: token.name.clone(),
-        subject: token.subject.clone(),
-        roles: token.roles.clone(),
-        servers: token.servers.clone(),
-        profile: token.profile.clone(),
-        calls: token.calls,
-        begins: token.begins.clone(),
-        created: moment::utc_millis(token.created),
-        expires: token.expires.map(moment::utc_millis),
-        expired: token.is_expired(),
-        last_used: last_used.map(moment::utc_millis),
-    }
-}
-
+/// The failure for an error of the file with the tokens. Blocks.
 fn failed(data_dir: &Path, error: &TokenError) -> Failure {
     let file = IssuedTokens::file_in(data_dir);
     let failure = |code, hint: &str| Failure::new(code, error.to_string(), hint);
