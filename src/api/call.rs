@@ -8,17 +8,15 @@ use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
 use super::{About, Answer, Api, Routes, notices, raw_object, routes::CALL, wrong};
 use crate::{
     access::Caller,
     call_context::CallContext,
     failure::Result,
-    gate::Variant,
     router::ToolRequest,
     telemetry::log_context::LoggedWork,
-    wire::{Outcome, Raw},
+    wire::{Edit, Outcome, Raw, splice},
 };
 
 pub(super) fn routes() -> Routes {
@@ -70,32 +68,14 @@ async fn call(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let request = ToolRequest::read(&raw_object(body)?).map_err(wrong)?;
-    let management = &api.0.management;
-    let name = if request.name.contains(':') {
-        request.name
-    } else {
+    let mut request = ToolRequest::read(&raw_object(body)?).map_err(wrong)?;
+    if !request.name.contains(':') {
         // The name under which clients see it.
-        management.tool(&request.name)?.name
-    };
-    let (server, tool) = name.split_once(':').unwrap_or((&name, ""));
-    let call = DeclaredTool {
-        variant: request.variant,
-        server: server.to_owned(),
-        tool: tool.to_owned(),
-        args: request.arguments,
-    };
+        request.name = api.0.management.tool(&request.name)?.name;
+    }
     let (context, notices) = notices::begin(&api, caller, &headers);
-    let calling = async move { make_call(&api, &context, call).await };
+    let calling = async move { make_call(&api, &context, &request).await };
     notices::answer(notices, UNDONE, calling).await
-}
-
-/// The call of a tool: with a call type, if the request has one.
-struct DeclaredTool {
-    variant: Option<Variant>,
-    server: String,
-    tool: String,
-    args: Option<Raw>,
 }
 
 /// The code of a server's JSON-RPC error.
@@ -106,46 +86,36 @@ struct Coded {
 }
 
 /// Makes the call; its JSON. Requests progress even where nobody reads it: that keeps the call alive.
-async fn make_call(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<Bytes> {
-    let DeclaredTool {
-        variant,
-        server,
-        tool,
-        args,
-    } = call;
+async fn make_call(api: &Api, context: &CallContext, request: &ToolRequest) -> Result<Bytes> {
+    let name = request.name.as_str();
+    let (server, tool) = name.split_once(':').unwrap_or((name, ""));
     let (router, params) = (&api.0.router, notices::progress_params());
-    let (args, params) = (args.as_ref(), Some(&params));
-    let (variant, called_as) = if let Some(variant) = variant {
+    let (args, params) = (request.arguments.as_ref(), Some(&params));
+    let (variant, called_as) = if let Some(variant) = request.variant {
         (variant, None)
     } else {
-        let own = router.variant_for_operator(context, &server, &tool).await?;
+        let own = router.variant_for_operator(context, server, tool).await?;
         (own, Some(own))
     };
-    let answering = router.call_for_operator(context, variant, &server, &tool, args, params);
-    let answer = answering.logged_in(context.logged_as.clone()).await;
-    let answer = answer?;
-    let (key, payload) = match &answer {
-        Outcome::Result(result) => ("result", result),
-        Outcome::Error(error) => ("rpc_error", error),
-    };
-    let mut around = Map::new();
-    around.extend(called_as.map(|variant| ("called_as".to_owned(), variant.as_str().into())));
-    if let Outcome::Error(error) = &answer {
-        let coded: Coded = serde_json::from_slice(error.as_bytes()).unwrap_or_default();
-        let management = &api.0.management;
-        let step = json!(management.after_rpc_error(&server, &tool, coded.code));
-        let more = [
-            ("server", server.into()),
-            ("tool", tool.into()),
-            ("step", step),
-        ];
-        around.extend(more.map(|(key, value)| (key.to_owned(), value)));
+    let answering = router.call_for_operator(context, variant, server, tool, args, params);
+    let answer = answering.logged_in(context.logged_as.clone()).await?;
+    let text = |text: &str| Edit::Set(Raw::author(&text));
+    let called_as = called_as.map(|variant| ("called_as", text(variant.as_str())));
+    let mut members: Vec<_> = called_as.into_iter().collect();
+    match answer {
+        Outcome::Result(result) => members.push(("result", Edit::Set(result))),
+        Outcome::Error(error) => {
+            let coded: Coded = serde_json::from_slice(error.as_bytes()).unwrap_or_default();
+            let management = &api.0.management;
+            let step = management.after_rpc_error(server, tool, coded.code);
+            members.extend([
+                ("server", text(server)),
+                ("tool", text(tool)),
+                ("step", Edit::Set(Raw::author(&step))),
+                ("rpc_error", Edit::Set(error)),
+            ]);
+        }
     }
-    // Joined by hand: the upstream's answer passes unchanged.
-    let mut head = Value::Object(around).to_string();
-    head.pop();
-    let comma = if head.len() > 1 { "," } else { "" };
-    let head = format!("{head}{comma}\"{key}\":");
-    let text = [head.as_bytes(), payload.as_bytes(), b"}"].concat();
-    Ok(text.into())
+    let answer = splice(&Raw::empty_object(), &members).expect("an object was given");
+    Ok(answer.bytes().clone())
 }
