@@ -13,7 +13,9 @@ use crate::{
     activity::{Activity, TouchedThing},
     text::names::ServerName,
     trust::{
-        approvals::{self, Knowledge, Ledger, Listed, Lock, PinPolicy, Pins, ThingKind, now},
+        approvals::{
+            self, Knowledge, Ledger, Listed, ListingTerms, Lock, PinPolicy, Pins, ThingKind, now,
+        },
         fingerprint::Fingerprint,
         scanner::{self, Neighbours, Scanner},
     },
@@ -114,13 +116,16 @@ pub(super) fn judge(
             ThingKind::Prompt | ThingKind::Resource | ThingKind::Template => true,
         }
     };
-    let at = now();
-    let mut pins = with_listed(server, |listed| {
-        ledger.follow(&server.server, listed, policy, lock, &mut objects, at)
-    });
+    let terms = ListingTerms {
+        server: &server.server,
+        policy,
+        lock,
+        now: now(),
+    };
+    let mut pins = with_listed(server, |listed| ledger.follow(listed, terms, &mut objects));
     if policy != PinPolicy::Untrusted && lock.is_none() {
         let is_replaced = policy.takes_changes();
-        pins.ledger = pins.ledger.seeing(texts(server), is_replaced, at);
+        pins.ledger = pins.ledger.seeing(texts(server), is_replaced, terms.now);
     }
     pins
 }

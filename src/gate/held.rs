@@ -148,7 +148,7 @@ mod tests {
         catalog::Listing,
         config::{self, Surroundings},
         text::{names::ServerName, visible::letters},
-        trust::approvals::{Ledger, Listed, PinPolicy},
+        trust::approvals::{Ledger, Listed, ListingTerms, PinPolicy},
         wire::Revision,
     };
 
@@ -186,7 +186,13 @@ mod tests {
             definition: resource.as_str(),
         }];
         let ledger = Arc::new(Ledger::default());
-        let pins = ledger.follow(&server, &listed, PinPolicy::Hold, None, &mut |_, _| true, 7);
+        let terms = ListingTerms {
+            server: &server,
+            policy: PinPolicy::Hold,
+            lock: None,
+            now: 7,
+        };
+        let pins = ledger.follow(&listed, terms, &mut |_, _| true);
         let (servers, pins) = ([(server.clone(), known)].into(), Arc::new(pins));
         let snapshot = Snapshot::judged(1, servers, [(server, pins.clone())].into(), None);
         let entry = settings.servers.get("s").expect("the entry");

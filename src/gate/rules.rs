@@ -322,7 +322,7 @@ mod tests {
         catalog::Listing,
         config::{self, Surroundings},
         failure::ErrorCode,
-        trust::approvals::{Ledger, Listed, Lock, PinPolicy},
+        trust::approvals::{Ledger, Listed, ListingTerms, Lock, PinPolicy},
         wire::{Raw, Revision},
     };
 
@@ -460,14 +460,13 @@ mod tests {
             }];
             let ledger = Arc::new(Ledger::lost());
             let lock = lock.map(|text| Lock::parse(text).expect("a lock file"));
-            let pins = ledger.follow(
-                &server,
-                &listed,
-                PinPolicy::Hold,
-                lock.as_ref(),
-                &mut |_, _| false,
-                7,
-            );
+            let terms = ListingTerms {
+                server: &server,
+                policy: PinPolicy::Hold,
+                lock: lock.as_ref(),
+                now: 7,
+            };
+            let pins = ledger.follow(&listed, terms, &mut |_, _| false);
             let pins = [(server, Arc::new(pins))].into();
             let snapshot = Snapshot::judged(1, snapshot.servers, pins, lock.map(Arc::new));
             let rules = Rules::new(&settings, &snapshot);

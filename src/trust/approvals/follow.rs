@@ -10,36 +10,6 @@ use crate::text::{ServerName, visible::letters::folded_name};
 const MOST: usize = 10_000;
 const NAMES: usize = 4 << 20;
 
-/// The number of a server's remembered tools, and the bytes of their names.
-#[derive(Clone, Copy)]
-struct Remembered {
-    count: usize,
-    names: usize,
-}
-
-impl Remembered {
-    fn of(ledger: &Ledger) -> Self {
-        let tools = ledger.approved.keys();
-        let tools = tools.filter(|(kind, _)| *kind == ThingKind::Tool);
-        tools.fold(Self { count: 0, names: 0 }, |sum, (_, name)| Self {
-            count: sum.count + 1,
-            names: sum.names + name.len(),
-        })
-    }
-
-    /// Whether the limits allow to remember this definition. Only tools are limited.
-    fn has_room(self, one: &Listed<'_>) -> bool {
-        one.kind != ThingKind::Tool || self.count < MOST && self.names + one.name.len() <= NAMES
-    }
-
-    fn add(&mut self, one: &Listed<'_>) {
-        if one.kind == ThingKind::Tool {
-            self.count += 1;
-            self.names += one.name.len();
-        }
-    }
-}
-
 /// How the definitions of a server are treated, by its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PinPolicy {
@@ -80,127 +50,51 @@ pub enum Knowledge {
     Baseline,
 }
 
+/// On what terms a listing is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct ListingTerms<'a> {
+    /// The server.
+    pub server: &'a ServerName,
+    /// How its definitions are treated.
+    pub policy: PinPolicy,
+    /// The lock file in force. Nothing is recorded then.
+    pub lock: Option<&'a Lock>,
+    /// The time, in seconds since 1970.
+    pub now: u64,
+}
+
 impl Ledger {
     /// The ledger after a listing, and which definitions of it are held. `objects` is the scanner, for definitions that no person approved.
     pub fn follow(
         self: &Arc<Self>,
-        server: &ServerName,
         listed: &[Listed<'_>],
-        policy: PinPolicy,
-        lock: Option<&Lock>,
+        terms: ListingTerms<'_>,
         objects: &mut dyn FnMut(&Listed<'_>, Knowledge) -> bool,
-        now: u64,
     ) -> Pins {
+        let is_untrusted = terms.policy == PinPolicy::Untrusted;
         let mut pins = Pins {
-            is_untrusted: policy == PinPolicy::Untrusted,
+            is_untrusted,
             ..Pins::default()
         };
-        let mut next = self.as_ref().clone();
-        next.held.clear();
-        let records = policy != PinPolicy::Untrusted && lock.is_none();
-        if records && policy.takes_changes() {
-            next.keep_tools(listed);
-        }
-        let mut remembered = Remembered::of(&next);
-        let mut room = next.room();
-        let known_letters = OnceCell::new();
+        let mut judging = Judging::before(self, listed, terms);
         for one in listed {
-            let is_remembered = self.entry(one).is_some();
-            let verdict = match lock {
-                Some(lock) if one.kind == ThingKind::Tool => locked(lock, server, one),
-                _ if policy.takes_changes() => None,
-                _ => self.verdict(one, remembered, &known_letters, objects),
-            };
-            let is_new = || {
-                lock.is_none()
-                    && policy.holds_new()
-                    && self.baseline == Baseline::Taken
-                    && one.kind == ThingKind::Tool
-                    && !is_remembered
-            };
-            let verdict = verdict.or_else(|| is_new().then_some(HoldReason::New));
-            if let Some(reason) = verdict {
-                let fingerprint = one.fingerprint;
-                let known = self.held.get(&(one.kind, one.name.into()));
-                let known =
-                    known.filter(|held| held.fingerprint == fingerprint && held.reason == reason);
-                let held = Held {
-                    fingerprint,
-                    reason,
-                    since: known.map_or(now, |held| held.since),
-                };
-                next.held.insert((one.kind, one.name.into()), held);
-                pins.add(
-                    one.kind,
-                    one.name,
-                    Hold {
-                        reason,
-                        fingerprint,
-                    },
-                );
-            } else if one.kind.is_pinned()
-                // If instructions become empty, the former ones are kept, to be compared with later ones.
-                && !(is_remembered && one.says_nothing())
-                && (is_remembered || remembered.has_room(one))
-            {
-                if !is_remembered {
-                    remembered.add(one);
-                }
-                next.note(one, None, now, &mut room);
+            if let Some(reason) = judging.reason(one, objects) {
+                pins.add(one.kind, one.name, judging.hold(one, reason));
+            } else {
+                judging.record(one);
             }
         }
-        if records && next.baseline == Baseline::None {
+        let mut next = judging.next;
+        if next.baseline == Baseline::None {
             next.baseline = Baseline::Taken;
         }
-        pins.ledger = if !records || next == **self {
-            self.clone()
-        } else {
+        let is_recorded = !is_untrusted && terms.lock.is_none() && next != **self;
+        pins.ledger = if is_recorded {
             Arc::new(next)
+        } else {
+            self.clone()
         };
         pins
-    }
-
-    fn verdict(
-        &self,
-        one: &Listed<'_>,
-        remembered: Remembered,
-        known_letters: &OnceCell<HashSet<String>>,
-        objects: &mut dyn FnMut(&Listed<'_>, Knowledge) -> bool,
-    ) -> Option<HoldReason> {
-        let approved = self.entry(one);
-        let is_same = approved.is_some_and(|approved| approved.fingerprint == one.fingerprint);
-        if one.says_nothing() {
-            return None;
-        }
-        let was_objected = self.was_objected(one);
-        if is_same {
-            let is_baseline = approved.is_some_and(|approved| approved.by.is_none());
-            let is_scanned = is_baseline && one.kind.is_pinned();
-            let objects = is_scanned && (was_objected || objects(one, Knowledge::Baseline));
-            return objects.then_some(HoldReason::Objected);
-        }
-        if !one.kind.is_pinned() {
-            return objects(one, Knowledge::New).then_some(HoldReason::Objected);
-        }
-        if approved.is_some() {
-            return Some(HoldReason::Changed);
-        }
-        if self.baseline == Baseline::Lost {
-            return Some(HoldReason::Unapproved);
-        }
-        if was_objected || objects(one, Knowledge::New) {
-            return Some(HoldReason::Objected);
-        }
-        let is_alike = || {
-            known_letters
-                .get_or_init(|| self.letters())
-                .contains(&folded_name(one.name))
-        };
-        let is_tool = one.kind == ThingKind::Tool;
-        if is_tool && self.baseline == Baseline::Taken && is_alike() {
-            return Some(HoldReason::Alike);
-        }
-        (!remembered.has_room(one)).then_some(HoldReason::TooMany)
     }
 
     /// Forgets the tools that are not listed. If changes are allowed, only the last listing counts.
@@ -213,15 +107,160 @@ impl Ledger {
 
     /// The folded names of the approved tools, in which names that look alike are equal.
     fn letters(&self) -> HashSet<String> {
+        self.tools().map(folded_name).collect()
+    }
+
+    /// The names of the approved tools.
+    fn tools(&self) -> impl Iterator<Item = &str> {
         let tools = self.approved.keys();
         let tools = tools.filter(|(kind, _)| *kind == ThingKind::Tool);
-        tools.map(|(_, name)| folded_name(name)).collect()
+        tools.map(|(_, name)| &**name)
     }
 }
 
-fn locked(lock: &Lock, server: &ServerName, one: &Listed<'_>) -> Option<HoldReason> {
-    let is_locked = lock.accepts(server.as_str(), one.name, one.fingerprint);
-    (!is_locked).then_some(HoldReason::NotLocked)
+/// A listing of which some definitions are judged.
+struct Judging<'a> {
+    /// The ledger before it, with which all of it is compared.
+    known: &'a Ledger,
+    /// The ledger after what is judged.
+    next: Ledger,
+    terms: ListingTerms<'a>,
+    budget: Budget,
+    /// [`Ledger::letters`] of the ledger before it.
+    letters: OnceCell<HashSet<String>>,
+}
+
+/// What is remembered of a server, as far as it is limited.
+struct Budget {
+    /// The number of remembered tools.
+    tools: usize,
+    /// The bytes of their names.
+    names: usize,
+    /// The bytes of texts that may still be kept.
+    texts: usize,
+}
+
+impl<'a> Judging<'a> {
+    fn before(known: &'a Ledger, listed: &[Listed<'_>], terms: ListingTerms<'a>) -> Self {
+        let mut next = known.clone();
+        next.held.clear();
+        if terms.policy.takes_changes() {
+            next.keep_tools(listed);
+        }
+        Self {
+            known,
+            budget: Budget {
+                tools: next.tools().count(),
+                names: next.tools().map(str::len).sum(),
+                texts: next.room(),
+            },
+            next,
+            terms,
+            letters: OnceCell::new(),
+        }
+    }
+
+    /// Why a definition is held, if it is. The first of these rules that is about it decides:
+    ///
+    /// 1. With a lock file, a tool is held unless it is in the file.
+    /// 2. Where changes are taken, only rule 11 counts.
+    /// 3. Empty instructions are not held.
+    /// 4. What is unchanged and was approved by a person is not held. The baseline is, if the scanner objects to it now, or did before and
+    ///    nobody has looked since.
+    /// 5. What is not pinned is held if the scanner objects to it.
+    /// 6. What was changed since it was approved is held,
+    /// 7. and all that is not approved if the approvals are lost,
+    /// 8. and what the scanner objects to, or did before,
+    /// 9. and a new tool with almost the name of an approved one,
+    /// 10. and what cannot be remembered,
+    /// 11. and every new tool where the policy holds these.
+    fn reason(
+        &self,
+        one: &Listed<'_>,
+        objects: &mut dyn FnMut(&Listed<'_>, Knowledge) -> bool,
+    ) -> Option<HoldReason> {
+        let (known, terms) = (self.known, self.terms);
+        let is_tool = one.kind == ThingKind::Tool;
+        if let Some(lock) = terms.lock.filter(|_| is_tool) {
+            let is_locked = lock.accepts(terms.server.as_str(), one.name, one.fingerprint);
+            return (!is_locked).then_some(HoldReason::NotLocked);
+        }
+        let approved = known.entry(one);
+        let is_new = is_tool && approved.is_none() && known.baseline == Baseline::Taken;
+        let is_held_as_new = is_new && terms.policy.holds_new();
+        if terms.policy.takes_changes() {
+            return is_held_as_new.then_some(HoldReason::New);
+        }
+        if one.says_nothing() {
+            return None;
+        }
+        let was_objected = known.was_objected(one);
+        if let Some(approved) = approved.filter(|it| it.fingerprint == one.fingerprint) {
+            let is_scanned = approved.by.is_none() && one.kind.is_pinned();
+            let is_bad = is_scanned && (was_objected || objects(one, Knowledge::Baseline));
+            return is_bad.then_some(HoldReason::Objected);
+        }
+        if !one.kind.is_pinned() {
+            return objects(one, Knowledge::New).then_some(HoldReason::Objected);
+        }
+        if approved.is_some() {
+            return Some(HoldReason::Changed);
+        }
+        if known.baseline == Baseline::Lost {
+            return Some(HoldReason::Unapproved);
+        }
+        if was_objected || objects(one, Knowledge::New) {
+            return Some(HoldReason::Objected);
+        }
+        let letters = || self.letters.get_or_init(|| known.letters());
+        if is_new && letters().contains(&folded_name(one.name)) {
+            return Some(HoldReason::Alike);
+        }
+        if !self.has_room(one) {
+            return Some(HoldReason::TooMany);
+        }
+        is_held_as_new.then_some(HoldReason::New)
+    }
+
+    /// Whether the limits allow to remember this definition. Only tools are limited.
+    fn has_room(&self, one: &Listed<'_>) -> bool {
+        let Budget { tools, names, .. } = self.budget;
+        one.kind != ThingKind::Tool || tools < MOST && names + one.name.len() <= NAMES
+    }
+
+    /// Notes that a definition is held, since when it was for this reason.
+    fn hold(&mut self, one: &Listed<'_>, reason: HoldReason) -> Hold {
+        let (key, fingerprint) = ((one.kind, Box::<str>::from(one.name)), one.fingerprint);
+        let known = self.known.held.get(&key);
+        let known = known.filter(|held| held.fingerprint == fingerprint && held.reason == reason);
+        let held = Held {
+            fingerprint,
+            reason,
+            since: known.map_or(self.terms.now, |held| held.since),
+        };
+        self.next.held.insert(key, held);
+        Hold {
+            reason,
+            fingerprint,
+        }
+    }
+
+    /// Notes a definition that is not held, if later ones are compared with it.
+    fn record(&mut self, one: &Listed<'_>) {
+        let is_known = self.known.entry(one).is_some();
+        // If instructions become empty, the former ones are kept, to be compared with later ones.
+        let is_kept = is_known && one.says_nothing();
+        let has_room = is_known || self.has_room(one);
+        if !one.kind.is_pinned() || is_kept || !has_room {
+            return;
+        }
+        if !is_known && one.kind == ThingKind::Tool {
+            self.budget.tools += 1;
+            self.budget.names += one.name.len();
+        }
+        let now = self.terms.now;
+        self.next.note(one, None, now, &mut self.budget.texts);
+    }
 }
 
 #[cfg(test)]
@@ -284,14 +323,14 @@ mod tests {
                 };
                 one.definition.contains(wrong)
             };
-            let pins = self.ledger.follow(
-                &server,
-                &listed(&definitions),
-                self.policy,
-                self.lock.as_ref(),
-                &mut objects,
-                7,
-            );
+            let terms = ListingTerms {
+                server: &server,
+                policy: self.policy,
+                lock: self.lock.as_ref(),
+                now: 7,
+            };
+            let listed = listed(&definitions);
+            let pins = self.ledger.follow(&listed, terms, &mut objects);
             self.ledger = pins.ledger.clone();
             let mut held: Vec<_> = pins.held[0]
                 .iter()
@@ -356,7 +395,13 @@ mod tests {
                 definition: text.as_str(),
             };
             let mut objects = |one: &Listed<'_>, _| one.definition.contains("bad");
-            let pins = ledger.follow(&server, &[one], policy, None, &mut objects, 7);
+            let terms = ListingTerms {
+                server: &server,
+                policy,
+                lock: None,
+                now: 7,
+            };
+            let pins = ledger.follow(&[one], terms, &mut objects);
             let hold = pins.hold(ThingKind::Instructions, "");
             assert_eq!(hold.map(|hold| hold.reason.as_str()), expected, "{words}");
             ledger = pins.ledger;

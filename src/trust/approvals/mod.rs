@@ -11,7 +11,7 @@ mod step;
 
 pub use self::{
     file::{forget, load, prune, save},
-    follow::{Knowledge, PinPolicy},
+    follow::{Knowledge, ListingTerms, PinPolicy},
     kinds::{Hold, HoldReason, ThingKind},
     ledger::{Approval, Approved, Baseline, FirstSeen, Held, Ledger, Listed, Which},
     lock_file::{Lock, LockChanges, LockError, LockedTool, export},
