@@ -236,15 +236,17 @@ impl History {
 
     /// All changes, the latest last. Blocks.
     pub fn entries(&self) -> io::Result<Vec<HistoryEntry>> {
-        let stored = self.stored()?;
-        let mut entries: Vec<HistoryEntry> = Vec::with_capacity(stored.len());
-        for change in stored {
-            if let Some(undone) = change.entry.undoes
-                && let Some(entry) = entries.iter_mut().find(|entry| entry.id == undone)
+        let stored = self.stored()?.into_iter();
+        let mut entries: Vec<HistoryEntry> = stored.map(|change| change.entry).collect();
+        let mut rest = entries.as_mut_slice();
+        // From the last one up: what is itself undone undoes nothing.
+        while let Some((last, earlier)) = rest.split_last_mut() {
+            if let Some(undone) = last.undoes.filter(|_| last.undone_by.is_none())
+                && let Some(entry) = earlier.iter_mut().find(|entry| entry.id == undone)
             {
-                entry.undone_by = Some(change.entry.id);
+                entry.undone_by = Some(last.id);
             }
-            entries.push(change.entry);
+            rest = earlier;
         }
         Ok(entries)
     }

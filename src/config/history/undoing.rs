@@ -12,9 +12,9 @@ pub(super) fn find(stored: &str, id: Option<u64>) -> Result<StoredChange, NotUnd
         let Ok(one) = serde_json::from_str::<Numbered>(line) else {
             continue;
         };
-        // From the last line up: a change that undoes another comes after it.
-        undone.extend(one.undoes);
+        // From the last line up: a change that undoes another comes after it, and one that is itself undone undoes nothing.
         let is_undone = undone.contains(&one.id);
+        undone.extend(one.undoes.filter(|_| !is_undone));
         match id {
             None if is_undone || one.undoes.is_some() => continue,
             Some(id) if id != one.id => continue,
@@ -80,4 +80,37 @@ pub(super) fn undo(
         }
     }
     Ok(edited)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+    use crate::config::NotUndone;
+
+    #[test]
+    fn an_undo_that_is_undone_does_not_count() {
+        let line = |(id, undoes): (u64, Option<u64>)| {
+            let undoes = undoes.map_or_else(String::new, |undoes| format!(r#","undoes":{undoes}"#));
+            format!(
+                r#"{{"id":{id},"at":"","by":"operator","way":"rest","changes":[],"needs":"nothing"{undoes}}}"#
+            )
+        };
+        let cases: [(&[u64], Option<u64>, Result<u64, NotUndone>); 8] = [
+            (&[], None, Ok(1)),
+            (&[1], None, Err(NotUndone::Nothing)),
+            (&[1], Some(1), Err(NotUndone::Already(1))),
+            (&[1, 2], None, Ok(1)),
+            (&[1, 2], Some(1), Ok(1)),
+            (&[1, 2], Some(2), Err(NotUndone::Already(2))),
+            (&[1, 2, 3], Some(1), Err(NotUndone::Already(1))),
+            (&[1, 2, 1], Some(1), Err(NotUndone::Already(1))),
+        ];
+        for (undos, id, expected) in cases {
+            let undos = undos.iter().map(|undone| Some(*undone));
+            let changes = std::iter::once(None).chain(undos);
+            let stored: Vec<String> = (1..).zip(changes).map(line).collect();
+            let found = find(&stored.join("\n"), id).map(|change| change.entry.id);
+            assert_eq!(found, expected, "{stored:?}");
+        }
+    }
 }
