@@ -5,16 +5,11 @@ use std::iter::once;
 
 use serde_json::{Map, Value, json};
 
-use super::{line_words::is_among, our_text::is_variable};
-use crate::text::redact::{self, TextKind};
-
-/// Options of `docker run` that have no value; every other one has.
-const SWITCHES: &str = "\
-    --detach --disable-content-trust --help --init --interactive --no-healthcheck --oom-kill-disable --privileged --publish-all \
-    --quiet --read-only --rm --sig-proxy --tty";
-
-/// Its one-letter options that have no value.
-const SWITCH_LETTERS: [char; 5] = ['d', 'i', 'P', 'q', 't'];
+use super::our_text::is_variable;
+use crate::{
+    config::is_followed_by_value,
+    text::redact::{self, TextKind},
+};
 
 /// Whether a command is such a one.
 pub(super) fn starts_containers(command: &str) -> bool {
@@ -25,22 +20,14 @@ pub(super) fn starts_containers(command: &str) -> bool {
 pub(super) fn image_at(args: &[&str]) -> Option<usize> {
     let mut at = args.iter().position(|arg| *arg == "run")? + 1;
     loop {
-        let arg = args.get(at)?;
-        if !arg.starts_with('-') {
-            return Some(at);
+        match *args.get(at)? {
+            "--" => return Some(at + 1),
+            option if option.starts_with('-') => {
+                at += 1 + usize::from(is_followed_by_value(option));
+            }
+            _ => return Some(at),
         }
-        at += 1 + usize::from(is_followed_by_value(arg));
     }
-}
-
-/// Whether the next word is the value of this option: of `-e`, not of `-it`, `-eA=1` or `--env=A=1`.
-fn is_followed_by_value(option: &str) -> bool {
-    if option.starts_with("--") {
-        return !option.contains('=') && !is_among(option, SWITCHES);
-    }
-    let mut letters = option.chars().skip(1);
-    let has_value = letters.any(|letter| !SWITCH_LETTERS.contains(&letter));
-    has_value && letters.next().is_none()
 }
 
 /// A variable that an argument gives to a container.
@@ -140,6 +127,11 @@ mod tests {
                 "${T}",
             ),
             ("docker run -eTOKEN=a=b x", "docker run -eTOKEN x", "a=b"),
+            (
+                "podman run --replace --no-hosts -e TOKEN=abc -- x -e TOKEN=x",
+                "podman run --replace --no-hosts -e TOKEN -- x -e TOKEN=x",
+                "abc",
+            ),
             ("docker run -e TOKEN x", "docker run -e TOKEN x", ""),
             ("npx run -e TOKEN=a x", "npx run -e TOKEN=a x", ""),
         ] {

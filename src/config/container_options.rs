@@ -6,12 +6,12 @@ use crate::text::redact::{TextKind, redacted};
 
 /// The options of docker and podman without a value. All others have one.
 const SWITCHES: &str = "\
-    --disable-content-trust --env-host --help --http-proxy --init --interactive --no-healthcheck \
+    --detach --disable-content-trust --env-host --help --http-proxy --init --interactive --no-healthcheck \
     --no-hostname --no-hosts --oom-kill-disable --passwd --privileged --publish-all --quiet --read-only \
-    --read-only-tmpfs --rm --rmi --rootfs --sig-proxy --tls-verify --unsetenv-all --use-api-socket";
+    --read-only-tmpfs --replace --rm --rmi --rootfs --sig-proxy --tls-verify --tty --unsetenv-all --use-api-socket";
 
 /// The same as single letters.
-const SHORT_SWITCHES: &[char] = &['i', 'P', 'q'];
+const SHORT_SWITCHES: &[char] = &['d', 'i', 'P', 'q', 't'];
 
 /// Options that are refused with any value.
 const REFUSED: &[&str] = &[
@@ -61,6 +61,20 @@ pub(super) fn fault(words: &[Text], resolution: Resolution) -> Option<String> {
     None
 }
 
+/// Whether the word behind this one is its value: of `-e`, not of `-it`, `-eA=1` or `--env=A=1`.
+pub fn is_followed_by_value(option: &str) -> bool {
+    if option.starts_with("--") {
+        return !option.contains('=') && !is_switch(option);
+    }
+    let mut letters = option.chars().skip(1);
+    let has_value = letters.any(|letter| !SHORT_SWITCHES.contains(&letter));
+    has_value && letters.next().is_none()
+}
+
+fn is_switch(name: &str) -> bool {
+    SWITCHES.split(' ').any(|switch| switch == name)
+}
+
 /// A word that begins an option.
 struct Read<'a> {
     name: String,
@@ -105,7 +119,7 @@ fn read(word: &str) -> Result<Read<'_>, Fault> {
         if REFUSED.contains(&name.as_str()) || is_turned {
             return Err(Fault::Ours(name));
         }
-        let takes_value = !SWITCHES.split(' ').any(|switch| switch == name);
+        let takes_value = !is_switch(&name);
         return Ok(Read {
             name,
             value,

@@ -73,6 +73,7 @@ mod tests;
 
 pub use activity::{ActivitySettings, Kept};
 pub use blank::Blank;
+pub use container_options::is_followed_by_value;
 pub use demo::{DEMO, DemoProgram};
 pub use document::{Document, json_and_repeated, json_of};
 pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries, written_entry};
