@@ -96,12 +96,14 @@ fn value(query: &str, key: &str) -> Option<String> {
     values(query, key).next()
 }
 
-/// The values of a key, also where its `&` is written as in HTML or in Markdown.
+/// The values of a key, also where its `&` is written as in HTML or in Markdown, and its blanks as in forms. In Base64 these are a `+`, see
+/// [`json_in`].
 fn values(query: &str, key: &str) -> impl Iterator<Item = String> {
     query.split('&').filter_map(move |pair| {
         let pair = pair.strip_prefix("amp;").unwrap_or(pair);
         let (name, value) = pair.trim_end_matches('\\').split_once('=')?;
-        if name == key { decoded(value) } else { None }
+        let value = (name == key).then(|| value.replace('+', " "))?;
+        decoded(&value)
     })
 }
 
@@ -134,6 +136,7 @@ mod tests {
             "lmstudio://add_mcp?name=x&config=eyJjb21tYW5kIjoibnB4In0=",
             "https://lmstudio.ai/install-mcp?name=x&config=eyJjb21tYW5kIjoibnB4In0=",
             "https://insiders.vscode.dev/redirect/mcp/install?name=x&config=%7B%22command%22%3A%22npx%22%7D&quality=insiders",
+            "https://kiro.dev/launch/mcp/add?name=x&config=%7B%22command%22%3A+%22npx%22%7D",
             "https://kiro.dev/launch/mcp/add?name=x&config=%7B%22command%22%3A%22npx%22%7D",
             "vscode:mcp/install?%7B%22name%22%3A%22x%22%2C%22command%22%3A%22npx%22%7D",
             "https://vscode.dev/redirect?url=vscode:mcp/install?%7B%22name%22%3A%22x%22%2C%22command%22%3A%22npx%22%7D",
