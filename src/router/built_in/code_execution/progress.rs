@@ -1,7 +1,7 @@
 //! The notifications for the client while its script runs: the progress of all calls in the script, under the one token of the client and in
 //! one rising count; and all other notifications and questions of the servers, unchanged.
 
-use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -42,7 +42,7 @@ struct Counts {
     done: u64,
     /// How many tokens were given to calls.
     given: u64,
-    /// The tools of the running calls, as `server:tool`, by the tokens of the calls.
+    /// The tools of the calls that run together, as `server:tool`, by the tokens of the calls.
     names: BTreeMap<u64, String>,
 }
 
@@ -185,12 +185,38 @@ impl<'a> Progress<'a> {
             text.push_str(": ");
             text.extend(message.chars().take(MESSAGE));
         }
-        if let Some(reached) = params.get("progress") {
-            let total = params.get("total");
-            let total = total.map_or_else(String::new, |total| format!(" of {}", total.as_str()));
-            // Writing into a text cannot fail.
-            let _ = write!(text, " ({}{total})", reached.as_str());
-        }
+        text.push_str(&reached(params).unwrap_or_default());
         text
+    }
+}
+
+/// ` (3 of 10)`. Numbers alone: what else a server sends may be of any length.
+fn reached(params: &Raw) -> Option<String> {
+    let number = |key| {
+        let number: Option<f64> = params.get(key)?.as_str().parse().ok();
+        number.filter(|number| number.is_finite())
+    };
+    let total = number("total").map_or_else(String::new, |total| format!(" of {total}"));
+    Some(format!(" ({}{total})", number("progress")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reached;
+    use crate::wire::Raw;
+
+    #[test]
+    fn progress_is_a_number_or_not_shown() {
+        for (params, expected) in [
+            (r#"{"progress":3,"total":10}"#, Some(" (3 of 10)")),
+            (r#"{"progress":0.5,"total":"many"}"#, Some(" (0.5)")),
+            (r#"{"progress":1e999}"#, None),
+            (r#"{"progress":"3"}"#, None),
+            (r#"{"progress":{"at":3},"total":10}"#, None),
+            (r#"{"total":10}"#, None),
+        ] {
+            let params = Raw::parse_str(params).expect(params);
+            assert_eq!(reached(&params).as_deref(), expected);
+        }
     }
 }
