@@ -179,18 +179,24 @@ mod ownership {
         }
         // Where modes cannot be changed, what counts is the mode that it has then.
         let _ = fs::set_permissions(path, Permissions::from_mode(0o700));
-        let mode = fs::metadata(path)?.mode();
+        if is_private(fs::metadata(path)?.mode())? {
+            tracing::warn!(
+                folder = %path.display(),
+                mode_before = format!("{:o}", folder.mode() & 0o7777),
+                "folder made private"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether a folder has become private. One that others can still read is used, and the doctor reports it.
+    pub(super) fn is_private(mode: u32) -> io::Result<bool> {
         if mode & OTHERS_WRITE != 0 {
             return Err(refused(
                 "other users may write to it, which cannot be changed".to_owned(),
             ));
         }
-        tracing::warn!(
-            folder = %path.display(),
-            mode_before = format!("{:o}", folder.mode() & 0o7777),
-            "folder made private"
-        );
-        Ok(())
+        Ok(mode & OTHERS == 0)
     }
 
     /// Opens a file with these options; a new one only its owner can read (0600). An existing one must be a regular file of our user's,
@@ -328,6 +334,13 @@ mod tests {
         check(0o755, Some(0o700));
         check(0o777, Some(0o700));
         check(0o1777, None);
+    }
+
+    #[test]
+    fn a_folder_whose_mode_cannot_be_changed_is_not_called_private() {
+        for (mode, expected) in [(0o700, Some(true)), (0o755, Some(false)), (0o777, None)] {
+            assert_eq!(ownership::is_private(mode).ok(), expected, "{mode:o}");
+        }
     }
 
     #[test]
