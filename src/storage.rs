@@ -82,13 +82,13 @@ pub fn read_text(path: &Path, largest: u64) -> io::Result<String> {
         let why = "it is not a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
-    let mut text = String::new();
+    let mut text = Vec::new();
     file.take(largest.saturating_add(1))
-        .read_to_string(&mut text)?;
+        .read_to_end(&mut text)?;
     if text.len() as u64 > largest {
         return Err(too_large(largest));
     }
-    Ok(text)
+    String::from_utf8(text).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
 /// The error for a file that is larger than this many bytes.
@@ -411,6 +411,20 @@ mod tests {
         pipe.expect("a pipe");
         check("a pipe");
         assert_eq!(fs::read(&victim).expect("readable"), b"whole");
+    }
+
+    #[test]
+    fn a_text_is_too_large_also_where_the_limit_cuts_a_character() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let path = ground.path().join("file");
+        let read = |content: &[u8]| {
+            fs::write(&path, content).expect("writable");
+            read_text(&path, 3).map_err(|error| error.kind())
+        };
+        assert_eq!(read("aé".as_bytes()), Ok("aé".to_owned()));
+        let too_large = Err(io::ErrorKind::FileTooLarge);
+        assert_eq!(read("aaaé".as_bytes()), too_large);
+        assert_eq!(read(b"a\xff"), Err(io::ErrorKind::InvalidData));
     }
 
     #[test]
