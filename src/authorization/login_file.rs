@@ -93,7 +93,7 @@ impl KeptLogin {
     /// What is kept of a server at this address. What cannot be read counts as nothing, and is logged.
     pub(super) fn load(file: &Path, url: &str) -> Self {
         match read(file) {
-            Ok(Some(kept)) if kept.version == VERSION && kept.url == url => kept,
+            Ok(Some(kept)) if kept.url == url => kept,
             Ok(_) => Self::nothing(url),
             Err(error) => {
                 tracing::warn!(file = %file.display(), %error, "a stored login cannot be read; log in again");
@@ -200,8 +200,13 @@ fn read(file: &Path) -> io::Result<Option<KeptLogin>> {
         Err(error) => return Err(error),
     };
     // The error of the parser may quote the file.
-    let unreadable = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not what was written");
-    serde_json::from_slice(&text).map(Some).map_err(unreadable)
+    let unreadable = |why| io::Error::new(io::ErrorKind::InvalidData, why);
+    let kept: Result<KeptLogin, _> = serde_json::from_slice(&text);
+    let kept = kept.map_err(|_| unreadable("it is not what was written"))?;
+    if kept.version != VERSION {
+        return Err(unreadable("it is of another version of mcpproxy"));
+    }
+    Ok(Some(kept))
 }
 
 /// Writes a secret. Only this file does.
@@ -255,6 +260,12 @@ mod tests {
         );
         assert!(again.client("https://other", 0).is_none());
         assert!(KeptLogin::load(&file, "https://h/other").grant.is_none());
+        let text = fs::read_to_string(&file).expect("it is ours");
+        fs::write(&file, text.replace("\"version\": 1", "\"version\": 2")).expect("it is ours");
+        assert!(
+            read(&file).is_err(),
+            "what is logged, and begun anew by the next save"
+        );
         fs::write(&file, "{\"hunter2").expect("it is ours");
         assert!(KeptLogin::load(&file, "https://h/mcp").grant.is_none());
     }
