@@ -26,6 +26,15 @@ pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
+/// Gives a new file the owner and the mode of the file `like`. Where that is not there yet, its owner is that of its folder.
+pub fn make_like(created: &File, like: &Path) -> io::Result<()> {
+    copy_owner(like, created)?;
+    match fs::metadata(like) {
+        Ok(found) => created.set_permissions(found.permissions()),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Creates a folder that only its owner can open (0700), and the folders that lead to it. An existing one must belong to our user, and is
 /// made private; the error says why it cannot be used.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
@@ -245,10 +254,12 @@ mod ownership {
         (found.dev(), found.ino())
     }
 
-    /// Gives a file that root created to the owner of `like`, so that a command that was run as root does not keep a daemon of another user
-    /// from its files. Does nothing if this process is not root.
+    /// Gives a file that root created to the owner of `like`, or of its folder where it is not there yet: a command that was run as root does
+    /// not keep another user from that user's files. Does nothing if this process is not root.
     pub fn copy_owner(like: &Path, created: &File) -> io::Result<()> {
-        let like = fs::metadata(like)?;
+        let folder = like.parent().filter(|it| !it.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let like = fs::metadata(like).or_else(|_| fs::metadata(folder))?;
         if rustix::process::geteuid().is_root() && !is_ours(&like) {
             std::os::unix::fs::fchown(created, Some(like.uid()), Some(like.gid()))?;
         }

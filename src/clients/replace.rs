@@ -1,5 +1,5 @@
-//! Replacing a file of a client: whole or not at all, with its mode, through symbolic links, with a copy of what was there beside it, and
-//! only if nobody changed it meanwhile.
+//! Replacing a file of a client: whole or not at all, with its owner and its mode, through symbolic links, with a copy of what was there
+//! beside it, and only if nobody changed it meanwhile.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    storage::{DiskFault, private},
+    storage::{DiskFault, make_like, private},
     text::moment,
 };
 
@@ -225,7 +225,7 @@ fn neighbour(file: &Path, ending: &str) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// Writes a file with the mode of another one, whole or not at all; without that one only its owner can read it.
+/// Writes a file with the owner and the mode of another one, whole or not at all; without that one only its owner can read it.
 fn write_like(path: &Path, like: &Path, text: &str) -> Result<(), ReplaceError> {
     put_in_place(path, like, text, || Ok(()))
 }
@@ -253,9 +253,7 @@ fn write_new(path: &Path, like: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
     let mut file = private(&mut options).open(path)?;
-    if let Ok(found) = fs::metadata(like) {
-        file.set_permissions(found.permissions())?;
-    }
+    make_like(&file, like)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
@@ -269,13 +267,20 @@ pub(super) fn failed(doing: &'static str, file: &Path) -> impl FnOnce(io::Error)
 mod tests {
     use std::{
         fs::{self, Permissions},
-        os::unix::fs::{PermissionsExt, symlink},
+        os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
+        path::Path,
     };
 
     use super::{CopyKind, ReplaceError, backups, remove, replace};
 
+    /// Makes this file another user's, where we are root. Whose it is now.
+    fn given_away(file: &Path) -> u32 {
+        let _ = chown(file, Some(65_534), None);
+        fs::metadata(file).expect("it is there").uid()
+    }
+
     #[test]
-    fn a_file_is_replaced_through_links_with_its_mode_and_a_copy_of_it() {
+    fn a_file_is_replaced_through_links_with_its_owner_and_mode_and_a_copy_of_it() {
         let ground = tempfile::tempdir().expect("a folder");
         let file = ground.path().join("dotfiles/mcp.json");
         let link = ground.path().join("mcp.json");
@@ -283,6 +288,7 @@ mod tests {
         fs::write(&file, "old").expect("ours");
         fs::set_permissions(&file, Permissions::from_mode(0o640)).expect("ours");
         symlink(&file, &link).expect("ours");
+        let owner = given_away(&file);
         let copy = replace(&link, Some("old"), "new", CopyKind::Connect).expect("it is replaced");
         let copy = copy.expect("there was a file");
         assert_eq!(fs::read_to_string(&file).expect("it is there"), "new");
@@ -292,11 +298,10 @@ mod tests {
                 .is_symlink()
         );
         for path in [&file, &copy] {
-            let mode = fs::metadata(path)
-                .expect("it is there")
-                .permissions()
-                .mode();
-            assert_eq!(mode & 0o777, 0o640, "{}", path.display());
+            let found = fs::metadata(path).expect("it is there");
+            let expected = (0o640, owner);
+            let found = (found.mode() & 0o777, found.uid());
+            assert_eq!(found, expected, "{}", path.display());
         }
         assert_eq!(fs::read_to_string(&copy).expect("it is there"), "old");
         assert_eq!(backups(&link, CopyKind::Connect), [copy]);
@@ -320,13 +325,13 @@ mod tests {
                 .expect("it is made")
                 .is_none()
         );
-        let mode = fs::metadata(&file)
-            .expect("it is there")
-            .permissions()
-            .mode();
+        let mode = fs::metadata(&file).expect("it is there").mode();
         assert_eq!(mode & 0o777, 0o600);
         assert!(remove(&file, "other").is_err());
         remove(&file, "{}").expect("it is taken away");
         assert!(!file.exists());
+        let owner = given_away(&ground.path().join("a/b"));
+        replace(&file, None, "{}", CopyKind::Connect).expect("it is made");
+        assert_eq!(fs::metadata(&file).expect("it is there").uid(), owner);
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::file::{folder_of, read_text};
-use crate::storage::{copy_owner, private, take_reserve};
+use crate::storage::{make_like, private, take_reserve};
 
 /// The result of replacing the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +66,6 @@ pub(super) fn neighbour(file: &Path, ending: &str) -> PathBuf {
     file.with_file_name(format!(".{name}{ending}"))
 }
 
-/// The path whose owner a new file gets: the present file, or its folder if there is no file yet.
-pub(super) fn owner_of(file: &Path) -> &Path {
-    if file.exists() { file } else { folder_of(file) }
-}
-
 fn remove(temporary: &Path) -> io::Result<()> {
     match fs::remove_file(temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -85,10 +80,7 @@ fn write_new(temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
 }
 
 fn write_into(mut out: File, like: &Path, text: &str) -> io::Result<()> {
-    copy_owner(owner_of(like), &out)?;
-    if let Ok(metadata) = fs::metadata(like) {
-        out.set_permissions(metadata.permissions())?;
-    }
+    make_like(&out, like)?;
     out.write_all(text.as_bytes())?;
     out.set_len(u64::try_from(text.len()).unwrap_or(u64::MAX))?;
     out.sync_all()

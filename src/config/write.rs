@@ -12,7 +12,7 @@ use super::{
     file::{LARGEST_FILE, folder_of, link_chain},
     history::changed_values,
     process_environment, read_text,
-    replace::{Replaced, neighbour, owner_of, replace},
+    replace::{Replaced, neighbour, replace},
 };
 use crate::storage::{DiskFault, copy_owner, create_private_dir, private, too_large};
 
@@ -149,7 +149,7 @@ fn open_lock(path: &Path, of: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let made = private(options.write(true).create_new(true)).open(path);
     match made {
-        Ok(made) => copy_owner(owner_of(of), &made).map(|()| made),
+        Ok(made) => copy_owner(of, &made).map(|()| made),
         // An existing file keeps its owner: it may be a link that another user has created.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let mut options = OpenOptions::new();
