@@ -95,15 +95,15 @@ mod tests {
                 r#"{{"id":{id},"at":"","by":"operator","way":"rest","changes":[],"needs":"nothing"{undoes}}}"#
             )
         };
-        let cases: [(&[u64], Option<u64>, Result<u64, NotUndone>); 8] = [
-            (&[], None, Ok(1)),
-            (&[1], None, Err(NotUndone::Nothing)),
-            (&[1], Some(1), Err(NotUndone::Already(1))),
-            (&[1, 2], None, Ok(1)),
-            (&[1, 2], Some(1), Ok(1)),
-            (&[1, 2], Some(2), Err(NotUndone::Already(2))),
-            (&[1, 2, 3], Some(1), Err(NotUndone::Already(1))),
-            (&[1, 2, 1], Some(1), Err(NotUndone::Already(1))),
+        let cases = [
+            (vec![], None, Ok(1)),
+            (vec![1], None, Err(NotUndone::Nothing)),
+            (vec![1], Some(1), Err(NotUndone::Already(1))),
+            (vec![1, 2], None, Ok(1)),
+            (vec![1, 2], Some(1), Ok(1)),
+            (vec![1, 2], Some(2), Err(NotUndone::Already(2))),
+            (vec![1, 2, 3], Some(1), Err(NotUndone::Already(1))),
+            (vec![1, 2, 1], Some(1), Err(NotUndone::Already(1))),
         ];
         for (undos, id, expected) in cases {
             let undos = undos.iter().map(|undone| Some(*undone));
