@@ -14,10 +14,10 @@ const FROM_OTHERS: &str = "command args env cwd working_dir url headers ca_file 
 
 /// Whether an entry may have this key, or this member of one, with this value from others.
 pub(super) fn may_come(path: &str, value: &Value) -> bool {
-    match path {
-        "isolation.enabled" => *value == true,
-        "isolation.network_mode" => *value == "none",
-        "session_scope" => *value != "shared",
+    match path.split_once('.').unwrap_or((path, "")) {
+        ("isolation", "enabled") => *value == true,
+        ("isolation", "network_mode") => *value == "none",
+        ("session_scope", "") => *value != "shared",
         _ => is_among(path, FROM_OTHERS),
     }
 }

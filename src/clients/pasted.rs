@@ -188,14 +188,19 @@ fn of_page(page: &str, has_commands_alone: bool) -> Option<Result<Vec<(Form, Val
                 let before = page.split(part).next().unwrap_or_default();
                 let lines = before.matches('\n').count();
                 fault.line = Some(fault.line.unwrap_or(1) + lines);
-                mistake = Some(Err(fault));
+                mistake = Some((added_by(part).is_some(), fault));
             }
             Err(_) => (),
         }
     }
-    let Some(surest) = found.iter().map(|(form, _)| *form).min() else {
-        return mistake;
-    };
+    let surest = found.iter().map(|(form, _)| *form).min();
+    // What adds a server to a client was meant, rather than what is less sure.
+    if let Some((adds_to_client, fault)) = mistake
+        && surest.is_none_or(|surest| adds_to_client && surest > Form::Client)
+    {
+        return Some(Err(fault));
+    }
+    let surest = surest?;
     found.retain(|(form, _)| has_commands_alone || *form == surest);
     Some(Ok(found))
 }

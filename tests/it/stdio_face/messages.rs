@@ -82,16 +82,16 @@ async fn a_line_that_is_no_message_is_answered_and_the_next_one_too() {
     for arguments in [ALONE, BRIDGE] {
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
-        for (line, code) in [
-            ("nonsense", -32700),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"#, -32700),
-            (r#"{"id":1,"method":"ping"}"#, -32600),
-            ("[]", -32600),
-            ("7", -32600),
+        for (line, id, code) in [
+            ("nonsense", "null", -32700),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"#, "null", -32700),
+            (r#"{"id":1,"method":"ping"}"#, "1", -32600),
+            ("[]", "null", -32600),
+            ("7", "null", -32600),
         ] {
             client.send(line).await;
             assert_eq!(
-                client.answer("null").await.error_value()["code"],
+                client.answer(id).await.error_value()["code"],
                 code,
                 "{line}"
             );
