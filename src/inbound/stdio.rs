@@ -63,9 +63,8 @@ impl Inbound {
                 () = closed => (),
             }
         });
-        let conversation = Conversation::new(self, view, caller, out);
+        let mut conversation = Conversation::new(self, view, caller, out);
         let talking = async {
-            let mut conversation = conversation;
             match conversation.listen_to(input).await {
                 End::Input => {
                     conversation.requests.announce_no_more();
@@ -83,17 +82,20 @@ impl Inbound {
             }
         };
         let mut writing = pin!(lines::write(frames, output));
-        tokio::select! {
+        let may_read = tokio::select! {
             written = &mut writing => {
                 tracing::debug!(?written, "a client stopped reading");
+                false
             }
+            may_read = talking => may_read,
+        };
+        conversation.end().await;
+        if may_read {
             // What is queued goes out, as slowly as the client reads.
-            may_read = talking => if may_read {
-                tokio::select! {
-                    _ = writing => (),
-                    () = given_up => (),
-                }
-            },
+            tokio::select! {
+                _ = writing => (),
+                () = given_up => (),
+            }
         }
     }
 }
@@ -109,7 +111,7 @@ enum End {
 /// One client. Dropping it ends the session and withdraws its requests.
 struct Conversation {
     /// Dropped first.
-    _owner: SessionOwner,
+    owner: SessionOwner,
     closing: CancellationToken,
     no_messages: Arc<LogThrottle>,
     requests: Requests,
@@ -123,12 +125,23 @@ impl Conversation {
         let owner = sessions.open_owned(SessionKind::Pipe, caller.clone(), view);
         let client = ServedClient::of_session(&inbound, owner.session.clone(), caller);
         Self {
-            _owner: owner,
+            owner,
             closing: inbound.0.closing.clone(),
             no_messages: inbound.0.no_messages.clone(),
             requests: Requests::new(inbound, client, out),
             held: VecDeque::new(),
         }
+    }
+
+    /// Ends the session and withdraws its requests: before it returns, because the daemon may close the connections to servers then.
+    async fn end(self) {
+        let Self {
+            owner,
+            mut requests,
+            ..
+        } = self;
+        drop(owner);
+        requests.withdraw().await;
     }
 
     async fn listen_to(&mut self, input: impl AsyncRead + Unpin) -> End {

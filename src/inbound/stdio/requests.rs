@@ -105,6 +105,13 @@ impl Requests {
         join_all(&mut self.running).await;
     }
 
+    /// Withdraws all that run, and waits until the servers have been told.
+    pub(super) async fn withdraw(&mut self) {
+        self.opening.shutdown().await;
+        self.running.shutdown().await;
+        self.streams.shutdown().await;
+    }
+
     /// Waits until the streams of changes have ended, as they do when the daemon does.
     pub(super) async fn streams_ended(&mut self) {
         join_all(&mut self.streams).await;
