@@ -155,7 +155,9 @@ impl Searcher {
         let index = Postings::new(searcher, fields, &by_number)
             .map_err(IndexError::new("open the index"))?;
         let means = Means::of(tools.iter().map(|tool| &tool.measures.lengths));
-        let weights = tools.iter().map(|tool| means.weights(tool.measures.lengths));
+        let weights = tools
+            .iter()
+            .map(|tool| means.weights(tool.measures.lengths));
         Ok(Self {
             weights: weights.collect(),
             snapshot,

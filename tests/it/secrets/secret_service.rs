@@ -69,7 +69,10 @@ async fn a_locked_one_is_unlocked_in_its_own_dialog_where_somebody_stores_someth
     );
     service.becomes(Behaviour::Dying);
     let without_bus = secret(bus, &home, &["set", "gh"], "third-value").await;
-    has!(without_bus.stderr, "the connection to the Secret Service was lost");
+    has!(
+        without_bus.stderr,
+        "the connection to the Secret Service was lost"
+    );
 }
 
 #[tokio::test]
