@@ -123,17 +123,29 @@ fn choose(
             .filter(|path| !path.is_empty())
             .map(PathBuf::from)
     };
-    let named = [
-        (requested.config_file.clone(), ChosenBy::Flag),
-        (variable("MCPPROXY_CONFIG"), ChosenBy::Variable),
-        (variable("MCP_CONFIG_PATH"), ChosenBy::OldVariable),
-    ];
-    let named = named.into_iter().find_map(|(file, by)| Some((file?, by)));
-    let usual = folders.map(|folders| usual_file(folders, exists));
-    // Services and daemons in the background name the usual file on their command lines.
-    let is_meant = |file: &Path| named.as_ref().is_none_or(|(named, _)| named == file);
-    let usual = usual.filter(|(file, _)| is_meant(file));
-    let (config_file, chosen_by) = usual.or(named).ok_or(NoHome)?;
+    let (config_file, chosen_by) = if let Some(file) = &requested.config_file {
+        (file.clone(), ChosenBy::Flag)
+    } else if let Some(file) = variable("MCPPROXY_CONFIG") {
+        (file, ChosenBy::Variable)
+    } else if let Some(file) = variable("MCP_CONFIG_PATH") {
+        (file, ChosenBy::OldVariable)
+    } else {
+        let folders = folders.ok_or(NoHome)?;
+        let ours = folders.config.join(FILE_NAME);
+        let go_program = folders.home.join(".mcpproxy").join(FILE_NAME);
+        if !exists(&ours) && exists(&go_program) {
+            (go_program, ChosenBy::GoProgram)
+        } else {
+            (ours, ChosenBy::Platform)
+        }
+    };
+    // Services and daemons in the background name the usual place on their command lines.
+    let usual = folders.map(|folders| folders.config.join(FILE_NAME));
+    let chosen_by = if usual.as_ref() == Some(&config_file) {
+        ChosenBy::Platform
+    } else {
+        chosen_by
+    };
     let data_dir = match (&requested.data_dir, folders) {
         (Some(folder), _) => folder.clone(),
         (None, Some(folders)) => folders.data.clone(),
@@ -145,17 +157,6 @@ fn choose(
         data_dir_given: requested.data_dir.is_some(),
         chosen_by,
     })
-}
-
-/// The file that is found where none is named.
-fn usual_file(folders: &Folders, exists: &dyn Fn(&Path) -> bool) -> (PathBuf, ChosenBy) {
-    let ours = folders.config.join(FILE_NAME);
-    let go_program = folders.home.join(".mcpproxy").join(FILE_NAME);
-    if !exists(&ours) && exists(&go_program) {
-        (go_program, ChosenBy::GoProgram)
-    } else {
-        (ours, ChosenBy::Platform)
-    }
 }
 
 /// Makes a path absolute, because the working folder may change or be removed.
@@ -203,10 +204,6 @@ mod tests {
         check(None, &[], &[ours, go_program], ours, ChosenBy::Platform);
         check(None, &[], &[go_program], go_program, ChosenBy::GoProgram);
         check(None, &[], &[], ours, ChosenBy::Platform);
-        let named = Some(go_program);
-        let found = [go_program, ours];
-        check(named, &both, &found[..1], go_program, ChosenBy::GoProgram);
-        check(named, &both, &found, go_program, ChosenBy::Flag);
     }
 
     #[test]
