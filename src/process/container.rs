@@ -5,9 +5,9 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io,
+    io::{self, Read},
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -34,6 +34,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// How long to wait before asking whether the engine's program has ended.
 const POLL: Duration = Duration::from_millis(5);
+
+/// What is read of what the engine's program prints.
+const MOST_OUTPUT: u64 = 64 << 10;
 
 /// Variables that say which engine the programs speak to. Servers themselves do not inherit them.
 const ENGINE_FAMILIES: [&str; 2] = ["DOCKER_", "CONTAINER_"];
@@ -125,7 +128,7 @@ impl ServerContainer {
         }
     }
 
-    /// Runs the engine's program to its end, and gives its standard output.
+    /// Runs the engine's program to its end and gives what it printed.
     fn run(&self, args: &[&str], deadline: Instant) -> Result<String, String> {
         let verb = args.first().copied().unwrap_or_default();
         let failed = |reason: &str| format!("`{} {verb}` {reason}", self.runtime.display());
@@ -139,25 +142,48 @@ impl ServerContainer {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let output = output(command, deadline).map_err(|error| failed(&error.to_string()))?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match output {
-            Some(output) if output.status.success() => Ok(text(&output.stdout)),
-            Some(output) => Err(failed(&format!("failed: {}", text(&output.stderr).trim()))),
+            Some(output) if output.success => Ok(output.out),
+            Some(output) => Err(failed(&format!("failed: {}", output.err.trim()))),
             None => Err(failed("did not end in time")),
         }
     }
 }
 
-/// Waits for the program to end, and gives what it printed, which has to fit into a pipe; nothing if it was killed at the deadline.
-fn output(mut command: Command, deadline: Instant) -> io::Result<Option<Output>> {
+/// The output of a program that ended.
+struct ProgramOutput {
+    success: bool,
+    out: String,
+    err: String,
+}
+
+/// Waits for the program to end; nothing if it was killed at the deadline. What it prints has to fit into a pipe.
+fn output(mut command: Command, deadline: Instant) -> io::Result<Option<ProgramOutput>> {
     let mut child = command.spawn()?;
-    while child.try_wait()?.is_none() {
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
         if Instant::now() >= deadline {
             child.kill()?;
             child.wait()?;
             return Ok(None);
         }
         thread::sleep(POLL);
+    };
+    Ok(Some(ProgramOutput {
+        success: status.success(),
+        out: read_text(child.stdout.take()),
+        err: read_text(child.stderr.take()),
+    }))
+}
+
+/// What is there to read; less where it cannot be read.
+fn read_text(stream: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        // A part is as good as it gets.
+        let _ = stream.take(MOST_OUTPUT).read_to_end(&mut bytes);
     }
-    child.wait_with_output().map(Some)
+    String::from_utf8_lossy(&bytes).into_owned()
 }
