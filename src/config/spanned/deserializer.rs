@@ -4,8 +4,7 @@
 //!
 //! * members and elements in `Reading::left_out` are skipped: `Members::counts`, `Elements`;
 //! * a null and an empty string count as an absent key, and of a repeated key the last one counts, except where [`Care`] is stricter:
-//!   `Members::counts`, `Node::check_blank`;
-//! * a string that is empty once its references are resolved is a mistake: `Node::filled`;
+//!   `Members::counts`, `Node::check_blank`; so does a string whose references resolve to nothing: `Node::filled`;
 //! * unknown keys are noted, and refused only if the type refuses them: `Node::ignore`;
 //! * the references in strings are resolved: `Node::text`;
 //! * a key that a type reads as `$text` may be a token, so errors name its index instead: `Members::path`.

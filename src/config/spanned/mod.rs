@@ -227,14 +227,11 @@ impl<'n> Node<'n> {
         })
     }
 
-    /// The same of a string that must not be empty, as it is written and with its references resolved.
+    /// The same of a string that must not be empty, whether it is written so or its references resolve to nothing.
     fn filled(self, written: &str) -> Checked<Text> {
         self.check_blank(written)?;
         let text = self.text(written)?;
-        if text.value.is_empty() {
-            let references = references::by_name(written);
-            return wrong(&format!("is empty: {references} has no value"));
-        }
+        self.check_blank(&text.value)?;
         Ok(text)
     }
 
