@@ -61,7 +61,7 @@ pub(super) const DIRECT: &[Phrase] = &[
         r"(^|[.!?\]}>)] )(system|assistant|human): .{0,60}\b(you|must|ignore|call|send|read|always|never|i will|sure|understood|okay|proceed)\b"),
     // "Do not tell the user."
     phrase("orders.conceal", Hold,
-        &["tell", "mention", "inform", "reveal", "disclos", "explain", "discuss", "alert", "let the", "let on", "notify", "warn", "say anything", "bring up", "report", "point out", "describe", "communicat", "announce", "make the user aware", "draw", "advis"],
+        &["tell", "mention", "inform", "reveal", "disclos", "explain", "discuss", "alert", "let the", "let on", "let anyone", "notify", "warn", "say anything", "say a word", "bring up", "report", "point out", "point this out", "describe", "communicat", "announce", "make the user aware", "draw", "advis"],
         r"\b(do not|don't|dont|never|must not|mustn't|should not|shouldn't|avoid|refrain from|no need to|not necessary to|unnecessary to|needn't|need not|not to|without|cannot|may not|nor) (ever |explicitly |directly |please |also |otherwise |even )?(tell|telling|mention|mentioning|inform|informing|reveal|revealing|disclose|disclosing|explain|explaining|discuss|discussing|alert|alerting|letting|let|warn|warning|say|saying|bring|bringing|report|reporting|point|pointing|describe|describing|communicate|communicating|announce|announcing|make|making|draw|drawing|advise|advising)\b.{0,40}\b(the user|users?|human|the person|end-user|operator|customer|anyone|anybody|him|her|them|the owner)\b"),
     phrase("orders.conceal", Hold,
         &["mention", "reveal", "disclos", "acknowledg", "refer to", "repeat", "quote", "explain", "discuss", "output this", "show this", "display this", "include this"],
