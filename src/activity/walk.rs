@@ -29,6 +29,9 @@ const HOLDERS: [&str; 4] = ["env", "env_json", "headers", "headers_json"];
 /// A name whose value is masked in all its parts.
 const SECRET: &str = "secret";
 
+/// A secret that begins in the part of a string that is kept, and is no longer than this, is found whole. In bytes.
+const LONGEST_SECRET: usize = 1024;
+
 /// The mark for a part that is left out.
 const LEFT_OUT: &str = "…";
 
@@ -240,8 +243,8 @@ impl Part<'_> {
     fn text(&self) -> String {
         let walk = self.walk;
         let longest = walk.bounds.text.min(walk.left.get());
-        // Masked before it is cut, because a cut secret is not found; but only twice as much is searched.
-        let (mut text, mut is_cut) = beginning(self.json, longest.saturating_mul(2));
+        // Masked before it is cut, because a cut secret is not found; but only so much more is searched.
+        let (mut text, mut is_cut) = beginning(self.json, longest.saturating_add(LONGEST_SECRET));
         if is_cut && is_json(&text) {
             (text, is_cut) = beginning(self.json, usize::MAX);
         }
