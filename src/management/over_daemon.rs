@@ -134,7 +134,8 @@ impl Management {
     pub(super) async fn restart_for(&self, caller: Arc<str>, name: &str) -> Result<ServerChange> {
         let restarted = self.restart_unrecorded(name).await;
         let error = match &restarted {
-            Ok(change) => change.server.reason.clone(),
+            Ok(change) if change.server.is_failing() => change.server.reason.clone(),
+            Ok(_) => None,
             Err(failure) => Some(failure.error.clone()),
         };
         self.0.activity.note_operator(OperatorChange {
