@@ -190,11 +190,16 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// ` (3 of 10)`. Numbers alone: what else a server sends may be of any length.
+/// Bytes of a number in a message.
+const NUMBER: usize = 24;
+
+/// ` (3 of 10)`. Numbers alone, as they were written: what else a server sends may be of any length.
 fn reached(params: &Raw) -> Option<String> {
     let number = |key| {
-        let number: Option<f64> = params.get(key)?.as_str().parse().ok();
-        number.filter(|number| number.is_finite())
+        let number = params.get(key)?;
+        let value: f64 = number.as_str().parse().ok()?;
+        let is_shown = value.is_finite() && number.as_str().len() <= NUMBER;
+        is_shown.then(|| number.as_str().to_owned())
     };
     let total = number("total").map_or_else(String::new, |total| format!(" of {total}"));
     Some(format!(" ({}{total})", number("progress")?))
