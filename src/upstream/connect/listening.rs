@@ -224,12 +224,17 @@ impl Listener {
         let is_fault = !matches!(error, ListenError::Unknown | ListenError::Link(_));
         self.failures += u32::from(is_fault);
         let (server, attempt) = (&self.server, self.failures);
-        let reason = connect_error::shown(&error.to_string(), &Secrets::default());
+        let words = connect_error::shown(&error.to_string(), &Secrets::default());
         let retry_in = retry_in.map(duration::show);
         if is_fault && attempt == 1 {
+            // The server's own words may quote a token of its login.
+            let reason = match error {
+                ListenError::Refused(_) => "the server refused the subscription",
+                _ => &words,
+            };
             tracing::warn!(%server, reason, attempt, retry_in, "server sends no change notifications");
         } else {
-            tracing::debug!(%server, reason, attempt, retry_in, "server sends no change notifications");
+            tracing::debug!(%server, reason = words, attempt, retry_in, "server sends no change notifications");
         }
     }
 
