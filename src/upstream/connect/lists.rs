@@ -222,7 +222,7 @@ fn list_in(page: &Raw, key: &str) -> Option<Raw> {
 pub(super) fn has_list(description: &Raw, capability: &str) -> bool {
     let capabilities = description.get("capabilities");
     let declared = capabilities.and_then(|all| all.get(capability));
-    declared.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
+    declared.is_some_and(|value| !value.is_null())
 }
 
 struct ListReader<'a> {
