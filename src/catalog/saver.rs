@@ -24,7 +24,7 @@ type Saved = oneshot::Sender<Result>;
 /// What is to be written. Bounded by the number of servers: only the newest state of a server is kept.
 #[derive(Default)]
 struct Waiting {
-    /// The servers whose files are kept; the files of all others are deleted before anything is written.
+    /// The servers whose files are kept; the files of all others are deleted before lists are written.
     kept: Option<Vec<ServerName>>,
     lists: BTreeMap<ServerName, Arc<ServerCatalog>>,
     /// Each with the fingerprint of the configuration under which it was found out.

@@ -182,7 +182,7 @@ pub(super) fn read_entry(entry: Map<String, Value>) -> SentPatch {
     SentPatch { readable, problem }
 }
 
-/// Reads an entry that a person adds, and spells its keys as the file does. One error names all its mistakes.
+/// Reads an entry that a person adds, and gives its keys their proper names. One error names all its mistakes.
 pub(super) fn read_new(
     name: &ServerName,
     entry: Map<String, Value>,

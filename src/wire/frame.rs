@@ -74,7 +74,7 @@ pub enum FrameError {
     /// A request without the id that its answer would bear: nobody waits for that.
     #[error("\"id\" is missing; only methods under notifications/ go without one")]
     NoId,
-    /// A message that its receivers may not be able to read, and why, with the id of it that waits for an answer.
+    /// A message without its version, or that its receivers may not be able to read: why, and the id of it that waits for an answer.
     #[error("the message {0}")]
     Unreadable(&'static str, Option<Id>),
 }

@@ -42,7 +42,7 @@ pub(super) struct PageLogins {
     /// Changes when sessions end.
     ended: watch::Sender<()>,
     /// Where sessions are saved. Invariant: locked from taking the sessions out of `state` until they are written, so that an older write
-    /// never replaces a newer one; `state` is locked only within.
+    /// never replaces a newer one. Where both are locked, this one is locked first.
     data_dir: Guarded<Option<PathBuf>>,
 }
 

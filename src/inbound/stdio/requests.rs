@@ -105,7 +105,7 @@ impl Requests {
         join_all(&mut self.running).await;
     }
 
-    /// Withdraws all that run, and waits until the servers have been told.
+    /// Withdraws all that run, and waits until each has ended: what tells a server on pipes of it is queued then.
     pub(super) async fn withdraw(&mut self) {
         self.opening.shutdown().await;
         self.running.shutdown().await;
