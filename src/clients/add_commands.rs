@@ -223,8 +223,9 @@ impl<'a> AddCommand<'a> {
         let needs = |what: &str| FileFault::new(format!("`{option}` needs {what}"));
         match meaning {
             Text(key) => *self.slot(key) = value.into(),
-            // `*` are all, as without the option.
-            List(key) if value != "*" => {
+            // All tools, as without the option.
+            List("enabled_tools") if value == "*" => (),
+            List(key) => {
                 let items = value.split(',').map(|item| Value::from(item.trim()));
                 match self.slot(key) {
                     Value::Array(list) => list.extend(items),
@@ -250,7 +251,7 @@ impl<'a> AddCommand<'a> {
                 let address = format!("http://localhost:{port}/callback");
                 *self.slot("oauth.redirect_uri") = address.into();
             }
-            Flag(_) | Ignored | List(_) => (),
+            Flag(_) | Ignored => (),
         }
         Ok(())
     }
@@ -391,6 +392,14 @@ mod tests {
         ] {
             check(line, "x", &tools);
         }
+        let none = json!({
+            "url": "https://h/mcp", "disabled_tools": ["*"], "oauth": { "scopes": ["*"] },
+        });
+        check(
+            "gemini mcp add --exclude-tools '*' --oauth-scopes '*' x https://h/mcp",
+            "x",
+            &none,
+        );
         let plain = json!({ "url": "https://h/mcp" });
         check(
             "mcpproxy upstream add x --url https://h/mcp --disabled=false",
