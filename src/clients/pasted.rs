@@ -18,8 +18,8 @@ use super::{
 };
 use crate::config;
 
-/// The servers in a pasted text, apart by what of it they are read from. The only one gets this name, and one without a name gets one made
-/// of what it starts.
+/// The servers in a pasted text, apart by what of it they are read from. The only one gets this name, in all ways to start it that the text
+/// gives, and one without a name gets one made of what it starts.
 pub(super) fn read(text: &str, name: Option<&str>) -> Result<Vec<FoundFile>, FileFault> {
     let text = text.trim();
     let plain = without_fence(text);
@@ -58,9 +58,13 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<Vec<FoundFile>, Fil
             refused: is_guess.then_some("another command is above it; paste this one alone"),
         });
     }
-    let mut all = files.iter_mut().flat_map(|file| &mut file.servers);
-    if let (Some(server), None, Some(name)) = (all.next(), all.next(), name) {
-        name.clone_into(&mut server.name);
+    let meant = files.iter_mut().filter(|file| file.refused.is_none());
+    let meant: Vec<_> = meant.flat_map(|file| &mut file.servers).collect();
+    let is_one = meant.windows(2).all(|two| two[0].name == two[1].name);
+    if let Some(name) = name.filter(|_| is_one) {
+        for server in meant {
+            name.clone_into(&mut server.name);
+        }
     }
     Ok(files)
 }
@@ -375,6 +379,25 @@ mod tests {
         );
         let found = read(r#"{"command": "x"}"#, Some("mine")).expect("a server");
         assert_eq!(found[0].servers[0].name, "mine");
+        for (page, expected) in [
+            (
+                r#"{"mcpServers": {"a": {"command": "x"}}} or {"mcpServers": {"a": {"command": "y"}}}"#,
+                ["mine", "mine"],
+            ),
+            (
+                "Run:\n\n    npx -y @x/one\n\n    npx -y @x/two",
+                ["mine", "two"],
+            ),
+            (
+                r#"{"a": {"command": "x"}, "b": {"command": "y"}}"#,
+                ["a", "b"],
+            ),
+        ] {
+            let found = read(page, Some("mine")).expect(page);
+            let servers = found.iter().flat_map(|file| &file.servers);
+            let names: Vec<&str> = servers.map(|server| &*server.name).collect();
+            assert_eq!(names, expected, "{page}");
+        }
     }
 
     #[test]

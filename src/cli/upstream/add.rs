@@ -104,19 +104,25 @@ impl AddServer {
     ) -> Done {
         let name = self.name.as_ref().map(ServerName::as_str);
         let mut report = import::read_pasted(files, &daemon, text, name)?;
-        if let (Some(name), [server]) = (name, &report.servers[..])
-            && server.outcome == FoundOutcome::Renamed
+        // Those that cannot be used are named at the end.
+        let usable = report.servers.iter();
+        let mut usable = usable.filter(|server| server.outcome != FoundOutcome::Unusable);
+        if let Some(name) = name
+            && usable.clone().any(|server| server.written_name != name)
+        {
+            let n = report.servers.len();
+            let what = format!("the text has {n} servers, which cannot all be called {name}");
+            let failure = CommandFailure::usage(what).undone("nothing was added");
+            return Err(failure.next("leave out the name, or paste one server alone"));
+        }
+        if let Some(name) = name
+            && let Some(server) = usable.find(|server| server.outcome == FoundOutcome::Renamed)
         {
             let why = server.reason.clone().unwrap_or_default();
             let failure = CommandFailure::failed(why).undone("nothing was added");
             let step = "choose another name, or change it";
             let step = format!("{step}: `mcpproxy upstream patch {name} KEY=VALUE`");
             return Err(failure.next(step));
-        }
-        if let (Some(name), n @ 2..) = (name, report.servers.len()) {
-            let what = format!("the text has {n} servers, which cannot all be called {name}");
-            let failure = CommandFailure::usage(what).undone("nothing was added");
-            return Err(failure.next("leave out the name, or paste one server alone"));
         }
         for server in &mut report.servers {
             server.disabled |= self.disabled;
