@@ -6,7 +6,7 @@ use std::{iter, path::Path};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Client, FoundFile,
+    Client, ClientServer, FoundFile,
     default_name::name_of,
     fault::FileFault,
     formats::FileFormat,
@@ -81,13 +81,15 @@ fn part_command(entry: &mut Value) {
     }
 }
 
-/// What a text can be, the surest first: a list of servers, what adds one to a client, an entry, what starts or reaches one.
+/// What a text can be, the surest first: a list of servers, what adds one to a client, an entry, what starts or reaches one, what is under
+/// the key of a list and has no server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Form {
     List,
     Client,
     Entry,
     Start,
+    Other,
 }
 
 /// Reads a text as one thing; nothing where it is none.
@@ -112,7 +114,17 @@ fn root_of(text: &str) -> Result<(Form, Value), FileFault> {
     let (form, root) = found.next().ok_or_else(none)?;
     let root = root?;
     let is_list = root.as_object().is_some_and(has_list);
-    Ok((if is_list { Form::List } else { form }, with_list(root)?))
+    let root = with_list(root)?;
+    let is_sure = has_server(&root);
+    let of_list = if is_sure { Form::List } else { Form::Other };
+    Ok((if is_list { of_list } else { form }, root))
+}
+
+/// Whether a list has a server: other files have such keys, too, as OpenAPI has `servers`.
+fn has_server(root: &Value) -> bool {
+    let is_one = |server: &ClientServer| !server.name.is_empty() && is_entry(&server.entry);
+    let servers = servers::all(Client::of_content(root), root, None);
+    servers.is_ok_and(|servers| servers.iter().any(is_one))
 }
 
 fn address(text: &str) -> Option<Result<Value, FileFault>> {
@@ -452,6 +464,13 @@ mod tests {
             "# A\n```\nnpx -y @x/one\n```\nor\n```\nnpx -y @x/two\n```",
             &["one"],
         );
+        for other in [
+            r#"{"extensions": ["ms-python.python"]}"#,
+            r#"{"servers": [{"url": "https://x.example"}]}"#,
+            r#"{"mcp": {"servers": "x"}}"#,
+        ] {
+            check(&format!("# A\n```\n{other}\n```\n```\n{add}\n```"), &["b"]);
+        }
         let yaml = "mcpServers:\n  s:\n    command: x\n    args: [z]";
         check(&format!("# A\n```yaml\n{yaml}\n```"), &["s"]);
         check(yaml, &["s"]);
