@@ -41,15 +41,17 @@ struct GivenVariable<'a> {
     value: Option<&'a str>,
 }
 
-/// Of an entry, which may start no container. Behind the image stand arguments of the program in it.
-fn given(entry: &Map<String, Value>) -> Vec<GivenVariable<'_>> {
+/// Of an entry, which may start no container. Behind the image stand arguments of the program in it; where none is found, `docker exec` say,
+/// all arguments are looked at, unless it `needs_image`.
+fn given(entry: &Map<String, Value>, needs_image: bool) -> Vec<GivenVariable<'_>> {
     let command = entry.get("command").and_then(Value::as_str);
     let command = command.unwrap_or_default();
     let args = entry.get("args").and_then(Value::as_array);
     let args = args.filter(|_| starts_containers(command));
     let args = args.into_iter().flatten();
     let words: Vec<&str> = args.map(|arg| arg.as_str().unwrap_or_default()).collect();
-    let options = words.iter().take(image_at(&words).unwrap_or(words.len()));
+    let all = if needs_image { 0 } else { words.len() };
+    let options = words.iter().take(image_at(&words).unwrap_or(all));
     let before = once(&"").chain(&words);
     let given = options.zip(before).enumerate();
     let given = given.filter_map(|(at, (&word, before))| {
@@ -79,7 +81,7 @@ pub(super) fn set_apart(entry: &mut Map<String, Value>) {
     if env.is_some_and(|env| !env.is_object()) {
         return;
     }
-    for given in given(&before) {
+    for given in given(&before, true) {
         let (option, name) = (given.option, given.name);
         let value = given.value.filter(|value| is_secret(name, value));
         let value = value.filter(|_| env.is_none_or(|env| env.get(name).is_none()));
@@ -98,7 +100,7 @@ pub(super) fn lacking(entry: &Map<String, Value>) -> Vec<String> {
             && redact::is_bare_name(given.name)
             && env.is_none_or(|env| !env.contains_key(given.name))
     };
-    let lacking = given(entry).into_iter().filter(is_lacking);
+    let lacking = given(entry, false).into_iter().filter(is_lacking);
     lacking.map(|given| given.name.to_owned()).collect()
 }
 
@@ -134,6 +136,11 @@ mod tests {
             ),
             ("docker run -e TOKEN x", "docker run -e TOKEN x", ""),
             ("npx run -e TOKEN=a x", "npx run -e TOKEN=a x", ""),
+            (
+                "docker exec -i box x -e TOKEN=abc",
+                "docker exec -i box x -e TOKEN=abc",
+                "",
+            ),
         ] {
             let entry = |line: &str| {
                 let mut words = line.split(' ');
