@@ -123,6 +123,10 @@ impl Conversion<'_> {
                 self.rest.insert(key, value);
                 continue;
             }
+            // Of these only members may come.
+            if matches!(&*key, "isolation" | "tool_acl") && !value.is_object() {
+                return Err(format!("its `{key}` is not a map"));
+            }
             if let Some(mut value) = self.admitted(&key, value) {
                 self.refer(&mut value)?;
                 self.entry.insert(key, value);
@@ -480,6 +484,12 @@ mod tests {
             (json!(made.entry), made.left_behind.join(" ")),
             (json!({ "command": "x" }), "isolation".to_owned())
         );
+        let server = ClientServer {
+            entry: json!({ "command": "x", "isolation": [true, "i", "host"] }),
+            ..server
+        };
+        let refused = carried(Client::of_content(&json!({})), &server).err();
+        assert_eq!(refused.as_deref(), Some("its `isolation` is not a map"));
     }
 
     #[test]
