@@ -137,10 +137,10 @@ type GivenValues = BTreeMap<String, BTreeMap<String, String>>;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Pasted {
-    /// JSON of a client, an entry, a command, a link or a URL.
+    /// The JSON, TOML or YAML of a client, a list of servers, an entry, a command, a link or a URL, or a README with any of them.
     #[schemars(length(min = 1))]
     text: String,
-    /// The name for a server that has none.
+    /// The name for the server, if the text has only one.
     name: Option<String>,
 }
 
