@@ -27,22 +27,29 @@ pub fn give_token(
     token: &Secret,
     is_dry: bool,
 ) -> Result<Connected> {
-    let wanted = Wanted {
-        target: reaching.target(client, None, false)?,
-        name: "mcpproxy".to_owned(),
-        is_exact: false,
-    };
+    let file = file_of(places, &ConnectRequest::usual(client))?;
+    // One that leads to us keeps its address and its other headers.
+    let is_new = client.speaks_http() && our_entry(&file, &reaching.us).is_err();
+    let target = is_new.then(|| reaching.target(client, None, false));
+    let target = target.transpose()?;
     let change = |file: &ClientFile| {
-        let change = if client.speaks_http() {
+        let name = "mcpproxy".to_owned();
+        let change = if let Some(target) = target {
+            let wanted = Wanted {
+                target,
+                name,
+                is_exact: false,
+            };
             connected(client, file, &wanted, &reaching.us)?
         } else {
-            FileChange::none(file, &wanted.name, file.text()?)
+            FileChange::none(file, &name, file.text()?)
         };
         let text = change.after.as_deref().unwrap_or_default();
         let ours = entry_in(text, file, &reaching.us)?;
         let entry = with_token(client, &ours, token.reveal());
         let after = edit::put(client, file.format, text, &ours.name, &entry)?;
         Ok(FileChange {
+            name: ours.name,
             after: Some(after),
             ..change
         })
