@@ -140,6 +140,6 @@ export async function undoChanges(ids) {
   const back = [];
   for (const id of ids) back.push(...((await post("config/undo", { id })).put_back ?? []));
   const left = back.find((one) => one.error);
-  if (left) throw new Failure(200, { error: `The change was undone, but ${left.file} was left unchanged: ${left.error}`, code: "client_unchanged" });
+  if (left) throw new Failure(200, { error: `The change was undone, but not all servers were put back into ${left.file}: ${left.error}`, code: "client_unchanged" });
   return back;
 }
