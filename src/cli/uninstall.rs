@@ -342,7 +342,7 @@ impl Uninstalled {
             }
             for copy in &self.copies {
                 out.done(&format!(
-                    "kept: {}, a backup from before one of mcpproxy's changes; delete it when you no longer need it",
+                    "kept: {}, a backup or a note from one of mcpproxy's changes; delete it when you no longer need it",
                     copy.display()
                 ));
             }

@@ -302,7 +302,7 @@ pub fn moved_from(places: &ClientPlaces) -> Vec<PathBuf> {
     moved_files(places).map(|(_, file, _)| file.path).collect()
 }
 
-/// The copies of clients' files that are kept beside them.
+/// The copies of clients' files that are kept beside them, and the notes beside those copies.
 pub fn kept_copies(places: &ClientPlaces) -> Vec<PathBuf> {
     let kinds = [CopyKind::First, CopyKind::Connect, CopyKind::Move];
     let of = |file: ClientFile| kinds.map(|kind| replace::backups(&file.path, kind));
@@ -311,6 +311,8 @@ pub fn kept_copies(places: &ClientPlaces) -> Vec<PathBuf> {
         .into_iter()
         .flat_map(of)
         .flatten()
+        .flat_map(|copy| [replace::note_of(&copy), copy])
+        .filter(|path| path.exists())
         .collect();
     copies.sort();
     copies.dedup();
