@@ -87,6 +87,13 @@ mod tests {
             let refused = check(other, Some(&location)).expect_err("another address");
             assert!(refused.contains("http://127.0.0.1:18081/mcp"), "{refused}");
         }
+        for everywhere in ["[::]:18081", "0.0.0.0:18081"] {
+            let location = DaemonLocation {
+                listen: vec![everywhere.parse().expect("an address")],
+                ..location.clone()
+            };
+            assert_eq!(check("127.0.0.1:18081", Some(&location)), Ok(()));
+        }
         let refused = check("127.0.0.1:8081", None).expect_err("no port at all");
         assert!(refused.contains("without HTTP"), "{refused}");
     }
