@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Client, ClientFile, ClientPlaces, Reaching,
-    endpoint::why_refused,
+    endpoint::{endpoint_of, why_refused},
     file_change::{
         ClientFileError, FileChange, Wanted, connected, disconnected, may_have_us, our_entry_in,
     },
@@ -172,8 +172,10 @@ pub fn connect(
     asked: &ConnectRequest<'_>,
 ) -> Result<Connected> {
     let file = file_of(places, asked)?;
+    let kept = kept_endpoint(&file, reaching).filter(|_| !asked.by_process);
+    let endpoint = asked.endpoint.or(kept.as_deref());
     let wanted = Wanted {
-        target: reaching.target(asked.client, asked.endpoint, asked.by_process)?,
+        target: reaching.target(asked.client, endpoint, asked.by_process)?,
         name: asked.name.unwrap_or("mcpproxy").to_owned(),
         is_exact: asked.endpoint.is_some() || asked.by_process,
     };
@@ -193,6 +195,14 @@ pub fn connect(
     }
     let outcomes = [ConnectOutcome::WouldConnect, ConnectOutcome::Connected];
     carry_out(places, asked, change, outcomes)
+}
+
+/// The endpoint of our entry in a file, which it keeps where its address is out of date or it has to show a token. Blocks.
+pub(super) fn kept_endpoint(file: &ClientFile, reaching: &Reaching) -> Option<String> {
+    let found = file.read().ok()??;
+    let ours = our_entry_in(&found, file, &reaching.us)?;
+    let (endpoint, is_configured) = endpoint_of(ours, &reaching.settings)?;
+    (is_configured && endpoint != "/mcp").then_some(endpoint)
 }
 
 /// Takes us out of the file of a client. Blocks.

@@ -68,6 +68,20 @@ pub fn check_endpoint(
     Err(Failure::new(ErrorCode::ClientUnchanged, what, step))
 }
 
+/// The endpoint in an entry that leads to us, and whether this configuration has what it names.
+pub(super) fn endpoint_of(ours: &ClientServer, settings: &Settings) -> Option<(String, bool)> {
+    let words = ours.url().into_iter().chain(ours.args());
+    let mut words = words.flat_map(|word| word.split('='));
+    let endpoint = words.find_map(|word| {
+        let uri: http::Uri = word.parse().ok()?;
+        let path = uri.path();
+        let of_sse = |_| endpoint_path(path.trim_end_matches("/sse"));
+        endpoint_path(path).or_else(of_sse).ok()
+    })?;
+    let is_configured = check_endpoint(settings, |name| name == DEMO, &endpoint).is_ok();
+    Some((endpoint, is_configured))
+}
+
 /// Why an entry that leads to us gets nothing but errors, and what to do: its address names what is not configured, or its token counts no
 /// more.
 pub fn why_refused(
@@ -76,14 +90,7 @@ pub fn why_refused(
     settings: &Settings,
 ) -> Option<(String, String)> {
     let id = client.id();
-    let words = ours.url().into_iter().chain(ours.args());
-    let mut words = words.flat_map(|word| word.split('='));
-    let endpoint = words.find_map(|word| {
-        let uri: http::Uri = word.parse().ok()?;
-        endpoint_path(uri.path()).ok()
-    });
-    let is_configured = |path: &str| check_endpoint(settings, |name| name == DEMO, path).is_ok();
-    if let Some(path) = endpoint.filter(|path| !is_configured(path)) {
+    if let Some((path, false)) = endpoint_of(ours, settings) {
         let what = format!("its endpoint, {path}, is not configured");
         return Some((what, format!("`mcpproxy connect {id} --endpoint /mcp`")));
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Client, ClientFile, ClientPlaces, ClientServer, ConnectOutcome, ConnectRequest, Connected,
     Reaching,
-    connect::{carry_out, file_of, refused},
+    connect::{carry_out, file_of, kept_endpoint, refused},
     copies::{Copies, CopiesAfter, PresentEntry},
     edit,
     file_change::{ClientFileError, FileChange, Wanted, connected, our_entry_in},
@@ -30,7 +30,8 @@ pub fn give_token(
     let file = file_of(places, &ConnectRequest::usual(client))?;
     // One that leads to us keeps its address and its other headers.
     let is_new = client.speaks_http() && our_entry(&file, &reaching.us).is_err();
-    let target = is_new.then(|| reaching.target(client, None, false));
+    let kept = kept_endpoint(&file, reaching);
+    let target = is_new.then(|| reaching.target(client, kept.as_deref(), false));
     let target = target.transpose()?;
     let change = |file: &ClientFile| {
         let name = "mcpproxy".to_owned();
