@@ -120,7 +120,7 @@ fn root_of(text: &str) -> Result<(Form, Value), FileFault> {
     Ok((if is_list { of_list } else { form }, root))
 }
 
-/// Whether a list has a server: other files have such keys, too, as OpenAPI has `servers`.
+/// Whether a list has a server: other files have such keys, too, as `OpenAPI` has `servers`.
 fn has_server(root: &Value) -> bool {
     let is_one = |server: &ClientServer| !server.name.is_empty() && is_entry(&server.entry);
     let servers = servers::all(Client::of_content(root), root, None);

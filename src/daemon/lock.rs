@@ -19,6 +19,9 @@ use crate::{
 const NOTE_DEADLINE: Duration = Duration::from_secs(5);
 const NOTE_RETRY: Duration = Duration::from_millis(10);
 
+/// A child that a killed daemon has just forked holds the daemon's lock until it runs its own program. That takes less than this.
+const FORKED: Duration = Duration::from_millis(250);
+
 /// Held as long as the daemon runs.
 pub(super) struct DataLock {
     file: File,
@@ -58,7 +61,16 @@ impl DataLock {
             )
         };
         let mut file = open(&path).map_err(cannot)?;
-        match file.try_lock() {
+        let patience = Instant::now() + FORKED;
+        let locked = loop {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if Instant::now() < patience => {
+                    thread::sleep(NOTE_RETRY);
+                }
+                locked => break locked,
+            }
+        };
+        match locked {
             Ok(()) => {
                 // One that was killed is the holder no more.
                 file.set_len(0).map_err(cannot)?;
