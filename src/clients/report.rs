@@ -214,7 +214,7 @@ impl FoundServer {
             }
             FoundOutcome::Same => {
                 let differing = self.differing.join(", ");
-                format!("same as the server {name:?}; written differently there: {differing}")
+                format!("already here as {name}, with different values: {differing}")
             }
             FoundOutcome::Ourselves => "is mcpproxy itself".to_owned(),
             FoundOutcome::Unusable => format!("cannot be used: {reason}"),
