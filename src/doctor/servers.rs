@@ -10,7 +10,7 @@ use super::{
     trial::{Trial, TrialOutcome},
 };
 use crate::{
-    config::{ServerEntry, Settings, Transport, duration},
+    config::{Environment, ServerEntry, Settings, Transport, duration},
     failure::NextStep,
     gate::{self, Standing},
     management::{LEFT_OUT_STEP, LeftOut, ServerRow, ServerState},
@@ -24,18 +24,31 @@ const COMMAND: &str = "server command";
 const SERVER: &str = "server";
 
 /// The `PATH` on which programs of servers are searched: the login shell's before ours, but not from a terminal, which has it already.
-pub(super) fn search_path(base: &BaseEnvironment, login: Option<&OsStr>) -> DoctorFinding {
+/// A `PATH` of the settings comes before both.
+pub(super) fn search_path(
+    base: &BaseEnvironment,
+    settings: &Environment,
+    login: Option<&OsStr>,
+) -> DoctorFinding {
     let check = "path";
-    let finding = if login.is_some() || File::open("/dev/tty").is_ok() {
+    let is_known = login.is_some() || settings.set.contains_key("PATH");
+    let finding = if is_known || File::open("/dev/tty").is_ok() {
         let folders = std::env::split_paths(&base.path()).count();
         let what = format!("servers' programs are looked up in {folders} folders");
         DoctorFinding::ok(check, what)
     } else {
-        DoctorFinding::warn(
-            check,
-            "the login shell did not print its PATH within 5 s; the daemon's own is used",
-            "make its start-up files faster, or set PATH in \"environment\" of the configuration",
-        )
+        let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+        let (what, fix) = match shell {
+            Some(shell) => (
+                format!("the login shell {} printed no PATH", shell.display()),
+                "correct the shell's startup files, or set `environment.set.PATH`",
+            ),
+            None => (
+                "SHELL names no login shell".to_owned(),
+                "set SHELL, or `environment.set.PATH`",
+            ),
+        };
+        DoctorFinding::warn(check, what, fix)
     };
     finding.at(base.path().to_string_lossy())
 }
