@@ -91,10 +91,10 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Response> {
     if kind.starts_with("application/") && kind.ends_with("+json") {
         return Ok(());
     }
-    let error = format!(
-        "the Content-Type is {kind:?}; send the message as JSON, with Content-Type: application/json"
+    let error = RpcError::refused_request(
+        format_args!("the Content-Type is {kind:?}"),
+        "send the message as JSON, with Content-Type: application/json",
     );
-    let error = RpcError::invalid_request(error);
     let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
     Err(answer::rpc_error(status, None, &error))
 }

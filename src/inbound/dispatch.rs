@@ -460,9 +460,10 @@ impl Work {
 
 /// The error for a batch in a revision that has none.
 pub(super) fn no_batches_in(revision: Revision) -> RpcError {
-    RpcError::invalid_request(format!(
-        "revision {revision} has no batches; send each message in its own request"
-    ))
+    RpcError::refused_request(
+        format_args!("revision {revision} has no batches"),
+        "send each message in its own request",
+    )
 }
 
 /// The id of a request.

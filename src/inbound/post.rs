@@ -207,12 +207,11 @@ pub(super) fn check_revision(headers: &HeaderMap, first: Option<&Message>) -> Re
 
 fn no_revision(named: &str, first: Option<&Message>) -> Response {
     let known: Vec<&str> = Revision::all().map(Revision::as_str).collect();
-    let error = format!(
-        "MCP-Protocol-Version {named:?} is not a revision of MCP; send one of {}",
-        known.join(", ")
+    let error = RpcError::refused_request(
+        format_args!("MCP-Protocol-Version {named:?} is not a revision of MCP"),
+        &format!("send one of {}", known.join(", ")),
     );
-    let (id, error) = (first.and_then(id_of), RpcError::invalid_request(error));
-    answer::rpc_error(StatusCode::BAD_REQUEST, id, &error)
+    answer::rpc_error(StatusCode::BAD_REQUEST, first.and_then(id_of), &error)
 }
 
 /// Whether a client takes an answer as a stream of events.

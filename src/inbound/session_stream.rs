@@ -123,8 +123,7 @@ fn lost(id: &Id) -> Bytes {
 
 /// The stream is over for good, or was never this session's. Nothing else must be sent in its place.
 fn unknown_event() -> Response {
-    let error = RpcError::invalid_request(
-        "no stream has this Last-Event-ID any more; open a new one without it",
-    );
+    let why = "no stream has this Last-Event-ID any more";
+    let error = RpcError::refused_request(why, "open a new one without it");
     answer::rpc_error(StatusCode::BAD_REQUEST, None, &error)
 }

@@ -61,8 +61,9 @@ impl Inbound {
                     .await
             }
             Unframed::One(Message::Response(_)) => {
-                let why = "this revision does not accept answers as messages; send them in \"inputResponses\"";
-                refused(None, &RpcError::invalid_request(why))
+                let why = "this revision does not accept answers as messages";
+                let step = "send them in \"inputResponses\"";
+                refused(None, &RpcError::refused_request(why, step))
             }
         }
     }

@@ -75,10 +75,13 @@ impl RpcError {
 
     /// JSON that is no request, with the reason.
     pub fn invalid_request(why: impl fmt::Display) -> Self {
-        Self::new(
-            Self::INVALID_REQUEST,
-            format!("Invalid Request: {why}. Nothing ran; correct that and send it again."),
-        )
+        Self::refused_request(why, "correct that and send it again")
+    }
+
+    /// JSON that is no request, with the reason and the next step.
+    pub fn refused_request(why: impl fmt::Display, step: &str) -> Self {
+        let message = format!("Invalid Request: {why}. Nothing ran; {step}.");
+        Self::new(Self::INVALID_REQUEST, message)
     }
 
     /// A request of more bytes than one may have.

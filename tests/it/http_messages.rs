@@ -166,7 +166,7 @@ async fn a_body_that_says_to_be_no_json_is_refused() {
         assert_eq!(answer.status, status, "{headers:?}");
         if status == 415 {
             let error = assert_rpc_error(&answer, 415, -32600);
-            has!(error["error"]["message"], "application/json");
+            has!(error["error"]["message"], "ran; send the message as JSON");
         }
     }
 }

@@ -48,10 +48,8 @@ impl ServedClient {
         }
         let uri = text("uri").ok_or_else(|| wrong("\"uri\" is missing").to_raw())?;
         let Some(session) = &self.session else {
-            let error = RpcError::invalid_request(format!(
-                "{} needs a session; send initialize first",
-                request.method
-            ));
+            let why = format!("{} needs a session", request.method);
+            let error = RpcError::refused_request(why, "send initialize first");
             return Err(error.to_raw());
         };
         if &*request.method == method::RESOURCES_UNSUBSCRIBE {
