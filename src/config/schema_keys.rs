@@ -4,7 +4,11 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use super::raw::schema;
+use super::{
+    document::SERVERS,
+    raw::{entry_keys, schema},
+    unknown_keys,
+};
 use crate::text::names;
 
 /// Whether the schema has a path of keys.
@@ -37,6 +41,20 @@ pub fn default_of(path: &[String]) -> Option<Value> {
 
 /// Looks up a path of keys.
 pub fn look_up(path: &[String]) -> KeyLookup {
+    let with = |at: usize, close: Option<&str>| {
+        close.map_or(KeyLookup::Unknown, |close| {
+            let mut meant: Vec<&str> = path.iter().map(String::as_str).collect();
+            meant[at] = close;
+            KeyLookup::Meant(meant.join("."))
+        })
+    };
+    // The schema has fewer spellings of an entry's keys than an entry may have.
+    if let [servers, _, key, ..] = path
+        && servers == SERVERS
+        && !entry_keys().contains(&key.as_str())
+    {
+        return with(2, unknown_keys::meant(key, entry_keys()));
+    }
     let mut of = parsed();
     for (at, key) in path.iter().enumerate() {
         // Users choose the names of other objects' members.
@@ -49,11 +67,7 @@ pub fn look_up(path: &[String]) -> KeyLookup {
             }
             let known = known.keys().map(String::as_str);
             let close = names::closest(key, known.filter(|key| !key.starts_with('$')));
-            return close.map_or(KeyLookup::Unknown, |close| {
-                let mut meant: Vec<&str> = path.iter().map(String::as_str).collect();
-                meant[at] = close;
-                KeyLookup::Meant(meant.join("."))
-            });
+            return with(at, close);
         };
         of = inner;
     }
@@ -84,6 +98,12 @@ mod tests {
         check(
             "activity.max_agee",
             KeyLookup::Meant("activity.max_age".to_owned()),
+        );
+        check("mcpServers.any.disabled", KeyLookup::Known);
+        check("mcpServers.any.env.ANY", KeyLookup::Known);
+        check(
+            "mcpServers.any.commnd",
+            KeyLookup::Meant("mcpServers.any.command".to_owned()),
         );
         check("activity.", KeyLookup::Unknown);
         check("zzzzzzzz", KeyLookup::Unknown);
