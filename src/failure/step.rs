@@ -221,7 +221,7 @@ impl NextStep {
             }
             Self::CheckConfig => "correct the file: `mcpproxy config edit`".to_owned(),
             Self::DescribeConfig => {
-                "correct that value; `mcpproxy config schema` describes every key".to_owned()
+                "correct that; `mcpproxy config schema` describes every key".to_owned()
             }
             Self::GiveUrl => "give another --url, such as https://example.com/mcp".to_owned(),
             Self::ConnectClient { client } => {
