@@ -299,9 +299,12 @@ fn no_log(row: &ServerRow) -> Failure {
             step.clone(),
         ),
         _ => (
-            format!("{name} is a remote server and keeps its own log"),
-            "Ask the user to read it where that server runs.",
-            NextStep::ShowServer,
+            format!("{name} is remote, so mcpproxy has no log of it"),
+            "Ask the user to read its log where that server runs.",
+            row.step
+                .clone()
+                .filter(|_| row.is_failing())
+                .unwrap_or(NextStep::ShowServer),
         ),
     };
     let failure = Failure::new(ErrorCode::NoLog, error, hint).with_step(step);
