@@ -88,15 +88,23 @@ impl Management {
             let refusal = view.server_refusal(name);
             let refusal = refusal.map(|failure| self.for_operator(failure));
             let refusal = refusal.map(|failure| failure.undone("nothing was changed"));
-            return Err(refusal.unwrap_or_else(|| nothing_to_log_in_to(name, "it is not there")));
+            let why = "needs no login: it is not there";
+            let gone = || nothing_to_log_in_to(name, why, NextStep::ShowServer);
+            return Err(refusal.unwrap_or_else(gone));
         };
         let login = self.0.logins.of(entry);
         login.ok_or_else(|| {
-            let why = match entry.transport {
-                Transport::Stdio(_) => "it runs on this machine",
-                Transport::Remote(_) => "its entry has an `Authorization` in `headers`",
+            let (why, step) = match entry.transport {
+                Transport::Stdio(_) => (
+                    "needs no login: it runs on this machine",
+                    NextStep::ShowServer,
+                ),
+                Transport::Remote(_) => (
+                    "logs in with the `Authorization` in its `headers`",
+                    NextStep::fix("correct `headers.Authorization`, or remove it to log in"),
+                ),
             };
-            nothing_to_log_in_to(name, why)
+            nothing_to_log_in_to(name, why, step)
         })
     }
 
@@ -159,9 +167,9 @@ impl Management {
     }
 }
 
-fn nothing_to_log_in_to(name: &str, why: &str) -> Failure {
-    let error = format!("nothing was changed: {name} needs no login: {why}");
+fn nothing_to_log_in_to(name: &str, why: &str, step: NextStep) -> Failure {
+    let error = format!("nothing was changed: {name} {why}");
     let hint = "Its entry shows how mcpproxy reaches it.";
     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
-    failure.with_step(NextStep::ShowServer).of_server(name)
+    failure.with_step(step).of_server(name)
 }
