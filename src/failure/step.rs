@@ -115,6 +115,9 @@ impl NextStep {
         key: None,
     };
 
+    /// How to correct an entry whose server refuses what mcpproxy sends.
+    pub const CREDENTIALS: &'static str = "correct or add the credentials in its `headers`";
+
     /// Correct the entry, in words that name the key.
     pub fn fix(how: &str) -> Self {
         Self::FixEntry {

@@ -72,6 +72,9 @@ pub(super) fn next_step_for_agent(
         Some(_) if row.step == Some(NextStep::Wait) => {
             "mcpproxy keeps trying; the operation \"restart\" tries at once."
         }
+        Some(_) if row.step == Some(NextStep::fix(NextStep::CREDENTIALS)) => {
+            "Tell the user that the server needs other credentials."
+        }
         // Remote servers keep their logs themselves.
         Some(_) => "Tell the user to check its URL; the operation \"restart\" tries at once.",
         None => "Tell the user to correct its entry.",
@@ -142,6 +145,9 @@ mod tests {
         check(r#""Error""#, r#""http""#, "restart");
         check(r#""Error""#, r#""stdio""#, "tail_log");
         check(r#""Error""#, "null", "Tell the user");
+        let how = NextStep::CREDENTIALS;
+        let refused = format!(r#""Error","step":{{"do":"fix_entry","how":"{how}"}}"#);
+        check(&refused, r#""http""#, "credentials");
         let waits = r#""Error","step":{"do":"wait"}"#;
         check(waits, r#""http""#, "keeps trying");
     }

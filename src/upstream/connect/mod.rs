@@ -212,7 +212,7 @@ fn step(entry: &ServerEntry, error: &LinkError) -> NextStep {
     match error {
         LinkError::Status {
             status: 401 | 403, ..
-        } => NextStep::fix("correct or add the credentials in its `headers`"),
+        } => NextStep::fix(NextStep::CREDENTIALS),
         LinkError::Status {
             status: 404 | 405, ..
         } => match entry.transport.kind() {
