@@ -39,6 +39,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("allowed_hosts", "trusted_hosts"),
     ("allowed_origins", "trusted_origins"),
     ("servers", "tools"),
+    ("path", "set"),
     ("user", "subjects"),
     ("users", "subjects"),
     ("subject", "subjects"),
@@ -48,38 +49,44 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("effect", "policy"),
 ];
 
+/// Keys of mcpproxy-go that are ignored.
+const FOREIGN: &[&str] = &[
+    "inherit_system_safe",
+    "allowed_system_vars",
+    "custom_vars",
+    "enhance_path",
+    "registry",
+    "timeout",
+    "log_driver",
+    "log_max_size",
+    "log_max_files",
+];
+
 /// The letters and digits of a key in lower case.
 pub(super) fn letters(key: &str) -> String {
     let letters = key.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The key of `known` that was probably meant.
+/// The key of `known` that was probably meant; none that is ignored.
 pub(super) fn meant<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let wanted = letters(key);
     let is_same = |word: &str| letters(word) == wanted;
+    let known = || known.iter().copied().filter(|key| !FOREIGN.contains(key));
     let of_words = OTHER_WORDS.iter().filter(|(word, _)| is_same(word));
-    let mut of_words = of_words.filter_map(|(_, ours)| known.iter().find(|known| *known == ours));
-    let same = known.iter().find(|known| is_same(known));
-    let found = same.or_else(|| of_words.next()).copied();
+    let mut of_words = of_words.filter_map(|(_, ours)| known().find(|known| known == ours));
+    let same = known().find(|known| is_same(known));
+    let found = same.or_else(|| of_words.next());
     // A key of one or two letters is similar to nearly every key.
-    let close = || names::closest(key, known.iter().copied()).filter(|_| wanted.len() > 2);
+    let close = || names::closest(key, known()).filter(|_| wanted.len() > 2);
     found.or_else(close)
 }
 
 /// Lists keys, without other spellings and keys of mcpproxy-go.
 pub(super) fn listed(known: &[&str]) -> String {
-    let not_listed = [
-        "working_dir",
-        "protocol",
-        "transport",
-        "disabled",
-        "inherit_system_safe",
-        "allowed_system_vars",
-        "custom_vars",
-        "enhance_path",
-    ];
-    let proper = known.iter().filter(|key| !not_listed.contains(key));
+    let others = ["working_dir", "protocol", "transport", "disabled"];
+    let is_proper = |key: &&&str| !others.contains(key) && !FOREIGN.contains(key);
+    let proper = known.iter().filter(is_proper);
     let proper: Vec<String> = proper.map(|key| format!("`{key}`")).collect();
     proper.join(", ")
 }
@@ -111,6 +118,9 @@ mod tests {
         ] {
             assert_eq!(meant(key, &known), expected, "{key}");
         }
+        let environment = ["inherit", "set", "enhance_path"];
+        assert_eq!(meant("PATH", &environment), Some("set"));
+        assert_eq!(meant("enhance_pat", &environment), None);
         let switches = ["enabled", "disabled", "enabled_tools", "disabled_tools"];
         for (key, expected) in [
             ("denied_tools", "disabled_tools"),
