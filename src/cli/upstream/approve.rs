@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     super::{CommandFailure, Done, OrUndone, Output, connection, output},
     name_some,
-    review::{count_findings, looks_dangerous, print_server, print_things},
+    review::{looks_dangerous, print_server, print_things},
 };
 use crate::{
     catalog::SEEN_LENGTH,
@@ -107,15 +107,15 @@ impl ApproveServer {
             return output::print_value(&Approved { change, inspection });
         }
         let left = match change.server.held.unwrap_or_default() {
-            0 => "nothing is held".to_owned(),
-            held => format!("{held} more held"),
+            0 => String::new(),
+            held => format!(": {held} more held"),
         };
         let approved = if is_exactly_that {
             approved
         } else {
             String::new()
         };
-        out.done(&format!("approved {}{approved}: {left}", self.name));
+        out.done(&format!("approved {}{approved}{left}", self.name));
         Ok(())
     }
 
@@ -183,13 +183,16 @@ impl ApproveServer {
         Err(CommandFailure::refused(format!("nothing was approved: {what}")).next(step))
     }
 
-    /// `, 1 has a minor finding`, for the note.
+    /// `, 1 with minor findings`, for the note.
     fn remarks(&self, shown: &Inspection) -> String {
         let things = shown.things.iter().filter(|thing| self.means(thing));
         let findings = things.map(|thing| &thing.findings);
         let findings = findings.chain([&shown.entry_findings]);
-        let remarks = count_findings(findings.filter(|all| !looks_dangerous(all)));
-        remarks.map_or_else(String::new, |remarks| format!(", {remarks}"))
+        let remarks = findings.filter(|all| !all.is_empty() && !looks_dangerous(all));
+        match remarks.count() {
+            0 => String::new(),
+            some => format!(", {some} with minor findings"),
+        }
     }
 
     /// Whether the arguments name no part of the server.

@@ -143,9 +143,7 @@ pub(super) fn summarize(inspection: &Inspection) -> String {
 }
 
 /// `1 looks dangerous, 2 have minor findings`, of things with these findings; nothing if they have none.
-pub(super) fn count_findings<'f>(
-    all: impl Iterator<Item = &'f Vec<ShownFinding>>,
-) -> Option<String> {
+fn count_findings<'f>(all: impl Iterator<Item = &'f Vec<ShownFinding>>) -> Option<String> {
     let all = all.filter(|findings| !findings.is_empty());
     let (dangerous, remarks): (Vec<_>, Vec<_>) = all.partition(|all| looks_dangerous(all));
     let looks = match dangerous.len() {
