@@ -125,11 +125,8 @@ pub async fn examine(
     let login_path = LoginPath::default();
     let login = login_path.get().await;
     let base = BaseEnvironment::new(&known.environment, login.as_deref());
-    findings.push(servers::search_path(
-        &base,
-        &known.environment,
-        login.as_deref(),
-    ));
+    let is_path_known = login.is_some() || known.environment.set.contains_key("PATH");
+    findings.push(servers::search_path(&base, is_path_known));
     let mut programs = servers::programs(&known, &base);
     // One fault is one finding: what cannot be used is the configuration's, and a daemon knows best why a server fails.
     let servers = match (daemon, start) {

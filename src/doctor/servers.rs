@@ -1,7 +1,7 @@
 //! Whether the program of each server is found where servers are started, and whether each server answers: asked of the daemon, or
 //! tried without one. Servers that are switched off or held are never started or contacted.
 
-use std::{ffi::OsStr, fs::File, path::Path, sync::Arc, time::Duration};
+use std::{fs::File, path::Path, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
@@ -10,7 +10,7 @@ use super::{
     trial::{Trial, TrialOutcome},
 };
 use crate::{
-    config::{Environment, ServerEntry, Settings, Transport, duration},
+    config::{ServerEntry, Settings, Transport, duration},
     failure::NextStep,
     gate::{self, Standing},
     management::{LEFT_OUT_STEP, LeftOut, ServerRow, ServerState},
@@ -24,30 +24,18 @@ const COMMAND: &str = "server command";
 const SERVER: &str = "server";
 
 /// The `PATH` on which programs of servers are searched: the login shell's before ours, but not from a terminal, which has it already.
-/// A `PATH` of the settings comes before both.
-pub(super) fn search_path(
-    base: &BaseEnvironment,
-    settings: &Environment,
-    login: Option<&OsStr>,
-) -> DoctorFinding {
+/// It is known if the shell printed it, or the settings have one.
+pub(super) fn search_path(base: &BaseEnvironment, is_known: bool) -> DoctorFinding {
     let check = "path";
-    let is_known = login.is_some() || settings.set.contains_key("PATH");
     let finding = if is_known || File::open("/dev/tty").is_ok() {
         let folders = std::env::split_paths(&base.path()).count();
         let what = format!("servers' programs are looked up in {folders} folders");
         DoctorFinding::ok(check, what)
     } else {
         let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
-        let (what, fix) = match shell {
-            Some(shell) => (
-                format!("the login shell {} printed no PATH", shell.display()),
-                "correct the shell's startup files, or set `environment.set.PATH`",
-            ),
-            None => (
-                "SHELL names no login shell".to_owned(),
-                "set SHELL, or `environment.set.PATH`",
-            ),
-        };
+        let shell = shell.unwrap_or_else(|| "(SHELL is not set)".into());
+        let what = format!("the login shell {} printed no PATH", shell.display());
+        let fix = "correct the shell's startup files, or set `environment.set.PATH`";
         DoctorFinding::warn(check, what, fix)
     };
     finding.at(base.path().to_string_lossy())
