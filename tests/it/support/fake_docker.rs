@@ -13,7 +13,7 @@ pub struct FakeDocker {
 }
 
 /// `run` starts its command in a session of its own, with none of our marks, and removes the container when that ends; `ps` and `rm`
-/// find and remove it.
+/// find and remove it. A container that is there has its label, whenever its client is killed.
 const PROGRAM: &str = r#"#!/bin/sh
 state='@STATE@'
 verb=$1; shift
@@ -31,12 +31,11 @@ run)
     esac
   done
   shift
-  mkdir "$state/containers/$name"
-  printf '%s' "$label" > "$state/containers/$name/label"
+  container="$state/containers/$name"
   printf '%s' $$ > "$state/client"
+  mkdir "$state/$name" && printf '%s' "$label" > "$state/$name/label" && mv "$state/$name" "$container"
   exec 3<&0
-  env -u MCPPROXY_CHILD setsid "$@" <&3 3<&- &
-  printf '%s' $! > "$state/containers/$name/pid"
+  env -u MCPPROXY_CHILD setsid sh -c 'printf %s $$ > "$0/pid"; exec "$@"' "$container" "$@" <&3 3<&- &
   exec 3<&- <&-
   wait $!
   code=$?
