@@ -23,6 +23,37 @@ pub(super) struct Phrase {
     pub(super) pattern: &'static str,
 }
 
+/// Writes the pattern of a phrase and the words without which it is not tried (`Phrase::words`) as one list, so that they cannot differ. Strings are
+/// parts of the regular expression. Braces hold alternatives of which each calls for a word: the word, and after `=>` its expression if that is
+/// another one: `"retriev" => "retriev(e|al)"`. Words of which the expression has only parts, or that must be there besides, follow after `words`.
+macro_rules! phrase {
+    (@expression $word:literal) => {
+        $word
+    };
+    (@expression $word:literal => $text:literal) => {
+        $text
+    };
+    (
+        $meaning:expr, $($before:literal)*
+        $({ $first:literal $(=> $first_text:literal)? $(| $word:literal $(=> $text:literal)?)* } $($after:literal)*)*
+        $(, words: [$($more:literal),* $(,)?])?
+    ) => {
+        Phrase {
+            meaning: $meaning,
+            words: &[$($first, $($word,)*)* $($($more,)*)?],
+            pattern: concat!(
+                $($before,)*
+                $(
+                    phrase!(@expression $first $(=> $first_text)?),
+                    $("|", phrase!(@expression $word $(=> $text)?),)*
+                    $($after,)*
+                )*
+            ),
+        }
+    };
+}
+pub(super) use phrase;
+
 /// A phrase that is any one of these terms. A term must stand in the text as whole words; with a star at its end its last word may go on.
 pub(super) const fn terms(meaning: Meaning, words: &'static [&'static str]) -> Phrase {
     Phrase {

@@ -5,95 +5,65 @@ use super::phrase::{
         Authority, Belongings, Command, EveryTime, Frame, Give, HandOver, Model, Order, OtherTools,
         Praise, Private, Quiet, Recipient, Redirect, SecretFile, SecretWord, Send, Take,
     },
-    Meaning, Phrase,
+    Meaning::Part,
+    Phrase, phrase,
 };
 
-/// The regular expression of an alternative: the word itself, if no other is given.
-macro_rules! alternative {
-    ($word:literal) => {
-        $word
-    };
-    ($word:literal => $text:literal) => {
-        $text
-    };
-}
-
-/// Writes the pattern of a hint and the words without which it is not tried (`Phrase::words`) as one list, so that they cannot differ. Strings are
-/// parts of the regular expression. Braces hold a group of alternatives, each a word and, after `=>`, its expression if that is another one:
-/// `"retriev" => "retriev(e|al)"`. Words of which the expression has only parts follow after `words`.
-macro_rules! signal {
-    (
-        $signal:ident, $($before:literal)*
-        $({ $first:literal $(=> $first_text:literal)? $(| $word:literal $(=> $text:literal)?)* } $($after:literal)*)*
-        $(, words: [$($more:literal),* $(,)?])?
-    ) => {
-        Phrase {
-            meaning: Meaning::Part($signal),
-            words: &[$($first, $($word,)*)* $($($more,)*)?],
-            pattern: concat!(
-                $($before,)*
-                $("(", alternative!($first $(=> $first_text)?), $("|", alternative!($word $(=> $text)?),)* ")", $($after,)*)*
-            ),
-        }
-    };
-}
-
 /// The pattern of each hint. `EXAMPLES` in the tests has a text for each.
-#[rustfmt::skip]
 pub(super) const SIGNALS: &[Phrase] = &[
-    signal!(Order,
-        r"\b" {
+    phrase!(Part(Order),
+        r"\b(" {
             "must" | "always" | "never" | "shall" | "should" => "(you )?should" | "need to" => "(you )?need to" | "you have to" | "please"
             | "important" | "critical" | "mandatory" | "required" | "necessary" | "prerequisite" | "otherwise"
             | "make sure" | "ensure" | "be sure to" | "remember to"
             | "first" | "before" | "then" | "also"
         }
-        r"\b|\b(needs|has|have) to\b"
+        r")\b|\b(needs|has|have) to\b"
     ),
-    signal!(EveryTime,
-        r"\b" { "before " | "prior to " | "after " }
-        r"(you )?(any|every|each|all|other|anything|filling|saying|replying|using|use|calling|call|invoking|invoke|running|executing|execute"
-        r"|answering|responding|doing|performing|taking|proceeding|completing|returning|making|starting|handling)\b"
-        r"|\b" { "whenever" | "every time" | "each time" | "any time" | "regardless of" }
-        r"\b|\bin all cases\b|\b" {
+    phrase!(Part(EveryTime),
+        r"\b(" { "before " | "prior to " | "after " }
+        r")(you )?(any|every|each|all|other|anything|filling|saying|replying|using|use|calling|call|invoking|invoke|running|executing"
+        r"|execute|answering|responding|doing|performing|taking|proceeding|completing|returning|making|starting|handling)\b"
+        r"|\b(" { "whenever" | "every time" | "each time" | "any time" | "regardless of" }
+        r")\b|\bin all cases\b|\b(" {
             "on every " | "on each " | "on all " | "with every " | "with each " | "with all "
             | "for every " | "for each " | "for all " | "in every " | "in each " | "in all "
         }
-        r"(\w+ )?(calls?|requests?|invocations?|messages?|queries|tools?|responses?|tasks?|turns?"
+        r")(\w+ )?(calls?|requests?|invocations?|messages?|queries|tools?|responses?|tasks?|turns?"
         r"|interactions?|operations?|conversations?|sessions?|emails?)\b"
-        r"|\b" { "at the start" | "at the beginning" } r" of (every|each|the|any)\b"
+        r"|\b(" { "at the start" | "at the beginning" } r") of (every|each|the|any)\b"
     ),
-    signal!(Take,
-        r"\b" {
+    phrase!(Part(Take),
+        r"\b(" {
             "read" => "read(s|ing)?" | "open" | "load" => "load(ing)?" | "scan" | "look up" | "access"
             | "retrieve" | "fetch" | "collect" | "gather" | "harvest" | "extract" | "grab" | "obtain" | "get" | "take"
             | "cat" => "cat|locate" | "print" | "dump" | "enumerate" | "copy" => "copy(ing)?" | "content" => "contents?"
         }
-        r"\b"
+        r")\b"
     ),
-    signal!(Give,
-        r"\b" {
+    phrase!(Part(Give),
+        r"\b(" {
             "pass" => "pass(ing)?" | "includ" => "includ(e|ing)" | "append" => "append(ing)?" | "attach" => "attach(ing)?"
             | "add" => "add(ing)?" | "insert" | "paste" | "embed" | "prepend" | "place" | "put" | "fill" | "populate" | "enter"
             | "provide" | "supply" | "quote" | "write" | "record" | "store" | "encode"
         }
-        r"\b.{0,100}\b(as|in|into|to|here|with|parameter|argument|field|value|via|through|at the)\b"
-        r"|\b(as|in|into|to|via|using|through) (the |this |a |its |an )?['a-z_]{2,30}'?( input|"
+        r")\b.{0,100}\b(as|in|into|to|here|with|parameter|argument|field|value|via|through|at the)\b"
+        r"|\b(as|in|into|to|via|using|through) (the |this |a |its |an )?['a-z_]{2,30}'?( input|("
         { " param" => " param(eter)?" | " arg" => " arg(ument)?" | " field" | " value" | " header" }
-        r")\b"
+        r"))\b"
     ),
-    signal!(Send,
-        r"\b" {
+    phrase!(Part(Send),
+        r"\b(" {
             "send" => "send(s|ing)?" | "post" | "upload" => "upload(s|ing)?" | "forward" => "forward(ing)?" | "transmit" | "deliver"
             | "ship" | "submit" | "report" | "publish" | "copy" | "mirror" | "relay" | "sync" | "leak" | "exfiltrat" => "exfiltrate"
         }
-        r"\b.{0,100}(https?://|\bwebhook|[\w.+-]+@[\w-]+\.\w+|\bas (a )?(query|url)|\burl parameter|\bquery (string|parameter)|\bback to\b"
+        r")\b.{0,100}(https?://|\bwebhook|[\w.+-]+@[\w-]+\.\w+|\bas (a )?(query|url)|\burl parameter|\bquery (string|parameter)|\bback to\b"
         r"|\b(external|remote|our|collection|logging|analytics|telemetry|backup|audit|third-party)"
         r" (server|endpoint|service|host|api|url|address|collector)\b)"
-        r"|\bexfiltrat|\b" { "bcc" } r"\b"
+        r"|\bexfiltrat|\b(" { "bcc" } r")\b"
     ),
-    signal!(SecretFile,
-        r"(~|\$home|/home/[^/ ]+|/root|/users/[^/ ]+|%userprofile%)/(\.password-store|" {
+    phrase!(Part(SecretFile),
+        r"(~|\$home|/home/[^/ ]+|/root|/users/[^/ ]+|%userprofile%)/(\.password-store|(" {
             ".ssh" => r"\.ssh" | ".gnupg" => r"\.gnupg" | ".netrc" => r"\.netrc" | ".pgpass" => r"\.pgpass"
             | ".aws" => r"\.aws" | ".azure" => r"\.azure" | ".kube" => r"\.kube" | ".docker" => r"\.docker"
             | ".npmrc" => r"\.npmrc" | ".pypirc" => r"\.pypirc" | "git-credentials" => r"\.git-credentials"
@@ -101,11 +71,11 @@ pub(super) const SIGNALS: &[Phrase] = &[
             | ".cursor" => r"\.cursor" | ".claude" => r"\.claude" | ".config/" => r"\.config/(gcloud|gh|claude|op|sops)"
             | ".mozilla" => r"\.mozilla" | ".bitcoin" => r"\.bitcoin" | ".ethereum" => r"\.ethereum" | ".electrum" => r"\.electrum"
         }
-        r")\b"
+        r"))\b"
         // Such files in any folder.
         r"|\.ssh/|\.cursor/|\.claude(\.json|/)|\.(netrc|npmrc|pypirc|gnupg|pgpass|vault-token|(bash|zsh)_history)\b|git-credentials\b"
         r"|(^|[\s/'(=:,])\.env(\.\w+)?($|[\s'),;:.!?])"
-        r"|\b" {
+        r"|\b(" {
             "id_rsa" | "id_ed25519" | "id_ecdsa" | "id_dsa" | "id rsa" | "ssh " => "ssh (id rsa|private key|key)s?"
             | "aws/credentials" | "kube/config" | "gh/hosts" => r"gh/hosts\.yml"
             | "credentials.json" => r"credentials\.json" | "secrets.y" => r"secrets\.ya?ml" | "mcp.json" => r"mcp\.json"
@@ -113,14 +83,14 @@ pub(super) const SIGNALS: &[Phrase] = &[
             | "etc passwd" | "login data" | "cookie.sqlite" => r"cookie\.sqlite" | "cookies.sqlite" => r"cookies\.sqlite"
             | "wallet.dat" => r"wallet\.dat" | "login keychain" | "system keychain"
         }
-        r"\b|\b" { "gcloud/" => r"gcloud/\S*credential" | "keychain " => "keychain (items|entries|dump|passwords?|secrets?)" }
-        r"|" {
+        r")\b|\b(" { "gcloud/" => r"gcloud/\S*credential" | "keychain " => "keychain (items|entries|dump|passwords?|secrets?)" }
+        r")|(" {
             "docker/config" => r"docker/config\.json" | "/etc/passwd" => r"/etc/passwd\b" | "etc/shadow" => r"/etc/shadow\b"
             | "etc/sudoers" => r"/etc/sudoers\b" | "proc/self" => "/proc/self/environ" | ".pem" => r"\.pem\b" | "claude_desktop_config"
-        }
+        } ")"
     ),
-    signal!(SecretWord,
-        r"\b" {
+    phrase!(Part(SecretWord),
+        r"\b(" {
             "api key" => "api keys?" | "api_key" => "api_keys?" | "api-key" => "api-keys?" | "apikey" => "apikeys?"
             | "access token" => "access tokens?" | "auth token" => "o?auth tokens?" | "authentication token" => "authentication tokens?"
             | "bearer" => "bearer tokens?" | "session token" => "session tokens?" | "tokens"
@@ -131,11 +101,12 @@ pub(super) const SIGNALS: &[Phrase] = &[
             | "process.env" => r"process\.env" | "os.environ" => r"os\.environ" | "connection string" => "connection strings?"
             | "credit card" => "credit card( number)?s?" | "otp" => "otps?" | "one-time code" => "one-time codes?"
         }
-        r"\b"
+        r")\b"
     ),
-    signal!(Private,
-        r"\b(" { "user's " }
-        r"(email|name|full name|phone|address|location|messages?|request|quer(y|ies)|prompt|files?|inbox|contacts?|identity|data|documents?|home)|" {
+    phrase!(Part(Private),
+        r"\b((" { "user's " }
+        r")(email|name|full name|phone|address|location|messages?|request|quer(y|ies)|prompt|files?|inbox|contacts?|identity|data|documents?"
+        r"|home)|(" {
             "conversation" => "(whole |entire |full |current |this |complete |ongoing )?conversation( history| so far| context| log)?"
             | "chat history" => "chat historys?" | "chat log" => "chat logs?" | "transcript" => "(chat )?transcripts?"
             | "previous message" => "previous messages?" | "message history" | "context window" | "system prompt"
@@ -153,15 +124,15 @@ pub(super) const SIGNALS: &[Phrase] = &[
             | "keychain" => "keychains?" | "login cookie" => "login cookies?" | "dotfile" => "dotfiles" | "shell profile" => "shell profiles?"
             | "documents folder" | "home directory" | "project files" | "source code" | "ci variables" | "process environment"
         }
-        r")\b"
+        r"))\b"
     ),
-    signal!(Quiet,
-        r"\b(" {
+    phrase!(Part(Quiet),
+        r"\b((" {
             "silent" => "silent(ly)?" | "quietly" | "in the background" | "behind the scenes" | "transparently" | "invisibl" => "invisibly"
             | "no confirmation" | "skip confirm" => "skip confirmation" | "skip approval" | "skip the confirm" => "skip the confirmation"
             | "skip the approval" | "hidden" => "hidden (from|step)" | "internal" => "internal (step|use|only|requirement|check|protocol)"
         }
-        r"|(do not|don't|never|no need to|without|not) (ask(ing)?|show(ing|n)?|display(ing)?|notify(ing)?|confirm(ing|ation)?|prompt(ing)?"
+        r")|(do not|don't|never|no need to|without|not) (ask(ing)?|show(ing|n)?|display(ing)?|notify(ing)?|confirm(ing|ation)?|prompt(ing)?"
         r"|log(ging|ged)?|surface|surfacing|bother|mention(ing)?|alert(ing)?|visible))\b",
         words: [
             "not show", "not display", "not visible", "not surface",
@@ -177,71 +148,71 @@ pub(super) const SIGNALS: &[Phrase] = &[
             "without mention", "without alert", "without visible",
         ]
     ),
-    signal!(OtherTools,
+    phrase!(Part(OtherTools),
         r"\b(other|any|all|every|another|each|subsequent|future|remaining|available|existing|competing"
-        r"|email|mail|payment|messaging|file|calendar|search|database|bank(ing)?|slack|github|filesystem|shell|terminal|browser)( \w+)?( mcp)?"
-        { " tool" => " tools?" | " server" => " servers?" | " function" => " functions?" }
-        r"\b"
+        r"|email|mail|payment|messaging|file|calendar|search|database|bank(ing)?|slack|github|filesystem|shell|terminal|browser)( \w+)?"
+        r"( mcp)?(" { " tool" => " tools?" | " server" => " servers?" | " function" => " functions?" }
+        r")\b"
     ),
-    signal!(Redirect,
-        r"\b" {
+    phrase!(Part(Redirect),
+        r"\b(" {
             "change" | "replace" | "set" | "override" | "substitut" => "substitute" | "swap" | "rewrite" | "alter" | "modify" | "switch" | "update"
         }
-        r"\b.{0,30}\b(recipients?|destination|payee|iban|account( number)?|wallet( address)?|to[ -](address|field)|email address"
+        r")\b.{0,30}\b(recipients?|destination|payee|iban|account( number)?|wallet( address)?|to[ -](address|field)|email address"
         r"|beneficiary|receiver|target address|host|base url|endpoint)\b"
-        r"|\b(add|include|put|insert|always|also|must|set)\b.{0,30}\b" { "cc" => "b?cc" }
-        r"\b|\b(send|forward|deliver|email|mail|provide|make|save|post|route|relay) .{0,16}\b(a )?(blind )?" { "copy" | "copies" }
-        r"\b|\b" { "redirect" | "route" => "(re)?route" | "divert" } r"\b.{0,40}\b(to|through|via)\b"
-        r"|\b(must|should|always|instead|also) (be )?(redirected|routed?|" {
+        r"|\b(add|include|put|insert|always|also|must|set)\b.{0,30}\b(" { "cc" => "b?cc" }
+        r")\b|\b(send|forward|deliver|email|mail|provide|make|save|post|route|relay) .{0,16}\b(a )?(blind )?(" { "copy" | "copies" }
+        r")\b|\b(" { "redirect" | "route" => "(re)?route" | "divert" } r")\b.{0,40}\b(to|through|via)\b"
+        r"|\b(must|should|always|instead|also) (be )?(redirected|routed?|(" {
             "sent" | "send" | "forward" => "forward(ed)?" | "deliver" => "delivered" | "address" => "addressed" | "transfer" => "transferred"
         }
-        r")\b.{0,40}\bto\b"
-        r"|\b(use|call|invoke|run) .{0,40}\b" { "instead" } r"\b|\binstead (use|call|invoke|send|of (calling|using))\b"
+        r"))\b.{0,40}\bto\b"
+        r"|\b(use|call|invoke|run) .{0,40}\b(" { "instead" } r")\b|\binstead (use|call|invoke|send|of (calling|using))\b"
     ),
-    signal!(Recipient,
-        r"[\w.+-]+" { "@" } r"[\w-]+\.[a-z]{2,}|\b[a-z]{2}\d{2}( ?[0-9a-z]{4}){3,}|\b0x[0-9a-f]{16,}|\bbc1[0-9a-z]{20,}",
+    phrase!(Part(Recipient),
+        r"[\w.+-]+(" { "@" } r")[\w-]+\.[a-z]{2,}|\b[a-z]{2}\d{2}( ?[0-9a-z]{4}){3,}|\b0x[0-9a-f]{16,}|\bbc1[0-9a-z]{20,}",
         words: ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
     ),
-    signal!(Model,
-        r"\b" {
+    phrase!(Part(Model),
+        r"\b(" {
             "assistant" => "assistants?" | "llm" => "llms?" | "language model" => "language models?" | "ai model" => "ai models?"
             | "ai agent" => "ai agents?" | "the agent" | "the model" | "the ai" | "agents"
             | "claude" | "chatgpt" | "gpt-4" | "copilot" | "cursor"
         }
-        r"\b"
+        r")\b"
     ),
-    signal!(Command,
-        r"\b(run|execute|type|issue|prefix|paste|append|invoke|launch|call|start)\b.{0,80}\b" {
+    phrase!(Part(Command),
+        r"\b(run|execute|type|issue|prefix|paste|append|invoke|launch|call|start)\b.{0,80}\b(" {
             "curl" | "wget" | "sudo" | "chmod" | "chown" | "systemctl" | "crontab" | "ssh-keygen" | "base64" | "export path" | "alias"
             | "bash" | "sh -c" | "eval" | "powershell" | "shell command" | "terminal command"
             | "pip install" | "pip3 install" | "npm i" => "npm i(nstall)?" | "npx " => "npx" | "git push" | "git config"
         }
-        r"\b"
+        r")\b"
     ),
-    signal!(Authority,
-        r"\b(" {
+    phrase!(Part(Authority),
+        r"\b((" {
             "approved by " | "authorized by " | "authorised by " | "required by " | "mandated by " | "requested by " | "demanded by "
         }
-        r"(the )?(user|admin(istrator)?|security|compliance|legal|it|company|law|platform|operator|policy|gdpr|vendor|system)|" {
+        r")(the )?(user|admin(istrator)?|security|compliance|legal|it|company|law|platform|operator|policy|gdpr|vendor|system)|(" {
             "compliance" | "security team" | "company policy" | "security policy" | "privacy policy" | "policy requires" | "legal requirement"
             | "for security" | "for verification" | "for audit" => "for audit(ing)?" | "for compatibility" | "for debugging"
             | "for analytics" | "for caching" | "for quality" | "telemetry" => "(for )?telemetry"
             | "diagnostic" => "for diagnostics?|diagnostics"
         }
-        r")\b"
+        r"))\b"
     ),
-    signal!(Praise,
-        r"\b" { "best" }
-        r"[ .,!;)]|\b(" { "most " }
-        r"(reliable|accurate|trusted|secure|up-to-date|comprehensive|advanced|powerful)"
-        r"|(improved|new|newer|latest|secure|safer|better|enhanced|correct|fixed|updated)( replacement|" { " version" | " implementation" }
-        r")|" {
+    phrase!(Part(Praise),
+        r"\b(" { "best" }
+        r")[ .,!;)]|\b((" { "most " }
+        r")(reliable|accurate|trusted|secure|up-to-date|comprehensive|advanced|powerful)"
+        r"|(improved|new|newer|latest|secure|safer|better|enhanced|correct|fixed|updated)( replacement|(" { " version" | " implementation" }
+        r"))|(" {
             "prefer" => "prefer(red)?" | "superior" | "fastest" | "official" | "authoritative" | "trusted" | "verified"
             | "replace" => "replace(s|ment)( for)?" | "successor" | "supersedes" | "instead of"
         }
-        r"|rather than)\b"
+        r")|rather than)\b"
     ),
-    signal!(Frame,
+    phrase!(Part(Frame),
         r"(^|[.!?:;\]}>)-] )((user|human|assistant|agents?)( says| said| wrote)?"
         r"|(user|human|assistant|system|developer|admin|administrator|operator|agent|ai|model|llm)"
         r" (message|prompt|note|notice|update|request|instruction|turn|input|reminder|alert)) ?[:>\]]"
@@ -260,8 +231,8 @@ pub(super) const SIGNALS: &[Phrase] = &[
             "note from vendor", "note from the vendor", "note from your vendor",
         ]
     ),
-    signal!(Belongings,
-        r"\b" {
+    phrase!(Part(Belongings),
+        r"\b(" {
             "user's" => "(the )?user's" | "users'" | "person's" => "the person's" | "caller's" => "the caller's" | "owner's" => "the owner's"
             | "customer's" => "the customer's" | "client's" => "the client's" | "their own" | "your " => "your( own)?"
             | "assistant's" => "the assistant's" | "agent's" => "the agent's" | "model's" => "the model's"
@@ -271,8 +242,8 @@ pub(super) const SIGNALS: &[Phrase] = &[
             | "private" | "personal" | "internal" | "confidential" | "unpublished" | "sensitive"
             | "everything in" | "anything in" | "whatever is in"
         }
-        r"( [a-z'-]{2,16}){0,2} (password manager|passwords?|credentials|secrets|keys?|tokens?|vault|wallet|cookies|cards?|iban|signature|fingerprint"
-        r"|system prompt|prompts?|instructions?|guidelines|polic(y|ies)|rules|settings|configuration|preferences|variables|tools?|servers?"
+        r")( [a-z'-]{2,16}){0,2} (password manager|passwords?|credentials|secrets|keys?|tokens?|vault|wallet|cookies|cards?|iban|signature"
+        r"|fingerprint|system prompt|prompts?|instructions?|guidelines|polic(y|ies)|rules|settings|configuration|preferences|variables|tools?|servers?"
         r"|conversations?|chats?|messages?|dialogue|discussion|thread|transcripts?|responses|answers?|context|session|sessions|memor(y|ies)"
         r"|reasoning|thoughts|findings|outputs?|results?|intent|purpose|goal|mood|voice|words|opinions|interests|habits"
         r"|e?mails?|e-mails|mailbox|inbox|drafts|calendar|meetings|appointments|bookings|reservations|itinerary|agenda|tasks|plans|trips|route"
@@ -284,17 +255,17 @@ pub(super) const SIGNALS: &[Phrase] = &[
         r"|pages?|wiki|tabs?|bookmarks|clipboard|screen|photos|pictures|videos|devices?|environment|information|details|searches"
         r"|projects?|work|code|source|repository|repositories|branches|commits|issues|tickets|backlog|roadmap)\b"
     ),
-    signal!(Belongings,
+    phrase!(Part(Belongings),
         r"\b(memory|state|context|history|instructions|prompts?|settings|configuration|tools|servers|browser|sessions?|screen|clipboard"
         r"|files?|folders?|documents?|photos?|notes?|mails?|e-?mails?|mailbox|inbox|messages?|chats?|conversations?|contacts?|calendar"
         r"|passwords?|keys?|tokens?|logins?|cookies|accounts?|device|machine|profile|habits|mood|plans"
-        r"|address|phone|location|position|house|flat|salary|income|health|family|friends|employer) "
+        r"|address|phone|location|position|house|flat|salary|income|health|family|friends|employer) ("
         { "of the user" | "of the agent" | "of the assistant" | "of the model" | "of the client" | "of the person" | "of the owner" }
-        r"\b"
+        r")\b"
     ),
-    signal!(HandOver,
+    phrase!(Part(HandOver),
         r"((^|[:,;(.!?-] ?|\b(and|then|also|please|to|must|should|shall|always|can|could|may|will|you|agents?|assistants?|models?|first|kindly"
-        r"|so|or|it) )" {
+        r"|so|or|it) )(" {
             "pass" | "includ" => "include" | "attach" | "add" | "append" | "prepend" | "prefix" | "insert" | "embed" | "weave" | "put" | "place"
             | "paste" | "copy" | "quote" | "mirror" | "suppl" => "supply" | "provid" => "provide" | "give" | "hand" | "share" | "use" => "(re)?use"
             | "send" | "forward" | "submit" | "transmit" | "upload" | "deliver" | "transfer" | "export" | "bring" | "carr" => "carry"
@@ -304,12 +275,12 @@ pub(super) const SIGNALS: &[Phrase] = &[
             | "collect" | "gather" | "fetch" | "retriev" => "retrieve" | "take" | "get" | "grab" | "pull"
             | "read" | "open" | "look" => "look (up|at|into|through)" | "find" | "search" | "check" | "scan"
         }
-        r"\b|\b(be|is|are|was|were|been|should|must) (to be )?(also |then |always )?(passed|included|attached|added|appended|inserted|embedded"
-        r"|put|placed|pasted|quoted|supplied|provided|given|handed|shared|forwarded|submitted|transmitted|uploaded|delivered|carried"
-        r"|stored|entered|filled|reported|noted|mentioned|named|stated|repeated|described|summari[sz]ed|collected|gathered|fetched|retrieved|taken|"
-        { "copied" | "sent" | "written" | "told" | "brought" | "known" | "listed" }
-        r")\b|\b(containing|holding|carrying|" { "with " => "((together|along) )?with" | "plus" | "as well as" }
-        r") )"
+        r")\b|\b(be|is|are|was|were|been|should|must) (to be )?(also |then |always )?(passed|included|attached|added|appended|inserted"
+        r"|embedded|put|placed|pasted|quoted|supplied|provided|given|handed|shared|forwarded|submitted|transmitted|uploaded|delivered|carried"
+        r"|stored|entered|filled|reported|noted|mentioned|named|stated|repeated|described|summari[sz]ed|collected|gathered|fetched|retrieved|taken"
+        r"|(" { "copied" | "sent" | "written" | "told" | "brought" | "known" | "listed" }
+        r"))\b|\b(containing|holding|carrying|(" { "with " => "((together|along) )?with" | "plus" | "as well as" }
+        r")) )"
     ),
 ];
 
@@ -369,7 +340,7 @@ mod tests {
         assert_eq!(SIGNALS.len(), EXAMPLES.len());
         for (phrase, (signal, text, expected)) in SIGNALS.iter().zip(EXAMPLES) {
             assert!(
-                matches!(phrase.meaning, Meaning::Part(of) if of == *signal),
+                matches!(phrase.meaning, Part(of) if of == *signal),
                 "{signal:?} is not in its place"
             );
             let folded = fold(text);
@@ -440,7 +411,7 @@ mod tests {
     #[test]
     fn each_alternative_has_a_word_that_calls_for_it_and_each_word_calls_for_one() {
         for phrase in SIGNALS {
-            let Meaning::Part(signal) = phrase.meaning else {
+            let Part(signal) = phrase.meaning else {
                 continue;
             };
             let (steps, pattern) = (steps(phrase.pattern), Pattern::new(phrase.pattern));
