@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn every_pattern_of_the_tables_finds_what_the_crate_finds() {
         let poisoned = include_str!("../../../tests/scanner/poisoned/tool_poisoning.jsonl");
-        for phrase in DIRECT.iter().chain(SIGNALS) {
+        for phrase in DIRECT.into_iter().flatten().chain(SIGNALS) {
             for text in poisoned.lines() {
                 check(phrase.pattern, text);
             }

@@ -48,10 +48,20 @@ impl Match {
 /// The most matches of one phrase in a text.
 const PLACES: usize = 12;
 
-const TABLES: [&[Phrase]; 4] = [DIRECT, SIGNALS, TERMS, TOPICS];
+const TABLES: [&[Phrase]; DIRECT.len() + 3] = {
+    let [a, b, c, d, e, f] = DIRECT;
+    [a, b, c, d, e, f, SIGNALS, TERMS, TOPICS]
+};
 
 /// The number of phrases in the tables.
-const PHRASES: usize = DIRECT.len() + SIGNALS.len() + TERMS.len() + TOPICS.len();
+const PHRASES: usize = {
+    let (mut phrases, mut table) = (0, 0);
+    while table < TABLES.len() {
+        phrases += TABLES[table].len();
+        table += 1;
+    }
+    phrases
+};
 
 static WORDS: WordTable<{ count(TABLES).0 }, { count(TABLES).1 }> = WordTable::of(TABLES);
 
