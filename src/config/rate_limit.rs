@@ -41,7 +41,7 @@ const MOST: usize = 1_000_000;
 struct RawLimit {
     /// Requests a minute, or "10/s", "600/m", "1000/h".
     per_caller: Rate,
-    /// How many requests at once; by default the number in `per_caller`.
+    /// Number of requests that a caller may send at once; by default the number in `per_caller`.
     burst: Option<WholeNumber<1, MOST, 1>>,
 }
 

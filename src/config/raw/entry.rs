@@ -51,10 +51,10 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) disabled: Option<bool>,
     /// Whether the server waits for your approval; until then, agents cannot use it.
     pub(in crate::config) quarantined: bool,
-    /// Who wrote the entry last. While an entry by an agent is quarantined, mcpproxy does not start or contact the server, or resolve
+    /// The last author of the entry. While an entry by an agent is quarantined, mcpproxy does not start or contact the server, or resolve
     /// references in the entry.
     pub(in crate::config) changed_by: Author,
-    /// When mcpproxy closes an unused connection: adaptive (default for stdio), never (default for remote servers), or a duration.
+    /// Idle time before mcpproxy closes the connection: adaptive (default for stdio), never (default for remote servers), or a duration.
     pub(in crate::config) idle_timeout: Option<Scalar>,
     /// The shortest adaptive idle timeout.
     #[schemars(extend("default" = "1m"))]
@@ -62,14 +62,14 @@ pub(in crate::config) struct RawEntry {
     /// The longest adaptive idle timeout.
     #[schemars(extend("default" = "5m"))]
     pub(in crate::config) max_idle_timeout: Option<Span<0, 1_000>>,
-    /// When mcpproxy connects. `on_demand`: when a call needs the server, or to list its tools for the first time. `eager`: when the daemon
+    /// The time to connect. `on_demand`: when a call needs the server, or to list its tools for the first time. `eager`: when the daemon
     /// starts; the connection then stays open.
     pub(in crate::config) start: Start,
-    /// Which clients share a connection. auto: all, until the server asks a client something, or until sharing would cost a client log
+    /// The clients that share a connection. auto: all, until the server asks a client something, or until sharing would cost a client log
     /// lines that it requested. From then on, each client that can answer or wants log lines has its own. shared: all. client: no two.
     /// workspace: those with the same roots.
     pub(in crate::config) session_scope: SessionScope,
-    /// How mcpproxy connects to a server that supports both eras of the protocol. legacy: with a handshake. modern: without. auto: with a
+    /// The era of the protocol that mcpproxy uses with a server that supports both. legacy: with a handshake. modern: without. auto: with a
     /// handshake over stdio; over HTTP in the era of each client, if the server can do both at once, else without.
     pub(in crate::config) protocol_era: ProtocolEra,
     /// The roots that the server gets when it asks: absolute paths or URIs.
@@ -85,13 +85,13 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) new_tools: Option<NewTools>,
     /// Call types of tools. They override the tool's words and annotations, except destructiveHint: true.
     pub(in crate::config) tool_acl: ToolAcl,
-    /// How long a connection attempt may take. By default 5m for each start in a container, and for the first start of npx, uvx, bunx,
+    /// Time limit for a connection attempt. By default 5m for each start in a container, and for the first start of npx, uvx, bunx,
     /// pipx, docker and podman. `$MCP_TIMEOUT`, in seconds, replaces the default.
     #[schemars(extend("default" = "1m"))]
     pub(in crate::config) init_timeout: Option<Span<0, 100>>,
-    /// How long a call may take without an answer or progress.
+    /// Time limit for a call without an answer or progress.
     pub(in crate::config) call_tool_timeout: Span<120_000, 100>,
-    /// How many requests mcpproxy sends to the server at a time; others wait for their turn. By default any number.
+    /// Maximum number of requests to the server at a time; others wait for their turn. By default no limit.
     pub(in crate::config) max_concurrent_requests: Option<WholeNumber<1, 100_000, 1>>,
     /// Settings for the login to a remote server. Most servers need none of them: `mcpproxy upstream login NAME` is enough.
     pub(in crate::config) oauth: RawOAuth,

@@ -43,11 +43,11 @@ pub(super) struct File {
     /// The data folder; by default the platform's. Takes effect after a restart.
     #[schemars(extend("x-after-restart" = true))]
     pub(super) data_dir: Option<Text>,
-    /// Which tools /mcp lists.
+    /// The tools that /mcp lists.
     pub(super) routing_mode: RoutingMode,
     /// Default and maximum number of search results.
     pub(super) tools_limit: WholeNumber<1, 1_000, 15>,
-    /// How many search results have the full input schema.
+    /// Number of search results with the full input schema.
     pub(super) top_k: WholeNumber<0, 1_000, 5>,
     /// Whether /mcp lists `call_tool`, for clients of older programs.
     pub(super) legacy_call_tool: bool,
@@ -59,11 +59,11 @@ pub(super) struct File {
     pub(super) disable_management: Option<bool>,
     /// Whether agents can use new tools of a trusted server at once (allow), or only after you approve them (hold).
     pub(super) new_tools: NewTools,
-    /// How often mcpproxy lists the tools of connected servers again; 0s turns this off.
+    /// Interval at which mcpproxy lists the tools of connected servers again; 0s means never.
     pub(super) tool_discovery_interval: Span<300_000, 0>,
-    /// How often mcpproxy checks for idle servers.
+    /// Interval at which mcpproxy checks for idle servers.
     pub(super) idle_check_interval: Span<30_000, 100>,
-    /// How long a connected server may be silent before mcpproxy pings it.
+    /// Time without messages after which mcpproxy pings a connected server.
     pub(super) health_check_interval: Span<30_000, 100>,
     /// The key for REST over TCP, in the header X-API-Key; at least 12 characters, or mcpproxy ignores it. By default, mcpproxy generates a
     /// key and keeps it in the data folder.
@@ -77,11 +77,11 @@ pub(super) struct File {
     /// mcpproxy generates a key and keeps it in the data folder. `$MCPPROXY_SESSION_KEY` overrides this key. Takes effect after a restart.
     #[schemars(length(min = 32), extend("x-after-restart" = true))]
     pub(super) session_key: Option<Text>,
-    /// Where mcpproxy looks up ${keyring:NAME}. auto: in the platform's keyring (the Secret Service on Linux, the keychain on macOS) or, if
-    /// there is none, in a private file in the data folder. platform: only in the keyring. file: only in the file. `$MCPPROXY_KEYRING`
+    /// The place of the secrets for ${keyring:NAME}. auto: in the platform's keyring (the Secret Service on Linux, the keychain on macOS) or,
+    /// if there is none, in a private file in the data folder. platform: only in the keyring. file: only in the file. `$MCPPROXY_KEYRING`
     /// overrides this key.
     pub(super) keyring: KeyringChoice,
-    /// Who clients are, and what each may use. The daemon does not start if a key in it is unknown. See docs/access.md.
+    /// Access control. The daemon does not start if a key in it is unknown. See docs/access.md.
     #[serde(rename = "serverAuth")]
     pub(super) server_auth: Option<ServerAuth>,
     /// A key of mcpproxy-go for access control. mcpproxy accepts true only with a provider in serverAuth.
@@ -89,7 +89,7 @@ pub(super) struct File {
     /// Smaller sets of servers and tools, by name: /mcp/p/NAME shows only these.
     #[schemars(with = "BTreeMap<String, Profile>")]
     pub(super) profiles: BTreeMap<ProfileName, Profile>,
-    /// How many requests each caller may send; without this key, any number.
+    /// Limit on the requests of each caller; without this key, no limit.
     pub(super) rate_limit: Option<RateLimit>,
     /// Whether agents may run scripts with `code_execution`.
     pub(super) enable_code_execution: bool,
@@ -97,23 +97,23 @@ pub(super) struct File {
     pub(super) code_execution_timeout_ms: WholeNumber<1, 600_000, 120_000>,
     /// Default and maximum of a script's `max_tool_calls`; 0 means no limit.
     pub(super) code_execution_max_tool_calls: WholeNumber<0, 1_000_000, 0>,
-    /// How many characters of text a tool's result may have. mcpproxy cuts a longer result; `read_cache` reads the rest. 0 means no
+    /// Maximum number of characters of text in a tool's result. mcpproxy cuts a longer result; `read_cache` reads the rest. 0 means no
     /// limit; other values are at least 1000.
     pub(super) tool_response_limit: WholeNumber<0, 100_000_000, 0>,
-    /// What the activity log keeps, and how long.
+    /// Contents and limits of the activity log.
     pub(super) activity: RawActivity,
     /// A collector for OTLP over HTTP. It gets a span for each call, and one for the request to the server. mcpproxy appends `/v1/traces`
     /// if
     /// it is missing.
     #[schemars(extend("format" = "uri", "examples" = ["http://127.0.0.1:4318"]))]
     pub(super) otlp_endpoint: Option<OtlpEndpoint>,
-    /// How strictly mcpproxy checks the call type that an agent declares.
+    /// Check of the call type that an agent declares.
     pub(super) intent_declaration: RawIntent,
     /// Additional host names that clients may use (values of Host).
     pub(super) trusted_hosts: Vec<Word>,
     /// Additional origins whose web pages may send requests (values of Origin).
     pub(super) trusted_origins: Vec<Word>,
-    /// Which environment variables stdio servers get.
+    /// Environment variables that stdio servers get.
     pub(super) environment: RawEnvironment,
     /// A key of mcpproxy-go. If enabled, stdio servers run in containers unless their entry has "isolation": {"enabled": false}. Its other
     /// keys are defaults for servers in containers.
@@ -126,14 +126,14 @@ pub(super) struct File {
 pub(super) struct RawActivity {
     /// Age at which mcpproxy removes records.
     pub(super) max_age: Span<7_776_000_000, 60_000>,
-    /// How many records mcpproxy keeps; with 0, none on disk.
+    /// Maximum number of records; with 0, mcpproxy keeps none on disk.
     pub(super) max_records: WholeNumber<0, 10_000_000, 100_000>,
     /// Approximate maximum size of the file, in megabytes.
     pub(super) max_size_mb: WholeNumber<8, 100_000, 256>,
-    /// How much of each call's arguments mcpproxy keeps.
+    /// The part of each call's arguments that mcpproxy keeps.
     #[schemars(extend("default" = "redacted"))]
     pub(super) arguments: Option<Kept>,
-    /// How much of each call's result mcpproxy keeps.
+    /// The part of each call's result that mcpproxy keeps.
     #[schemars(extend("default" = "off"))]
     pub(super) results: Option<Kept>,
 }
@@ -151,7 +151,7 @@ pub(super) struct RawIntent {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawEnvironment {
-    /// Which of the daemon's variables stdio servers get: a safe list (safe), all, none, or names and globs in addition to the safe list.
+    /// The daemon's variables that stdio servers get: a safe list (safe), all, none, or names and globs in addition to the safe list.
     #[schemars(extend("default" = "safe"))]
     pub(super) inherit: Option<RawInherit>,
     /// Variables that all stdio servers get.

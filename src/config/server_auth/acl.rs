@@ -99,7 +99,7 @@ pub struct AclRule {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawAcl {
-    /// What applies if no rule matches.
+    /// The decision if no rule matches.
     default: Policy,
     /// The rules in order; the first that matches decides.
     #[serde(default)]

@@ -38,7 +38,7 @@ const TAKEN: [&str; 8] = [
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawAuth {
-    /// How clients identify themselves: by a token in Authorization (bearer), or by a header of a trusted reverse proxy (forwarded).
+    /// Identification of clients: by a token in Authorization (bearer), or by a header of a trusted reverse proxy (forwarded).
     provider: Option<Provider>,
     /// Several providers, tried in this order.
     #[schemars(length(min = 1))]
