@@ -34,7 +34,8 @@ impl Location {
         };
         let variables = config::process_environment();
         let places = Places::find(&requested, &*variables)
-            .map_err(|error| CommandFailure::failed(error.to_string()))?;
+            .map_err(|error| CommandFailure::failed(error.to_string()))
+            .map_err(|failure| failure.next("set $HOME, or use --config and --data-dir"))?;
         let files = Management::over_files(places, variables);
         if self.data_dir.is_some() && files.data_dir().is_file() {
             return Err(DaemonError::NoFolder(files.data_dir().to_owned()).into());

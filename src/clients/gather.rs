@@ -35,7 +35,7 @@ pub fn home_places(files: &Files) -> Result<ClientPlaces> {
     let mut places = ClientPlaces::of_process().ok_or_else(|| {
         Failure::new(
             ErrorCode::ClientUnchanged,
-            "no home folder is known",
+            "your home folder is unknown",
             "set $HOME, or name the files",
         )
     })?;

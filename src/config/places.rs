@@ -51,7 +51,7 @@ pub struct RequestedPlaces {
 
 /// No place can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no home folder is known: use --config and --data-dir")]
+#[error("your home folder is unknown")]
 pub struct NoHome;
 
 /// The platform's folders for mcpproxy.

@@ -159,10 +159,7 @@ impl ServedHere<'_> {
         (!doubled.is_empty()).then(|| {
             DoctorFinding::warn(
                 CLIENT,
-                format!(
-                    "{client} starts these a second time: {}",
-                    doubled.join(", ")
-                ),
+                format!("{client} also starts these servers: {}", doubled.join(", ")),
                 fix,
             )
         })

@@ -139,7 +139,7 @@ fn held_by_daemon(row: &ServerRow) -> DoctorFinding {
             let step = row.next_step.clone().unwrap_or_else(|| review(&row.name));
             return DoctorFinding::warn(SERVER, what, step);
         }
-        (None, Some(1..)) => "waits for approval; only its tools were listed",
+        (None, Some(1..)) => "waits for approval; mcpproxy only listed its tools",
         (None, _) => "waits for approval",
     };
     DoctorFinding::warn(SERVER, what, review(&row.name))

@@ -31,7 +31,7 @@ pub(super) fn print(list: &ClientList, is_running: bool, out: Output) -> Done {
         .collect();
     if cells.is_empty() {
         out.note("no known client found");
-        out.next("`mcpproxy connect cursor` creates its file; `mcpproxy connect --help` lists all");
+        out.next("`mcpproxy connect cursor` creates Cursor's file; `mcpproxy connect --help` lists all clients");
         return Ok(());
     }
     let columns = [

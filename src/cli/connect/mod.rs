@@ -103,7 +103,7 @@ impl ConnectCommand {
         } else if clients.is_empty() {
             return Err(CommandFailure::failed("no known client was found")
                 .undone("nothing was connected")
-                .next("name one, which creates its file: `mcpproxy connect claude-code`"));
+                .next("name one: `mcpproxy connect claude-code` creates its file"));
         }
         let mut done = Vec::new();
         for client in clients {

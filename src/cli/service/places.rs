@@ -30,7 +30,7 @@ pub(super) fn present() -> Option<ServiceKind> {
 /// The path of mcpproxy's service file.
 pub(super) fn file(kind: ServiceKind) -> Result<PathBuf, String> {
     let home = env::home_dir().filter(|home| home.is_absolute());
-    let home = home.ok_or("no home folder is known: set $HOME")?;
+    let home = home.ok_or("your home folder is unknown: set $HOME")?;
     Ok(match kind {
         ServiceKind::Systemd => {
             let folder = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
