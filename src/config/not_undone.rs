@@ -6,7 +6,10 @@ pub enum NotUndone {
     /// The history cannot be read.
     #[error("the history of the configuration cannot be read")]
     Unreadable,
-    /// There are no changes, or all are undone.
+    /// There are no changes.
+    #[error("there are no changes yet")]
+    Empty,
+    /// All changes are undone.
     #[error("no change is left to undo")]
     Nothing,
     /// The history has no change of this number.

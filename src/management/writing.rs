@@ -118,6 +118,10 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             failure(ErrorCode::ConfigUnusable, "Correct the configuration file.")
                 .with_step(NextStep::CheckConfig)
         }
+        WriteError::Edit(EditError::NotUndone(NotUndone::Empty)) => {
+            failure(ErrorCode::NotUndone, "Change the value itself.")
+                .at_terminal("`mcpproxy config edit` opens the file")
+        }
         WriteError::Edit(EditError::NotUndone(why)) => {
             let failure = failure(
                 ErrorCode::NotUndone,

@@ -23,7 +23,11 @@ pub(super) fn find(stored: &str, id: Option<u64>) -> Result<StoredChange, NotUnd
         }
         return serde_json::from_str(line).map_err(|_| NotUndone::NotKept(one.id));
     }
-    Err(id.map_or(NotUndone::Nothing, NotUndone::Unknown))
+    Err(match id {
+        _ if stored.is_empty() => NotUndone::Empty,
+        Some(id) => NotUndone::Unknown(id),
+        None => NotUndone::Nothing,
+    })
 }
 
 /// The text with the change undone.
@@ -111,6 +115,9 @@ mod tests {
             let stored: Vec<String> = (1..).zip(changes).map(line).collect();
             let found = find(&stored.join("\n"), id).map(|change| change.entry.id);
             assert_eq!(found, expected, "{stored:?}");
+        }
+        for id in [None, Some(1)] {
+            assert_eq!(find("", id).err(), Some(NotUndone::Empty));
         }
     }
 }
