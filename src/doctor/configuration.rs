@@ -32,7 +32,9 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     }
     for broken in &report.broken {
         let fix = broken.step_at_terminal();
-        findings.push(fail(&broken.reason, &fix).at(&broken.name));
+        let (what, step) = (&broken.reason, broken.step());
+        let finding = DoctorFinding::of_server(CONFIGURATION, what, &step, fix);
+        findings.push(finding.at(&broken.name));
     }
     if let Some(error) = status.and_then(|status| status.config_error.as_ref())
         && report.error.is_none()

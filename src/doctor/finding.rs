@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::failure::NextStep;
+
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -65,6 +67,20 @@ impl DoctorFinding {
         Self {
             severity: DoctorSeverity::Fail,
             ..Self::warn(check, what, fix)
+        }
+    }
+
+    /// A failure with the step of its server; a warning if the server only waits for a value or a login.
+    pub(super) fn of_server(
+        check: &'static str,
+        what: impl Into<String>,
+        step: &NextStep,
+        fix: impl Into<String>,
+    ) -> Self {
+        if step.ends_a_wait() {
+            Self::warn(check, what, fix)
+        } else {
+            Self::fail(check, what, fix)
         }
     }
 

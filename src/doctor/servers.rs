@@ -85,14 +85,9 @@ pub(super) fn failing(findings: &[DoctorFinding]) -> Vec<&str> {
 
 /// What the daemon says of its servers, but for why the broken ones fail.
 pub(super) fn of_daemon(rows: &[ServerRow], broken: &[&str]) -> Vec<DoctorFinding> {
-    let is_known = |row: &ServerRow, found: &DoctorFinding| {
-        found.severity == DoctorSeverity::Fail && broken.contains(&&*row.name)
-    };
-    let findings = rows.iter().filter_map(|row| Some((row, of_row(row)?)));
-    findings
-        .filter(|(row, found)| !is_known(row, found))
-        .map(|(_, found)| found)
-        .collect()
+    let is_known = |row: &&ServerRow| row.is_failing() && broken.contains(&&*row.name);
+    let rows = rows.iter().filter(|row| !is_known(row));
+    rows.filter_map(of_row).collect()
 }
 
 fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
@@ -101,18 +96,7 @@ fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
     let finding = match (row.standing(), row.state) {
         (Standing::Disabled, _) => return None,
         (Standing::Quarantined, _) => held_by_daemon(row),
-        _ if row.is_failing() => failed(
-            row.last_error.as_deref().unwrap_or("does not answer"),
-            row.next_step.as_deref(),
-            &row.name,
-        ),
-        (_, ServerState::Authenticating) => DoctorFinding::warn(
-            SERVER,
-            "needs a login",
-            row.next_step
-                .clone()
-                .unwrap_or_else(|| NextStep::LogIn.at_terminal(&row.name)),
-        ),
+        _ if row.is_failing() => failed(row),
         (_, ServerState::Ready) => answered(format!("answers{tools}"), row.left_out.as_ref()),
         (_, ServerState::Connecting) => DoctorFinding::ok(SERVER, "is starting"),
         _ => answered(
@@ -159,9 +143,16 @@ fn review(name: &str) -> String {
     )
 }
 
-fn failed(reason: &str, next_step: Option<&str>, name: &str) -> DoctorFinding {
-    let step = next_step.map_or_else(|| NextStep::ReadLog.at_terminal(name), str::to_owned);
-    DoctorFinding::fail(SERVER, reason, step)
+fn failed(row: &ServerRow) -> DoctorFinding {
+    let (step, reason) = match row.state {
+        ServerState::Authenticating => (NextStep::LogIn, "needs a login"),
+        _ => (NextStep::ReadLog, "does not answer"),
+    };
+    let step = row.step.as_ref().unwrap_or(&step);
+    let reason = row.last_error.as_deref().unwrap_or(reason);
+    let fix = row.next_step.clone();
+    let fix = fix.unwrap_or_else(|| step.at_terminal(&row.name));
+    DoctorFinding::of_server(SERVER, reason, step, fix)
 }
 
 /// Starts and contacts the servers, but for those that fail already, a few at a time and all within this time, and ends them.
@@ -199,7 +190,8 @@ pub(super) async fn tried(
                     answered(what, left_out.as_ref())
                 }
                 TrialOutcome::Failed { error, .. } => {
-                    DoctorFinding::fail(SERVER, error.whole(), error.step.at_terminal(name))
+                    let (what, fix) = (error.whole(), error.step.at_terminal(name));
+                    DoctorFinding::of_server(SERVER, what, &error.step, fix)
                 }
                 TrialOutcome::Late => DoctorFinding::fail(
                     SERVER,
@@ -232,11 +224,21 @@ pub(super) fn not_tried(settings: &Settings) -> Vec<DoctorFinding> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{failing, programs};
+    use super::{failing, of_daemon, programs};
     use crate::{
         config::{Environment, Surroundings, parse},
+        doctor::DoctorSeverity,
         process::BaseEnvironment,
     };
+
+    #[test]
+    fn a_server_that_waits_for_a_login_does_not_fail() {
+        let row = r#"{"name":"a","state":"Authenticating"}"#;
+        let row = serde_json::from_str(row).expect("a row");
+        let found = of_daemon(&[row], &[]);
+        assert_eq!(found[0].severity, DoctorSeverity::Warn);
+        assert_eq!(found[0].what, "needs a login");
+    }
 
     #[test]
     fn programs_that_are_missing_are_named_with_their_server_and_what_is_held_is_not_looked_for() {

@@ -134,6 +134,14 @@ impl NextStep {
         }
     }
 
+    /// Whether the server waits for a value or a login. That is no failure.
+    pub const fn ends_a_wait(&self) -> bool {
+        matches!(
+            self,
+            Self::SetSecret { .. } | Self::SetVariable { .. } | Self::LogIn
+        )
+    }
+
     /// Another step, in the words of a terminal.
     pub fn act(how: impl Into<String>) -> Self {
         let (how, request) = (how.into().into_boxed_str(), None);

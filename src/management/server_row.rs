@@ -112,10 +112,7 @@ impl ServerRow {
     /// Whether it waits for a value that its entry refers to. That is no failure.
     pub fn needs_a_value(&self) -> bool {
         let step = self.step.as_ref().filter(|_| self.unusable);
-        matches!(
-            step,
-            Some(NextStep::SetSecret { .. } | NextStep::SetVariable { .. })
-        )
+        step.is_some_and(NextStep::ends_a_wait)
     }
 
     /// Whether it should work and does not.
