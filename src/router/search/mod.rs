@@ -20,7 +20,7 @@ use self::{notice::Absent, run::SearchState};
 use crate::{
     access::Caller,
     catalog::{Catalog, Matching, Query, ServerCatalog, Tool, WordShare},
-    failure::{ErrorCode, Failure, Result},
+    failure::{ErrorCode, Failure, NextStep, Result},
     gate::{Gate, Moment, Variant},
     runtime::long_work::{LongWork, Stop},
     text::names::ServerName,
@@ -230,6 +230,18 @@ impl ToolSearch {
                 absent.down.push(down(name, &status));
             } else {
                 absent.awaited.push(name.to_string());
+            }
+        }
+        let broken = now.settings().broken.iter();
+        for one in broken.filter(|one| !one.quarantined && named.is_empty()) {
+            if now.rules().shows(caller, &one.name) {
+                let why = match one.step() {
+                    NextStep::SetSecret { .. } => "needs a secret",
+                    NextStep::SetVariable { .. } => "needs a variable",
+                    _ => "its entry has a mistake",
+                };
+                absent.servers.push(one.name.clone());
+                absent.down.push(format!("{} ({why})", one.name));
             }
         }
         absent

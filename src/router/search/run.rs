@@ -102,7 +102,9 @@ impl SearchState<'_> {
             let searched = wanted.iter().filter(|server| !absent.has(server));
             let barren = searched.map(|server| self.barren(server));
             if servers.is_empty() {
-                found.add_notice(notice::NO_SERVERS);
+                if absent.servers.is_empty() {
+                    found.add_notice(notice::NO_SERVERS);
+                }
             } else if let Some(reasons) = barren.collect::<Option<Vec<String>>>() {
                 found.add_notice(&notice::first_of(&reasons));
             } else {
