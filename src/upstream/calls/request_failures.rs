@@ -168,12 +168,15 @@ impl Upstream {
         let text = secrets.unwrap_or_default().redacted(&text).into_owned();
         let failure = Failure::new(code, text, hint).of_server(name);
         let is_remote = entry.is_some_and(|entry| matches!(entry.transport, Transport::Remote(_)));
-        let how = match error {
-            LinkError::NotDelivered(_) if is_remote => "start that server, or correct its `url`",
-            LinkError::Status { status: 404, .. } => "check the path of its `url`",
+        let step = match error {
+            LinkError::NotDelivered(_) if is_remote => {
+                NextStep::fix_key("url", "start that server, or correct its `url`")
+            }
+            // It was connected at this URL. A restart says whether the path is still right.
+            LinkError::Status { status: 404, .. } => NextStep::Restart,
             _ => return failure,
         };
-        failure.with_step(NextStep::fix_key("url", how))
+        failure.with_step(step)
     }
 }
 
@@ -194,8 +197,8 @@ fn after_status(
         }
         (404, _) => (
             ErrorCode::ServerUnavailable,
-            format!("the server {name:?} answers HTTP 404"),
-            "Nothing ran. Tell the user to check its URL.".to_owned(),
+            format!("the server {name:?} now answers HTTP 404"),
+            "Nothing ran. Tell the user to restart that server.".to_owned(),
         ),
         _ => (
             ErrorCode::BadUpstreamAnswer,
@@ -227,5 +230,8 @@ mod tests {
         for (status, wait) in [(503, wait), (429, wait), (429, None), (404, None)] {
             check(status, wait, false);
         }
+        let (_, text, hint) = after_status(&name, 404, None);
+        assert_eq!(text, "the server \"web\" now answers HTTP 404");
+        assert!(hint.ends_with("Tell the user to restart that server."));
     }
 }
