@@ -46,11 +46,19 @@ pub(super) fn for_agent(failure: Failure) -> Failure {
     }
 }
 
+/// What an agent may do itself about a server that fails.
+#[derive(Clone, Copy)]
+pub(super) struct AgentMeans {
+    pub(super) reads_logs: bool,
+    pub(super) restarts: bool,
+}
+
 /// What an agent can do about a server, or ask the user to do.
 pub(super) fn next_step_for_agent(
     row: &ServerRow,
     refused: Option<Failure>,
     has_failed: bool,
+    means: AgentMeans,
 ) -> Option<String> {
     if let Some(failure) = refused {
         return Some(for_agent(failure).hint);
@@ -66,17 +74,26 @@ pub(super) fn next_step_for_agent(
         return row.held.map(|_| step.to_owned());
     }
     let step = match row.transport.filter(|_| !row.unusable) {
-        Some(TransportKind::Stdio) => {
+        Some(TransportKind::Stdio)
+            if means.reads_logs && matches!(row.step, None | Some(NextStep::ReadLog)) =>
+        {
             "Read its log with the operation \"tail_log\", or tell the user."
         }
-        Some(_) if row.step == Some(NextStep::Wait) => {
+        Some(TransportKind::Stdio) => "Tell the user; continue without it.",
+        Some(_) if row.step == Some(NextStep::Wait) && means.restarts => {
             "mcpproxy keeps trying; the operation \"restart\" tries at once."
+        }
+        Some(_) if row.step == Some(NextStep::Wait) => {
+            "mcpproxy keeps trying; continue without it."
         }
         Some(_) if row.step == Some(NextStep::fix(NextStep::CREDENTIALS)) => {
             "Tell the user that the server needs other credentials."
         }
         // Remote servers keep their logs themselves.
-        Some(_) => "Tell the user to check its URL; the operation \"restart\" tries at once.",
+        Some(_) if means.restarts => {
+            "Tell the user to check its URL; the operation \"restart\" tries at once."
+        }
+        Some(_) => "Tell the user to check its URL.",
         None => "Tell the user to correct its entry.",
     };
     Some(step.to_owned())
@@ -132,8 +149,16 @@ mod tests {
     fn next_steps_fit_the_server() {
         let check = |state: &str, transport: &str, has: &str| {
             let row = format!(r#"{{"name":"o","state":{state},"transport":{transport}}}"#);
-            let row = serde_json::from_str(&row).expect("a row");
-            let step = next_step_for_agent(&row, None, true).expect("a step");
+            let row: ServerRow = serde_json::from_str(&row).expect("a row");
+            let step = |may: bool| {
+                let means = AgentMeans {
+                    reads_logs: may,
+                    restarts: may,
+                };
+                next_step_for_agent(&row, None, true, means).expect("a step")
+            };
+            assert!(!step(false).contains("operation"), "{}", step(false));
+            let step = step(true);
             assert!(step.contains(has), "{step}");
             assert_eq!(
                 step.contains("tail_log"),

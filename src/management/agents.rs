@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Backing, Enabled, Management, ServerRow,
-    agent_texts::{for_agent, harmless_lines, next_step_for_agent},
+    agent_texts::{AgentMeans, for_agent, harmless_lines, next_step_for_agent},
     patching::{Planned, plan_addition, plan_patch, read_entry, read_patch},
     writing::{bad_name, blocking},
 };
@@ -309,7 +309,11 @@ impl AgentRequest<'_> {
         } else {
             error
         };
-        let next_step = next_step_for_agent(row, refused, last_error.is_some());
+        let means = AgentMeans {
+            reads_logs: !has_other_callers(settings, self.caller),
+            restarts: self.check(AgentVerb::Change).is_ok(),
+        };
+        let next_step = next_step_for_agent(row, refused, last_error.is_some(), means);
         let known = lists.servers.get(row.name.as_str());
         let tools = known.into_iter().flat_map(|known| known.tools.iter());
         let mine = tools.filter(|tool| {
