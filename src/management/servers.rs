@@ -14,7 +14,9 @@ use super::{
     writing::blocking,
 };
 use crate::{
-    config::{Author, ChangeOf, ConfigFinding, FindingKind, Settings, Transport, Warning},
+    config::{
+        Author, ChangeOf, ConfigFinding, FindingKind, Settings, Transport, TransportKind, Warning,
+    },
     failure::{ErrorCode, Failure, NextStep, Result},
     gate::Standing,
     process,
@@ -148,7 +150,18 @@ impl<B: Backing> Management<B> {
     pub fn server_logs(&self, name: &str, n: usize) -> Result<LogLines> {
         let row = self.server(name)?;
         let settings = self.settings()?;
-        let file = self.log_file(&settings, &row)?;
+        let file = self.log_file(&settings, &row).or_else(|none| {
+            let is_local = row
+                .transport
+                .is_none_or(|kind| kind == TransportKind::Stdio);
+            match ServerName::parse(name) {
+                // The log of one that was never started is empty.
+                Ok(name) if row.unusable && is_local => {
+                    Ok(process::server_log_file(self.data_dir(), &name))
+                }
+                _ => Err(none),
+            }
+        })?;
         let written = last_lines(&file, n).map_err(|error| {
             let error = format!("failed to read the log of {name}: {}", in_words(&error));
             let hint = "Let your user read the file.";
