@@ -177,7 +177,7 @@ fn print(ended: &Ended<'_>, out: Output) -> Done {
 
 /// The failure of a script. The hint of an error is worded for a model, so the common errors have a step for a terminal.
 fn failure_of(error: &ScriptError, tool_calls: usize) -> CommandFailure {
-    const LONGER: &str = "do less in one script, or make independent calls with call_tools; if calls take the time, give a larger --timeout";
+    const LONGER: &str = "do less in one script, or make calls together with call_tools; a larger --timeout gives calls more time";
     let message = &error.message;
     let place = error.line.zip(error.column);
     let place = place.map(|(line, column)| format!(" at line {line}, column {column}"));
@@ -187,6 +187,7 @@ fn failure_of(error: &ScriptError, tool_calls: usize) -> CommandFailure {
         _ => "calls before that may have run",
     };
     let (what, step) = match &*error.code {
+        "TIMEOUT" if tool_calls == 0 => (format!("{message}{place}"), "do less in one script"),
         "TIMEOUT" => (format!("{message}{place}"), LONGER),
         "SYNTAX_ERROR" => (
             format!("the script has a syntax error{place}: {message}"),

@@ -51,8 +51,9 @@ impl ScriptCode {
             Self::RuntimeError => {
                 "Correct the script; it has no network, files, timers or modules."
             }
+            Self::Timeout if calls == 0 => "Do less in one script.",
             Self::Timeout => {
-                "Do less in one script; if it waited for calls, use call_tools or give a larger timeout_ms."
+                "Do less in one script, or make calls together with call_tools; a larger timeout_ms gives calls more time."
             }
             Self::OutOfMemory => "Keep only what you need of each result.",
             Self::StackOverflow => "Use a loop instead of recursion.",
@@ -123,6 +124,13 @@ mod tests {
             let written = serde_json::to_value(code).expect("a text");
             assert_eq!(written, *word);
         }
+    }
+
+    #[test]
+    fn calls_are_named_where_there_were_some() {
+        let none = ScriptCode::Timeout.hint(0);
+        assert_eq!(none, "Do less in one script. No call ran.");
+        assert!(ScriptCode::Timeout.hint(2).contains("call_tools"));
     }
 
     #[test]
