@@ -178,12 +178,11 @@ impl DaemonSocket {
         let refusal = daemon_client::refusal(status, &body);
         let (why, code) = match (status, refusal.code) {
             (StatusCode::NOT_FOUND, code @ (None | Some(ErrorCode::UnknownPath))) => (
-                "there is no such endpoint".to_owned(),
+                format!("there is no endpoint {}", self.endpoint),
                 code.or(Some(ErrorCode::InvalidArguments)),
             ),
             (_, code) => (refusal.to_string(), code),
         };
-        let why = format!("the daemon does not serve {}: {why}", self.endpoint);
         let hint = refusal.hint;
         DaemonSocketError::Refused { why, code, hint }
     }
