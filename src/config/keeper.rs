@@ -25,7 +25,7 @@ use super::{
     source::{SameText, Source},
     watching::Watching,
 };
-use crate::storage::DiskFault;
+use crate::storage::{DiskFault, in_words};
 
 /// A handle to the settings in force. Cheap to clone.
 #[derive(Clone)]
@@ -441,7 +441,8 @@ fn issued_in(data_dir: Option<&Path>) -> IssuedTokens {
         None => IssuedTokens::default(),
         Some(Ok(issued)) => issued,
         Some(Err(error)) => {
-            tracing::error!(%error, "issued tokens refused: their file is unreadable");
+            let error = in_words(&error);
+            tracing::error!(%error, "clients with issued tokens are refused: their file is unreadable");
             IssuedTokens::default()
         }
     }
