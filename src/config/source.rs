@@ -165,7 +165,7 @@ impl Source {
                 self.file.display()
             ),
             Some(_) if is_blank(text) => {
-                "the file is empty; a running daemon keeps its last good configuration".to_owned()
+                "the file is empty; if that is intended, write `{}` into it".to_owned()
             }
             Some(_) => return Ok(settings),
         };
