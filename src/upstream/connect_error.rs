@@ -19,6 +19,8 @@ pub struct ConnectError {
     pub step: NextStep,
     /// What the program wrote to its stderr that says most of the cause. For the operator only.
     pub wrote: Option<Box<str>>,
+    /// The quoted line that the program wrote to its standard output in place of a message. For the operator only.
+    pub(super) noise: Option<Box<str>>,
     /// How long the server asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
     /// The program ended by itself.
@@ -37,6 +39,7 @@ impl ConnectError {
             outside: shown(&self.outside, secrets).into(),
             step: self.step.shown(|text| shown(text, secrets)),
             wrote: self.wrote.map(|line| shown(&line, secrets).into()),
+            noise: self.noise.map(|line| shown(&line, secrets).into()),
             retry_after: self.retry_after,
             has_exited: self.has_exited,
         }
@@ -59,10 +62,7 @@ impl ConnectError {
             NextStep::act(Self::ONLY_MESSAGES)
         };
         Self {
-            reason: format!(
-                "{}; a line of its stdout is not an MCP message: {line}",
-                self.reason
-            ),
+            noise: Some(line.into()),
             step,
             ..self
         }
@@ -90,12 +90,14 @@ impl ConnectError {
         }
     }
 
-    /// The whole reason, with the program's own words.
+    /// The whole reason, with the program's own words of each kind.
     pub fn whole(&self) -> String {
-        match &self.wrote {
-            Some(line) => format!("{}: \"{line}\"", self.reason),
-            None => self.reason.clone(),
-        }
+        let stderr = self.wrote.as_ref().map(|line| format!(": \"{line}\""));
+        let stdout = self.noise.as_ref();
+        let stdout =
+            stdout.map(|line| format!("; a line of its stdout is not an MCP message: {line}"));
+        let (stderr, stdout) = (stderr.unwrap_or_default(), stdout.unwrap_or_default());
+        format!("{}{stderr}{stdout}", self.reason)
     }
 
     pub(super) fn plain(reason: &str, step: NextStep) -> Self {
@@ -104,6 +106,7 @@ impl ConnectError {
             outside: reason.into(),
             step,
             wrote: None,
+            noise: None,
             retry_after: None,
             has_exited: false,
         }
@@ -128,6 +131,17 @@ pub(super) fn shown(text: &str, secrets: &Secrets) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_words_of_stderr_and_stdout_are_told_apart() {
+        let error = ConnectError::plain("no answer", NextStep::ReadLog);
+        let error = ConnectError {
+            wrote: Some("v1".into()),
+            ..error.after_writing("\"hello\"")
+        };
+        let expected = "no answer: \"v1\"; a line of its stdout is not an MCP message: \"hello\"";
+        assert_eq!(error.whole(), expected);
+    }
 
     #[test]
     fn what_a_server_says_is_redacted_and_cut() {
