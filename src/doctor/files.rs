@@ -103,7 +103,7 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
                 n => format!(" and {n} more"),
             };
             let what = format!(
-                "the data folder is closed to others, but files in it are not: {}{more}",
+                "only the mode of the data folder keeps other users from {}{more}",
                 first.display()
             );
             DoctorFinding::warn(FILES, what, format!("`chmod -R go= {place}`")).at(place)
@@ -221,7 +221,7 @@ mod tests {
         set(&data, 0o700);
         set(&data.join("logs"), 0o700);
         set(&log, 0o644);
-        check(DoctorSeverity::Warn, "a.log");
+        check(DoctorSeverity::Warn, "only the mode of the data folder keeps");
         set(&log, 0o600);
         check(DoctorSeverity::Ok, "only you");
         fs::create_dir(data.join(super::PROBE)).expect("ours");
