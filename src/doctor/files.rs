@@ -35,10 +35,11 @@ pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFind
         let what = "the configuration belongs to another user, and you cannot read it";
         DoctorFinding::fail(FILES, what, format!("`sudo chown $USER {place}`"))
     } else if access.mode & WRITABLE != 0 {
-        let what = "other users can change the configuration, and so run commands as you";
+        let what =
+            "the mode of the configuration lets other users change it, and so run commands as you";
         DoctorFinding::fail(FILES, what, fix)
     } else if access.mode & OPEN != 0 && has_secrets {
-        let what = "other users can read the configuration, which holds secrets";
+        let what = "the configuration holds secrets, and its mode lets other users read it";
         DoctorFinding::warn(FILES, what, fix)
     } else {
         DoctorFinding::ok(FILES, "only you can change the configuration")
@@ -221,7 +222,10 @@ mod tests {
         set(&data, 0o700);
         set(&data.join("logs"), 0o700);
         set(&log, 0o644);
-        check(DoctorSeverity::Warn, "only the mode of the data folder keeps");
+        check(
+            DoctorSeverity::Warn,
+            "only the mode of the data folder keeps",
+        );
         set(&log, 0o600);
         check(DoctorSeverity::Ok, "only you");
         fs::create_dir(data.join(super::PROBE)).expect("ours");

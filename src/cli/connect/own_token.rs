@@ -61,7 +61,9 @@ pub(super) async fn change_own_token(
                 "{name} now sends the token {token:?}, stored in {file}; undo: `mcpproxy connect {id} --token --undo`"
             ));
             if storage::is_open_to_others(Path::new(&file)) {
-                out.warning(&format!("other users can read it: `chmod 600 {file}`"));
+                out.warning(&format!(
+                    "the file's mode lets other users read it: `chmod 600 {file}`"
+                ));
             }
         }
         (_, None) => {

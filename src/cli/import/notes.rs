@@ -93,7 +93,7 @@ pub(in crate::cli) fn say_readable(file: &Path, report: &ImportReport, out: Outp
     if has_secrets && storage::is_open_to_others(file) {
         let file = file.display();
         out.warning(&format!(
-            "other users can read {file}, which has secrets: `chmod 600 {file}`"
+            "{file} has secrets, and its mode lets other users read it: `chmod 600 {file}`"
         ));
     }
 }
