@@ -217,6 +217,12 @@ export async function visitor(of, { theme = "light", width = 1280, login = true,
   return who;
 }
 
+/** For the page, a minute passes. */
+export const later = (page) => page.evaluate(() => {
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + 60_000;
+});
+
 /** What the page copied last. */
 export const copied = async (page) => (await page.waitForFunction(() => globalThis.copied)).jsonValue();
 

@@ -1,7 +1,7 @@
 // Looking: the servers, a search, a tool, a server, the activity, the settings. With the mouse and with the keyboard alone.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { agentCalls, eventually, visitor, world } from "../world.mjs";
+import { agentCalls, eventually, later, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
@@ -158,6 +158,9 @@ test("the theme is switched from that of the system, and back to it", async () =
   await page.locator("#theme-switch").click();
   assert.deepEqual(await chosen(), [null, null]);
   await page.locator("#toast", { hasText: "Theme: light, like the system" }).waitFor();
+  await later(page);
+  await page.mouse.move(9, 9);
+  await page.locator("#toast").waitFor({ state: "hidden" });
   await close();
 });
 

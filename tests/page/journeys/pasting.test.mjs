@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { eventually, isSound, isSoundEverywhere, visitor, world } from "../world.mjs";
+import { eventually, isSound, isSoundEverywhere, later, visitor, world } from "../world.mjs";
 
 /** A README's configuration: one server with a key and a folder to fill in, one whose program is not there, and one that is a URL. */
 const readme = (here) => {
@@ -43,6 +43,9 @@ test("a whole configuration is recognised, checked, and asks for what is missing
   assert.equal(acme.env.ACME_API_KEY, "${keyring:acme-ACME_API_KEY}");
   assert.equal(wiki.url, "http://127.0.0.1:9/mcp");
   assert.equal(JSON.parse(readFileSync(join(here.folder, "data", "secrets.json"), "utf8")).secrets["acme-ACME_API_KEY"], "ghp_0123456789abcdefghijABCDEFGHIJ012345");
+  // However long it takes, and wherever the pointer goes.
+  await later(page);
+  await page.mouse.move(9, 9);
   await eventually("acme to be ready", async () => (await here.rest("GET", "/servers/acme")).server.tools === 5);
   await page.getByRole("button", { name: "Undo" }).click();
   await eventually("the undo", async () => (await here.rest("GET", "/servers")).servers.length === 0);

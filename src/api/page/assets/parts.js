@@ -165,14 +165,14 @@ export const button = (word, click, classes = "btn", attributes = {}) => h(`butt
 
 export const go = (word, href, classes = "btn") => h(`a.${classes.split(" ").join(".")}`, { href }, word);
 
-let ending;
-
 /** What is done in a place, one thing after the other: what is chosen meanwhile follows. `doing` says what is under way, `failure` what the
  * last came to; `after` is awaited before that is shown. */
 export function acting(frame, after = () => {}) {
   let before = Promise.resolve();
   const now = async (word, doIt) => {
     [it.doing, it.failure] = [word, null];
+    // What can be undone now is not what was done before.
+    endToast();
     frame.paint();
     try {
       await doIt();
@@ -190,17 +190,25 @@ export function acting(frame, after = () => {}) {
   return it;
 }
 
-/** Something that can be undone or was copied. Never an error. */
+const endToast = () => { document.getElementById("toast").hidden = true; };
+
+/** What somebody does who may have read the toast; one with *Undo* stays until a click. */
+const SIGNS = ["pointermove", "pointerdown", "keydown", "wheel"];
+let listening = new AbortController();
+
+/** Something that can be undone or was copied, never an error. It stays for a while, and then until somebody does something: who looks
+ * elsewhere loses nothing. */
 export function toast(text, undo) {
   const box = document.getElementById("toast");
+  const due = performance.now() + (undo ? 20_000 : 4000);
   const end = () => {
-    if (box.matches(":hover") || box.contains(document.activeElement)) ending = setTimeout(end, 1000);
-    else box.hidden = true;
+    if (performance.now() > due && !box.matches(":hover") && !box.contains(document.activeElement)) endToast();
   };
-  clearTimeout(ending);
-  fill(box, text, undo ? button("Undo", () => { box.hidden = true; undo(); }, "link") : null);
+  listening.abort();
+  listening = new AbortController();
+  for (const sign of undo ? ["click"] : SIGNS) addEventListener(sign, end, { signal: listening.signal, capture: true, passive: true });
+  fill(box, text, undo ? button("Undo", () => { endToast(); undo(); }, "link") : null);
   box.hidden = false;
-  ending = setTimeout(end, undo ? 12_000 : 4000);
 }
 
 /** What was undone, and the files of clients that got servers back. */
