@@ -21,12 +21,14 @@ const server = (kind, ...args) => ({ command: process.execPath, args: [join(HERE
 /** Milliseconds that anything may take. */
 const PATIENCE = 60_000;
 
+/** Looks until there is something. A look that fails was too early, too. */
 async function eventually(what, look) {
   const until = Date.now() + PATIENCE;
   for (;;) {
-    const found = await look();
+    let cause;
+    const found = await (async () => look())().catch((error) => { cause = error; });
     if (found) return found;
-    if (Date.now() > until) throw new Error(`${what} did not come about`);
+    if (Date.now() > until) throw new Error(`${what} did not come about`, { cause });
     await new Promise((next) => setTimeout(next, 50));
   }
 }
@@ -83,7 +85,7 @@ export async function world({ entries = servers, more = {}, args = [] } = {}) {
 
   async function start(port = 0) {
     daemon = started(process.env.MCPPROXY_BINARY, ["serve", "--config", config, "--data-dir", join(folder, "data"), "--listen", `127.0.0.1:${port}`, "--log-file", join(folder, "daemon.log"), ...args], { stdio: "ignore", env: own });
-    const status = await eventually("the daemon", () => rest("GET", "/status").catch(() => null));
+    const status = await eventually("the daemon", () => rest("GET", "/status"));
     return status.url.replace(/\/mcp$/, "");
   }
 
@@ -97,7 +99,8 @@ export async function world({ entries = servers, more = {}, args = [] } = {}) {
     open.delete(end);
     if (daemon.exitCode === null) await stop();
     oauth.child.kill();
-    rmSync(folder, { recursive: true, force: true });
+    // What its servers started may still write there.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   }
 
   open.add(end);
