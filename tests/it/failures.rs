@@ -186,7 +186,7 @@ async fn a_call_that_takes_too_long_is_cancelled_upstream() {
     ] {
         let upstream = upstream.tool("hang", hang()).tool("fine", echo()).await;
         let daemon = TestDaemon::builder()
-            .upstream_with("slow", &upstream, json!({"call_tool_timeout": "300ms"}))
+            .upstream_with("slow", &upstream, json!({"call_tool_timeout": "1s"}))
             .await;
         let client = listed(&daemon, &["slow__hang"]).await;
         let failure = client.call("slow__hang", "{}").await.failure();

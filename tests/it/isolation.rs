@@ -67,7 +67,7 @@ async fn a_container_that_does_not_end_is_removed_with_its_server() {
     assert!(processes::runs(within));
     daemon.terminate();
     assert!(daemon.wait().await.success());
-    assert!(!processes::runs(within));
+    until!(!processes::runs(within));
     assert_eq!(docker.containers(), [""; 0]);
 }
 
@@ -154,7 +154,7 @@ async fn an_engine_that_hangs_holds_up_no_stop() {
     daemon.terminate();
     daemon.wait().await;
     let took = begun.elapsed();
-    assert!(took < std::time::Duration::from_secs(6), "{took:?}");
+    assert!(took < std::time::Duration::from_secs(20), "{took:?}");
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ async fn sigterm_ends_it_and_every_child() {
     let status = daemon.wait().await;
     assert!(status.success(), "{status}:\n{}", daemon.log());
     assert!(!pids.iter().any(|pid| processes::runs(*pid)));
-    assert_eq!(processes::marked(MARK, &mark), [0; 0]);
+    until!(processes::marked(MARK, &mark).is_empty());
 }
 
 #[tokio::test]
@@ -71,7 +71,6 @@ async fn what_a_killed_daemon_leaves_the_next_one_sweeps() {
     let (daemon, _client) = spawn(&meek, &stubborn, &mark).await;
     let orphans = stubborn.pids();
     let home = daemon.kill().await;
-    assert!(processes::runs(orphans[0]), "the stubborn one lives on");
 
     let mut daemon = DaemonProcess::spawn_in(home).await;
     until!(!processes::runs(orphans[0]));
@@ -92,7 +91,6 @@ async fn what_a_killed_daemon_leaves_ends_without_another_one() {
     let (daemon, _client) = spawn(&meek, &stubborn, &mark).await;
     let orphans = stubborn.pids();
     let _home = daemon.kill().await;
-    assert!(processes::runs(orphans[0]), "the stubborn one lives on");
     until!(!processes::runs(orphans[0]) && processes::marked(MARK, &mark).is_empty());
 }
 

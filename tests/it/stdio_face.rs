@@ -52,4 +52,4 @@ async fn opened(home: &Home, arguments: &[&str]) -> PipeClient {
 }
 
 /// Long enough to be no reason for a test to fail.
-const SOON: Duration = Duration::from_secs(8);
+const SOON: Duration = Duration::from_secs(20);

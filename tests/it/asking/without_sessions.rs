@@ -150,7 +150,7 @@ async fn a_question_outside_of_calls_is_refused_and_changes_nothing() {
 #[tokio::test]
 async fn own_connections_are_bounded_and_calls_wait_for_them() {
     let upstream = asking().await;
-    let daemon = before_with(&upstream, json!({ "call_tool_timeout": "2s" })).await;
+    let daemon = before_with(&upstream, json!({ "call_tool_timeout": "5s" })).await;
     asks_once(&daemon).await;
     let clients = join_all((0..8).map(|_| modern(&daemon).on_one_connection())).await;
     let mut clients: Vec<_> = clients;

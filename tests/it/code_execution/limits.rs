@@ -42,12 +42,12 @@ async fn what_is_configured_is_the_most_that_can_be_asked_for() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = builder()
         .upstream("up", &upstream)
-        .config(json!({ "code_execution_timeout_ms": 500, "code_execution_max_tool_calls": 2 }))
+        .config(json!({ "code_execution_timeout_ms": 2500, "code_execution_max_tool_calls": 2 }))
         .await;
     let client = ready(&daemon, "up__echo").await;
     let more = json!({ "timeout_ms": 600_000, "max_tool_calls": 0 });
     let error = failure(&client, "for (;;) {}", more.clone()).await;
-    assert_eq!(error["message"], "the script took longer than 500 ms");
+    assert_eq!(error["message"], "the script took longer than 2500 ms");
     let code = "for (;;) call_tool('up', 'echo')";
     let error = failure(&client, code, more).await;
     assert_eq!(error["code"], "MAX_TOOL_CALLS_EXCEEDED", "{error}");
@@ -63,7 +63,7 @@ async fn what_ends_a_script_from_outside_names_the_call_that_was_waited_for() {
     let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__hang").await;
     let few = json!({ "max_tool_calls": 2 });
-    let short = json!({ "timeout_ms": 700 });
+    let short = json!({ "timeout_ms": 2_500 });
     for (code, options, expected, line) in [
         (
             "let n = 0;\nfor (;;) {\n  call_tool('up', 'echo', {});\n}",

@@ -200,7 +200,7 @@ async fn the_clock_of_a_call_stands_still_while_its_client_is_asked() {
         .tool("hang", hang())
         .await;
     let daemon = TestDaemon::builder()
-        .upstream_with("up", &upstream, json!({ "call_tool_timeout": "400ms" }))
+        .upstream_with("up", &upstream, json!({ "call_tool_timeout": "1s" }))
         .await;
     let client = able(&daemon, "/mcp/server/up");
     let result = begin(&client, "slow").await;
