@@ -8,6 +8,15 @@ use crate::{
     text::{Secrets, TextKind, beginning, redact},
 };
 
+/// What a program wrote before it failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    /// The line of its stderr that says most of the cause.
+    pub(super) stderr: Option<String>,
+    /// The quoted line of its stdout that is not an MCP message.
+    stdout: Option<String>,
+}
+
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectError {
@@ -17,10 +26,8 @@ pub struct ConnectError {
     pub outside: Box<str>,
     /// What the operator can do.
     pub step: NextStep,
-    /// What the program wrote to its stderr that says most of the cause. For the operator only.
-    pub wrote: Option<Box<str>>,
-    /// The quoted line that the program wrote to its standard output in place of a message. For the operator only.
-    pub(super) noise: Option<Box<str>>,
+    /// What the program wrote. For the operator only.
+    pub(super) wrote: Box<Written>,
     /// How long the server asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
     /// The program ended by itself.
@@ -38,8 +45,10 @@ impl ConnectError {
             reason: shown(&self.reason, secrets),
             outside: shown(&self.outside, secrets).into(),
             step: self.step.shown(|text| shown(text, secrets)),
-            wrote: self.wrote.map(|line| shown(&line, secrets).into()),
-            noise: self.noise.map(|line| shown(&line, secrets).into()),
+            wrote: Box::new(Written {
+                stderr: self.wrote.stderr.map(|line| shown(&line, secrets)),
+                stdout: self.wrote.stdout.map(|line| shown(&line, secrets)),
+            }),
             retry_after: self.retry_after,
             has_exited: self.has_exited,
         }
@@ -55,21 +64,16 @@ impl ConnectError {
 
     /// The same for a program that wrote this line to its standard output, where only messages may stand. That is never the reason why a
     /// program has ended.
-    pub(super) fn after_writing(self, line: &str) -> Self {
-        let step = if self.has_exited {
-            self.step
-        } else {
-            NextStep::act(Self::ONLY_MESSAGES)
-        };
-        Self {
-            noise: Some(line.into()),
-            step,
-            ..self
+    pub(super) fn after_writing(mut self, line: &str) -> Self {
+        self.wrote.stdout = Some(line.to_owned());
+        if !self.has_exited {
+            self.step = NextStep::act(Self::ONLY_MESSAGES);
         }
+        self
     }
 
     /// With what the program wrote since this position of its log; one that wrote nothing has no log to read.
-    pub(super) fn with_words(self, log: &StderrLog, since: u64) -> Self {
+    pub(super) fn with_words(mut self, log: &StderrLog, since: u64) -> Self {
         let wrote = log.last_words(since);
         let has_log = !log.tail(1).is_empty();
         let engine = wrote.as_deref().and_then(engine_is_down);
@@ -79,21 +83,18 @@ impl ConnectError {
                 NextStep::act(format!("start {engine}, then restart the server")),
             );
         }
-        let step = match self.step {
-            NextStep::ReadLog if !has_log => NextStep::RunByHand,
-            step => step,
-        };
-        Self {
-            step,
-            wrote: wrote.map(Into::into),
-            ..self
+        if matches!(self.step, NextStep::ReadLog) && !has_log {
+            self.step = NextStep::RunByHand;
         }
+        self.wrote.stderr = wrote;
+        self
     }
 
     /// The whole reason, with the program's own words of each kind.
     pub fn whole(&self) -> String {
-        let stderr = self.wrote.as_ref().map(|line| format!(": \"{line}\""));
-        let stdout = self.noise.as_ref();
+        let Written { stderr, stdout } = &*self.wrote;
+        let stderr = stderr.as_ref().map(|line| format!(": \"{line}\""));
+        let stdout = stdout.as_ref();
         let stdout =
             stdout.map(|line| format!("; a line of its stdout is not an MCP message: {line}"));
         let (stderr, stdout) = (stderr.unwrap_or_default(), stdout.unwrap_or_default());
@@ -105,8 +106,7 @@ impl ConnectError {
             reason: reason.to_owned(),
             outside: reason.into(),
             step,
-            wrote: None,
-            noise: None,
+            wrote: Box::default(),
             retry_after: None,
             has_exited: false,
         }
@@ -135,10 +135,8 @@ mod tests {
     #[test]
     fn the_words_of_stderr_and_stdout_are_told_apart() {
         let error = ConnectError::plain("no answer", NextStep::ReadLog);
-        let error = ConnectError {
-            wrote: Some("v1".into()),
-            ..error.after_writing("\"hello\"")
-        };
+        let mut error = error.after_writing("\"hello\"");
+        error.wrote.stderr = Some("v1".to_owned());
         let expected = "no answer: \"v1\"; a line of its stdout is not an MCP message: \"hello\"";
         assert_eq!(error.whole(), expected);
     }

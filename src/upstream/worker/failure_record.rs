@@ -65,7 +65,7 @@ impl Worker {
         const ONE_OF: u32 = 60;
 
         let (server, reason) = (self.entry.name.clone(), &error.reason);
-        let stderr = error.wrote.as_ref();
+        let stderr = error.wrote.stderr.as_ref();
         let status = self.shared.status.borrow().clone();
         let attempt = status.state.failures();
         let retry_in = status.next_attempt_in();
