@@ -103,8 +103,7 @@ test("a row stays where it is when its server fails, and comes first once that i
 });
 
 test("restarts of many say how far they are, and are stopped where they stand", async () => {
-  // Each attempt takes a moment.
-  const answers = createServer((_, answer) => setTimeout(() => answer.writeHead(500).end(), 700));
+  const answers = createServer((_, answer) => answer.writeHead(500).end());
   await new Promise((listens) => answers.listen(0, "127.0.0.1", listens));
   const names = Array.from({ length: 18 }, (_, i) => `late${i}`);
   const entries = Object.fromEntries(names.map((name) => [name, { url: `http://127.0.0.1:${answers.address().port}/${name}` }]));
@@ -113,9 +112,19 @@ test("restarts of many say how far they are, and are stopped where they stand", 
   await go("/ui/?name=late");
   await page.getByRole("button", { name: "Choose several" }).click();
   await page.getByRole("checkbox", { name: "all 18" }).check();
+  // The second step is under way until somebody stops after it.
+  let steps = 0;
+  let goOn;
+  const stopped = new Promise((next) => { goOn = next; });
+  await page.route("**/api/v1/changes", async (route) => {
+    steps += 1;
+    if (steps === 2) await stopped;
+    await route.continue();
+  });
   await page.getByRole("button", { name: "Restart", exact: true }).click();
   await page.getByText("Restarting 18 servers… 8 of 18").waitFor();
   await page.getByRole("button", { name: "Stop", exact: true }).click();
+  goOn();
   await page.locator("#toast", { hasText: "Restarted 0 of 16 servers, 2 not done" }).waitFor();
   // What changes the file is one change of it, and one undo.
   const history = async () => (await here.rest("GET", "/config/history")).entries.length;
