@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::support::prelude::*;
 
-/// A bridge whose daemon ends soon after it.
-const BRIDGE: &[&str] = &["stdio", "--endpoint", "/mcp/all", "--idle-exit", "300ms"];
+/// A bridge whose daemon ends soon after it, but not before the others of a busy machine have come.
+const BRIDGE: &[&str] = &["stdio", "--endpoint", "/mcp/all", "--idle-exit", "2s"];
 
 const ALONE: &[&str] = &["serve", "--stdio", "--mode", "direct"];
 
