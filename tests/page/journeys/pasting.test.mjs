@@ -24,7 +24,9 @@ test("a whole configuration is recognised, checked, and asks for what is missing
   await page.getByLabel("Configuration, command or URL").fill(readme(here));
   await page.getByRole("heading", { name: "3 servers found" }).waitFor();
   await page.getByText("Not found", { exact: true }).waitFor();
+  const checked = page.waitForResponse(/\/import\/pasted$/);
   await page.getByRole("button", { name: "check again" }).first().click();
+  await checked;
   await page.getByText("Not found", { exact: true }).waitFor();
   await isSoundEverywhere(who, "pasted", "add-pasted");
   await page.getByRole("checkbox", { name: "docs" }).uncheck();
