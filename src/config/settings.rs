@@ -129,6 +129,11 @@ impl BrokenEntry {
         }
     }
 
+    /// Whether its server would be offered if the entry could be used.
+    pub fn would_be_offered(&self) -> bool {
+        !self.quarantined
+    }
+
     /// One with these faults.
     pub(super) fn of(findings: Vec<ConfigFinding>) -> Self {
         Self {

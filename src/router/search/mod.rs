@@ -233,7 +233,7 @@ impl ToolSearch {
             }
         }
         let broken = now.settings().broken.iter();
-        for one in broken.filter(|one| !one.quarantined && named.is_empty()) {
+        for one in broken.filter(|one| one.would_be_offered() && named.is_empty()) {
             if now.rules().shows(caller, &one.name) {
                 let why = match one.step() {
                     NextStep::SetSecret { .. } => "needs a secret",

@@ -122,13 +122,13 @@ async fn a_bridge_serves_the_endpoint_it_is_told() {
     assert_eq!(client.open().await.value()["instructions"], "Be kind.");
     assert_eq!(client.tool_names().await, ["echo"]);
     client.call("echo", "{}").await.result();
-    for (endpoint, code) in [
-        ("/mcp/nothing", "unknown_path"),
-        ("/mcp/server/nobody", "unknown_server"),
+    for (endpoint, code, named) in [
+        ("/mcp/nothing", "unknown_path", "/mcp/nothing"),
+        ("/mcp/server/nobody", "unknown_server", "\"nobody\""),
     ] {
         let mut lost = PipeClient::start(&home, &["stdio", "--endpoint", endpoint]);
         let refused = lost.open_speaking("2025-06-18").await.error_value();
-        has!(refused["message"], endpoint);
+        has!(refused["message"], named);
         assert_eq!(refused["data"]["code"], code, "{refused}");
     }
     processes::terminate(daemon_pid(&home).await);

@@ -227,13 +227,7 @@ export async function copy(text, what = text) {
 export const copying = (word, text, classes = "btn") => button(word, () => copy(text, "the text"), classes);
 
 /** A command that can be copied. */
-export function command(text) {
-  return h(
-    "div.cmd",
-    h("code", text),
-    h("button.iconbtn", { type: "button", "aria-label": `Copy ${text.slice(0, 60)}`, on: { click: () => copy(text) } }, icon("copy")),
-  );
-}
+export const command = (text) => h("div.cmd", h("code", text), h("button.iconbtn", { type: "button", "aria-label": `Copy ${text.slice(0, 60)}`, on: { click: () => copy(text) } }, icon("copy")));
 
 /** Boxes of rows that are chosen. `has(key)` says which are, `set(key, is)` chooses, `keys()` gives those that can be, in their order; with
  * *Shift*, all from the one before. */
