@@ -14,7 +14,7 @@ pub(super) struct Written {
     /// The line of its stderr that says most of the cause.
     pub(super) stderr: Option<String>,
     /// The quoted line of its stdout that is not an MCP message.
-    stdout: Option<String>,
+    pub(super) stdout: Option<String>,
 }
 
 /// Why there is no connection.

@@ -4,7 +4,10 @@ use super::Worker;
 use crate::{
     activity::ServerStep,
     config::duration,
-    upstream::{Status, connect_error::ConnectError},
+    upstream::{
+        Status,
+        connect_error::{ConnectError, Written},
+    },
 };
 
 impl Worker {
@@ -65,7 +68,7 @@ impl Worker {
         const ONE_OF: u32 = 60;
 
         let (server, reason) = (self.entry.name.clone(), &error.reason);
-        let stderr = error.wrote.stderr.as_ref();
+        let Written { stderr, stdout } = &*error.wrote;
         let status = self.shared.status.borrow().clone();
         let attempt = status.state.failures();
         let retry_in = status.next_attempt_in();
@@ -76,7 +79,7 @@ impl Worker {
         };
         let retry_in = retry_in.map_or_else(|| asked.to_owned(), duration::show);
         if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
-            tracing::warn!(%server, %reason, stderr, attempt, retry_in, "server failed to start");
+            tracing::warn!(%server, %reason, stderr, stdout, attempt, retry_in, "server failed to start");
             let mut step = self.attempt_ended(Some(error.whole()), None);
             let times = status.unrecorded_failures + 1;
             step.times = (times > 1).then_some(times.into());
