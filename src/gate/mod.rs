@@ -145,15 +145,19 @@ impl Gate {
         })
     }
 
-    /// What of the access rules keeps this from a caller, or that only its token does.
+    /// What was decided of a request that was refused: all of it if only its call type was, else what of the access rules keeps this from
+    /// the caller, or that only its token does.
     pub fn denial(&self, caller: &Caller, server: &str, target: &Target<'_>) -> GateDecision {
-        self.with_rules(caller, |rules| GateDecision {
-            access: match rules.permit(caller, server, target) {
-                Err(Refusal::BeyondToken(..)) => DecidedAccess::Token,
-                _ => rules.deciding(caller, server, target),
+        self.with_rules(caller, |rules| match rules.admit(caller, server, target) {
+            Ok((_, decision)) => decision,
+            Err(_) => GateDecision {
+                access: match rules.permit(caller, server, target) {
+                    Err(Refusal::BeyondToken(..)) => DecidedAccess::Token,
+                    _ => rules.deciding(caller, server, target),
+                },
+                definition: None,
+                call_with: None,
             },
-            definition: None,
-            call_with: None,
         })
     }
 

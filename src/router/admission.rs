@@ -116,7 +116,7 @@ impl Router {
         self.ensure_listed(server).await
     }
 
-    /// Notes in the record of a call which access rule refused it, if one did.
+    /// Notes in the record of a call which access rule refused it, or what call type its tool has, if one of them did.
     pub(super) fn note_denied<T>(
         &self,
         context: &CallContext,
@@ -124,10 +124,12 @@ impl Router {
         target: &Target<'_>,
         decided: &Result<T>,
     ) {
-        if decided
-            .as_ref()
-            .is_err_and(|failure| failure.code == ErrorCode::AccessDenied)
-        {
+        if decided.as_ref().is_err_and(|failure| {
+            matches!(
+                failure.code,
+                ErrorCode::AccessDenied | ErrorCode::WrongVariant
+            )
+        }) {
             let decision = self.0.gate.denial(&context.caller, server, target);
             context.course.note_decision(decision);
         }

@@ -132,6 +132,7 @@ async fn what_may_destroy_something_needs_to_be_allowed() {
     let recorded = daemon.home().activity("tool=wreck").await;
     assert_eq!(recorded.len(), 1);
     assert_eq!(recorded[0]["code"], "wrong_variant", "{recorded:?}");
+    assert_eq!(recorded[0]["gate"]["call_with"], "destructive");
     let reply = run_with(&client, code, json!({ "allow_destructive": true })).await;
     assert_eq!(answer(&reply)["value"], json!([null, null]));
     assert_eq!(upstream.received("tools/call").len(), 2);

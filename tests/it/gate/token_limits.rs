@@ -60,6 +60,13 @@ async fn a_token_calls_what_its_limit_lets_it_on_every_way_in() {
             .home()
             .activity("outcome=refused&server=up&limit=200")
             .await;
+        let mut mild = records
+            .iter()
+            .filter(|record| record["code"] == "wrong_variant");
+        assert!(
+            mild.all(|record| record["gate"]["call_with"].is_string()),
+            "{calls}: {records:?}"
+        );
         records.retain(|record| record["code"] == "access_denied" && record["gate"].is_object());
         assert_eq!(records.is_empty(), level == 2, "{calls}: {records:?}");
         for record in &records {

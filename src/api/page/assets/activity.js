@@ -226,7 +226,7 @@ export function activity(id, first, frame) {
     const line = (record) => row(`a${record.id}`, [
       cell("nowrap dim", at(record.time)),
       head(thing(record).length > WHOLE ? "mono grow" : "mono grow whole", h("a", { href: href(record), "aria-current": String(record.id) === open ? "true" : undefined }, thingShown(record))),
-      cell("l2", variant(record.variant ?? record.gate?.call_with)),
+      cell("l2", variant(record.gate?.call_with ?? record.variant)),
       cell("", outcome(record)),
       cell("dim l2", record.masked ? [h("span.kind.masked", `${count(record.masked, "secret")} masked`), " "] : null, (isTheirs(record) ? said : sentence)(beginning(detail(record), DETAIL))),
       cell("soft nowrap l2", said(asker(record))),

@@ -49,7 +49,7 @@ const REFUSED = {
 };
 
 /** How a call was declared, and what its tool does. */
-const tooMild = ({ variant, gate }) => (gate?.call_with ? `called as ${variant}, but the tool is ${gate.call_with}` : "the tool does more than the call type allows");
+const tooMild = ({ variant, gate }) => (variant && gate?.call_with ? `called as ${variant}, but the tool is ${gate.call_with}` : "the tool does more than the call type allows");
 
 /** Who denied a call. */
 function deniedBy({ gate, error }) {

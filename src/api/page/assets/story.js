@@ -104,7 +104,7 @@ export function story(id, first, frame) {
   function called(record) {
     const kept = record.arguments !== undefined && Object.keys(record.arguments ?? {}).length;
     return h("li", { "data-row": "", "data-key": `s${record.id}` }, at(record.time), h("span.verb", "called"),
-      h("div.what", h("a.mono", { href: `/ui/activity/${record.id}` }, thingShown(record)), " ", variant(record.variant), masked(record), kept ? given(record) : null),
+      h("div.what", h("a.mono", { href: `/ui/activity/${record.id}` }, thingShown(record)), " ", variant(record.gate?.call_with ?? record.variant), masked(record), kept ? given(record) : null),
       h("span.r", record.duration_us === undefined ? "" : took(record.duration_us)));
   }
 
