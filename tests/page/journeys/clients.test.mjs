@@ -354,11 +354,13 @@ const putServers = (here, path, mcpServers) => writeFileSync(join(here.home, pat
 test("an import asks for the value of a placeholder, and imports nothing without it", async () => {
   const here = await furnished({ entries: () => ({}) });
   putServers(here, ".cursor/mcp.json", {});
-  putServers(here, ".gemini/settings.json", { wiki: lacks(here, "WIKI_TOKEN") });
+  putServers(here, ".gemini/settings.json", {});
+  mkdirSync(join(here.home, ".qwen"));
+  putServers(here, ".qwen/settings.json", { wiki: lacks(here, "WIKI_TOKEN") });
   const who = await visitor(here);
   const { page, go, close } = who;
   await go("/ui/add");
-  await page.getByText("To move the servers of Gemini CLI, connect the client first.").waitFor();
+  await page.getByText("To move the servers of Qwen Code, connect the client first.").waitFor();
   await page.getByRole("button", { name: "Import 1 server" }).click();
   await page.getByText("1 field needs a value: WIKI_TOKEN").waitFor();
   assert.deepEqual((await here.rest("GET", "/servers")).servers, []);

@@ -3,7 +3,7 @@
 import { post, remove } from "./api.js";
 import { clients } from "./clients.js";
 import { h, icon } from "./dom.js";
-import { TITLES, imports } from "./imports.js";
+import { imports, titleOf } from "./imports.js";
 import { live } from "./live.js";
 import { acting, button, command, failed, go, toast } from "./parts.js";
 import { asker, thing } from "./records.js";
@@ -28,7 +28,7 @@ export function firstRun(frame, calls) {
     const per = new Map();
     for (const { client } of others.open) per.set(client, (per.get(client) ?? 0) + 1);
     if (!per.size) return "Import servers from your clients. Their files have no new servers now.";
-    const where = [...per].map(([client, n]) => `${n} in ${TITLES[client] ?? client}`).join(", ");
+    const where = [...per].map(([client, n]) => `${n} in ${titleOf(client)}`).join(", ");
     return `Found ${count(others.open.length, "server")} in your clients’ files: ${where}. You choose which to import, and whether they stay in those files.`;
   }
 

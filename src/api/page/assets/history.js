@@ -3,7 +3,7 @@
 import { ask, undoChanges } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, cell, head, row, section, table, toast, undoneWords, wrong } from "./parts.js";
-import { TITLES } from "./imports.js";
+import { nameClients, titleOf } from "./imports.js";
 import { GROUPS } from "./setting_names.js";
 import { mayWord } from "./tokens.js";
 import { at, said, some } from "./words.js";
@@ -60,8 +60,10 @@ export function history(frame, changed) {
   /** Which servers that came back with it the clients still start themselves. */
   async function alsoStarted(entry) {
     const names = entry.changes.filter(({ path: [where, , key], after }) => where === "mcpServers" && !key && after === undefined).map(({ path }) => path[1]);
-    const found = names.length ? (await ask("import").catch(() => null))?.servers ?? [] : [];
-    const clients = [...new Set(found.filter((one) => one.outcome === "same" && names.includes(one.name)).map((one) => TITLES[one.client] ?? one.client))];
+    if (!names.length) return "";
+    const [{ servers: found }, { clients: known }] = await Promise.all([ask("import"), ask("clients")]).catch(() => [{ servers: [] }, { clients: [] }]);
+    nameClients(known);
+    const clients = [...new Set(found.filter((one) => one.outcome === "same" && names.includes(one.name)).map((one) => titleOf(one.client)))];
     return clients.length ? `. ${some(clients, 3)} also ${clients.length === 1 ? "starts" : "start"} these servers: move them on the Clients page` : "";
   }
 

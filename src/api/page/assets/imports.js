@@ -43,6 +43,7 @@ export function imports(frame, done = () => {}) {
     try {
       let clients;
       [found, { clients }] = await Promise.all([ask("import"), ask("clients"), knowVault()]);
+      nameClients(clients);
       connected = new Set(clients.filter((one) => one.connected).map((one) => one.client));
     } catch (error) {
       if (error.isSignedOut || error.isGone) throw error;
@@ -80,9 +81,9 @@ export function imports(frame, done = () => {}) {
         const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
         if (same) same.error = one.error;
       }
-      if (came.length) toast(out.length ? [`Moved ${count(came.length - left.length, "server")} to mcpproxy`, left.length ? `, imported ${left.length} more. ` : ". ", `Restart ${[...new Set(out.map((one) => TITLES[one.client] ?? one.client))].join(", ")}.`] : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
+      if (came.length) toast(out.length ? [`Moved ${count(came.length - left.length, "server")} to mcpproxy`, left.length ? `, imported ${left.length} more. ` : ". ", `Restart ${[...new Set(out.map((one) => titleOf(one.client)))].join(", ")}.`] : `Imported ${count(came.length, "server")}`, answer.id ? () => takeBack(answer.id, came.map((one) => one.name)) : undefined);
       await done();
-      if (stays) throw new Failure(200, { error: `The servers were imported, but are still in the file of ${TITLES[stays.client] ?? stays.client}: ${stays.error}`, code: "client_unchanged" });
+      if (stays) throw new Failure(200, { error: `The servers were imported, but are still in the file of ${titleOf(stays.client)}: ${stays.error}`, code: "client_unchanged" });
     });
   }
 
@@ -122,7 +123,7 @@ export function imports(frame, done = () => {}) {
     return row(id, [
       cell("tight", box),
       head("grow", h("label", { for: id }, said(can ? one.name : one.written_name))),
-      cell("dim", said(TITLES[one.client] ?? one.client), one.project ? [", for ", h("code", said(short(one.project)))] : null),
+      cell("dim", said(titleOf(one.client)), one.project ? [", for ", h("code", said(short(one.project)))] : null),
       cell("full", h("code", said(one.starts))),
       h("td", { role: "cell", class: can && one.placeholders?.length ? "full set" : "full", id: `${id}-why` }, why(one), can ? blank.fields(one) : null),
     ]);
@@ -166,7 +167,7 @@ export function imports(frame, done = () => {}) {
     }
     const n = picked().length;
     const stored = picked().some((one) => one.literal_secrets?.length || one.placeholders?.some(isSecret)) ? offer.stored() : null;
-    const titles = (clients) => clients.map((client) => TITLES[client] ?? client);
+    const titles = (clients) => clients.map(titleOf);
     const from = titles(movable());
     const [apart, parts] = [false, true].map((is) => titles(clientsOf().filter((client) => connected.has(client) === is)).filter((title) => !from.includes(title)).join(", "));
     const goes = offer.moves ? picked().filter((one) => movable().includes(one.client)).length : 0;
@@ -181,8 +182,9 @@ export function imports(frame, done = () => {}) {
   return { load, refresh, render, get found() { return found; }, get open() { return open(); } };
 }
 
-/** Names of programs for people. */
-export const TITLES = {
-  "claude-code": "Claude Code", "claude-desktop": "Claude Desktop", cursor: "Cursor", vscode: "VS Code", windsurf: "Windsurf", codex: "Codex",
-  "gemini-cli": "Gemini CLI", zed: "Zed", goose: "Goose", opencode: "OpenCode", "mcpproxy-go": "mcpproxy-go", "servers-json": "servers.json", magg: "Magg",
-};
+/** Names of programs for people; of those that can be connected the daemon's list has them. */
+const TITLES = { "servers-json": "servers.json", magg: "Magg" };
+
+export const nameClients = (clients) => { for (const one of clients) TITLES[one.client] = one.title; };
+
+export const titleOf = (client) => TITLES[client] ?? client;
