@@ -66,6 +66,7 @@ pub(super) fn row(file: &ClientFile, client: Client, server: &ClientServer) -> F
         starts: shown(server),
         outcome: FoundOutcome::Ourselves,
         name: None,
+        doubled: false,
         reason: None,
         differing: Vec::new(),
         disabled: false,
@@ -143,7 +144,7 @@ impl Planning<'_> {
             return Err("another server of this name is above it; paste this one alone".to_owned());
         }
         let own_ending = (row.file != "-").then(|| format!("-{}", client.id()));
-        let (name, renamed) = self.name(own_ending, server);
+        let (name, renamed, is_doubled) = self.name(own_ending, server);
         if let Some(fault) = config::entry_fault(&name, &carried.entry, self.us) {
             return Err(fault.text);
         }
@@ -156,6 +157,7 @@ impl Planning<'_> {
             None => FoundOutcome::New,
         };
         row.reason = renamed;
+        row.doubled = is_doubled;
         row.disabled = is("enabled", false);
         row.is_held = is("quarantined", true);
         row.name = Some(name.to_string());
@@ -196,12 +198,13 @@ impl Planning<'_> {
         same.min_by_key(|(_, differing)| differing.len())
     }
 
-    /// Its name here. Where that is taken, it ends in its client, or in a number, which what was pasted has from the beginning.
+    /// Its name here, why it is another one, and whether it was taken. Then it ends in its client, or in a number, which what was pasted has
+    /// from the beginning.
     fn name(
         &self,
         own_ending: Option<String>,
         server: &ClientServer,
-    ) -> (ServerName, Option<String>) {
+    ) -> (ServerName, Option<String>, bool) {
         let (wanted, why) = match ServerName::parse(&server.name) {
             Ok(name) => (name, None),
             Err(error) => {
@@ -219,14 +222,14 @@ impl Planning<'_> {
             taken.any(|taken| taken.eq_ignore_ascii_case(name.as_str()))
         };
         if !is_taken(&wanted) {
-            return (wanted, why);
+            return (wanted, why, false);
         }
         let why = format!("a server named {wanted:?} already exists");
         let numbers = (2..).map(|n: u32| format!("-{n}"));
         let endings = own_ending.into_iter().chain(numbers);
         let mut names = endings.map(|ending| ServerName::made_of(wanted.as_str(), &ending));
         let name = names.find(|name| !is_taken(name));
-        (name.unwrap_or(wanted), Some(why))
+        (name.unwrap_or(wanted), Some(why), true)
     }
 }
 
@@ -357,6 +360,7 @@ mod tests {
             let name = server.name.unwrap_or_default();
             match server.outcome {
                 FoundOutcome::New => format!("new {name}"),
+                FoundOutcome::Renamed if server.doubled => format!("doubled {name}"),
                 FoundOutcome::Renamed => format!("renamed {name}"),
                 FoundOutcome::Same => format!("same {name} {}", server.differing.join(",")),
                 FoundOutcome::Ourselves => "ourselves".to_owned(),
@@ -397,7 +401,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "renamed time-claude-code",
+                "doubled time-claude-code",
                 "same TIME",
                 "ourselves",
                 "renamed git-hub",
@@ -419,8 +423,8 @@ mod tests {
         let check = |env: Value, expected: &str| {
             assert_eq!(outcomes(&files, &[("memory", memory(env))]), [expected]);
         };
-        check(json!({}), "renamed memory-windsurf");
-        check(json!({ "OTHER": "x" }), "renamed memory-windsurf");
+        check(json!({}), "doubled memory-windsurf");
+        check(json!({ "OTHER": "x" }), "doubled memory-windsurf");
         check(json!({ "FILE": "/b.jsonl" }), "same memory FILE");
         check(json!({ "FILE": "/a.jsonl" }), "same memory");
     }

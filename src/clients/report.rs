@@ -112,6 +112,9 @@ pub struct FoundServer {
     /// The name in your configuration, or that of the same server there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Whether it is renamed because another server already has its name.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub doubled: bool,
     /// Why it is renamed or cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

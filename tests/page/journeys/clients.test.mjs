@@ -30,6 +30,10 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await isSoundEverywhere(who, "first run with clients", "first-run-found");
   await go("/ui/add");
   await page.getByRole("button", { name: "Import 2 servers" }).waitFor();
+  await page.getByText(/^new, called my-notes: /).waitFor();
+  await page.getByRole("checkbox", { name: "all 2" }).uncheck();
+  await page.getByText("No server is chosen.").waitFor();
+  await page.getByRole("checkbox", { name: "all 2" }).check();
   await isSoundEverywhere(who, "import", "add-import");
   await go("/ui/");
   await page.getByRole("button", { name: "Connect Codex" }).click();
@@ -350,6 +354,18 @@ test("a connected client's own servers are moved here in one step, and put back 
 /** A server whose variable `key` has a placeholder, and servers in a file. */
 const lacks = (here, key) => ({ ...here.server("bookings", here.marker), env: { [key]: "<YOUR_TOKEN>" } });
 const putServers = (here, path, mcpServers) => writeFileSync(join(here.home, path), JSON.stringify({ mcpServers }));
+
+test("a server of a name that another has is imported where somebody chooses it", async () => {
+  const here = await furnished({ entries: () => ({}) });
+  putServers(here, ".gemini/settings.json", { rooms: { ...here.server("bookings", here.marker), env: { OTHER: "x" } } });
+  const { page, go, close } = await visitor(here);
+  await go("/ui/add");
+  await page.getByRole("button", { name: "Import 2 servers" }).waitFor();
+  await page.getByRole("checkbox", { name: "rooms-gemini-cli" }).check();
+  await page.getByRole("button", { name: "Import 3 servers" }).waitFor();
+  await close();
+  await here.end();
+});
 
 test("an import asks for the value of a placeholder, and imports nothing without it", async () => {
   const here = await furnished({ entries: () => ({}) });

@@ -35,6 +35,8 @@ export function imports(frame, done = () => {}) {
   let lacking = "";
   /** The clients that are connected: another one would have no servers if its own were moved. */
   let connected = new Set();
+  /** Those of a doubled name, which are chosen by whoever wants them. */
+  const known = new Set();
   /** The servers that were imported last, by name, each with its row of the list. */
   let taken = null;
 
@@ -44,6 +46,12 @@ export function imports(frame, done = () => {}) {
       let clients;
       [found, { clients }] = await Promise.all([ask("import"), ask("clients"), knowVault()]);
       nameClients(clients);
+      // Often the same server with other values: nobody means to have both.
+      for (const one of found.servers) {
+        if (!one.doubled || known.has(one.name)) continue;
+        known.add(one.name);
+        left.add(one.name);
+      }
       connected = new Set(clients.filter((one) => one.connected).map((one) => one.client));
     } catch (error) {
       if (error.isSignedOut || error.isGone) throw error;
@@ -133,7 +141,7 @@ export function imports(frame, done = () => {}) {
     const parts = [];
     if (one.error) parts.push(h("div.bad", capital(one.error)));
     if (one.outcome === "new") parts.push("new");
-    else if (one.outcome === "renamed") parts.push("new; ", sentence(one.reason ?? "renamed"));
+    else if (one.outcome === "renamed") parts.push("new, called ", h("code", said(one.name)), ": ", sentence(one.reason ?? "renamed"));
     else if (one.outcome === "same" && taken?.has(one.name)) parts.push(state("ready", "imported"), " as ", h("a.u", { href: `/ui/servers/${part(one.name)}` }, said(one.name)));
     else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? [", but with different ", said(one.differing.join(", "))] : null));
     else parts.push(h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : "cannot be used", one.reason ? [": ", sentence(one.reason)] : null));
@@ -172,7 +180,7 @@ export function imports(frame, done = () => {}) {
     const [apart, parts] = [false, true].map((is) => titles(clientsOf().filter((client) => connected.has(client) === is)).filter((title) => !from.includes(title)).join(", "));
     const goes = offer.moves ? picked().filter((one) => movable().includes(one.client)).length : 0;
     const out = from.length ? offer.moved(`the ${from.length === 1 ? "file" : "files"} of ${from.join(", ")}`) : null;
-    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${goes === n && n ? "Move" : "Import"} ${count(n, "server")}${goes && goes < n ? `, move ${goes}` : ""}`, take), out, parts ? h("span.hint", `To move the servers of ${parts}, choose all of them.`) : null, apart ? h("span.hint", "To move the servers of ", apart, ", ", h("a.u", { href: "/ui/clients" }, "connect the client"), " first.") : null, offer.held(), stored, n ? null : h("span.hint", "No server is chosen.")] : h("span.hint", "No new server to import.");
+    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [open().length > 1 ? boxes.all() : null, button(`${goes === n && n ? "Move" : "Import"} ${count(n, "server")}${goes && goes < n ? `, move ${goes}` : ""}`, take), out, parts ? h("span.hint", `To move the servers of ${parts}, choose all of them.`) : null, apart ? h("span.hint", "To move the servers of ", apart, ", ", h("a.u", { href: "/ui/clients" }, "connect the client"), " first.") : null, offer.held(), stored, n ? null : h("span.hint", "No server is chosen.")] : h("span.hint", "No new server to import.");
     return box(where, faults, it.failure ? failed(it.failure) : null, outcome(),
       table("fold", [["Import", "", true], ["Name"], ["From"], ["Command or URL"], ["State"]], [found.servers.map(line)]),
       h("div.bar.sec", act),
