@@ -12,6 +12,7 @@ before(async () => {
   const call = (tool) => here.rest("POST", "/call", { name: `bookings:${tool}`, variant: "read", args: {} });
   await call("fail");
   await agentCalls(here, "call_tool_read", { name: "bookings:fail", args_json: "{}" }, "claude-code");
+  await agentCalls(here, "call_tool_read", { name: "bookings:create_booking", args_json: "{}" }, "claude-code");
   for (let made = 0; made < CALLS; made += 40) await Promise.all(Array.from({ length: 40 }, () => call("find_rooms")));
 });
 
@@ -23,14 +24,19 @@ const fact = (page, term) => page.locator("dl > div, dl").locator("dt", { hasTex
 test("the overview, the server and the tool say how many calls there were, and what of them failed", async () => {
   const { page, go, title, close } = await visitor(here);
   await title(/server/);
-  assert.equal(await fact(page, "Calls"), "1,042");
+  assert.equal(await fact(page, "Calls"), "1,043");
   assert.match(await fact(page, "Failed"), /^2, 0\.2 %/);
   assert.equal(await fact(page, "Clients"), "claude-code");
-  await page.locator("tr", { hasText: "bookings" }).getByText("1,042").waitFor();
+  await page.locator("tr", { hasText: "bookings" }).getByText("1,043").waitFor();
   await go("/ui/servers/bookings");
-  assert.equal(await fact(page, "Calls, 24 h"), "1,042, 2 failed");
+  assert.equal(await fact(page, "Calls, 24 h"), "1,043, 2 failed, 1 refused");
   const row = page.locator("tr", { has: page.getByRole("link", { name: "find_rooms" }) });
   assert.match(await row.innerText(), /1,040/);
+  await page.locator("tr", { hasText: "create_booking" }).getByText("0, 1 refused").waitFor();
+  await go("/ui/activity?outcome=refused");
+  const refused = page.locator("tbody tr", { hasText: "bookings:create_booking" });
+  await refused.getByText("called as read, but the tool is write").waitFor();
+  assert.equal(await refused.locator(".kind").innerText(), "write");
   await go("/ui/tools/bookings:find_rooms");
   await page.getByText("1,040 calls in 24 hours, 0 failed").waitFor();
   await close();

@@ -190,11 +190,12 @@ export function server(name, frame, first) {
     const sorted = [...tools.tools].sort((a, b) => (called.get(own(b))?.calls ?? 0) - (called.get(own(a))?.calls ?? 0));
     const shown = isAll ? sorted : sorted.slice(0, FEW);
     if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tools yet."), "The tools appear here when the server connects."));
+    const counts = ({ calls: all, refused } = { calls: 0 }) => [number(all - (refused ?? 0)), refused ? h("span.dim", `, ${number(refused)} refused`) : null];
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
       cell("", variant(tool.call_with), tool.callable ? null : [" ", uncallable(tool)]),
       cell("full soft", said(beginning(tool.description.split("\n")[0], DESCRIBED))),
-      labelled("r", "calls", number(called.get(own(tool))?.calls ?? 0)),
+      labelled("r", "calls", counts(called.get(own(tool)))),
       labelled("r dim", "median", took(called.get(own(tool))?.median_us)),
       cell("act", offered(own(tool), tool)),
     ]);
