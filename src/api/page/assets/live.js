@@ -93,6 +93,7 @@ function connect() {
   source.onerror = () => {
     // It connects again by itself unless the answer was no stream; then questions at intervals have to do.
     if (source?.readyState === EventSource.CLOSED) source = { close() {}, readyState: EventSource.OPEN };
+    soon();
   };
 }
 
