@@ -60,9 +60,11 @@ test("a filter that there is not stays where it can be changed", async () => {
   await go("/ui/activity?servr=rooms");
   await page.getByRole("button", { name: "Use “server”" }).click();
   await page.waitForURL(/\?server=rooms$/);
-  await go("/ui/?nonsense=1");
-  await page.getByRole("button", { name: "Remove the filter" }).click();
-  await page.getByText("This page has no filter").waitFor({ state: "detached" });
+  for (const place of ["", "review", "servers/rooms", "tools/rooms:find_rooms", "settings", "clients", "access"]) {
+    await go(`/ui/${place}?nonsense=1`);
+    await page.getByRole("button", { name: "Remove the filter" }).click();
+    await page.getByText("This page has no filter").waitFor({ state: "detached" });
+  }
   for (const place of ["/ui/tools?server=room", "/ui/tools?q=rooms&server=room"]) {
     await go(place);
     await page.getByText("No server \"room\" is configured.").waitFor();

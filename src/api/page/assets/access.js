@@ -204,5 +204,5 @@ export function access(_, frame) {
     ];
   }
 
-  return { title: "Access", tab: "access", waiting: "Reading tokens and rules…", load, refresh: load, render, leave: list.leave };
+  return { title: "Access", tab: "access", filters: [], waiting: "Reading tokens and rules…", load, refresh: load, render, leave: list.leave };
 }

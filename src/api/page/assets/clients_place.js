@@ -47,5 +47,5 @@ export function clientsPlace(frame) {
     ];
   }
 
-  return { title: "Clients", tab: "clients", waiting: "Looking for clients…", load, refresh: load, render };
+  return { title: "Clients", tab: "clients", filters: [], waiting: "Looking for clients…", load, refresh: load, render };
 }

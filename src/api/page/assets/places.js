@@ -28,7 +28,7 @@ const nowhere = () => ({
 
 const PLACES = ["access", "activity", "add", "clients", "review", "servers", "settings", "tools", "usage"];
 
-/** A place: `{title, tab, load, render, refresh?, navigate?, leave?, escape?, painted?}`. `frame` is `{visit, rename, paint, soon}`. */
+/** A place: `{title, tab, filters?, load, render, refresh?, navigate?, leave?, escape?, painted?}`. `frame` is `{visit, rename, paint, soon}`. */
 export function placeOf(address, frame) {
   const parts = address.pathname.replace(/^\/ui\/?/, "").split("/").filter(Boolean).map(decoded);
   const query = address.searchParams;

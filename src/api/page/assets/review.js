@@ -316,5 +316,5 @@ export function review(wanted, frame) {
     return h("details.offer", { "data-key": key, on: unfolding(key) }, h("summary", "Whole definition now"), opened.has(key) ? definition(thing) : null);
   }
 
-  return { title: "Review", tab: "review", waiting: "Reading what awaits approval…", load, refresh, render, ways };
+  return { title: "Review", tab: "review", filters: [], waiting: "Reading what awaits approval…", load, refresh, render, ways };
 }

@@ -252,7 +252,7 @@ export function server(name, frame, first) {
     frame.visit("/ui/");
   }
 
-  return { title: name, tab: "servers", waiting: `Reading ${name}…`, load, refresh: () => (it.doing ? undefined : load()), render, leave: log.leave, ways, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
+  return { title: name, tab: "servers", filters: ["log"], waiting: `Reading ${name}…`, load, refresh: () => (it.doing ? undefined : load()), render, leave: log.leave, ways, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
 }
 
 /** Why agents cannot call a tool, in a word. */

@@ -188,7 +188,7 @@ export function settings(query, frame) {
     frame.soon();
   }
 
-  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render, navigate: () => {} };
+  return { title: "Settings", tab: "settings", filters: [], waiting: "Reading the settings…", load, refresh, render, navigate: () => {} };
 }
 
 /** Changes the file where a warning asks for it; `load` reads what is so then. */

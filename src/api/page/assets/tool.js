@@ -226,7 +226,7 @@ export function tool(name, frame, first) {
     return h("p.hint", "Records show its name masked or cut: ", h("code", said(record.tool)), ".", uncounted);
   }
 
-  return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, ways, refresh: history, navigate: (now) => { isSchema = now.get("schema") === "1"; }, render };
+  return { title: name, tab: "tools", filters: ["schema", "from"], waiting: `Reading ${name}…`, load, ways, refresh: history, navigate: (now) => { isSchema = now.get("schema") === "1"; }, render };
 }
 
 /** A row for each parameter, and for those within them, up to so many. Whether that is all. */
