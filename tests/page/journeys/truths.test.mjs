@@ -44,7 +44,7 @@ test("servers that are starting are counted as such, and not as well", async () 
 });
 
 test("all failed starts are counted, and lost connections are none of them", async () => {
-  const here = await world({ entries: () => ({ broken: { command: process.execPath, args: ["-e", "process.exit(3)"] } }) });
+  const here = await world({ entries: () => ({ broken: { command: process.execPath, args: ["-e", "process.exit(3)"] }, gone: { url: "http://127.0.0.1:9/mcp" } }) });
   await eventually("nine failures", async () => {
     await agentCalls(here, "call_tool_read", { name: "broken:x", args_json: "{}" });
     return (await here.rest("GET", "/servers/broken")).unrecorded_failures === 3;
@@ -57,6 +57,9 @@ test("all failed starts are counted, and lost connections are none of them", asy
   await page.getByText("3 more attempts failed").waitFor();
   assert.equal(await page.locator("dt", { hasText: "Connections lost" }).count(), 0);
   await isSound({ page, width: 1280 }, "failures");
+  await agentCalls(here, "call_tool_read", { name: "gone:x", args_json: "{}" });
+  await go("/ui/servers/gone");
+  await page.locator(".tags", { hasText: /mcpproxy tries again, next in \d+ s/ }).waitFor();
   await close();
   await here.end();
 });

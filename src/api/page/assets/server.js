@@ -270,7 +270,7 @@ const endOf = {
 };
 
 /** How often it was tried, and when it is again: what the daemon adds to the reason. */
-const tries = ({ last_error: error = "", reason: why = "" }) => (why && error?.startsWith(`${why}; `) ? error.slice(why.length + 2) : "");
+const tries = ({ last_error: error = "", reason: why = "", next_attempt_in_seconds: wait }) => (why && error?.startsWith(`${why}; `) ? `${error.slice(why.length + 2)}${wait ? `, next in ${span(wait)}` : ""}` : "");
 
 /** How long it has been as it is, as far as the log knows. */
 function upSince(one, records) {
