@@ -32,19 +32,28 @@ export function name(tool) {
 
 /** `asked` gives the filters that stand in the address, `change` sets some of them. */
 export function toolsList(frame, asked, change) {
-  let tools = [], called = new Set(), most = LISTED;
+  let tools = [], most = LISTED;
+  /** How often each was called in those days, once that is known. */
+  let used = null;
   const it = acting(frame);
   const picked = new Set();
   /** Those that are listed. */
   let listed = [];
   const boxes = ticksOf(frame, picked, () => listed);
 
+  async function addUp() {
+    const use = await ask(query("usage", { days: DAYS }));
+    used = new Map(use.tools.map((one) => [`${one.server}:${one.tool}`, one.calls - one.refused]));
+  }
+
   /** `every` is the list of all tools, where somebody has asked for that already. */
   async function load(every) {
     const { server, unused } = asked();
-    const [list, use] = await Promise.all([every && !server ? every : ask(query("tools", { server })), unused ? ask(query("usage", { days: DAYS, server })) : { tools: [] }]);
+    // The log is long: only whoever asks for what is unused waits for it.
+    const adding = unused || !used ? addUp() : null;
+    adding?.then(unused ? undefined : frame.paint, () => {});
+    const [list] = await Promise.all([every && !server ? every : ask(query("tools", { server })), unused ? adding : null]);
     tools = list.tools;
-    called = new Set(use.tools.map((one) => `${one.server}:${one.tool}`));
     most = LISTED;
     for (const one of picked) if (!tools.some((tool) => tool.name === one)) picked.delete(one);
   }
@@ -59,7 +68,7 @@ export function toolsList(frame, asked, change) {
 
   function shown() {
     const { type, state, unused } = asked();
-    return tools.filter((tool) => (!type || tool.call_with === type) && (!state || stateOf(tool) === state) && (!unused || !called.has(tool.name)));
+    return tools.filter((tool) => (!type || tool.call_with === type) && (!state || stateOf(tool) === state) && (!unused || !used?.has(tool.name)));
   }
 
   /** Hides those that are picked from agents, or offers them again: one change for all servers. */
@@ -83,7 +92,8 @@ export function toolsList(frame, asked, change) {
 
   function line(tool) {
     const box = boxes.box(tool.name, { "aria-label": `Choose ${tool.name}`, disabled: Boolean(it.doing) });
-    return h("li.hit", { "data-row": "", "data-key": tool.name }, h("label.n", box), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div"));
+    return h("li.hit", { "data-row": "", "data-key": tool.name }, h("label.n", box), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))),
+      h("div", used ? h("p.score", h("span.dim", `${count(used.get(tool.name) ?? 0, "call")} in ${DAYS} d`)) : null));
   }
 
   function render() {
