@@ -14,7 +14,7 @@ use super::{
     seen_call::{SeenCall, ThingCalled},
     store::LookedBack,
 };
-use crate::{telemetry::metrics::CountedCall, text::moment};
+use crate::{failure::ErrorCode, telemetry::metrics::CountedCall, text::moment};
 
 /// Limit: records that are read back in all.
 const MOST: usize = 500_000;
@@ -33,6 +33,7 @@ pub(super) struct CountedRecord {
     pub(super) server: Option<String>,
     pub(super) tool: Option<String>,
     outcome: String,
+    code: Option<String>,
     pub(super) answer_bytes: Option<u64>,
     #[serde(rename = "duration_us", deserialize_with = "micros")]
     took: Option<Duration>,
@@ -43,7 +44,7 @@ impl CountedRecord {
         CountedCall {
             millis,
             is_caused: self.parent.is_some(),
-            server: self.server.as_deref(),
+            server: self.known_server(),
             tool: self.tool.as_deref(),
             method: "",
             outcome: &self.outcome,
@@ -52,6 +53,12 @@ impl CountedRecord {
             client: self.client.as_deref(),
             caller: self.caller.as_deref(),
         }
+    }
+
+    /// The server, if there was one of this name: callers make names up.
+    pub(super) fn known_server(&self) -> Option<&str> {
+        let is_unknown = self.code.as_deref() == Some(ErrorCode::UnknownServer.as_str());
+        self.server.as_deref().filter(|_| !is_unknown)
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -76,7 +83,7 @@ pub(super) fn count_call(
         ThingCalled::Tool(tool) => Some(redacted(tool)),
         _ => None,
     };
-    let server = call.server.as_deref().map(redacted);
+    let server = call.known_server().map(redacted);
     let (client, caller) = (redaction.client(&call.client), redacted(&call.caller));
     count(
         shared,

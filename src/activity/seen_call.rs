@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
 use super::{copies::bounded, course::CallCourse};
 use crate::{
-    failure::Failure,
+    failure::{ErrorCode, Failure},
     telemetry::spans::CallTrace,
     text::names::ServerName,
     wire::{Raw, Thing},
@@ -65,6 +65,13 @@ impl SeenCall {
         let parts = [Some(&self.client), self.body.raw(), end, answer.as_ref()];
         let lengths = parts.into_iter().flatten().map(|raw| raw.as_bytes().len());
         lengths.sum()
+    }
+
+    /// Its server, if there was one of this name: callers make names up.
+    pub(super) fn known_server(&self) -> Option<&str> {
+        let is_unknown =
+            matches!(&self.end, CallEnd::Failed(why) if why.code == ErrorCode::UnknownServer);
+        self.server.as_deref().filter(|_| !is_unknown)
     }
 
     /// Its duration in microseconds.

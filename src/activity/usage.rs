@@ -217,13 +217,13 @@ impl Adding {
     }
 
     fn add(&mut self, millis: u64, record: &CountedRecord) {
-        let is = |wanted: &Option<String>, found: &Option<String>| {
-            wanted.is_none() || wanted.as_deref() == found.as_deref()
+        let is = |wanted: &Option<String>, found: Option<&str>| {
+            wanted.is_none() || wanted.as_deref() == found
         };
         let is_wanted = record.kind == "call"
             && millis >= self.since
-            && is(&self.query.server, &record.server)
-            && is(&self.query.caller, &record.caller);
+            && is(&self.query.server, record.known_server())
+            && is(&self.query.caller, record.caller.as_deref());
         if !is_wanted {
             return;
         }
@@ -258,11 +258,11 @@ impl Adding {
                 }
             }
         }
-        match (&record.server, &record.tool) {
+        match (record.known_server(), &record.tool) {
             (Some(server), tool) => {
-                let of_server = self.servers.entry(server.clone()).or_default();
+                let of_server = self.servers.entry(server.to_owned()).or_default();
                 of_server.add(record, millis, names);
-                let key = tool.as_ref().map(|tool| (server.clone(), tool.clone()));
+                let key = tool.as_ref().map(|tool| (server.to_owned(), tool.clone()));
                 if let Some(key) = key.filter(|_| self.tools.len() < MOST_KEYS) {
                     self.tools
                         .entry(key)
@@ -270,7 +270,7 @@ impl Adding {
                         .add(record, millis, names);
                 }
             }
-            (None, Some(tool)) if tool == RETRIEVE_TOOLS => {
+            (None, Some(tool)) if record.server.is_none() && tool == RETRIEVE_TOOLS => {
                 self.searches += 1;
                 self.searched_bytes += record.answer_bytes.unwrap_or(0);
             }
@@ -397,7 +397,10 @@ mod tests {
         let search = r#"{"kind":"call","caller":"ada","tool":"retrieve_tools","outcome":"ok","answer_bytes":400}"#;
         let outer = r#"{"kind":"call","caller":"ada","client":"C 1","tool":"call_tool_read","outcome":"ok","answer_bytes":4000}"#;
         let inner = r#"{"kind":"call","parent":"c1","caller":"ada","server":"up","tool":"echo","outcome":"tool_error","answer_bytes":4000,"duration_us":1000}"#;
-        for record in [search, outer, inner] {
+        let made_up = r#"{"kind":"call","parent":"c2","caller":"ada","server":"nowhere","tool":"retrieve_tools","outcome":"invalid","code":"unknown_server"}"#;
+        let read: CountedRecord = serde_json::from_str(made_up).expect("a record");
+        assert_eq!(read.counted(NOW).server, None);
+        for record in [search, outer, inner, made_up] {
             add(&mut adding, 0, record);
         }
         add(&mut adding, 3, outer);
@@ -410,6 +413,7 @@ mod tests {
             panic!("{:?}", usage.tools);
         };
         assert_eq!((&*tool.server, &*tool.tool), ("up", "echo"));
+        assert_eq!(usage.servers.len(), 1);
         assert_eq!((tool.usage.sums.calls, tool.usage.sums.failed), (1, 1));
         assert_eq!(usage.callers[0].usage.sums.calls, 3);
         let [program] = &usage.clients[..] else {
