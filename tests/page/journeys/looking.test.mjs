@@ -100,6 +100,7 @@ test("a server's page shows its log as it grows, its tools and its entry", async
   await log.getByText("bookings begins").first().waitFor();
   await here.rest("POST", "/call", { name: "bookings:find_rooms", variant: "read", args: {} });
   await log.getByText("find_rooms called").first().waitFor();
+  assert.ok(await log.evaluate((box) => box.clientHeight <= box.firstElementChild.offsetHeight + 14), "it is as high as what is in it");
   await page.getByRole("link", { name: "create_booking" }).waitFor();
   const entry = await page.getByRole("region", { name: "Entry" }).innerText();
   assert.match(entry, /"API_TOKEN": "\*\*\*"/);
